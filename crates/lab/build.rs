@@ -1,4 +1,4 @@
-//! Gives the number of the core's sources, as the bindings have it.
+//! Sets `WIFAIR_SOURCE`, the hash of the core's sources, as the build of the Python bindings does.
 
 #[path = "../py/build.rs"]
 mod number;

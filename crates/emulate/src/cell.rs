@@ -1,4 +1,4 @@
-//! A running simulation that carries packets of real programs.
+//! A running simulation that carries the packets of real programs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -18,59 +18,59 @@ use crate::flows::{Flows, addresses, dscp};
 
 /// Longest IP packet: an MSDU (IEEE Std 802.11-2016, 9.2.4.8) without its LLC and SNAP.
 pub const LONGEST_PACKET: usize = 2296;
-/// Numbers of packets are used again in turn, no sooner than after so many.
+/// Packet numbers are reused only after this many were assigned, in the order in which they became free.
 const NUMBERS: usize = 8192;
 
-/// What an emulation records, and who takes part.
+/// Options of an emulation.
 #[derive(Debug)]
 pub struct Settings {
-    /// Seed of the simulated side.
+    /// Seed of the simulation.
     pub seed: u64,
-    /// Whether the flows of the scenario take part.
+    /// Whether the scenario's own flows are simulated as well.
     pub flows: bool,
-    /// Time from one sample of the series to the next.
+    /// Interval between samples of the series.
     pub sample_every: Option<Duration>,
 }
 
-/// Why a packet was not let in.
+/// Why a packet was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its headers are cut off or contradict each other.
+    /// Its headers are truncated or contradict each other.
     Malformed,
-    /// It is longer than a frame holds.
+    /// It does not fit into a frame.
     TooLong,
-    /// It is for a group or for everyone.
+    /// Its destination is a multicast or broadcast address.
     Multicast,
-    /// Nobody has its destination, or no way leads there.
+    /// No host has its destination address, or no path leads there.
     UnknownDestination,
-    /// Its source is another host's.
+    /// Its source address belongs to another host.
     ForeignSource,
 }
 
-/// What became of the packets of real programs.
+/// Counts of the packets of real programs, by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets that programs sent.
     pub sent: u64,
     /// Packets that arrived.
     pub delivered: u64,
-    /// Packets lost, by place: see [`Loss::NAMES`].
+    /// Packets lost, by location, in the order of [`Loss::NAMES`].
     pub lost: [u64; Loss::COUNT],
-    /// Marked with "congestion experienced" on the way.
+    /// Packets marked with "congestion experienced" by the simulation.
     pub marked: u64,
     /// Segments whose window a scheme changed.
     pub windows_changed: u64,
-    /// Let in by nobody, by [`Refusal`].
+    /// Packets refused, by [`Refusal`].
     pub refused: [u64; 5],
 }
 
 impl Counts {
-    /// Names of [`Counts::refused`].
+    /// Names of the entries of [`Counts::refused`].
     pub const REFUSALS: [&'static str; 5] =
         ["malformed", "too_long", "multicast", "unknown_destination", "foreign_source"];
 }
 
-/// A packet that is under way, or was so lately.
+/// A packet in transit, or one whose number is not reused yet.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Its bytes as the simulation made them: with the window and the mark of `packet`.
+    /// Writes the bytes of the packet with the window and the ECN mark that the simulation gave `packet`.
     fn write(&self, packet: &Packet, to: &mut Vec<u8>) {
         to.clear();
         to.extend_from_slice(&self.bytes);
@@ -93,20 +93,20 @@ impl Slot {
     }
 }
 
-/// A packet that has arrived, or was lost.
+/// A packet that arrived or was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery<'a> {
-    /// When, in simulated time.
+    /// When it arrived or was lost, in simulated time.
     pub time: Time,
-    /// The host that it was for.
+    /// The destination host.
     pub to: usize,
-    /// The packet; as it was sent, if it was lost.
+    /// The packet as it arrived, or as it was sent if it was lost.
     pub bytes: &'a [u8],
-    /// Where it was lost, unless it arrived.
+    /// Where it was lost; `None` if it arrived.
     pub lost: Option<Loss>,
 }
 
-/// See the [module](self).
+/// A simulation that takes in packets of real programs and gives them back when they arrive.
 pub struct Cell {
     run: Run,
     end: Time,
@@ -119,7 +119,7 @@ pub struct Cell {
     buffer: Vec<u8>,
     counts: Counts,
     analyzer: Option<Analyzer>,
-    /// Hops at access points where connections are seen, on arrival and on departure.
+    /// Which hops are at an access point, where connections are analysed: on arrival, and on departure.
     at_ap: (Vec<bool>, Vec<bool>),
     capture: Option<Capture<BufWriter<File>>>,
     frames: Option<FrameLog>,
@@ -127,7 +127,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The emulation of `scenario`; nothing has happened yet.
+    /// An emulation of `scenario` at time zero.
     #[must_use]
     pub fn new(scenario: &Scenario, settings: &Settings) -> Self {
         let options = Options {
@@ -167,12 +167,12 @@ impl Cell {
         }
     }
 
-    /// The run, before anything has happened: for making captures.
+    /// The run; captures need it before [`Cell::begin`].
     pub fn run(&mut self) -> &mut Run {
         &mut self.run
     }
 
-    /// Begins; captures and records of frames are filled from now on.
+    /// Starts the emulation, and starts writing to the captures and frame records given.
     pub fn begin(&mut self, capture: Option<Capture<BufWriter<File>>>, frames: Option<FrameLog>) {
         let mut plan = capture.as_ref().map(Capture::plan).unwrap_or_default();
         let join = |marks: &mut Vec<bool>, more: &[bool]| {
@@ -185,19 +185,19 @@ impl Cell {
         (self.capture, self.frames) = (capture, frames);
     }
 
-    /// Stations and servers.
+    /// The hosts: stations and servers.
     #[must_use]
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// The present, in simulated time.
+    /// The current simulated time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.run.now()
     }
 
-    /// When the run is over.
+    /// The simulated time at which the run ends.
     #[must_use]
     pub fn end(&self) -> Time {
         self.end
@@ -209,31 +209,31 @@ impl Cell {
         self.run.world().next()
     }
 
-    /// What became of packets so far.
+    /// Packet counts so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// A file that could not be written.
+    /// The error of a capture that could not be written.
     #[must_use]
     pub fn failure(&self) -> Option<&WriteError> {
         self.failure.as_ref()
     }
 
-    /// Packets under way.
+    /// Packets in transit.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Takes all events up to `until`, that instant included, but none after the end.
+    /// Processes all events up to and including `until`, but none after the end of the run.
     pub fn run_until(&mut self, until: Time) {
         self.run.advance(until);
         self.look();
     }
 
-    /// What is seen at access points and capture points is written down.
+    /// Passes packets seen at access points to the analysis, and drains captures and frame records.
     fn look(&mut self) {
         let world = self.run.world();
         for sighting in world.sightings() {
@@ -264,10 +264,10 @@ impl Cell {
         world.clear_watch();
     }
 
-    /// Puts in a packet that a program at the host `from` sends now.
+    /// Puts in a packet that a program at host `from` sends now.
     ///
     /// # Errors
-    /// If it has no place in the simulation; it is counted.
+    /// If the simulation cannot carry it; [`Counts::refused`] counts it.
     pub fn put_in(&mut self, from: usize, bytes: &[u8]) -> Result<(), Refusal> {
         self.counts.sent += 1;
         let done = self.accept(from, bytes);
@@ -299,7 +299,7 @@ impl Cell {
         let number = if self.slots.len() < NUMBERS { None } else { self.free.pop_front() };
         let number = number.unwrap_or_else(|| {
             self.slots.push(Slot::default());
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets are under way")
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets are in transit")
         });
         let slot = &mut self.slots[number as usize];
         slot.bytes.clear();
@@ -312,7 +312,7 @@ impl Cell {
         Ok(())
     }
 
-    /// Takes out a packet that has arrived or was lost since: first come, first served.
+    /// Takes out the next packet that arrived or was lost, in order of time.
     pub fn take_out(&mut self) -> Option<Delivery<'_>> {
         let carried = self.run.world().take_out()?;
         let slot = &self.slots[carried.number as usize];
@@ -328,7 +328,7 @@ impl Cell {
         Some(Delivery { time: carried.time, to: slot.to, bytes: &self.buffer, lost: carried.lost })
     }
 
-    /// Ends captures, records of frames and the analysis of connections.
+    /// Ends the captures, the frame records and the analysis of connections, and returns them.
     pub fn finish(&mut self) -> Finished {
         self.look();
         let analyzer = self.analyzer.take();
@@ -340,17 +340,17 @@ impl Cell {
     }
 }
 
-/// What an emulation leaves behind.
+/// The results of an emulation.
 pub struct Finished {
-    /// The connections of real programs as seen at the access points.
+    /// Analysis of the real programs' connections, as seen at the access points.
     pub connections: Option<Analysis>,
-    /// Captures whose files are to be ended.
+    /// Captures whose files the caller has to close.
     pub capture: Option<Capture<BufWriter<File>>>,
-    /// Every frame.
+    /// The recorded frames.
     pub frames: Option<FrameLog>,
 }
 
-/// The length that the header says.
+/// The length of an IP packet by its header.
 fn length(bytes: &[u8]) -> usize {
     let word = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     if bytes[0] >> 4 == 6 { 40 + word(4) } else { word(2) }
@@ -363,7 +363,7 @@ fn is_for_many(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv6 address of a host: unique local (RFC 4193), with the bits of its IPv4 address at the end.
+/// The IPv6 address of a host: a unique local address (RFC 4193) that ends with the bits of its IPv4 address.
 #[must_use]
 pub fn v6_of(host: &Host) -> Ipv6Addr {
     let [a, b] = [host.address.to_bits() >> 16, host.address.to_bits() & 0xffff].map(|word| word as u16);

@@ -1,9 +1,10 @@
-//! From the headers of a real packet to what queues and schemes of the simulation look at.
+//! Maps the headers of real packets to the packets of the simulation, as its queues and schemes see them.
 //!
-//! The packets of two ports at two hosts are one connection, which is one flow to FQ-CoDel, LAS and the schemes that
-//! share windows. Simulated connections carry data one way; a real one counts as one whose data goes the way in which
-//! more payload went so far, the way being changed where the other one has carried twice as much. Segments that way are
-//! data to the simulation, segments the other way are its ACKs.
+//! A connection is identified by its protocol, two addresses and two ports. It is one flow to FQ-CoDel, LAS and the
+//! window-sharing schemes. A simulated connection carries data in one direction only, so one direction of a real
+//! connection has to be chosen: segments in it are data, segments in the other are ACKs. The data direction begins as
+//! that of the first packet or SYN, and is reversed when the other direction has carried more than twice as much
+//! payload.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +13,22 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_sim::world::World;
 use wifair_units::{Duration, Time};
 
-/// Connections that are told apart; the others between two hosts are taken together.
+/// The most connections that are told apart; beyond that, new ones between the same two hosts count as one.
 pub const MOST_CONNECTIONS: usize = 4096;
-/// A connection that is silent for so long is forgotten.
+/// A connection without packets for this long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
-/// Payload by which the other way has to be ahead of twice this one's before it counts as that of the data, in bytes:
-/// two full segments.
+/// How far the payload of the other direction must exceed twice that of the data direction before the two are swapped,
+/// in bytes: about two full segments.
 const AHEAD: u64 = 3000;
-/// Option of TCP's timestamps with its padding, in bytes (RFC 7323, appendix A).
+/// Size of the TCP timestamps option with its padding, in bytes (RFC 7323, appendix A).
 const TIMESTAMPS: u16 = 12;
-/// Segment size where no SYN said another (RFC 9293, section 3.7.1).
+/// MSS if no SYN announced one (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
-/// Both ends of a connection, the lower one first, and the number of the protocol.
+/// Both endpoints of a connection, the lower one first, and the protocol number.
 type Key = ([Endpoint; 2], u8);
 
-/// What one end has sent.
+/// State of one side of a connection, from the segments that it sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {
     /// Sequence number before the first byte.
@@ -41,7 +42,7 @@ struct Side {
 }
 
 impl Side {
-    /// The offset in the stream of a sequence number near the highest one.
+    /// The stream offset of a sequence number near the highest one seen.
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     fn offset_of(&mut self, seq: u32) -> u64 {
         let initial = *self.initial.get_or_insert(seq.wrapping_sub(1));
@@ -54,7 +55,7 @@ impl Side {
 
 #[derive(Clone, Debug)]
 struct Connection {
-    /// Its numbers in the simulation, one for each access category that it has used.
+    /// Its connection numbers in the simulation, one for each access category that it has used.
     numbers: [Option<u32>; 4],
     sides: [Side; 2],
     /// The side that sends the data.
@@ -69,11 +70,11 @@ pub struct Seen {
     pub connection: u32,
     /// The packet.
     pub packet: Packet,
-    /// Payload of a full segment in bytes and the scale of its window; none without TCP.
+    /// With TCP: the payload of a full segment, in bytes, and the scale of the packet's window.
     pub tcp: Option<(u16, u8)>,
 }
 
-/// Why a packet has no place in the simulation.
+/// The error for a packet whose headers are truncated or contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -85,10 +86,10 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Reads a packet that goes the way `way` of the world in the access category at the place `category`.
+    /// Reads a packet that takes path number `way` of the world, in the access category with index `category`.
     ///
     /// # Errors
-    /// If its headers are cut off or contradict each other.
+    /// If its headers are truncated or contradict each other.
     #[allow(clippy::cast_possible_truncation)]
     pub fn see(&mut self, world: &mut World, way: usize, category: usize, bytes: &[u8]) -> Result<Seen, Malformed> {
         let now = world.now();
@@ -122,7 +123,7 @@ impl Flows {
             connection.read(&segment, side, &mut packet);
             if connection.sides[1 - connection.source].payload > 2 * connection.sides[connection.source].payload + AHEAD
             {
-                // To the schemes this is another flow, whose offsets are those of the other side.
+                // The schemes see a new flow with the stream offsets of the other side.
                 connection.source = 1 - connection.source;
                 connection.numbers.iter_mut().filter_map(Option::take).for_each(|number| world.close(number));
                 connection.read(&segment, side, &mut packet);
@@ -134,7 +135,7 @@ impl Flows {
         Ok(Seen { connection: number, packet, tcp })
     }
 
-    /// Forgets connections that have been silent for long.
+    /// Forgets connections without packets for [`FORGET_AFTER`].
     fn sweep(&mut self, world: &mut World, now: Time) {
         if now.saturating_since(self.swept) < Duration::from_secs(1) {
             return;
@@ -151,7 +152,7 @@ impl Flows {
 }
 
 impl Connection {
-    /// Fills in what a segment from `side` says.
+    /// Updates the state with a segment from `side`, and fills in `packet` from it.
     #[allow(clippy::cast_possible_truncation)]
     fn read(&mut self, segment: &Segment<'_>, side: usize, packet: &mut Packet) {
         if segment.has(wire::SYN) {
@@ -184,7 +185,7 @@ impl Connection {
         flags.into_iter().filter(|(theirs, _)| segment.has(*theirs)).for_each(|(_, ours)| packet.flags |= ours);
     }
 
-    /// The scale of windows from `side`: none unless both ends have offered one (RFC 7323, section 2.2).
+    /// The window scale of `side`: 0 unless both sides offered one (RFC 7323, section 2.2).
     fn scale(&self, side: usize) -> u8 {
         if self.sides[1 - side].scale.is_some() { self.sides[side].scale.unwrap_or(0) } else { 0 }
     }
@@ -197,7 +198,7 @@ impl Connection {
     }
 }
 
-/// Both addresses of an IP packet, with port 0.
+/// Source and destination of an IP packet, with port 0.
 pub fn addresses(bytes: &[u8]) -> Option<(Endpoint, Endpoint)> {
     use wifair_capture::Address;
     let endpoint = |address| Endpoint { address, port: 0 };
@@ -219,7 +220,7 @@ pub fn addresses(bytes: &[u8]) -> Option<(Endpoint, Endpoint)> {
     }
 }
 
-/// Differentiated services code point of an IP packet (RFC 2474).
+/// The differentiated services code point of an IP packet (RFC 2474).
 pub fn dscp(bytes: &[u8]) -> u8 {
     traffic_class(bytes) >> 2
 }
@@ -232,7 +233,7 @@ fn traffic_class(bytes: &[u8]) -> u8 {
     }
 }
 
-/// What the ECN field says (RFC 3168, section 5), in flags of the simulation.
+/// The ECN field (RFC 3168, section 5) as flags of the simulation.
 fn ecn(bytes: &[u8]) -> u8 {
     match traffic_class(bytes) & 3 {
         0 => 0,

@@ -1,14 +1,14 @@
-//! Real programs over the simulated air.
+//! Emulation: real programs over the simulated air.
 //!
 //! ```text
-//! program --> TUN device --Cell::put_in--> simulated wires, queues, air --Cell::take_out--> TUN device --> program
+//! program --> TUN device --Cell::put_in--> simulated links, queues, air --Cell::take_out--> TUN device --> program
 //!                 live: follows the wall clock          |
-//!                                                       +--> captures, connections at the access point, recording
+//!                                                       +--> captures, analysis of connections, recording
 //! ```
 //!
-//! [`Cell`] knows no clock and no device: what it does is a function of the scenario, the seed, and which packet came
-//! when, so that a [recording](record) can be replayed. `live` feeds it from TUN devices in network namespaces; it
-//! needs Linux.
+//! [`Cell`] uses no clock and no device. Its behaviour is a function of the scenario, the seed, and the packets with
+//! their times of arrival, so that a [recording](record) can be replayed. `live` connects it to TUN devices in network
+//! namespaces, and needs Linux.
 
 mod cell;
 mod flows;

@@ -1,4 +1,4 @@
-//! A cell that follows the wall clock: packets come from TUN devices in network namespaces, and go there.
+//! Runs a [`Cell`] in real time, with packets from and to TUN devices in network namespaces.
 
 use std::fs::File;
 use std::io;
@@ -21,34 +21,33 @@ use wifair_units::{Duration, Time};
 use crate::cell::Cell;
 use crate::record::Recorder;
 
-/// Packets read from one device before the others have their turn.
+/// The most packets read from one device before the next device has its turn.
 const BATCH: usize = 32;
-/// Longest packet that is read whole, in bytes: longer ones are cut off, and refused.
+/// The longest packet that is read whole, in bytes; longer ones are truncated, and then refused.
 const LONGEST_READ: usize = 1 << 16;
-/// The loop looks at least so often whether it is to end.
+/// The longest time between two checks whether the loop must end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A packet that comes later than this is counted ...
+/// A packet delivered later than this counts as late.
 pub const LATE: Duration = Duration::from_micros(100);
-/// ... and one that comes later than this is too late: the machine does not keep up if they are more than one in a
-/// hundred.
+/// A packet delivered later than this is too late. The machine does not keep up if more than one in a hundred is.
 pub const TOO_LATE: Duration = Duration::from_millis(1);
-/// The share of packets that are too late is looked at so often ...
+/// How often the fraction of packets that are too late is computed.
 const JUDGE_EVERY: Duration = Duration::from_secs(1);
-/// ... and counts if there are as many packets.
+/// The least number of packets for which that fraction counts.
 const JUDGE_FROM: u64 = 100;
 
-/// A TUN device at a host.
+/// The TUN device of a host.
 pub struct Device {
     inner: SyncDevice,
     is_gone: bool,
 }
 
 impl Device {
-    /// Makes the TUN device `name` with these addresses in the network namespace that the file `namespace` stands for,
-    /// and switches it on.
+    /// Creates the TUN device `name` with these addresses in the network namespace of the file `namespace`, and brings
+    /// it up.
     ///
     /// # Errors
-    /// If the system does not permit it.
+    /// If the system refuses.
     pub fn open(
         namespace: &Path,
         name: &str,
@@ -57,7 +56,7 @@ impl Device {
         v6: Option<(Ipv6Addr, u8)>,
     ) -> io::Result<Self> {
         let (namespace, name) = (File::open(namespace)?, name.to_owned());
-        // Only the thread moves: it ends when the device is made, which stays where it is.
+        // Only this thread enters the namespace; it ends when the device exists. The device stays in the namespace.
         let thread = std::thread::Builder::new().spawn(move || -> io::Result<SyncDevice> {
             setns(namespace, CloneFlags::CLONE_NEWNET)?;
             let mut builder = DeviceBuilder::new().name(name).mtu(mtu).ipv4(v4.0, v4.1, None);
@@ -68,15 +67,15 @@ impl Device {
             device.set_nonblocking(true)?;
             Ok(device)
         })?;
-        let inner = thread.join().map_err(|_| io::Error::other("the thread that made the device has failed"))??;
+        let inner = thread.join().map_err(|_| io::Error::other("the thread that creates the device has failed"))??;
         Ok(Self { inner, is_gone: false })
     }
 }
 
-/// How late packets were handed to their programs, after their simulated time.
+/// How long after their simulated time of arrival packets were delivered to their programs.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    /// Of packets that were handed over.
+    /// Lateness of the packets delivered.
     pub deliveries: Histogram,
     /// Packets later than [`LATE`].
     pub late: u64,
@@ -84,13 +83,13 @@ pub struct Lateness {
     pub too_late: u64,
     /// Seconds in which the machine did not keep up.
     pub seconds_behind: u64,
-    /// Packets that a device did not take: it was switched off, or its buffer was full.
+    /// Packets that a device refused, because it was down, its buffer was full, or the packet was invalid.
     pub refused_by_device: u64,
     /// Devices that have vanished.
     pub vanished: u64,
 }
 
-/// What the loop and its caller tell each other.
+/// State shared by the loop and its caller.
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
@@ -99,7 +98,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Ends the loop soon.
+    /// Asks the loop to end soon.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -110,44 +109,44 @@ impl Control {
         self.sent.lock().map(|sent| sent.clone()).unwrap_or_default()
     }
 
-    /// Whether the machine has not kept up at some time.
+    /// Whether the machine has ever failed to keep up.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.behind.load(Ordering::Relaxed)
     }
 }
 
-/// Why the loop has ended.
+/// Why the loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The caller wanted it.
+    /// The caller stopped it.
     Stopped,
     /// The duration of the scenario was over.
     Over,
-    /// The machine did not keep up, and that was to end it.
+    /// The machine did not keep up, and the loop was strict.
     Behind,
 }
 
-/// The clock that never steps.
+/// The monotonic clock.
 fn clock() -> Time {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
     #[allow(clippy::cast_sign_loss)]
     Time::from_nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
-/// The system's number of this thread.
+/// The system's identifier of this thread.
 #[must_use]
 pub fn thread_id() -> i32 {
     nix::unistd::gettid().as_raw()
 }
 
-/// Keeps the program's memory from being paged out. Returns whether that was permitted.
+/// Locks the program's memory against paging. Returns whether that was permitted.
 #[must_use]
 pub fn lock_memory() -> bool {
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok()
 }
 
-/// A loop that follows the wall clock.
+/// The loop that runs a cell in real time.
 pub struct Live<'a> {
     cell: &'a mut Cell,
     devices: &'a mut [Device],
@@ -180,7 +179,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Also writes a recording.
+    /// Makes the loop write a recording.
     #[must_use]
     pub fn recording(mut self, recorder: Option<Recorder<io::BufWriter<File>>>) -> Self {
         self.recorder = recorder;
@@ -196,9 +195,9 @@ impl<'a> Live<'a> {
     /// # Errors
     /// If the recording cannot be written.
     pub fn run(mut self) -> io::Result<(Ended, Lateness)> {
-        // Signals are for the thread of the caller.
+        // The caller's thread handles signals.
         let _ = SigSet::all().thread_block();
-        // A thread of no real-time class is woken up to 50 us late, that timers may be served together.
+        // By default Linux may wake a thread without a real-time class up to 50 us late, to serve timers together.
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut buffers = vec![vec![0; LONGEST_READ]; BATCH];
         self.started = clock();
@@ -232,7 +231,7 @@ impl<'a> Live<'a> {
         Ok((ended, self.lateness))
     }
 
-    /// Waits for a packet of a program, the next event, or a moment.
+    /// Waits for a packet of a program, the next event, or the next check, whichever comes first.
     fn wait(&mut self) {
         let next = self.cell.next_event().min(self.cell.end());
         let rest = next.saturating_since(self.elapsed()).min(LOOK_EVERY);
@@ -246,7 +245,7 @@ impl<'a> Live<'a> {
         let _ = ppoll(&mut fds, Some(timeout), None); // a signal may end it early
     }
 
-    /// Takes in what programs at a host have sent.
+    /// Reads the packets that programs at a host have sent.
     fn read(&mut self, host: usize, buffers: &mut [Vec<u8>]) {
         if self.devices[host].is_gone {
             return;
@@ -268,7 +267,7 @@ impl<'a> Live<'a> {
             return;
         }
         self.sent[host] += count as u64;
-        // Now they have come: what was to happen before happens first.
+        // The packets arrived by now, so earlier events are processed first.
         let now = self.elapsed().min(self.cell.end());
         self.cell.run_until(now);
         for (buffer, length) in buffers.iter().zip(lengths).take(count) {
@@ -283,7 +282,7 @@ impl<'a> Live<'a> {
         self.deliver();
     }
 
-    /// Hands over what has arrived.
+    /// Delivers the packets that have arrived.
     fn deliver(&mut self) {
         while let Some(delivery) = self.cell.take_out() {
             if let Some(recorder) = &mut self.recorder
@@ -307,11 +306,11 @@ impl<'a> Live<'a> {
                     self.lateness.late += u64::from(late > LATE);
                     self.lateness.too_late += u64::from(late > TOO_LATE);
                 }
-                // Switched off, or no buffer left.
+                // The device is down, or its buffer is full.
                 Err(error) if matches!(error.raw_os_error(), Some(5 | 11 | 12 | 105)) => {
                     self.lateness.refused_by_device += 1;
                 }
-                // A packet that the system itself finds wrong.
+                // The system finds the packet invalid.
                 Err(error) if error.raw_os_error() == Some(22) => self.lateness.refused_by_device += 1,
                 Err(_) => self.lose_device(to),
             }
@@ -328,7 +327,7 @@ impl<'a> Live<'a> {
         self.lateness.vanished += 1;
     }
 
-    /// Finds out whether the machine has kept up since it was looked at last. Returns whether it has not.
+    /// Returns whether the machine has failed to keep up since the last time this was computed.
     fn judge(&mut self, now: Time) -> bool {
         let (since, samples, too_late) = self.judged;
         if now.saturating_since(since) < JUDGE_EVERY {

@@ -1,18 +1,19 @@
-//! Recordings: which packet was put in when, and what became of it.
+//! Recordings of an emulation: the packets put in, when, and what became of each.
 //!
-//! A recording begins with [`MAGIC`] and a line that its writer chooses; it tells what was emulated. Entries follow,
-//! numbers with the least byte first:
+//! A recording begins with [`MAGIC`] and a line that describes the emulation. Entries follow, with numbers in
+//! little-endian order:
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 1 | 1: put in; 2: arrived; 3: lost; 4: the end |
-//! | 1 | with 3: where it was lost, by [`wifair_sim::world::Loss::NAMES`]; else 0 |
-//! | 2 | the host: where it was put in, or which it was for |
+//! | 1 | type: 1 put in, 2 arrived, 3 lost, 4 end of the recording |
+//! | 1 | with type 3: where it was lost, an index of [`wifair_sim::world::Loss::NAMES`]; else 0 |
+//! | 2 | host: the source with type 1, else the destination |
 //! | 4 | length of the packet |
 //! | 8 | simulated time in ns |
 //! | length | the packet |
 //!
-//! The simulation is a function of scenario, seed and what is put in when, so replaying the entries 1 gives the others.
+//! The simulation is a function of the scenario, the seed, and the packets put in with their times. Replaying the
+//! entries of type 1 therefore gives all the others.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -20,14 +21,14 @@ use wifair_units::{Duration, Time};
 
 use crate::cell::{Cell, Delivery};
 
-/// What a recording begins with.
+/// The beginning of every recording.
 pub const MAGIC: &str = "wifair emulation 1\n";
 
 const PUT_IN: u8 = 1;
 const ARRIVED: u8 = 2;
 const LOST: u8 = 3;
 const END: u8 = 4;
-/// Longest packet and line that are believed.
+/// The greatest length of a packet or line; a greater one means that the file is damaged.
 const LONGEST: u32 = 1 << 16;
 const LONGEST_LINE: u64 = 1 << 24;
 
@@ -38,12 +39,12 @@ pub struct Recorder<W: Write> {
 }
 
 impl<W: Write> Recorder<W> {
-    /// Begins a recording with a line about it.
+    /// Begins a recording, with a line that describes it.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn new(mut file: W, about: &str) -> io::Result<Self> {
-        debug_assert!(!about.contains('\n'), "it is one line");
+        debug_assert!(!about.contains('\n'), "the description is one line");
         file.write_all(MAGIC.as_bytes())?;
         file.write_all(about.as_bytes())?;
         file.write_all(b"\n")?;
@@ -60,7 +61,7 @@ impl<W: Write> Recorder<W> {
         self.file.write_all(bytes)
     }
 
-    /// A packet was put in.
+    /// Records a packet put in.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -68,7 +69,7 @@ impl<W: Write> Recorder<W> {
         self.write(PUT_IN, 0, from, time, bytes)
     }
 
-    /// A packet has arrived or was lost.
+    /// Records a packet that arrived or was lost.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -77,7 +78,7 @@ impl<W: Write> Recorder<W> {
         self.write(kind, cause, delivery.to, delivery.time, delivery.bytes)
     }
 
-    /// It was over.
+    /// Records the end of the emulation.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -98,16 +99,16 @@ struct Entry {
     bytes: Vec<u8>,
 }
 
-/// What replaying a recording gave.
+/// The outcome of replaying a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// Packets put in.
     pub put_in: u64,
-    /// Packets that arrived or were lost at the same time with the same bytes as in the recording.
+    /// Packets that arrived or were lost at the same time and with the same bytes as in the recording.
     pub same: u64,
-    /// What differs first: when in the recording, in ns.
+    /// Simulated time of the first difference, in ns.
     pub differs_at: Option<u64>,
-    /// The recording was cut off: its writer was killed.
+    /// Whether the recording is truncated, as when its writer was killed.
     pub is_cut: bool,
 }
 
@@ -121,9 +122,9 @@ impl<R: BufRead> Recording<R> {
     /// Opens a recording.
     ///
     /// # Errors
-    /// If it cannot be read, or is none.
+    /// If it cannot be read, or is not a recording.
     pub fn open(mut file: R) -> io::Result<Self> {
-        let none = || io::Error::new(io::ErrorKind::InvalidData, "no recording of `wifair emulate --record`");
+        let none = || io::Error::new(io::ErrorKind::InvalidData, "not a recording of `wifair emulate --record`");
         let mut magic = vec![0; MAGIC.len()];
         file.read_exact(&mut magic)
             .map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { none() } else { error })?;
@@ -138,13 +139,13 @@ impl<R: BufRead> Recording<R> {
         Ok(Self { file, about })
     }
 
-    /// The line about it.
+    /// The line that describes it.
     #[must_use]
     pub fn about(&self) -> &str {
         &self.about
     }
 
-    /// The next entry; none where the file ends, or is cut off.
+    /// The next entry; `None` at the end of the file or where it is truncated.
     fn next(&mut self) -> io::Result<Option<Entry>> {
         let mut head = [0; 16];
         let read = |file: &mut R, to: &mut [u8]| match file.read_exact(to) {
@@ -168,8 +169,8 @@ impl<R: BufRead> Recording<R> {
         Ok(Some(Entry { kind, cause, host: usize::from(u16::from_le_bytes([low, high])), time, bytes }))
     }
 
-    /// Puts the packets of the recording into `cell`, of the same scenario and seed, at the same simulated times.
-    /// `goes_on` is asked between packets.
+    /// Puts the packets of the recording into `cell` at the same simulated times. `cell` must have the same scenario
+    /// and seed. `goes_on` is called between packets, and stops the replay by returning false.
     ///
     /// # Errors
     /// If the recording cannot be read, or is damaged.
@@ -191,7 +192,7 @@ impl<R: BufRead> Recording<R> {
                 END => {
                     cell.run_until(entry.time);
                     replayed.is_cut = false;
-                    // Beyond what the recording has, nothing may have happened.
+                    // The cell must not deliver packets that the recording does not have.
                     while let Some(delivery) = cell.take_out() {
                         replayed.differs_at.get_or_insert(delivery.time.as_nanos());
                     }
@@ -211,7 +212,7 @@ impl<R: BufRead> Recording<R> {
                 }
             }
         }
-        // What was under way when the writer was killed goes on for a moment.
+        // Simulate a little longer, for packets that were in transit when the recording stopped.
         cell.run_until(cell.now() + Duration::from_millis(1));
         while cell.take_out().is_some() {}
         Ok(replayed)

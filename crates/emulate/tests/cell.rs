@@ -1,4 +1,4 @@
-//! Packets of real programs through a cell, without devices and without a clock.
+//! Packets through an emulated cell, without devices and without a clock.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -24,7 +24,7 @@ const CELL: &str = r#"
     station = "sta"
 "#;
 
-/// The cell with this line in the place of the limit of the access point's queue.
+/// The cell with the line `ap` in place of the limit of the access point's queue.
 fn cell(ap: &str, flows: bool, seed: u64) -> Cell {
     let text = CELL.replace("ap.queue.limit = \"20 packets\"", ap);
     let scenario = Scenario::parse(&text, "cell.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -77,7 +77,7 @@ fn packet(cell: &Cell, from: usize, to: usize, v6: bool, ecn: u8, protocol: u8, 
     bytes
 }
 
-/// What the checksum of TCP is over (RFC 9293, section 3.1), in a packet whose TCP header begins at `start`.
+/// The bytes that the TCP checksum covers (RFC 9293, section 3.1), in a packet whose TCP header begins at `start`.
 fn pseudo(packet: &[u8], start: usize) -> Vec<u8> {
     let addresses = if start == 40 { &packet[8..40] } else { &packet[12..20] };
     let length = u16::try_from(packet.len() - start).expect("it is short").to_be_bytes();
@@ -108,8 +108,8 @@ fn at(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
-/// A lone datagram of 1000 B of payload over a wire of 10 ms: on the air it takes at least a long preamble of 192 us
-/// and 1028 B with 36 B of LLC and MAC at 11 Mb/s, after DIFS of 50 us and up to 31 slots of 20 us.
+/// A single datagram with 1000 B of payload over a wired link of 10 ms. On the air it takes a DIFS of 50 us, a backoff
+/// of up to 31 slots of 20 us, a long preamble of 192 us, and 1028 B plus 36 B of LLC and MAC headers at 11 Mb/s.
 #[test]
 fn a_packet_arrives_when_the_simulation_says_so() {
     let mut cell = cell(LIMIT, false, 1);
@@ -123,12 +123,12 @@ fn a_packet_arrives_when_the_simulation_says_so() {
     assert_eq!((delivery.to, delivery.bytes, delivery.lost), (STA1, &sent[..], None));
     let air_us = 192.0 + (1028.0 + 36.0) * 8.0 / 11.0;
     let taken_us = delivery.time.saturating_since(at(1_010_000)).as_secs() * 1e6;
-    let wire_us = 1028.0 * 8.0 / 10.0; // at the usual rate of a wire or faster
+    let wire_us = 1028.0 * 8.0 / 10.0; // at the default rate of a wired link or faster
     assert!((air_us..air_us + wire_us + 50.0 + 31.0 * 20.0).contains(&taken_us), "{taken_us} us");
     assert_eq!((cell.counts().sent, cell.counts().delivered), (1, 1));
 }
 
-/// More than a queue of 20 packets holds at once: what is beyond is lost there, and nothing goes astray.
+/// A burst larger than the queue of 20 packets: the excess is lost at the queue, and every packet is accounted for.
 #[test]
 fn a_flood_is_bounded_by_the_queues() {
     let mut cell = cell(LIMIT, false, 1);
@@ -186,9 +186,8 @@ fn what_has_no_place_is_refused_and_counted() {
     assert!(cell.take_out().is_some_and(|delivery| delivery.lost.is_none()));
 }
 
-/// B/n with B = 20 packets and one flow: what passes the access point offers no more than 20 segments of 1448 B,
-/// by hand 28,960 B or 226 units of 128 B (RFC 7323, section 2); the checksum stays right. A window below that stays as
-/// it is.
+/// B/n with B = 20 packets and one flow: the access point reduces windows to 20 segments of 1448 B, by hand 28,960 B or
+/// 226 units of 128 B (RFC 7323, section 2), and keeps the checksum right. It leaves a smaller window as it is.
 #[test]
 fn windows_in_real_acks_are_rewritten() {
     // MSS 1460, SACK permitted, timestamps, window scale 7.
@@ -210,7 +209,7 @@ fn windows_in_real_acks_are_rewritten() {
         assert_eq!(pass(STA1, SERVER, tcp(up, 2, (1000, 0), 64_240, &syn_options, 0)), 64_240, "data goes up");
         // A window in a SYN is not scaled: 20 * 1448 B.
         assert_eq!(pass(SERVER, STA1, tcp(down, 0x12, (9000, 1001), 65_160, &syn_options, 0)), 28_960);
-        // Data offer a window, too.
+        // Data segments carry a window, too.
         let data = tcp(up, 0x10, (1001, 9001), 502, &stamps, 1448 - usize::from(v6) * 20);
         assert_eq!(pass(STA1, SERVER, data), 226);
         assert_eq!(pass(SERVER, STA1, tcp(down, 0x10, (9001, 2449), 509, &stamps, 0)), 226);
@@ -219,7 +218,7 @@ fn windows_in_real_acks_are_rewritten() {
     }
 }
 
-/// CoDel marks what waits long in place of dropping it (RFC 8289, RFC 3168), if the sender says that it understands.
+/// CoDel marks packets that wait long instead of dropping them (RFC 8289, RFC 3168) if they are ECN-capable.
 #[test]
 fn marks_reach_real_packets() {
     let codel = "ap.queue = { discipline = \"codel\", limit = \"1000 packets\" }";
@@ -227,7 +226,7 @@ fn marks_reach_real_packets() {
         let mut cell = cell(codel, false, 1);
         let bytes = packet(&cell, SERVER, STA1, v6, 2, 6, &tcp((5201, 40_000), 0x10, (1, 1), 500, &[], 1400));
         for _ in 0..400 {
-            // A little faster than the air: the queue grows.
+            // Packets arrive a little faster than the air carries them, so the queue grows.
             cell.put_in(SERVER, &bytes).unwrap();
             cell.run_until(cell.now() + Duration::from_micros(1200));
         }
@@ -243,14 +242,14 @@ fn marks_reach_real_packets() {
     }
 }
 
-/// A recording replayed gives the same: the simulation is a function of what comes when. One that was cut off is
-/// replayed so far; another seed gives something else.
+/// Replaying a recording gives the same results, since the simulation is a function of the packets and their times. A
+/// truncated recording is replayed as far as it goes. Another seed gives other results.
 #[test]
 fn a_recording_is_replayed() {
     let mut live = cell(LIMIT, true, 1);
     let mut recorder = Recorder::new(Vec::new(), "{}").unwrap();
     for step in 1..400_u64 {
-        // In pieces that differ from those of the replay.
+        // The live run advances in other steps than the replay.
         live.run_until(at(step * 10_007 - 3_000));
         live.run_until(at(step * 10_007));
         let (from, to) = if step % 3 == 0 { (SERVER, STA1) } else { (STA1, SERVER) };

@@ -1,13 +1,13 @@
-//! What a text says as a scenario, or what is wrong with it.
+//! Parses the text of a scenario for the page: the checked scenario, or its problems.
 
 use serde_json::{Map, Value, json};
 use wifair_config::{Origin, Override, Plain, Problem, Problems, Source, Table};
 use wifair_sim::scenario::{Node, Scenario};
 
-/// Reads a scenario as the command does. One that names classes in Python cannot be run here, and a trace not be read.
+/// Parses a scenario as `wifair run` does, but refuses classes in Python and files of traces: the lab has neither.
 ///
 /// # Errors
-/// All problems together, each with its place.
+/// All problems in the text, each with its place.
 pub fn parse(text: &str, name: &str, overrides: &[Override]) -> Result<Scenario, Problems> {
     let source = Source::from_bytes(name, text.as_bytes())?;
     let scenario = Scenario::parse_with(source, overrides, &mut |_| {
@@ -20,8 +20,8 @@ pub fn parse(text: &str, name: &str, overrides: &[Override]) -> Result<Scenario,
     Ok(scenario)
 }
 
-/// The scenario for the page: what it is, its keys with all defaults, and the keys that the text writes; or its
-/// problems.
+/// The scenario as JSON for the page: a description, all keys with defaults filled in, and the keys that the text sets;
+/// or its problems.
 pub fn check(text: &str, name: &str) -> Value {
     match parse(text, name, &[]) {
         Ok(scenario) => checked(&scenario),
@@ -29,7 +29,7 @@ pub fn check(text: &str, name: &str) -> Value {
     }
 }
 
-/// The scenario for the page.
+/// A parsed scenario as JSON for the page; see [`check`].
 pub fn checked(scenario: &Scenario) -> Value {
     let network = &scenario.network;
     let flows: Vec<Value> = network
@@ -67,7 +67,7 @@ fn name_of(scenario: &Scenario, node: Node) -> String {
 fn to_json(plain: &Plain) -> Value {
     match plain {
         Plain::Bool(value) => json!(value),
-        // A larger one would lose its last digits in a browser.
+        // JavaScript numbers are exact up to 2^53 only.
         Plain::Integer(value) if value.unsigned_abs() < 1 << 53 => json!(*value as i64),
         Plain::Integer(value) => json!(value.to_string()),
         Plain::Float(value) => json!(value),
@@ -84,7 +84,7 @@ fn to_json(plain: &Plain) -> Value {
     }
 }
 
-/// The problems with their places, and all of them as the command prints them.
+/// The problems as JSON, each with its place, and the whole list as the command line prints it.
 pub fn problems_json(problems: &Problems) -> Value {
     let list: Vec<Value> = problems
         .0

@@ -1,20 +1,20 @@
-//! Tables as columns of bytes behind a head of JSON.
+//! Encodes tables as binary columns after a JSON header.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wifair_sim::record::{Figure, Row};
 
-/// A column.
+/// The data of a column.
 #[derive(Debug)]
 pub enum Data {
-    /// Numbers, and counts below 2^53.
+    /// Floating-point numbers, and counts below 2^53.
     Numbers(Vec<f64>),
-    /// Texts by their places in a list.
+    /// Strings, each as its index in a list of distinct strings.
     Texts(Vec<u32>, Words),
 }
 
-/// Texts, each once.
+/// A list of distinct strings.
 #[derive(Debug, Default)]
 pub struct Words {
     list: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The place of `text`.
+    /// The index of `text`, which is added if it is new.
     pub fn place(&mut self, text: &str) -> u32 {
         if let Some(place) = self.places.get(text) {
             return *place;
@@ -34,7 +34,7 @@ impl Words {
     }
 }
 
-/// A table that grows.
+/// A table to which rows can be added.
 #[derive(Debug)]
 pub struct Table {
     name: &'static str,
@@ -42,19 +42,19 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these columns.
+    /// A table with these columns.
     pub fn new(name: &'static str, columns: Vec<(&'static str, Data)>) -> Self {
         Self { name, columns }
     }
 
-    /// A table of rows.
+    /// A table with these rows.
     pub fn of<R: Row>(name: &'static str, rows: &[R]) -> Self {
         let mut table = Self::new(name, vec![]);
         table.extend(rows);
         table
     }
 
-    /// Number of its rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         match self.columns.first() {
             Some((_, Data::Numbers(values))) => values.len(),
@@ -63,7 +63,7 @@ impl Table {
         }
     }
 
-    /// Leaves out the rows whose number in `column` is below `least`; rows are in the order of that column.
+    /// Removes the rows whose value in `column` is below `least`. The rows must be sorted by that column.
     pub fn keep_from(&mut self, column: &str, least: f64) {
         let Some((_, Data::Numbers(values))) = self.columns.iter().find(|(name, _)| *name == column) else { return };
         let first = values.partition_point(|value| *value < least);
@@ -75,7 +75,7 @@ impl Table {
         }
     }
 
-    /// Adds rows.
+    /// Appends rows.
     #[allow(clippy::cast_precision_loss)]
     pub fn extend<'a, R: Row + 'a>(&mut self, rows: impl IntoIterator<Item = &'a R>) {
         for row in rows {
@@ -99,7 +99,7 @@ impl Table {
     }
 }
 
-/// A reply: a head and tables.
+/// A reply: a JSON header and tables.
 #[derive(Debug)]
 pub struct Reply {
     head: Value,
@@ -107,7 +107,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Adds an entry to the head.
+    /// Adds an entry to the header.
     pub fn note(mut self, key: &str, value: Value) -> Self {
         self.head[key] = value;
         self
@@ -118,7 +118,7 @@ impl Reply {
         Self { head, body: vec![] }
     }
 
-    /// The same with a table.
+    /// Appends a table.
     pub fn with(mut self, table: &Table) -> Self {
         let mut columns = vec![];
         for (name, data) in &table.columns {
@@ -126,7 +126,7 @@ impl Reply {
             match data {
                 Data::Numbers(values) => {
                     columns.push(json!({ "name": name, "at": at }));
-                    // What is no number has other bits on other processors.
+                    // The bits of NaN differ between processors; write one NaN everywhere.
                     let plain = |value: &f64| if value.is_nan() { f64::NAN } else { *value };
                     self.body.extend(values.iter().flat_map(|value| plain(value).to_le_bytes()));
                 }
@@ -141,7 +141,7 @@ impl Reply {
         self
     }
 
-    /// The bytes, as the [library](crate) says.
+    /// The encoded reply; the [crate](crate) documents the format.
     pub fn encode(self) -> Vec<u8> {
         let mut head = self.head.to_string().into_bytes();
         head.resize(head.len().next_multiple_of(8), b' ');
@@ -156,7 +156,7 @@ impl Reply {
 mod tests {
     use super::*;
 
-    /// 0/0 has its sign set on x86 and not in WebAssembly: replies were not the same to the byte.
+    /// The NaN of 0/0 has its sign bit set on x86 but not in WebAssembly, so replies used to differ in that bit.
     #[test]
     fn what_is_no_number_has_the_same_bytes_everywhere() {
         let encoded =

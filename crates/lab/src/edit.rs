@@ -1,8 +1,8 @@
-//! A key set in the text of a scenario, with its comments and its order kept.
+//! Sets or removes a key in the text of a scenario and keeps the comments and the order of the rest.
 //!
-//! The value is replaced where it stands, or a line is added to the table that it belongs to. Where that does not give
-//! the scenario that the change means, as in a table that is written in an unusual way, the text of the whole scenario
-//! with all defaults takes its place.
+//! An existing value is replaced in place; a new key becomes a line in its table. If the edited text does not parse to
+//! the scenario intended, as may happen with an unusually written table, the result is the whole scenario as text, with
+//! all defaults.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use wifair_config::{Override, Problems};
 
 use crate::check::parse;
 
-/// The text with the key at `path`, as in `flows[0].tcp.cc`, set to `value` as TOML writes it; without one it is
-/// removed.
+/// Returns the text with the key at `path`, such as `flows[0].tcp.cc`, set to the TOML value `value`, or removed if
+/// `value` is `None`.
 ///
 /// # Errors
-/// What is wrong with the text or with the change.
+/// The problems of the text or of the change.
 pub fn edit(text: &str, path: &str, value: Option<&str>) -> Result<String, Problems> {
     let steps = steps(path);
     let Some(value) = value else {
@@ -31,7 +31,7 @@ pub fn edit(text: &str, path: &str, value: Option<&str>) -> Result<String, Probl
     };
     match (parse(&edited, "scenario.toml", &[]), meant) {
         (Ok(scenario), Ok(meant)) if scenario.to_toml() != meant => Ok(meant),
-        // A change that makes the scenario wrong is kept in its place, where the message can point at it.
+        // An invalid change is kept in the text, so that the error message can point at it.
         (_, Err(_)) | (Ok(_), Ok(_)) => Ok(edited),
         (Err(_), Ok(meant)) => Ok(meant),
     }
@@ -53,7 +53,7 @@ fn steps(path: &str) -> Vec<Step> {
     steps
 }
 
-/// Where a key and its value stand.
+/// The byte ranges of a key and its value.
 #[derive(Debug)]
 struct Spot {
     key: Range<usize>,
@@ -89,7 +89,7 @@ fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[Step]) -> Option<&'t DeTable<'a>> 
     Some(table)
 }
 
-/// Takes a line out, or an entry out of a table in braces.
+/// Removes a line, or an entry of an inline table.
 fn remove(text: &str, at: &Spot) -> String {
     let line = text[..at.key.start].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at.value.end..].find('\n').map_or(text.len(), |end| at.value.end + end + 1);
@@ -105,7 +105,7 @@ fn remove(text: &str, at: &Spot) -> String {
     format!("{}{}", &text[..line], &text[end..])
 }
 
-/// Adds the key to the innermost table on its way that has a line of its own.
+/// Adds the key to the innermost table along its path that already has a key.
 fn insert(text: &str, steps: &[Step], value: &str) -> String {
     let tree = parsed(text);
     for depth in (0..steps.len()).rev() {
@@ -136,7 +136,7 @@ fn is_table_list(value: &DeValue<'_>) -> bool {
     matches!(value, DeValue::Array(items) if items.iter().any(|item| matches!(item.get_ref(), DeValue::Table(_))))
 }
 
-/// Behind the comments that a file begins with.
+/// The offset after the comments at the beginning of a file.
 fn start_of_keys(text: &str) -> usize {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -226,7 +226,8 @@ tcp = { cc = "reno" }
         assert_eq!(problems.0[0].line(), Some(13));
     }
 
-    /// Whatever the form of the text, the edited one is the scenario that the same change on the command line gives.
+    /// However a text writes its tables, the edited text gives the same scenario as the same change on the command
+    /// line.
     #[test]
     fn an_edit_means_what_an_override_means() {
         let forms = [

@@ -1,21 +1,20 @@
-//! What the page of `wifair lab` asks of the core, the same in the browser and on a server: JSON in, JSON and columns
-//! out.
+//! The protocol between the page of `wifair lab` and the core, the same in a browser (WebAssembly) and on a server.
 //!
-//! [`Lab::ask`] takes a request as JSON, with what is wanted in `ask`:
+//! [`Lab::ask`] takes a JSON request. Its key `ask` names the kind of request:
 //!
-//! | `ask` | besides | gives |
+//! | `ask` | further keys | reply |
 //! |---|---|---|
-//! | `describe` | | version, number of the core's sources, schema, catalogue |
-//! | `check` | `text`, `name` | what the scenario is, with all defaults; or `problems` |
-//! | `edit` | `text`, `path`, `value` | `text` with the key at `path` set; without `value` removed |
-//! | `begin` | `text`, `name`, `seed`, `samples`, `frames` | a run, which takes the place of the one before |
-//! | `advance` | `until_ns`, `most_events`, `frames` | how far the run is |
-//! | `columns` | | what the run has measured until now, as columns |
-//! | `change` | as `edit`, `begin` and `advance` | all of these at once: a slider that moves waits for one reply |
+//! | `describe` | | version, hash of the core's sources, schema, catalogue |
+//! | `check` | `text`, `name` | a description of the scenario with all defaults; or `problems` |
+//! | `edit` | `text`, `path`, `value` | `text` with the key at `path` set, or removed if there is no `value` |
+//! | `begin` | `text`, `name`, `seed`, `samples`, `frames` | starts a run in place of the previous one |
+//! | `advance` | `until_ns`, `most_events`, `frames` | the progress of the run |
+//! | `columns` | | the results of the run up to now, as columns |
+//! | `change` | those of `edit`, `begin` and `advance` | all their replies and those of `columns` at once, for sliders |
 //!
-//! A reply is eight bytes with the length of its head, lowest first; the head, JSON with spaces behind it; and the
-//! columns. The head says where each column begins behind it: numbers are of eight bytes, texts are of four bytes and
-//! count in the list that the head has for them. A request that cannot be answered gives `error`.
+//! A reply consists of the length of its header (eight bytes, little-endian), the header (JSON, padded with spaces),
+//! and the columns. The header gives the offset of each column from its own end. A number takes eight bytes; a string
+//! takes four, its index in a list that the header contains. The reply to an invalid request has the key `error`.
 
 mod check;
 mod columns;
@@ -29,7 +28,7 @@ use wifair_sim::scenario;
 use columns::Reply;
 use session::Session;
 
-/// Answers requests; holds the run that was begun last.
+/// Answers requests, and holds the run that was started last.
 #[derive(Debug, Default)]
 pub struct Lab {
     session: Option<Session>,
@@ -78,7 +77,7 @@ impl Lab {
 }
 
 impl Lab {
-    /// Edits the text if the request has a `path`, checks it, begins its run, and takes that on as far as asked.
+    /// Edits the text if the request has a `path`, checks it, starts its run, and advances the run as requested.
     fn change(&mut self, request: &Value) -> Result<Reply, String> {
         let mut text = text(request, "text")?.to_owned();
         let failed = |text: &str, problems: &Problems| {
@@ -122,7 +121,7 @@ fn name(request: &Value) -> &str {
     request.get("name").and_then(Value::as_str).unwrap_or("scenario.toml")
 }
 
-/// A whole number; as text where it may be above 2^53, which JSON in a browser cannot hold.
+/// A whole number. It may be written as a string, because numbers in a browser are exact up to 2^53 only.
 fn count(request: &Value, key: &str) -> Result<u64, String> {
     let value = request.get(key);
     value

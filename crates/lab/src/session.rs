@@ -1,4 +1,4 @@
-//! A run that goes on step by step, and what the page wants to see of it.
+//! A run that advances step by step, and the results of it that the page shows.
 
 use serde_json::{Value, json};
 use wifair_config::Problems;
@@ -11,16 +11,16 @@ use wifair_units::{Duration, Time};
 use crate::check;
 use crate::columns::{Data, Reply, Table};
 
-/// A run that records frames is drained so often.
+/// Simulated time between two drains of recorded frames.
 const DRAIN: Duration = Duration::from_millis(50);
-/// A run stops at multiples of so much, to see whether enough was done.
+/// The longest simulated time between two checks of the limit on events.
 const PIECE: Duration = Duration::from_millis(250);
-/// Where frames are wanted, losses and timeouts are known to so much.
+/// Time resolution of losses and timeouts where frames are recorded.
 const FINE: Duration = Duration::from_millis(1);
-/// A run takes so many samples at most.
+/// The most samples of a run.
 const MOST_SAMPLES: u64 = 100_000;
 
-/// Frames that are wanted: those between two times, and not more than so many.
+/// The frames to record: those that overlap an interval, up to a number.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     from: Time,
@@ -39,7 +39,7 @@ impl Wanted {
     }
 }
 
-/// Losses and timeouts, a row for each flow and time at which there was one.
+/// Losses and timeouts: one row per flow and time with any.
 #[derive(Debug, Default)]
 struct Events {
     time_s: Vec<f64>,
@@ -64,17 +64,17 @@ const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
     "ack_no_route",
 ];
 
-/// See the [module](self).
+/// A run in progress.
 #[derive(Debug)]
 pub struct Session {
     seed: u64,
     run: Run,
     step: Duration,
     next: Time,
-    /// When losses and timeouts were looked at last.
+    /// When losses and timeouts were last collected.
     collected: Time,
     wanted: Option<Wanted>,
-    /// A record without frames, of which each stretch has a copy.
+    /// An empty record of frames, cloned for each drain.
     blank: Option<FrameLog>,
     drained: Time,
     frames: Table,
@@ -85,7 +85,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins the run that `request` asks for; the outer error is one of the request.
+    /// Starts the run of a `begin` request. The outer error is about the request, the inner one about the scenario.
     pub fn begin(request: &Value) -> Result<Result<Self, Problems>, String> {
         let scenario = match check::parse(crate::text(request, "text")?, crate::name(request), &[]) {
             Ok(scenario) => scenario,
@@ -94,12 +94,12 @@ impl Session {
         Self::of(&scenario, request).map(Ok)
     }
 
-    /// Begins the run of `scenario` that `request` asks for.
+    /// Starts a run of `scenario` with the options in `request`.
     pub fn of(scenario: &Scenario, request: &Value) -> Result<Self, String> {
         let seed = crate::count(request, "seed")?;
         let samples = crate::count(request, "samples")?;
         if samples == 0 || samples > MOST_SAMPLES {
-            return Err(format!("a run takes from one to {MOST_SAMPLES} samples"));
+            return Err(format!("a run has 1 to {MOST_SAMPLES} samples"));
         }
         let step = Duration::from_nanos(scenario.file.duration.as_nanos().div_ceil(samples).max(1));
         let wanted = Wanted::of(request)?;
@@ -124,13 +124,12 @@ impl Session {
         })
     }
 
-    /// Goes on as `request` says: until a time or the end, or until so many events of the core have been done. Other
-    /// frames than those that were wanted until now may be wanted from now on; those there are stay, as far as they are
-    /// among them.
+    /// Advances the run to the time in `request` or to its end, or until `most_events` events have been processed. The
+    /// request may move the interval of recorded frames; frames recorded before and still in the interval are kept.
     pub fn advance(&mut self, request: &Value) -> Result<(), String> {
         if let Some(wanted) = Wanted::of(request)? {
             if self.wanted.is_none() {
-                return Err("a run records frames from its beginning, or not at all".into());
+                return Err("a run that began without `frames` cannot record them later".into());
             }
             self.wanted = Some(wanted);
             for table in [&mut self.frames, &mut self.backoffs] {
@@ -150,7 +149,7 @@ impl Session {
         let enough = self.run.world().events().saturating_add(most_events);
         while self.next < until && self.run.world().events() < enough {
             let slice = match self.wanted {
-                // A sample of a long run may take seconds.
+                // A sampling step of a long run may take seconds to simulate.
                 None => (self.collected + self.step).saturating_since(self.next).min(PIECE),
                 Some(Wanted { from, to, .. }) if self.next >= from && self.next < to => self.step.min(FINE),
                 Some(Wanted { from, .. }) => {
@@ -178,7 +177,7 @@ impl Session {
         if since < to && self.next > from && self.frames.rows() < most {
             let mut log = blank.clone();
             log.drain(world);
-            // Several media are drained one after the other.
+            // Each channel is drained in turn, so the frames of several channels have to be sorted.
             let (from, to) = (from.as_secs(), to.as_secs());
             let mut frames: Vec<_> = log.frames().iter().filter(|one| one.end_s > from && one.start_s < to).collect();
             frames.sort_by(|a, b| a.end_s.total_cmp(&b.end_s));
@@ -211,13 +210,13 @@ impl Session {
         }
     }
 
-    /// How far the run is.
+    /// The progress of the run.
     pub fn progress(&mut self) -> Value {
         let (now, end) = (self.run.now(), self.run.end());
         json!({ "now_s": now.as_secs(), "end_s": end.as_secs(), "over": now >= end, "events": self.run.world().events() })
     }
 
-    /// What was measured until now, with the frames since the last call.
+    /// All results up to now, with the recorded frames that are in the interval.
     #[allow(clippy::cast_precision_loss)]
     pub fn columns(&mut self) -> Reply {
         let outcome = self.run.outcome();

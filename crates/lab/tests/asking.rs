@@ -1,4 +1,4 @@
-//! Requests and replies as the page has them.
+//! Requests and replies of the lab page.
 
 use serde_json::{Value, json};
 use wifair_lab::Lab;
@@ -38,7 +38,7 @@ fn column(head: &Value, body: &[u8], table: &str, name: &str) -> Vec<f64> {
     body[at..at + 8 * rows].chunks(8).map(|word| f64::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// The figures are those of an ordinary run, into however many pieces the page cuts it and whether it looks at the air.
+/// The results are those of an ordinary run, however the page divides it into steps, with recorded frames or without.
 #[test]
 fn a_run_in_pieces_gives_what_a_run_gives() {
     let scenario = Scenario::parse(TEXT, "a.toml", &[]).unwrap();
@@ -61,7 +61,7 @@ fn a_run_in_pieces_gives_what_a_run_gives() {
     }
 }
 
-/// Frames of a later time can be asked for without beginning anew, and are those that a new run records.
+/// Frames of a later interval can be requested without a new run, and equal those that a new run records.
 #[test]
 fn later_frames_are_those_of_a_new_run() {
     let window = |from: u64, to: u64| json!({ "from_ns": from, "to_ns": to, "most": 100_000 });
@@ -85,7 +85,7 @@ fn later_frames_are_those_of_a_new_run() {
     assert_eq!(starts, column(&two.0, &two.1, "frames", "start_s"));
 }
 
-/// A window that moves on keeps the frames that it still holds, so that nothing is simulated twice.
+/// When the interval of recorded frames moves, the frames that are still in it are kept; nothing is simulated twice.
 #[test]
 fn a_window_that_moves_on_keeps_its_frames() {
     let window = |from: u64, to: u64| json!({ "from_ns": from, "to_ns": to, "most": 100_000 });
@@ -111,7 +111,7 @@ fn a_window_that_moves_on_keeps_its_frames() {
     }
 }
 
-/// A slider that moves is answered at once by what its edit, check, run and columns give one after the other.
+/// One `change` request gives the same as `edit`, `check`, `begin`, `advance` and `columns` one after the other.
 #[test]
 fn a_change_is_edit_check_run_and_columns_at_once() {
     let edit = json!({ "ask": "edit", "text": TEXT, "path": "stations[0].count", "value": "2" });
@@ -131,7 +131,7 @@ fn a_change_is_edit_check_run_and_columns_at_once() {
     assert_eq!((&all["edited"], &all["checked"], &all["over"]), (&text, &checked, &json!(true)));
     assert_eq!((&all["tables"], columns), (&head["tables"], body.clone()));
 
-    // A long run stops after so many events, and goes on when it is asked to.
+    // A long run stops after the requested number of events and resumes on request.
     let (part, _) = ask(&mut together, &change(1000));
     assert_eq!(part["over"], json!(false));
     assert!(part["now_s"].as_f64().unwrap() > 0.0 && part["events"].as_u64().unwrap() >= 1000);

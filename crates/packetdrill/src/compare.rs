@@ -1,8 +1,9 @@
-//! Whether what left is what a script expects.
+//! Compares a segment sent with the one that a script expects.
 
 use crate::script::{Ecn, Segment, TcpOption};
 
-/// Why `got` is not what was `expected`; `None` if it is. `stamp` turns a timestamp value of ours into the script's.
+/// The first difference between `got` and `expected`; `None` if they match. `check_stamp` compares two timestamp
+/// values, the script's and ours.
 pub fn difference(expected: &Segment, got: &Segment, check_stamp: &dyn Fn(u32, u32) -> bool) -> Option<String> {
     let field = |name: &str, expected: String, got: String| Some(format!("{name}: expected {expected}, got {got}"));
     if expected.flags != got.flags {

@@ -1,8 +1,7 @@
-//! A connection: a sender and a receiver, and the parts of TCP around them that carry no data of a flow.
+//! One end of a TCP connection, made of a sender, a receiver, and what RFC 9293 requires around them.
 //!
-//! [`Sender`] and [`Receiver`] are the two directions of a connection in terms of stream offsets. Here they become one
-//! end of a connection as RFC 9293 has it: sequence numbers, the handshake on both sides, FIN, RST, and the states
-//! behind them.
+//! [`Sender`] and [`Receiver`] are the two directions of a connection, and count in stream offsets. This module adds
+//! sequence numbers, both sides of the handshake, FIN, RST, and the connection states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,53 +18,53 @@ mod handshake;
 
 pub use arrival::reset_for;
 
-/// A segment that left, and when.
+/// A segment sent, and its time.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub at: Time,
     pub segment: Segment,
 }
 
-/// How far a connection has come (RFC 9293, section 3.3.2, as far as it matters for what is sent).
+/// The state of a connection: those states of RFC 9293, section 3.3.2, that make a difference to what is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     SynSent,
     SynReceived,
     Established,
-    /// Nothing is known of it any more: what arrives is answered with RST.
+    /// The connection no longer exists; segments that arrive are answered with RST.
     Gone,
 }
 
-/// What both ends agreed on.
+/// The options that both ends agreed on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Agreed {
     peer_mss: u16,
     timestamps: bool,
     sack: bool,
-    /// The peer's scale; `None` without scaling.
+    /// The peer's window scale; `None` without window scaling.
     peer_scale: Option<u8>,
     ecn: bool,
 }
 
-/// What an application has set.
+/// The socket options that an application has set.
 #[derive(Clone, Debug, Default)]
 pub struct SocketOptions {
     pub nodelay: bool,
     pub cork: bool,
     pub max_segment: Option<u16>,
-    /// Twice what `SO_SNDBUF` was set to.
+    /// Twice the value of `SO_SNDBUF`.
     pub send_buffer: Option<u64>,
-    /// What `SO_RCVBUF` was set to. Linux doubles it and offers half of that as the window.
+    /// The value of `SO_RCVBUF`. Linux doubles it and offers half of the result as the window.
     pub receive_buffer: Option<u64>,
     pub user_timeout: Option<Duration>,
     pub nonblocking: bool,
     pub congestion_control: Option<String>,
 }
 
-/// Linux fills a send buffer in blocks of at most so many bytes.
+/// The largest block, in bytes, in which Linux fills a send buffer.
 const MAX_BURST: u64 = 65_536;
 
-/// For how long data waited, and for what (Linux's `tcpi_busy_time` and its parts).
+/// How long data waited, by cause (Linux's `tcpi_busy_time`, `tcpi_rwnd_limited` and `tcpi_sndbuf_limited`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
     since: Time,
@@ -102,32 +101,32 @@ impl Waits {
 pub struct Connection {
     pub stage: Stage,
     pub options: SocketOptions,
-    /// The error that the application is told next.
+    /// The pending error, which the application's next call returns.
     pub error: Option<&'static str>,
     agreed: Agreed,
     own_scale: u8,
     passive: bool,
-    /// When SYNs left, when the next does, and how long after the last.
+    /// Times of the SYNs sent; the time of the next one; its timeout.
     syns: Vec<Time>,
     syn_at: Time,
     syn_rto: Duration,
-    /// The script's number of the peer's SYN.
+    /// Sequence number of the peer's SYN in the script.
     peer_isn: u32,
     peer_ts: u32,
     max_window: u64,
     ends: Option<(Sender, Receiver)>,
     bursts: Bursts,
-    /// Bytes that the application wrote, and those of them that the sender has.
+    /// Bytes that the application wrote, and how many of them were passed to the sender.
     written: u64,
     supplied: u64,
-    /// What waits in a call that blocks.
+    /// Bytes of a blocking call that are not in the send buffer yet.
     blocked: u64,
-    /// A write with `MSG_MORE` is under way: a short tail waits for the next ACK or for a timer.
+    /// Whether the last write had `MSG_MORE`: a last short segment then waits for more data or for a timer.
     more: bool,
     probe_at: Time,
-    /// Since when the device takes nothing, and when it is tried again.
+    /// Since when the device has refused packets, and when sending is tried again.
     stuck: Option<(Time, Time)>,
-    /// Offsets behind which PSH stands, and those that no segment crosses.
+    /// Offsets at which a segment that ends there has PSH, and offsets that no segment may cross.
     pushes: BTreeSet<u64>,
     records: BTreeSet<u64>,
     pub read: u64,
@@ -137,16 +136,16 @@ pub struct Connection {
     fin_acked: bool,
     peer_fin: bool,
     peer_closed_first: bool,
-    /// The peer's FIN has just come and is not acknowledged yet; when it is, where its ACK is delayed.
+    /// Whether the peer's FIN has just arrived and is not acknowledged yet; and when a delayed ACK of it is due.
     fin_to_acknowledge: bool,
     fin_ack_at: Time,
-    /// Payload of the peer's largest segment, at most what this side takes.
+    /// Payload of the peer's largest segment, at most the MSS that this side advertises.
     largest_payload: u32,
     last_data: Time,
     pub probes: u64,
     pub established_at: Option<Time>,
     pub waits: Waits,
-    /// Timestamps as the script has them: its value for ours, in microseconds.
+    /// Our timestamp, in microseconds, for each timestamp in the script.
     pub stamps: BTreeMap<u32, u32>,
     pub first_stamp: Option<(u32, u32)>,
 }
@@ -155,7 +154,7 @@ fn micros(now: Time) -> u32 {
     (now.as_nanos() / 1000) as u32
 }
 
-/// The smallest scale by which a receive buffer of `bytes` fits the header field, as Linux rounds it.
+/// The smallest window scale with which a receive buffer of `bytes` fits the header field, rounded as in Linux.
 fn scale_of(bytes: u64) -> u8 {
     (bytes.max(1 << 15).ilog2() - 15).min(14) as u8
 }
@@ -204,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// An active open: a SYN leaves.
+    /// Opens a connection actively: sends a SYN.
     pub fn connect(system: &System, options: SocketOptions, now: Time, out: &mut Vec<Sent>) -> Self {
         let mut connection = Self::new(system, options, now, false);
         connection.agreed = Agreed {
@@ -218,7 +217,7 @@ impl Connection {
         connection
     }
 
-    /// A SYN arrived at a socket that listens: a SYN-ACK leaves.
+    /// Accepts a SYN at a listening socket: sends a SYN-ACK.
     pub fn accept(system: &System, options: SocketOptions, now: Time, syn: &Segment, out: &mut Vec<Sent>) -> Self {
         let mut connection = Self::new(system, options, now, true);
         let offer = Agreed {
@@ -233,30 +232,30 @@ impl Connection {
         connection
     }
 
-    /// The sender, once there is one.
+    /// The sender; `None` before the handshake is complete.
     pub fn sender(&self) -> Option<&Sender> {
         self.ends.as_ref().map(|(sender, _)| sender)
     }
 
-    /// The payload of a full segment, as the socket option tells.
+    /// The payload of a full segment, as `TCP_MAXSEG` returns it.
     pub fn max_segment(&self, system: &System) -> u16 {
         if self.ends.is_some() { self.segment_size(system) } else { self.advertised_mss(system) }
     }
 
-    /// Bytes that the application may read, and whether the end of the stream is behind them.
+    /// Bytes that the application may read, and whether the stream ends after them.
     pub fn readable(&self) -> (u64, bool) {
         let delivered = self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered());
         (delivered - self.read, self.peer_fin || self.read_closed)
     }
 
-    /// What the application waited for, up to `now`.
+    /// The waiting times up to `now`.
     pub fn waits_until(&self, now: Time) -> Waits {
         let mut waits = self.waits;
         waits.set(now, None);
         waits
     }
 
-    /// What was agreed on, as bits of Linux's `tcpi_options`.
+    /// The options agreed on, as bits of Linux's `tcpi_options`.
     pub fn option_bits(&self) -> i64 {
         let agreed = &self.agreed;
         i64::from(agreed.timestamps)
@@ -265,34 +264,34 @@ impl Connection {
             | i64::from(agreed.ecn) << 3
     }
 
-    /// Bytes that came in, in order.
+    /// Bytes received in order.
     pub fn received(&self) -> u64 {
         self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered())
     }
 
-    /// Bytes that the application wrote and that are not acknowledged.
+    /// Bytes that the application wrote and that are not acknowledged yet.
     pub fn unacknowledged(&self) -> u64 {
         self.written - self.sender().map_or(0, Sender::una)
     }
 
-    /// Bytes that the application wrote and that did not leave.
+    /// Bytes that the application wrote and that are not sent yet.
     pub fn unsent(&self) -> u64 {
         self.written - self.sender().map_or(0, Sender::sent)
     }
 
-    /// What is sent and not acknowledged for so long ends the connection.
+    /// Sets the user timeout: data unacknowledged for this long ends the connection (RFC 5482).
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         if let Some((sender, _)) = &mut self.ends {
             sender.set_user_timeout(timeout);
         }
     }
 
-    /// Since when no data came in.
+    /// When data last arrived.
     pub fn last_data(&self) -> Time {
         self.last_data
     }
 
-    /// The application writes; returns how much is taken at once. A call that blocks hands down the rest later.
+    /// Writes data of the application. Returns the number of bytes accepted; a blocking call delivers the rest later.
     pub fn write(
         &mut self,
         system: &System,
@@ -305,7 +304,7 @@ impl Connection {
         let taken = match self.options.send_buffer {
             Some(buffer) => {
                 let una = self.sender().map_or(0, Sender::una);
-                // Linux looks at the buffer before each block of 64 KB, not before each byte.
+                // Linux checks the buffer before each block of 64 KB, not before each byte.
                 if self.written - una >= buffer {
                     0
                 } else {
@@ -331,7 +330,8 @@ impl Connection {
         if self.options.nonblocking { taken } else { bytes }
     }
 
-    /// Hands to the sender what it may send: whole records, and a held tail only when nothing holds it.
+    /// Passes to the sender the data that it may send: up to the end of the current record, and a last short segment
+    /// only if neither `TCP_CORK` nor `MSG_MORE` holds it back.
     fn hand_down(&mut self, now: Time) {
         let Some((sender, _)) = &mut self.ends else { return };
         let mss = u64::from(self.agreed.peer_mss);
@@ -343,7 +343,7 @@ impl Connection {
             let whole = (self.written - sender.sent()) / mss * mss;
             limit = limit.min(sender.sent() + whole);
         }
-        // Only the last short segment waits for another one.
+        // Nagle's algorithm may delay only the last short segment.
         sender.set_nagle(!self.options.nodelay && limit == self.written);
         if limit > self.supplied {
             sender.supply(limit - self.supplied);
@@ -361,7 +361,7 @@ impl Connection {
         }
     }
 
-    /// The application sets `TCP_NODELAY` or `TCP_CORK`.
+    /// Sets `TCP_NODELAY` or `TCP_CORK`.
     pub fn set_small_segments(
         &mut self,
         system: &System,
@@ -380,7 +380,7 @@ impl Connection {
         if let Some((sender, _)) = &mut self.ends {
             sender.set_nagle(!self.options.nodelay);
         }
-        // Linux: TCP_NODELAY pushes what waits, also what a cork holds.
+        // Linux: TCP_NODELAY sends the data that waits, even if TCP_CORK holds it back.
         if nodelay == Some(true) || cork == Some(false) {
             let corked = std::mem::take(&mut self.options.cork);
             self.hand_down(now);
@@ -389,20 +389,20 @@ impl Connection {
         }
     }
 
-    /// Nothing more is written: a FIN follows.
+    /// Closes the sending direction: a FIN follows the data.
     pub fn close_write(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
         self.write_closed = true;
         self.hand_down(now);
         self.flush(system, now, out);
     }
 
-    /// The application closes the socket.
+    /// Closes the socket.
     pub fn close(&mut self, system: &System, now: Time, linger_zero: bool, out: &mut Vec<Sent>) {
         self.closed = true;
         if self.stage == Stage::SynSent {
             self.stage = Stage::Gone;
         } else if self.stage != Stage::Gone && (self.readable().0 > 0 || linger_zero) {
-            // RFC 2525, section 2.17: data that nobody will read.
+            // RFC 2525, section 2.17: a reset tells the peer that its data will not be read.
             let seq = self.next_seq();
             let flags = Flags { rst: true, ack: true, ..Flags::default() };
             self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
@@ -412,19 +412,19 @@ impl Connection {
         }
     }
 
-    /// The number behind all that was sent.
+    /// The next sequence number to send.
     fn next_seq(&self) -> u32 {
         let Some(sender) = self.sender() else { return 1 };
         (sender.sent() as u32).wrapping_add(1 + u32::from(sender.has_sent_fin()))
     }
 
-    /// The next number that is expected from the peer.
+    /// The next sequence number expected from the peer.
     fn expected(&self) -> u32 {
         let delivered = self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered());
         self.peer_isn.wrapping_add(1).wrapping_add(delivered as u32).wrapping_add(u32::from(self.peer_fin))
     }
 
-    /// A segment leaves: fills in acknowledgement, window and options.
+    /// Sends a segment: fills in its acknowledgement, window and options.
     fn push(&self, now: Time, mut segment: Segment, from: Option<&Packet>, out: &mut Vec<Sent>) {
         segment.ack = if segment.flags.ack { self.expected() } else { 0 };
         let mut options = Vec::new();
@@ -457,7 +457,7 @@ impl Connection {
         out.push(Sent { at: now, segment });
     }
 
-    /// Sends what may leave.
+    /// Sends all segments that may be sent now.
     pub fn flush(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
         if self.stage != Stage::Established || self.is_stuck(system, now) {
             return;
@@ -491,7 +491,7 @@ impl Connection {
         }
         for mut packet in acks {
             if std::mem::take(&mut self.fin_to_acknowledge) {
-                // Behind a FIN nothing is missing, and Linux forgets what it knew of blocks.
+                // After a FIN received in order nothing is missing, and Linux discards its SACK blocks.
                 packet.sack = Default::default();
                 if self.fin_ack_at != Time::NEVER {
                     continue;
@@ -504,8 +504,8 @@ impl Connection {
         self.note_waits(now);
     }
 
-    /// Whether the device takes nothing. Linux then counts what it would have sent as not sent, and tries again after a
-    /// timeout and every half second, up to the user timeout.
+    /// Whether the device refuses packets. Linux then counts the data as not sent, and tries again after a
+    /// retransmission timeout and every half second from then on, up to the user timeout.
     fn is_stuck(&mut self, system: &System, now: Time) -> bool {
         if !system.device_full {
             self.stuck = None;
@@ -518,7 +518,7 @@ impl Connection {
         true
     }
 
-    /// Puts segments of the sender on the wire, with PSH where Linux has it.
+    /// Sends segments of the sender, with PSH where Linux sets it.
     fn emit(&mut self, system: &System, now: Time, segments: &[(Packet, bool)], out: &mut Vec<Sent>) {
         let Some((sender, _)) = &self.ends else { return };
         let mss = u64::from(self.segment_size(system));
@@ -545,7 +545,7 @@ impl Connection {
             let fin = packet.has(flag::FIN);
             let burst = packet.payload > 0 && marks.next().unwrap_or(false);
             if packet.payload == 0 && !fin {
-                // An ACK that the sender means for the peer's SYN-ACK or FIN: the receiver acknowledges here.
+                // The sender's ACK of the peer's SYN-ACK or FIN is not sent: the receiver sends the ACK.
                 continue;
             }
             let probe = sender.is_probing() && packet.payload == 1 && packet.seq == sender.sent();
@@ -565,7 +565,7 @@ impl Connection {
                 ..Segment::default()
             };
             if probe {
-                // Linux probes a closed window with an old number and no data.
+                // Linux probes a closed window with an old sequence number and no data.
                 segment.seq = segment.seq.wrapping_sub(1);
                 segment.payload = 0;
             }
@@ -590,7 +590,7 @@ impl Connection {
         self.waits.set(now, wait);
     }
 
-    /// When [`Connection::on_timer`] wants to be called.
+    /// When [`Connection::on_timer`] must be called next.
     pub fn deadline(&self) -> Time {
         if self.stage == Stage::Gone {
             return Time::NEVER;
@@ -603,7 +603,7 @@ impl Connection {
             .min(self.stuck.map_or(Time::NEVER, |(_, retry)| retry))
     }
 
-    /// The time of [`Connection::deadline`] has come.
+    /// Handles the timers that are due; called at [`Connection::deadline`].
     pub fn on_timer(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
         if now >= self.syn_at {
             if self.syns.len() > system.syn_retries as usize {
@@ -646,7 +646,7 @@ impl Connection {
         self.flush(system, now, out);
     }
 
-    /// The connection ends with an error for the application.
+    /// Ends the connection with an error for the application.
     fn fail(&mut self, error: &'static str) {
         self.stage = Stage::Gone;
         self.error = Some(error);

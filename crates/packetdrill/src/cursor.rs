@@ -1,4 +1,4 @@
-//! A position in a text, with its line and column.
+//! A cursor in a text that keeps track of line and column.
 
 use crate::script::{ParseError, Place};
 
@@ -11,22 +11,22 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the start of `text`, which begins at `place`.
+    /// A cursor at the start of `text`, which begins at `place`.
     pub const fn new(text: &'a str, place: Place) -> Self {
         Self { text, offset: 0, place }
     }
 
-    /// Where the next character stands.
+    /// The place of the next character.
     pub const fn place(&self) -> Place {
         self.place
     }
 
-    /// What is still to be read.
+    /// The text not read yet.
     pub fn rest(&self) -> &'a str {
         &self.text[self.offset..]
     }
 
-    /// The next character.
+    /// The next character, which is not taken.
     pub fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes characters as long as `wanted`.
+    /// Takes characters as long as `wanted` returns true.
     pub fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let start = self.offset;
         while self.peek().is_some_and(&wanted) {
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         &self.text[start..self.offset]
     }
 
-    /// Takes all before `end`, and `end`; `None` if it does not come.
+    /// Takes the text up to and including `end`, and returns it without `end`; `None` if `end` does not occur.
     pub fn take_until(&mut self, end: &str) -> Option<&'a str> {
         let length = self.rest().find(end)?;
         let found = &self.rest()[..length];
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         Err(ParseError { place, message: message.into() })
     }
 
-    /// An error here, which names what stands here.
+    /// An error at the cursor, which quotes the text found there.
     pub fn expected<T>(&self, what: &str) -> Result<T, ParseError> {
         let found: String = self.rest().chars().take_while(|c| !c.is_whitespace()).take(20).collect();
         let found = match (found.is_empty(), self.peek()) {

@@ -1,9 +1,9 @@
 //! Plays a script on a [`Host`] in simulated time.
 //!
-//! Times are compared as packetdrill does: a relative time counts from the event before, consecutive injected segments
-//! count from each other's scheduled times, and an expected segment may be early or late by the tolerance, which is
-//! 4 ms or an eighth of the time since the event before, whichever is more. Segments are compared by byte ranges: what
-//! the script has as one segment may leave as several in a row, with the flags of the last.
+//! Times are compared as in packetdrill: a relative time counts from the previous event, or from its scheduled time if
+//! two injected segments follow each other; and an expected segment may be early or late by the tolerance, which is 4
+//! ms or an eighth of the time since the previous event, whichever is more. Segments are compared by byte ranges: what
+//! is one segment in the script may be sent as several in a row, of which the last has the flags.
 
 use wifair_units::{Duration, Time};
 
@@ -15,14 +15,14 @@ use crate::script::{Action, Call, Event, Place, Script, Segment, When};
 use crate::syscall::Refusal;
 use crate::system::{ReadFile, System};
 
-/// What becomes of a script.
+/// The verdict on a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All is as the script says.
+    /// Everything happens as the script says.
     Pass,
-    /// Something is not as the script says.
+    /// Something differs from the script.
     Differs,
-    /// The script needs something that is not supported.
+    /// The script uses something that is not supported.
     Unsupported,
     /// The script is malformed.
     Error,
@@ -41,28 +41,28 @@ impl Verdict {
     }
 }
 
-/// The verdict on a script.
+/// The verdict on a script, with place and reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// Where it was decided; `None` for a script that passes.
+    /// The place of the deciding event or error; `None` for a script that passes.
     pub place: Option<Place>,
-    /// Why, in one line; empty for a script that passes.
+    /// The reason in one line; empty for a script that passes.
     pub reason: String,
 }
 
 /// How to run a script.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunOptions {
-    /// Tolerance of times, in microseconds; takes the place of the script's own.
+    /// Tolerance of times, in microseconds; overrides that of the script.
     pub tolerance_us: Option<u64>,
 }
 
-/// Events of a script at most, and steps of the host between two of them.
+/// The most steps of the host between two events of a script.
 const MAX_STEPS: u32 = 200_000;
 
-/// Tolerance without an option, in microseconds, and in parts of the time since the event before.
+/// The default tolerance: this many microseconds, or one part in so many of the time since the previous event.
 const TOLERANCE_US: i64 = 4000;
 const TOLERANCE_PARTS: i64 = 8;
 
@@ -71,7 +71,7 @@ enum Stop {
     Unsupported(String),
 }
 
-/// Reads and runs a script; `read` gives the text of files that it names.
+/// Parses and runs a script; `read` returns the text of the files that it names.
 #[must_use]
 pub fn run(text: &str, options: RunOptions, read: ReadFile<'_>) -> Report {
     let script = match parse(text) {
@@ -105,12 +105,12 @@ struct Driver<'a> {
     read: ReadFile<'a>,
     tolerance_us: i64,
     tolerance_parts: i64,
-    /// Microseconds of a tick of the script's timestamps, where they are to be compared.
+    /// Microseconds per tick of the script's timestamps; `None` if timestamps are not compared.
     tick_us: Option<i64>,
     variables: Variables,
-    /// Scheduled time of the event before, and whether it injected a segment.
+    /// Scheduled time of the previous event, and whether it injected a segment.
     before: (i64, bool),
-    /// A call that waits for something, and when it returns.
+    /// A blocking call in progress, and when it returns.
     blocked: Option<(i64, Call)>,
 }
 
@@ -122,7 +122,7 @@ fn micros(time: Time) -> i64 {
     (time.as_nanos() / 1000) as i64
 }
 
-/// For as long as it takes, in microseconds: what `*` waits for. It fits a [`Time`] with whatever is added to it.
+/// How long `*` waits, in microseconds. Small enough that sums with it still fit into a [`Time`].
 const FOREVER_US: i64 = i64::MAX / 8000;
 
 fn time(micros: i64) -> Time {
@@ -196,7 +196,7 @@ impl<'a> Driver<'a> {
                 match other {
                     Action::Inject(segment) => self.host.inject(segment),
                     Action::Call(call) => match call.end {
-                        // These wait for the peer; the others have their effect at once.
+                        // These calls wait for the peer; all others take effect at once.
                         Some(end)
                             if ["accept", "accept4", "read", "recv", "recvfrom"].contains(&call.name.as_str()) =>
                         {
@@ -232,7 +232,7 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Lets a call return that has waited, if that is due before `to`.
+    /// Completes the blocking call if it returns before `to`.
     fn unblock(&mut self, to: i64) -> Result<(), Stop> {
         match self.blocked.take() {
             Some((end, call)) if end < to => {
@@ -257,7 +257,7 @@ impl<'a> Driver<'a> {
         Err(Stop::Unsupported("so much activity between two events".to_owned()))
     }
 
-    /// Waits for a segment, puts together what left in a row, and compares.
+    /// Waits for a segment, joins segments that were sent in a row, and compares.
     fn expect(&mut self, expected: &Segment, start: i64, end: i64, slack: i64) -> Result<(), Stop> {
         let latest = time(end.saturating_add(slack).saturating_add(1));
         let mut whole: Option<(Time, Segment)> = None;

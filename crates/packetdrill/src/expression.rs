@@ -1,23 +1,23 @@
-//! The assertions between `%{` and `}%`.
+//! Parses and evaluates the assertions between `%{` and `}%`.
 //!
-//! Packetdrill hands them to Python. Here they are a language of their own that reads variables of the connection,
-//! computes and compares, and can do nothing else: `assert`, assignments, `print` (which is skipped), numbers, strings,
-//! `+ - * / // % & |`, comparisons (also in chains), `and`, `or`, `not`, `abs`, `min`, `max`, `int`, `len`.
+//! Packetdrill runs them in Python. Here they are a small language that can only read variables of the connection,
+//! compute and compare: `assert`, assignments, `print` (which is skipped), numbers, strings, `+ - * / // % & |`,
+//! comparisons (also chained), `and`, `or`, `not`, `abs`, `min`, `max`, `int`, `len`.
 
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::script::{ParseError, Place};
 
-/// How deep expressions may be nested.
+/// The greatest depth of nested expressions.
 const MAX_DEPTH: u32 = 64;
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Where it stands.
+    /// Its place in the script.
     pub place: Place,
-    /// As it is written.
+    /// Its source text.
     pub text: String,
     kind: Kind,
 }
@@ -25,7 +25,7 @@ pub struct Statement {
 #[derive(Clone, Debug)]
 enum Kind {
     Assert(Expression),
-    /// Name, operator of an augmented assignment, and what is assigned.
+    /// Name, operator if the assignment is augmented, and the value.
     Assign(String, Option<Binary>, Expression),
     Print,
 }
@@ -67,7 +67,7 @@ enum Expression {
     Apply(String, Vec<Self>),
 }
 
-/// What an expression gives.
+/// The value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A number; truth values are 0 and 1.
@@ -76,12 +76,12 @@ pub enum Value {
     Text(String),
 }
 
-/// Why code does not pass.
+/// Why code fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// An assertion is false: what it says, and the values of its names.
+    /// An assertion is false; the message quotes it and gives the values of its variables.
     False(Place, String),
-    /// A name or an operation is not known.
+    /// A name or operation is unknown.
     Unknown(Place, String),
 }
 
@@ -101,10 +101,10 @@ const SIGNS: [&str; 26] = [
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// Reads code that begins at `place`; the inner error is what of it is not supported.
+/// Parses code that begins at `place`. The inner error names a construct that is not supported.
 ///
 /// # Errors
-/// If it is malformed.
+/// If the code is malformed.
 pub fn parse(code: &str, place: Place) -> Parsed<Result<Vec<Statement>, String>> {
     let mut cursor = Cursor::new(code, place);
     let mut statements = Vec::new();
@@ -133,7 +133,7 @@ pub fn parse(code: &str, place: Place) -> Parsed<Result<Vec<Statement>, String>>
     }
 }
 
-/// The tokens of one statement, which ends with a line or a semicolon outside of brackets.
+/// The tokens of one statement, which ends at a line end or semicolon outside brackets.
 fn tokens(cursor: &mut Cursor<'_>) -> Parsed<Vec<(Place, Token)>> {
     let mut tokens = Vec::new();
     let mut open = 0_u32;
@@ -236,7 +236,7 @@ impl Parser<'_> {
         if word == "assert" {
             let condition = self.expression()?;
             if self.eat(",") {
-                // What is printed if it fails; a tuple without brackets is no expression of ours.
+                // The message of the assertion is parsed and ignored; it may be a tuple without brackets.
                 self.expression()?;
             }
             self.end()?;
@@ -422,13 +422,13 @@ impl Parser<'_> {
     }
 }
 
-/// The variables that code sets, which last to the end of the script.
+/// Variables set by code; they last until the end of the script.
 pub type Variables = BTreeMap<String, Value>;
 
-/// Runs `statements`; `lookup` knows the variables of the connection.
+/// Runs `statements`; `lookup` returns the variables of the connection.
 ///
 /// # Errors
-/// At the first assertion that is false, or name that nobody knows.
+/// At the first false assertion or unknown name.
 pub fn run(
     statements: &[Statement],
     variables: &mut Variables,
@@ -465,7 +465,7 @@ pub fn run(
     Ok(())
 }
 
-/// The names in an expression, each once.
+/// Collects the names in an expression, each once.
 fn name_all<'a>(expression: &'a Expression, names: &mut Vec<&'a str>) {
     match expression {
         Expression::Name(name) => {
@@ -632,7 +632,7 @@ mod tests {
         assert!(failure.contains("is false: tcpi_snd_cwnd = 10"), "{failure}");
     }
 
-    /// Nothing but arithmetic: whatever could reach further is not supported, or malformed.
+    /// Anything beyond arithmetic, such as imports, calls or attributes, is unsupported or malformed.
     #[test]
     fn code_can_do_nothing_but_compute() {
         for code in [

@@ -8,14 +8,14 @@ use crate::connection::{Connection, Sent, SocketOptions, reset_for};
 use crate::script::{Segment, TcpOption};
 use crate::system::System;
 
-/// What a file descriptor stands for.
+/// The socket of a file descriptor.
 #[derive(Clone, Debug)]
 pub enum Socket {
-    /// Neither listens nor is connected.
+    /// Neither listening nor connected.
     Fresh(SocketOptions),
-    /// Listens.
+    /// Listening.
     Listening(SocketOptions),
-    /// Is connected: the number of the connection.
+    /// Connected, with the index of its connection.
     Connected(usize),
 }
 
@@ -28,11 +28,11 @@ pub struct Host {
     pub now: Time,
     pub(crate) sockets: BTreeMap<i64, Socket>,
     pub(crate) connections: Vec<Connection>,
-    /// Connections that were not accepted yet.
+    /// Connections that the application has not accepted yet.
     pub(crate) waiting: VecDeque<usize>,
     /// Sockets that reset their connection when they are closed (`SO_LINGER` with 0 s).
     pub(crate) lingers_not: BTreeSet<i64>,
-    /// What left and was not compared yet.
+    /// Segments sent and not compared yet.
     pub(crate) sent: VecDeque<Sent>,
 }
 
@@ -51,18 +51,18 @@ impl Host {
         }
     }
 
-    /// When something happens by itself next.
+    /// When the next timer is due.
     fn deadline(&self) -> Time {
         self.connections.iter().map(Connection::deadline).min().unwrap_or(Time::NEVER)
     }
 
-    /// Time goes on to `to`, and all happens that is due before.
+    /// Advances the time to `to`, and handles all timers due before.
     pub fn advance(&mut self, to: Time) {
         while self.step(to) {}
         self.now = self.now.max(to);
     }
 
-    /// The next thing happens that is due before `to`; returns whether there was one.
+    /// Handles the next timer due before `to`; returns whether there was one.
     pub fn step(&mut self, to: Time) -> bool {
         let at = self.deadline();
         if at >= to {
@@ -85,7 +85,7 @@ impl Host {
         }
     }
 
-    /// A segment arrives.
+    /// Handles a segment that arrives.
     pub fn inject(&mut self, segment: &Segment) {
         let mut out = Vec::new();
         let (now, system) = (self.now, &self.system);
@@ -117,12 +117,12 @@ impl Host {
         self.take(out);
     }
 
-    /// The connection under test: the last one.
+    /// The connection under test: the last one opened.
     pub(crate) fn connection(&self) -> Option<&Connection> {
         self.connections.last()
     }
 
-    /// Remembers that the script calls our timestamp `ours` by another number.
+    /// Remembers which of our timestamps the timestamp in the segment `script` stands for.
     pub(crate) fn note_stamp(&mut self, script: &Segment, ours: &Segment) {
         let stamp = |segment: &Segment| {
             segment.options.iter().flatten().find_map(|option| match option {
@@ -137,7 +137,7 @@ impl Host {
         }
     }
 
-    /// A variable of the connection, as Linux's `TCP_INFO` has it, or a constant.
+    /// A constant, or a variable of the connection as in Linux's `TCP_INFO`.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<i64> {
         const CONSTANTS: [(&str, i64); 23] = [

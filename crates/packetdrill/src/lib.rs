@@ -1,9 +1,9 @@
-//! Packetdrill scripts, run on this project's TCP.
+//! Runs packetdrill scripts on this project's TCP.
 //!
-//! A script injects segments, makes system calls and says which segments must leave, and when. [`run`] reads it, plays
-//! it on a host whose TCP is that of `wifair-tcp` with the stack `modern`, in simulated time, and compares. Nothing of
-//! a script is executed: shell commands are recognised by their text ([`System`]), and code in `%{ }%` is a small
-//! language of its own ([`expression`]).
+//! A script injects segments, makes system calls, and says which segments must be sent and when. [`run`] parses it,
+//! plays it in simulated time on a host with the TCP of `wifair-tcp` (stack `modern`), and compares. The system never
+//! executes any part of a script: shell commands are recognised by their text ([`System`]), and code in `%{ }%` is
+//! evaluated as a small language of its own ([`expression`]).
 
 mod compare;
 mod connection;

@@ -1,31 +1,31 @@
-//! Segmentation offload: which segments a sender would hand to the device as one.
+//! Segmentation offload: which segments Linux would pass to the device as one.
 //!
-//! Linux builds bursts of as many segments as leave within about a millisecond at the pacing rate, at least two, at
-//! most half the congestion window, and sets PSH on any burst of more than one segment. The engine sends segments one
-//! by one; this finds the bursts in what left at one instant, so that PSH can be told.
+//! Linux builds bursts of as many segments as it sends in about a millisecond at the pacing rate, at least two, at most
+//! half the congestion window, and sets PSH on each burst of more than one segment. The simulated sender sends segments
+//! one by one; this module finds the bursts among the segments of one instant, and so the segments that have PSH.
 
 use std::collections::BTreeMap;
 
-/// A burst has at most so many bytes.
+/// The most bytes of a burst.
 const MAX_BYTES: u64 = 65_536;
 
-/// What sets the size of bursts.
+/// What determines the size of bursts.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Congestion window, in segments.
     pub cwnd: f64,
     /// Payload of a full segment.
     pub mss: u64,
-    /// Least number of segments of a burst.
+    /// The least number of segments of a burst.
     pub least: u64,
-    /// Bytes per second.
+    /// Pacing rate, in bytes per second.
     pub rate: f64,
     /// Smallest round-trip time, in microseconds.
     pub min_rtt_us: u64,
 }
 
 impl Limits {
-    /// Segments of a burst at most.
+    /// The most segments of a burst.
     pub fn segments(&self) -> u64 {
         let by_distance = match self.min_rtt_us >> 9 {
             shift @ 0..32 => MAX_BYTES >> shift,
@@ -37,16 +37,16 @@ impl Limits {
     }
 }
 
-/// The bursts that left, by the offset of their first byte.
+/// The bursts sent: the end of each by the offset of its first byte.
 #[derive(Clone, Debug, Default)]
 pub struct Bursts {
     ends: BTreeMap<u64, u64>,
 }
 
 impl Bursts {
-    /// For segments `(start, end)` that left at one instant, in order, with `new` ones above all before: whether each
-    /// ends a burst of more than one segment. Segments that leave again belong to one burst as far as they did at
-    /// first.
+    /// Returns, for each segment `(start, end, new)` sent at one instant, whether it ends a burst of more than one
+    /// segment. Segments are in order; a new one lies above all that was sent before. Retransmitted segments are joined
+    /// only within their original burst. No burst crosses an offset for which `records` returns true.
     pub fn mark(&mut self, segments: &[(u64, u64, bool)], limits: &Limits, records: &dyn Fn(u64) -> bool) -> Vec<bool> {
         let most = limits.segments();
         let mut marks = vec![false; segments.len()];
@@ -82,7 +82,7 @@ impl Bursts {
         self.ends.range(..=offset).next_back().map(|(&start, &end)| (start, end)).filter(|(_, end)| offset < *end)
     }
 
-    /// A selective ACK or a cumulative one ends inside a burst: it is two from now on.
+    /// Splits the burst that holds `offset` in two, because an ACK or a SACK block ends there.
     pub fn split(&mut self, offset: u64) {
         if let Some((start, end)) = self.burst_of(offset)
             && start < offset
@@ -112,7 +112,7 @@ mod tests {
         let segments: Vec<_> = (0..5).map(|i| (i * 1000, (i + 1) * 1000, true)).collect();
         let mut bursts = Bursts::default();
         assert_eq!(bursts.mark(&segments, &limits(10.0), &|_| false), [false, true, false, true, false]);
-        // The second half of the first burst and the first one of the second leave again, one by one.
+        // Retransmitted: the second half of the first burst alone, and the whole second burst as one.
         let again = [(1000, 2000, false), (2000, 3000, false), (3000, 4000, false)];
         assert_eq!(bursts.mark(&again, &limits(10.0), &|_| false), [false, false, true]);
     }

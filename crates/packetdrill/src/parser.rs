@@ -1,8 +1,8 @@
-//! From text to [`Script`].
+//! Parses the text of a script into a [`Script`].
 //!
 //! The language is that of packetdrill: N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from
-//! Sockets to Packets", USENIX ATC 2013, section 3, and what later scripts use. What is well-formed but not TCP over
-//! plain IP becomes [`Action::Unsupported`].
+//! Sockets to Packets", USENIX ATC 2013, section 3, with the additions that later scripts use. Well-formed events that
+//! are not TCP over plain IP become [`Action::Unsupported`].
 
 use crate::cursor::Cursor;
 use crate::expression;
@@ -10,19 +10,19 @@ use crate::script::{Action, Call, Ecn, Event, Flags, ParseError, Place, Script, 
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// Bytes of the longest script that is read.
+/// The greatest size of a script, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// How deep arguments may be nested.
+/// The greatest depth of nested arguments.
 const MAX_DEPTH: u32 = 32;
 
-/// The longest time of a script, in seconds.
+/// The limit of times in a script, in seconds.
 const MAX_SECONDS: f64 = 1e6;
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// If it is malformed: line, column and what is expected there.
+/// If it is malformed; the error has the line, the column, and what is expected there.
 pub fn parse(text: &str) -> Parsed<Script> {
     let mut parser = Parser { cursor: Cursor::new(text, Place { line: 1, column: 1 }) };
     if text.len() > MAX_BYTES {
@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         }
         while self.cursor.peek().is_some() {
             let place = self.cursor.place();
-            // Commands at the start and at the end have no time.
+            // Commands at the start and at the end may have no time.
             let bare = self.cursor.at("`");
             let when = if bare { When::Relative(0, 0) } else { self.when()? };
             self.skip()?;
@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A packet; the inner error is what of it is not supported.
+    /// Parses a packet. The inner error names a part that is not supported.
     fn packet(&mut self) -> Parsed<Result<Segment, String>> {
         self.skip()?;
         let mut segment = Segment::default();
@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
         Ok(Ok(segment))
     }
 
-    /// Skips the rest of the line, which says something that is not supported.
+    /// Skips the rest of a line that is not supported because of `what`.
     fn unsupported<T>(&mut self, what: String) -> Parsed<Result<T, String>> {
         self.cursor.take_while(|c| c != '\n');
         Ok(Err(what))
@@ -327,7 +327,7 @@ impl<'a> Parser<'a> {
         Ok(Ok(()))
     }
 
-    /// TCP options behind `<`; `None` for any.
+    /// Parses TCP options after `<`; `None` stands for any options.
     fn options(&mut self) -> Parsed<Result<Option<Vec<TcpOption>>, String>> {
         self.skip()?;
         if self.cursor.eat("...") {
@@ -405,7 +405,7 @@ impl<'a> Parser<'a> {
         Ok(Action::Call(Call { end, name, arguments, result, errno }))
     }
 
-    /// Values with commas between them, up to `end`.
+    /// Parses values separated by commas, up to `end`.
     fn values(&mut self, end: &str, depth: u32) -> Parsed<Vec<Value>> {
         let mut values = Vec::new();
         self.skip()?;
@@ -432,7 +432,7 @@ impl<'a> Parser<'a> {
     fn single(&mut self, depth: u32) -> Parsed<Value> {
         self.skip()?;
         if depth > MAX_DEPTH {
-            return self.cursor.expected("arguments that are nested less deeply");
+            return self.cursor.expected("less deeply nested arguments");
         }
         match self.cursor.peek() {
             Some('.') if self.cursor.eat("...") => Ok(Value::Any),
@@ -464,7 +464,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `name = value` or `value`, with commas between them, up to `}`.
+    /// Parses fields `name = value` or `value`, separated by commas, up to `}`.
     fn fields(&mut self, depth: u32) -> Parsed<Vec<(Option<String>, Value)>> {
         let mut fields = Vec::new();
         self.skip()?;
@@ -488,7 +488,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The ECN field in the bracketed part of a packet; `None` if it says something else.
+/// The ECN field in the bracketed part of a packet; `None` if the text is not an ECN field.
 fn ip_header(text: &str) -> Option<Option<Ecn>> {
     match text {
         "ect0" => Some(Some(Ecn::Ect0)),

@@ -1,10 +1,10 @@
-//! What a script says, as a tree.
+//! The syntax tree of a script.
 
 use std::fmt;
 
 use crate::expression::Statement;
 
-/// A place in a script, both counted from 1.
+/// A place in a script; line and column count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Line.
@@ -13,10 +13,10 @@ pub struct Place {
     pub column: u32,
 }
 
-/// A script that cannot be read.
+/// The error for a script that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// Where.
+    /// The place of the error.
     pub place: Place,
     /// What is wrong there, and what is expected instead.
     pub message: String,
@@ -25,16 +25,16 @@ pub struct ParseError {
 /// A whole script.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// Options that stand before everything else, such as `--tolerance_usecs=10000`, without the dashes.
+    /// Options at the beginning, such as `--tolerance_usecs=10000`: place, name without dashes, value.
     pub options: Vec<(Place, String, String)>,
-    /// What happens, in order. Shell commands before the first event have time zero.
+    /// The events in order. Shell commands before the first event have time zero.
     pub events: Vec<Event>,
 }
 
-/// Something that happens at a time.
+/// An event of a script.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Where it stands.
+    /// Its place in the script.
     pub place: Place,
     /// When it happens.
     pub when: When,
@@ -47,9 +47,9 @@ pub struct Event {
 pub enum When {
     /// At any time.
     Any,
-    /// From the first to the second, since the script began.
+    /// Between two times since the start of the script.
     Absolute(i64, i64),
-    /// From the first to the second, since the event before.
+    /// Between two times since the previous event.
     Relative(i64, i64),
 }
 
@@ -58,15 +58,15 @@ pub enum When {
 pub enum Action {
     /// A segment arrives (`<`).
     Inject(Segment),
-    /// A segment must leave (`>`).
+    /// A segment must be sent (`>`).
     Expect(Segment),
-    /// The application calls the system.
+    /// The application makes a system call.
     Call(Call),
-    /// A shell command, which is read and never run.
+    /// A shell command, which is parsed and never run.
     Command(String),
     /// Assertions and assignments between `%{` and `}%`.
     Code(Vec<Statement>),
-    /// Something of the language that is not supported.
+    /// A construct of the language that is not supported.
     Unsupported(String),
 }
 
@@ -136,7 +136,7 @@ pub enum TcpOption {
     WindowScale(u8),
     /// SACK permitted.
     SackPermitted,
-    /// SACK blocks, in the numbers of the script.
+    /// SACK blocks, in the script's sequence numbers.
     Sack(Vec<(u32, u32)>),
     /// Timestamp value and echo.
     Timestamp(u32, u32),
@@ -159,22 +159,22 @@ impl fmt::Display for TcpOption {
     }
 }
 
-/// A segment as a script writes it, or as the host sent it.
+/// A segment in a script, or one that the host sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// The ECN field, where it is given.
+    /// The ECN field, if given.
     pub ecn: Option<Ecn>,
     /// Header flags.
     pub flags: Flags,
-    /// First sequence number; the SYN has number 0.
+    /// First sequence number; that of the SYN is 0.
     pub seq: u32,
     /// Payload, in bytes.
     pub payload: u32,
     /// Acknowledgement number.
     pub ack: u32,
-    /// Window field, where it is given.
+    /// Window field, if given.
     pub window: Option<u32>,
-    /// Options; `None` for `<...>`, where any will do.
+    /// Options; `None` for `<...>`, which matches any options.
     pub options: Option<Vec<TcpOption>>,
 }
 
@@ -209,13 +209,13 @@ impl fmt::Display for Segment {
 /// A system call with its arguments and its result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Where a call that blocks returns, in microseconds, on the scale of its event.
+    /// When a blocking call returns, in microseconds, counted as the time of its event.
     pub end: Option<i64>,
     /// Name of the function.
     pub name: String,
     /// Arguments.
     pub arguments: Vec<Value>,
-    /// What it returns.
+    /// The value that it returns.
     pub result: Value,
     /// The error that it sets.
     pub errno: Option<String>,
@@ -243,7 +243,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number, where it is one.
+    /// The number, if it is one.
     #[must_use]
     pub const fn integer(&self) -> Option<i64> {
         match self {
@@ -252,7 +252,7 @@ impl Value {
         }
     }
 
-    /// The name, where it is one.
+    /// The name, if it is one.
     #[must_use]
     pub fn word(&self) -> Option<&str> {
         match self {
@@ -261,7 +261,7 @@ impl Value {
         }
     }
 
-    /// Whether it is the name, or a bitwise or with it.
+    /// Whether it is this name, or a bitwise OR that contains it.
     #[must_use]
     pub fn names(&self, word: &str) -> bool {
         match self {

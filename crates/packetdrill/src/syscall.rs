@@ -1,4 +1,4 @@
-//! System calls of a script: what the application does, and what it is told.
+//! System calls of a script: their effects and return values.
 
 use wifair_units::Duration;
 
@@ -7,16 +7,16 @@ use crate::host::{Host, Socket};
 use crate::script::{Call, Value};
 use crate::system::CONGESTION_CONTROLS;
 
-/// Why a call does not pass.
+/// Why a call fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It returns something else than the script says.
+    /// Its result differs from the script.
     Differs(String),
     /// It is not supported.
     Unsupported(String),
 }
 
-/// What a call returned: a number, and the error for -1.
+/// The result of a call: the number returned, and the error if that is -1.
 type Returned = (i64, Option<&'static str>);
 
 fn argument(call: &Call, index: usize) -> Result<&Value, Refusal> {
@@ -47,10 +47,10 @@ fn option_value(value: &Value) -> Option<i64> {
 }
 
 impl Host {
-    /// The application calls the system.
+    /// Makes a system call of the application.
     ///
     /// # Errors
-    /// If the call returns something else than the script says, or is not supported.
+    /// If the result differs from the script, or if the call is not supported.
     pub fn call(&mut self, call: &Call) -> Result<(), Refusal> {
         let (value, errno) = self.returned(call)?;
         let as_expected = match &call.result {
@@ -257,7 +257,7 @@ impl Host {
         Ok(if taken == 0 && length > 0 { (-1, Some("EAGAIN")) } else { (taken as i64, None) })
     }
 
-    /// How much the application may read (`SIOCINQ`), or how much is not acknowledged yet (`SIOCOUTQ`).
+    /// Bytes that the application may read (`SIOCINQ`), or bytes not acknowledged yet (`SIOCOUTQ`).
     fn queue_length(&mut self, call: &Call) -> Result<Returned, Refusal> {
         let name = argument(call, 1)?.word().unwrap_or_default().to_owned();
         let wanted = argument(call, 2)?.clone();
@@ -318,7 +318,7 @@ impl Host {
                 options.max_segment = Some(mss);
             }
             "SO_SNDBUF" => options.send_buffer = Some(count.ok_or_else(unsupported)?.saturating_mul(2)),
-            // The buffer of a connection that is there stays what it is.
+            // The buffer of an existing connection does not change.
             "SO_RCVBUF" if !connected => {
                 options.receive_buffer = Some(count.filter(|count| *count < 1 << 31).ok_or_else(unsupported)?);
             }
@@ -336,7 +336,7 @@ impl Host {
                 }
                 _ => return Err(unsupported()),
             },
-            // These say nothing of what is sent here.
+            // These options do not affect what is sent here.
             "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_KEEPALIVE" | "SO_PRIORITY" | "IP_TOS" | "IP_MTU_DISCOVER"
             | "SO_RCVTIMEO" | "SO_SNDTIMEO" | "IP_FREEBIND" | "IP_TTL" => {}
             _ => return Err(unsupported()),
@@ -380,7 +380,7 @@ impl Host {
     }
 }
 
-/// An error that a socket option tells by its name.
+/// Compares the error of `SO_ERROR`, by name, with the script.
 fn compare_name(wanted: &Value, error: &str) -> Result<Returned, Refusal> {
     match wanted {
         Value::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),

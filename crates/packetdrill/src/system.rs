@@ -1,7 +1,6 @@
-//! The settings of the host: what shell commands in scripts would set, read from their text.
+//! The settings of the host, read from the text of the shell commands in a script.
 //!
-//! No command is ever run. The recognised ones are listed in `docs/packetdrill.md`; any other makes a script
-//! unsupported.
+//! No command is ever run. `docs/packetdrill.md` lists the commands recognised; any other makes a script unsupported.
 
 /// Settings of the host.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +13,7 @@ pub struct System {
     pub sack: bool,
     /// `net.ipv4.tcp_window_scaling`.
     pub window_scaling: bool,
-    /// `net.ipv4.tcp_ecn`: 0 off, 1 asks for it, 2 agrees to it.
+    /// `net.ipv4.tcp_ecn`: 0 is off, 1 requests and accepts ECN, 2 only accepts it.
     pub ecn: u8,
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
@@ -30,7 +29,7 @@ pub struct System {
     pub retries: u32,
     /// `net.ipv4.tcp_syn_retries` and `tcp_synack_retries`.
     pub syn_retries: u32,
-    /// Largest receive buffer: the third number of `net.ipv4.tcp_rmem`, and the second one, which is the initial one.
+    /// Largest and initial receive buffer: the third and second numbers of `net.ipv4.tcp_rmem`.
     pub receive_buffer: (u64, u64),
     /// `net.ipv4.tcp_min_tso_segs`.
     pub min_tso_segments: u64,
@@ -38,15 +37,15 @@ pub struct System {
     pub tso_win_divisor: u64,
     /// `net.ipv4.tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in percent.
     pub pacing_ratios: (u64, u64),
-    /// The queue discipline is `fq`.
+    /// Whether the queue discipline is `fq`.
     pub fq: bool,
-    /// The queue of the device takes no packet (`limit 0`).
+    /// Whether the queue of the device takes no packets (`limit 0`).
     pub device_full: bool,
-    /// The cubic module's `hystart_detect` is not 0.
+    /// Whether the cubic module's `hystart_detect` is not 0.
     pub hystart: bool,
-    /// Largest IP packet of the device.
+    /// MTU of the device, in bytes.
     pub mtu: u16,
-    /// Shortest retransmission timeout, in milliseconds.
+    /// Minimum retransmission timeout, in milliseconds.
     pub min_rto_ms: u64,
     /// Initial window, in segments.
     pub initial_window: u64,
@@ -90,14 +89,14 @@ pub const CONGESTION_CONTROLS: [&str; 13] = [
     "scalable",
 ];
 
-/// How deep files may name files.
+/// The greatest depth of files that name files.
 const MAX_DEPTH: u32 = 4;
 
 impl System {
-    /// Takes in the text of a command.
+    /// Applies the text of a command.
     ///
     /// # Errors
-    /// The part of it that is not recognised.
+    /// The part of the command that is not recognised.
     pub fn apply(&mut self, command: &str, read: ReadFile<'_>) -> Result<(), String> {
         self.apply_nested(command, read, 0)
     }
@@ -116,7 +115,7 @@ impl System {
         match program {
             "sysctl" | "set_sysctls.py" => {
                 for setting in texts.iter().filter(|word| !word.starts_with('-')) {
-                    // What restores a setting from the output of a command has nothing to restore here.
+                    // A setting restored from the output of a command was never changed here, so it is skipped.
                     if let Some((key, value)) = setting.split_once('=').filter(|(_, value)| !value.contains('`')) {
                         self.sysctl(key, value)?;
                     }
@@ -173,7 +172,7 @@ impl System {
             "tcp_rto_min_us" => self.min_rto_ms = number()? / 1000,
             "hystart_detect" | "hystart" => self.hystart = number()? != 0,
             "default_qdisc" => self.fq = value == "fq",
-            // These hold here in any case, or concern what scripts cannot see.
+            // These are always so here, or have no effect that scripts can see.
             "tcp_dsack"
             | "tcp_fack"
             | "tcp_wmem"
@@ -249,13 +248,13 @@ impl System {
     }
 }
 
-/// A number, or a product in `$((...))`.
+/// The value of a number, or of a product in `$((...))`.
 fn arithmetic(text: &str) -> Option<u64> {
     let inside = text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))")).unwrap_or(text);
     inside.split('*').try_fold(1_u64, |product, factor| product.checked_mul(factor.trim().parse().ok()?))
 }
 
-/// The simple commands of a shell text, as words, without quotes, comments and redirections to nowhere.
+/// The simple commands of a shell text as lists of words, without quotes, comments and redirections to `/dev/null`.
 fn simple_commands(text: &str) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     let mut words: Vec<String> = Vec::new();
@@ -280,7 +279,7 @@ fn simple_commands(text: &str) -> Vec<Vec<String>> {
                 commands.push(std::mem::take(&mut words));
             }
             (None, '>') => {
-                // `2>` and `>` end a word; what they name follows.
+                // `2>` and `>` end a word; the name of the file follows.
                 if word.as_deref() == Some("2") {
                     word = None;
                 }
@@ -297,7 +296,7 @@ fn simple_commands(text: &str) -> Vec<Vec<String>> {
         while let Some(at) = command.windows(2).position(|pair| pair[0] == ">" && pair[1] == "/dev/null") {
             command.drain(at..at + 2);
         }
-        // What is left of `2>&1`.
+        // The rest of `2>&1`.
         if command.last().is_some_and(|last| last == ">") {
             command.pop();
         }

@@ -1,4 +1,4 @@
-//! Scripts written from RFCs, and what becomes of wrong ones.
+//! Scripts written from RFCs, and the verdicts on wrong ones.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn scripts() -> Vec<(String, String)> {
     scripts
 }
 
-/// Each states an RFC and what follows from it by hand.
+/// Each script names a section of an RFC and states what follows from it, worked out by hand.
 #[test]
 fn scripts_written_from_rfcs_pass() {
     let scripts = scripts();
@@ -53,7 +53,7 @@ fn after_open(rest: &str) -> (Verdict, u32, String) {
     (report.verdict, report.place.map_or(0, |place| place.line), report.reason)
 }
 
-/// The control: what a script says must matter.
+/// The control: a script with a wrong expectation fails.
 #[test]
 fn what_differs_is_told_with_both_sides() {
     for (rest, expected) in [
@@ -74,7 +74,7 @@ fn what_differs_is_told_with_both_sides() {
     assert_eq!(after_open("+1 > P. 1:1001(1000) ack 1\n").0, Verdict::Differs);
 }
 
-/// Four milliseconds, or an eighth of the wait; an option takes the place of both.
+/// The tolerance is 4 ms or an eighth of the wait, whichever is more; an option replaces both.
 #[test]
 fn times_are_held_to_the_tolerance() {
     let late = |micros: u32| format!("+0 write(4, ..., 1000) = 1000\n+.{micros:06} > P. 1:1001(1000) ack 1\n");
@@ -143,7 +143,7 @@ fn extremes_are_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-    /// Whatever is changed in a script, it gets a verdict.
+    /// Every changed script gets a verdict.
     #[test]
     fn no_change_of_a_script_upsets_anything(
         pick in any::<prop::sample::Index>(),
@@ -177,7 +177,7 @@ proptest! {
         prop_assert!(report.reason.is_empty() == (report.verdict == Verdict::Pass));
     }
 
-    /// Text of any kind gets a verdict.
+    /// Any text gets a verdict.
     #[test]
     fn no_text_upsets_the_reader(text in ".{0,200}") {
         verdict(&text);

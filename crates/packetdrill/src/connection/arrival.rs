@@ -1,4 +1,4 @@
-//! What arrives at a connection (RFC 9293, section 3.10.7).
+//! Handles segments that arrive at a connection (RFC 9293, section 3.10.7).
 
 use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
 use wifair_tcp::Sender;
@@ -9,7 +9,7 @@ use crate::script::{Ecn, Flags, Segment, TcpOption};
 use crate::system::System;
 
 impl Connection {
-    /// A segment arrived; returns false where none of this connection's business, to be answered with RST.
+    /// Handles a segment. Returns false if the segment does not belong to this connection; the answer is then RST.
     pub fn on_segment(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) -> bool {
         match self.stage {
             Stage::Gone => false,
@@ -85,7 +85,7 @@ impl Connection {
         if !segment.flags.ack {
             return;
         }
-        // Sixth step: what acknowledges data that was never sent says nothing else either.
+        // Fifth step: a segment that acknowledges data never sent is dropped; as in Linux, no ACK answers it.
         let fin_sent = sender.has_sent_fin();
         let una = sender.una();
         let ack = segment.ack.wrapping_sub(1).wrapping_sub(una as u32).cast_signed();
@@ -144,7 +144,7 @@ impl Connection {
             receiver.note_timestamp(value, i64::from(start) <= 0);
         }
         if self.closed && segment.payload > 0 && end > 0 && self.write_closed {
-            // RFC 9293, section 3.6.1: data for an application that is gone.
+            // RFC 9293, section 3.6.1: data arrived after the application closed the socket.
             out.push(reset_for(now, segment));
             self.stage = Stage::Gone;
             return;
@@ -152,13 +152,13 @@ impl Connection {
         self.unblock();
         self.hand_down(now);
         self.flush(system, now, out);
-        // The side that closed second needs no TIME-WAIT.
+        // The side that closed second has no TIME-WAIT state.
         if self.fin_acked && self.peer_closed_first {
             self.stage = Stage::Gone;
         }
     }
 
-    /// What a blocked call still has goes into the send buffer as far as there is room.
+    /// Moves the data of a blocking call into the send buffer, as far as there is room.
     fn unblock(&mut self) {
         let Some(buffer) = self.options.send_buffer else { return };
         let una = self.sender().map_or(0, Sender::una);
@@ -171,7 +171,7 @@ impl Connection {
         }
     }
 
-    /// An ACK for what is not acceptable.
+    /// Sends an ACK without data at once, as for a segment that is not acceptable.
     pub(super) fn answer(&mut self, now: Time, out: &mut Vec<Sent>) {
         self.fin_ack_at = Time::NEVER;
         let flags = Flags { ack: true, ..Flags::default() };
@@ -211,8 +211,9 @@ impl Connection {
             }
         }
         if receiver.is_finished() && !self.peer_fin {
-            // Linux delays the ACK of a FIN as that of data: if data came at all, nothing else waits for an ACK, no
-            // more than a segment has come and the window is open. Where this side has closed, it leaves at once.
+            // Linux delays the ACK of a FIN like that of data, if data has been received, no other ACK is being
+            // delayed, the new data and FIN are no more than one segment, and the window is open. If this side has
+            // closed, the ACK is sent at once.
             let new = receiver.delivered() - known + 1;
             let open = receiver.delivered() - self.read < receiver.window();
             let delayed = !self.write_closed && receiver.delivered() > 0 && !waits && new <= largest.into() && open;
@@ -224,7 +225,7 @@ impl Connection {
     }
 }
 
-/// The answer to a segment for which there is no connection (RFC 9293, section 3.10.7.1).
+/// The reset that answers a segment without a connection (RFC 9293, section 3.10.7.1).
 pub fn reset_for(now: Time, segment: &Segment) -> Sent {
     let mut reset = Segment {
         flags: Flags { rst: true, ..Flags::default() },

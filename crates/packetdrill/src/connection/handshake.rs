@@ -1,4 +1,4 @@
-//! How a connection begins: SYNs, what their options agree on, and the ends made from it.
+//! The handshake: SYNs, the options agreed on, and the sender and receiver created from them.
 
 use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
@@ -12,7 +12,7 @@ use crate::script::{Ecn, Flags, Segment, TcpOption};
 use crate::system::System;
 
 impl Connection {
-    /// Takes in the options of the peer's SYN.
+    /// Agrees on options from our `offer` and the peer's SYN.
     pub(super) fn agree(&mut self, offer: Agreed, syn: &Segment) {
         let mut agreed = Agreed { peer_mss: 536, ecn: offer.ecn, ..Agreed::default() };
         for option in syn.options.iter().flatten() {
@@ -34,7 +34,7 @@ impl Connection {
         self.max_window = u64::from(syn.window.unwrap_or(0));
     }
 
-    /// The largest segment that this side takes.
+    /// The MSS that this side advertises.
     pub fn advertised_mss(&self, system: &System) -> u16 {
         let device = system.mtu.saturating_sub(40).max(1);
         self.options.max_segment.map_or(device, |own| own.min(device))
@@ -47,7 +47,7 @@ impl Connection {
         self.agreed.peer_mss.min(limit).min(system.mtu.saturating_sub(40)).saturating_sub(options).max(1)
     }
 
-    /// The window of a SYN: what `SO_RCVBUF` gives is rounded down to whole segments.
+    /// The window in a SYN: the receive buffer of `SO_RCVBUF`, rounded down to whole segments.
     fn initial_window(&self, system: &System) -> u32 {
         let mss = u64::from(self.advertised_mss(system));
         let window = match self.options.receive_buffer {
@@ -97,7 +97,7 @@ impl Connection {
         self.syn_at = now.saturating_add(self.syn_rto);
     }
 
-    /// The handshake is over: makes the ends, as if the sender had sent the SYNs itself.
+    /// Completes the handshake: creates the sender and the receiver, as if the sender had sent the SYNs itself.
     pub(super) fn establish(&mut self, system: &System, now: Time, segment: &Segment) {
         let mss = self.segment_size(system);
         let cc = self.options.congestion_control.as_ref().unwrap_or(&system.congestion_control);
