@@ -226,6 +226,28 @@ mod tests {
         assert!(threshold(mode("802.11ax", 11, Coding::Ldpc)) > threshold(mode("802.11ax", 10, Coding::Ldpc)));
     }
 
+    /// Receiver minimum input level sensitivity in 20 MHz, MCS 0 to 11 (19.3.19.2, table 19-23; 21.3.18.1, table 21-25;
+    /// IEEE Std 802.11ax-2021, 27.3.20.2, table 27-51): at most a tenth of PSDUs of 4096 octets is lost there. The
+    /// tables assume a noise figure of 10 dB and 5 dB of implementation loss above -101 dBm of thermal noise in 20 MHz.
+    const MINIMUM_SENSITIVITY: [f64; 12] =
+        [-82.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0, -64.0, -59.0, -57.0, -54.0, -52.0];
+
+    /// BCC by the union bound for hard decisions needs what such a receiver needs, or up to 2.5 dB more; LDPC, as good
+    /// as a code of its length can be, needs what a receiver without implementation loss does, or up to 2.5 dB less.
+    #[test]
+    fn a_tenth_is_lost_near_the_minimum_sensitivity() {
+        for (mcs, level) in (0..).zip(MINIMUM_SENSITIVITY) {
+            let required = level + 101.0 - 10.0 - 5.0;
+            let loss = |coding, db| 1.0 - success(mode("802.11ax", mcs, coding), db, 4096.0);
+            if mcs < 10 {
+                let (below, above) = (loss(Coding::Bcc, required), loss(Coding::Bcc, required + 2.5));
+                assert!(below > 0.1 && above < 0.1, "BCC, MCS {mcs}: {below} and {above}");
+            }
+            let (below, above) = (loss(Coding::Ldpc, required - 7.5), loss(Coding::Ldpc, required - 5.0));
+            assert!(below > 0.1 && above < 0.1, "LDPC, MCS {mcs}: {below} and {above}");
+        }
+    }
+
     #[test]
     fn far_off_the_table_everything_or_nothing_survives() {
         for coding in [Coding::Bcc, Coding::Ldpc] {

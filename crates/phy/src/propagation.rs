@@ -183,6 +183,15 @@ impl Fading {
     }
 }
 
+impl Fading {
+    /// Equally likely factors that stand for the distribution; a single one without fading.
+    #[must_use]
+    pub fn sample(&self, draws: &mut Stream) -> Vec<f64> {
+        let size = if matches!(self, Self::None) { 1 } else { 256 };
+        (0..size).map(|_| self.draw(draws)).collect()
+    }
+}
+
 fn exponential(draws: &mut Stream) -> f64 {
     -libm::log(1.0 - draws.uniform())
 }

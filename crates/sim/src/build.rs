@@ -266,7 +266,7 @@ fn channel_plan(
     let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
     ChannelPlan {
         errors_for_all,
-        rates: if adapted { rates.collect() } else { vec![] },
+        rates: if adapted && !wlan.standard.has_mcs() { rates.collect() } else { vec![] },
         outages: if has_outages { outages.collect() } else { vec![] },
         access: wlan.access(scenario.file.stations.iter().any(is_dsss)),
         aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),

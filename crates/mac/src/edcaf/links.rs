@@ -4,6 +4,7 @@
 //! A frame from the access point goes in a mode of its receiver, any other in one of its sender. Where a sender adapts,
 //! it keeps the statistics of [`MinstrelHt`] for each of its receivers, over all access categories. The signal-to-noise
 //! ratio of a station holds for both directions and does not change, so the best mode by it ([`Ideal`]) is found once.
+//! In space there is a ratio for each sender and receiver ([`Edcafs::know_ratios`]).
 
 use wifair_engine::{Stream, stream};
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, sinr_of};
@@ -192,6 +193,8 @@ pub(crate) struct ModeChoice {
     adaptation: Adaptation,
     draws: Stream,
     towards: Vec<Option<Box<Towards>>>,
+    /// In space: the place of the best mode towards each receiver, for [`Adaptation::Ideal`].
+    best: Vec<usize>,
 }
 
 impl ModeChoice {
@@ -199,13 +202,15 @@ impl ModeChoice {
     pub fn new(settings: &LinkSettings) -> Option<Self> {
         let LinkSettings { adaptation, draws, .. } = settings;
         let adapts = matches!(adaptation, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
-        adapts.then(|| Self { adaptation: adaptation.clone(), draws: draws.clone(), towards: vec![] })
+        adapts.then(|| Self { adaptation: adaptation.clone(), draws: draws.clone(), towards: vec![], best: vec![] })
     }
 
     /// The place of the mode of `link` that was chosen last towards a receiver.
     pub fn place(&self, to: u32, link: &StationLink) -> usize {
-        let towards = self.towards.get(to as usize).and_then(Option::as_ref);
-        towards.map_or(if self.adaptation == Adaptation::Ideal { link.best } else { 0 }, |towards| towards.chosen)
+        if self.adaptation == Adaptation::Ideal {
+            return self.best.get(to as usize).copied().unwrap_or(link.best);
+        }
+        self.towards.get(to as usize).and_then(Option::as_ref).map_or(0, |towards| towards.chosen)
     }
 
     /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the time that an exchange takes besides
@@ -227,6 +232,12 @@ impl ModeChoice {
         towards.chosen = towards.control.mode(now, towards.unanswered, &mut self.draws);
     }
 
+    /// Whether the next PPDU to a receiver tries a mode, with a single MPDU.
+    pub fn is_sample(&self, to: u32) -> bool {
+        let towards = self.towards.get(to as usize).and_then(Option::as_ref);
+        towards.is_some_and(|towards| towards.control.is_sample())
+    }
+
     /// Of `sent` MPDUs to a receiver in the mode chosen last, so many were acknowledged.
     pub fn report(&mut self, to: u32, sent: u32, acknowledged: u32) {
         let Some(towards) = self.towards.get_mut(to as usize).and_then(Option::as_mut) else { return };
@@ -236,6 +247,72 @@ impl ModeChoice {
 }
 
 impl Edcafs {
+    /// Tells senders that choose by it the signal-to-noise ratio from one station to another, in 20 MHz with all power
+    /// in one stream; of each frame it is that times one of these equally likely factors.
+    pub(crate) fn know_ratios(&mut self, ratio: impl Fn(u32, u32) -> f64, factors: &[f64]) {
+        let is_asked =
+            |station: &Station| station.choice.as_ref().is_some_and(|choice| choice.adaptation == Adaptation::Ideal);
+        if !self.stations.iter().any(is_asked) {
+            return;
+        }
+        // Stations have few different sets of modes.
+        let mut known: Vec<(Vec<TxMode>, Ideal)> = vec![];
+        let sets = self.stations.iter().map(|station| {
+            let modes: Vec<TxMode> = station.link.modes.iter().map(|mode| mode.tx).collect();
+            if modes.len() < 2 {
+                return None;
+            }
+            let place = known.iter().position(|(others, _)| *others == modes).unwrap_or_else(|| {
+                let ideal = Ideal::with_fading(&modes, USUAL_MPDU, factors);
+                known.push((modes, ideal));
+                known.len() - 1
+            });
+            Some(place)
+        });
+        let sets: Vec<Option<usize>> = sets.collect();
+        for from in 0..self.stations.len() {
+            if !is_asked(&self.stations[from]) {
+                continue;
+            }
+            let towards = |to: usize| {
+                let set = sets[self.rate_of(from, number(to))].filter(|_| to != from);
+                set.map_or(0, |set| known[set].1.mode(ratio(number(from), number(to))))
+            };
+            let best = (0..self.stations.len()).map(towards).collect();
+            if let Some(choice) = &mut self.stations[from].choice {
+                choice.best = best;
+            }
+        }
+    }
+
+    /// The mode of the data that `sender` has formed, from HT on, and the length of each MPDU in bytes.
+    pub(crate) fn mpdu_lengths(&self, sender: usize) -> Option<(TxMode, Vec<u32>)> {
+        let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
+        let mode = self.mode_towards(self.station_of(sender), ppdu.to)?.tx;
+        let window = &windows[task.as_ref()?.window()];
+        Some((mode, ppdu.mpdus().iter().map(|mpdu| window.mpdu(mpdu.number).length).collect()))
+    }
+
+    /// How long the preamble of a sender's PPDU is, and when each MPDU inside is on the air, from the start of the
+    /// PPDU.
+    pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
+        let station = self.station_of(sender);
+        let ppdu = &self.contenders[sender].ppdu;
+        let (rate, timing) = (self.stations[self.rate_of(station, ppdu.to)].rate, &self.access.timing);
+        let (preamble, behind) = match self.mode_towards(station, ppdu.to) {
+            Some(mode) => {
+                let parts = mode.timing.parts(ppdu.psdu);
+                (parts.preamble, parts.packet_extension + parts.signal_extension)
+            }
+            None => (timing.preamble_of(rate), timing.extension_of(rate)),
+        };
+        let data = ppdu.air - preamble - behind;
+        let at = |bytes: u64| preamble + data * bytes.min(ppdu.psdu.0) / ppdu.psdu.0;
+        let ends = ppdu.mpdus().iter().map(|mpdu| mpdu.end);
+        let starts = std::iter::once(0).chain(ends.clone());
+        (preamble, starts.zip(ends).map(|(from, until)| (at(from), at(until))).collect())
+    }
+
     /// Whether `receiver`, one of two stations in an exchange, loses a control frame.
     pub(crate) fn loses_control(
         &mut self,

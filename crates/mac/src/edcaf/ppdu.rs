@@ -21,7 +21,7 @@ pub(crate) struct Inside {
     /// Its sequence number.
     pub number: u64,
     /// Where it ends in the PSDU, in bytes.
-    end: u64,
+    pub end: u64,
     /// An error or another frame spoils it.
     pub is_spoilt: bool,
 }
@@ -486,26 +486,6 @@ impl Edcafs {
         }
     }
 
-    /// How long the preamble of a sender's PPDU is, and when each MPDU inside is on the air, from the start of the
-    /// PPDU.
-    pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
-        let station = self.station_of(sender);
-        let ppdu = &self.contenders[sender].ppdu;
-        let (rate, timing) = (self.stations[self.rate_of(station, ppdu.to)].rate, &self.access.timing);
-        let (preamble, behind) = match self.mode_towards(station, ppdu.to) {
-            Some(mode) => {
-                let parts = mode.timing.parts(ppdu.psdu);
-                (parts.preamble, parts.packet_extension + parts.signal_extension)
-            }
-            None => (timing.preamble_of(rate), timing.extension_of(rate)),
-        };
-        let data = ppdu.air - preamble - behind;
-        let at = |bytes: u64| preamble + data * bytes / ppdu.psdu.0;
-        let ends = ppdu.mpdus.iter().map(|mpdu| mpdu.end);
-        let starts = std::iter::once(0).chain(ends.clone());
-        (preamble, starts.zip(ends).map(|(from, until)| (at(from), at(until))).collect())
-    }
-
     /// Rate of control frames that answer data between two stations.
     pub(crate) fn control_rate(&self, station: usize, to: u32) -> BitRate {
         let rate = match self.mode_towards(station, to) {
@@ -555,6 +535,9 @@ impl Edcafs {
         let Some(mode) = self.mode_towards(station, to) else { return 0 };
         if rules.agreements_on_air && !self.has_agreement(sender) {
             return 0;
+        }
+        if self.stations[station].choice.as_ref().is_some_and(|choice| choice.is_sample(to)) {
+            return 1;
         }
         let txop = self.contenders[sender].txop;
         let longest = if txop > Duration::ZERO {

@@ -14,6 +14,12 @@ const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Durati
 
 /// Stations at HT MCS 7 in 5 GHz (65 Mb/s), the first `aps` of them access points, with A-MPDUs of up to 64 MPDUs.
 fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u32) -> Hearing) -> SpatialChannel {
+    let settings = settings(aps, stations, rts_threshold, 7);
+    SpatialChannel::with_categories(settings, RadioLinks::from_hearing(stations, hearing))
+}
+
+/// The same at an MCS of HT, whoever hears whom.
+pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSettings {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
     let access = Access {
@@ -21,7 +27,7 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
         rts_threshold: Bytes(rts_threshold),
         ..Access::standard(timing)
     };
-    let mode = TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
+    let mode = TxMode::Ht(HtMode::new(mcs, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
     let rules = Aggregation {
         window: 64,
         max_ampdu: Bytes(65_535),
@@ -63,15 +69,14 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
             categories: vec![category],
         }
     };
-    let settings = EdcaSettings {
+    EdcaSettings {
         access,
         aps: (0..aps).collect(),
         classifier: Classifier::Caller,
         slot_rules: SlotRules::Edca,
         aggregation: Some(rules.clone()),
         stations: (0..stations).map(station).collect(),
-    };
-    SpatialChannel::with_categories(settings, RadioLinks::from_hearing(stations, hearing))
+    }
 }
 
 /// UDP payload of 1472 bytes that each of some stations gets through to its access point in two seconds, in Mb/s, if it

@@ -6,6 +6,7 @@ mod edca;
 mod equality;
 mod hidden;
 mod hidden_aggregates;
+mod mpdu_errors;
 mod rates;
 mod saturation;
 mod signal;

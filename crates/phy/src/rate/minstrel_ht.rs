@@ -10,9 +10,10 @@
 //!
 //! A PPDU is sent at the mode with the best throughput; if unanswered, at the second best, then at the most reliable
 //! mode: the one with the highest success rate or, if several exceed 0.95, the one of these with the best throughput.
-//! Every 20 ms one PPDU is a sample. Samples try, in turn: a mode one step faster, any faster mode, one step faster,
-//! any faster mode, one step faster, and any slower mode that could still beat the most reliable one. A mode that
-//! failed as a sample is sampled again only after the next evaluation.
+//! Every 20 ms one PPDU is a sample: a single MPDU, for drivers do not aggregate a frame that probes a rate (ath9k,
+//! mt76; in mac80211 the flag `IEEE80211_TX_CTL_RATE_CTRL_PROBE`). Samples try, in turn: a mode one step faster, any
+//! faster mode, one step faster, any faster mode, one step faster, and any slower mode that could still beat the most
+//! reliable one. A mode that failed as a sample is sampled again only after the next evaluation.
 //!
 //! Left out: groups of modes and their sampling order (here a step is one in the order of air times), rates before HT,
 //! the filter that replaces the average in later kernels, RTS for modes that fail, the four-entry list of best
@@ -90,6 +91,7 @@ pub struct MinstrelHt {
     samples: usize,
     /// Modes of the current PPDU and its retries.
     chain: [usize; 3],
+    is_sample: bool,
 }
 
 impl MinstrelHt {
@@ -133,7 +135,14 @@ impl MinstrelHt {
             sample_at: Time::ZERO + params.sample_interval,
             samples: 0,
             chain: [0; 3],
+            is_sample: false,
         }
+    }
+
+    /// Whether the PPDU for which a mode was chosen last is a sample, which has one MPDU.
+    #[must_use]
+    pub const fn is_sample(&self) -> bool {
+        self.is_sample
     }
 
     /// The index of the mode for a PPDU; `attempt` counts consecutive unanswered attempts.
@@ -142,12 +151,14 @@ impl MinstrelHt {
             self.evaluate();
             self.evaluate_at = now + self.params.interval;
         }
+        self.is_sample = false;
         if attempt == 0 {
             self.chain = [self.best, self.second, self.surest];
             if now >= self.sample_at {
                 self.sample_at = now + self.params.sample_interval;
                 if let Some(sample) = self.sample(draws) {
                     self.modes[sample].sampled = true;
+                    self.is_sample = true;
                     self.chain = [sample, self.best, self.surest];
                 }
             }
@@ -238,8 +249,8 @@ mod tests {
         (0..16).map(mode).collect()
     }
 
-    /// Sends a PPDU of 20 MPDUs every millisecond for `seconds`; returns how often each mode was used in the second
-    /// half, and in how many PPDUs.
+    /// Sends a PPDU of 20 MPDUs, or of one as a sample, every millisecond for `seconds`; returns how often each mode
+    /// was used in the second half, and in how many PPDUs.
     fn run(success: impl Fn(usize) -> f64, seconds: u64) -> (Vec<u32>, u32) {
         let modes = modes();
         let mut control = MinstrelHt::new(&Params::default(), &modes, Band::Ghz5, Duration::from_micros(160));
@@ -248,8 +259,9 @@ mod tests {
         let mut attempt = 0;
         for ms in 0..1000 * seconds {
             let mode = control.mode(Time::from_nanos(ms * 1_000_000), attempt, &mut draws);
-            let acknowledged = (0..20).filter(|_| chance.chance(success(mode))).count();
-            control.on_result(mode, 20, u32::try_from(acknowledged).unwrap());
+            let sent = if control.is_sample() { 1 } else { 20 };
+            let acknowledged = (0..sent).filter(|_| chance.chance(success(mode))).count();
+            control.on_result(mode, sent, u32::try_from(acknowledged).unwrap());
             attempt = if acknowledged == 0 { attempt + 1 } else { 0 };
             if ms >= 500 * seconds {
                 used[mode] += 1;

@@ -21,7 +21,8 @@
 //! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike
 //!   all.
 //! - A PPDU announces its own exchange in the NAV, not the rest of its TXOP. A bystander has read an A-MPDU only if it
-//!   could read all of it; its receiver gets those MPDUs that nothing disturbed, unless the preamble was.
+//!   could read all of it; its receiver gets those MPDUs that nothing disturbed, unless the preamble was. Where bits
+//!   decide, a bystander has read an A-MPDU if any MPDU was right.
 
 mod air_accounting;
 mod audience;
@@ -41,6 +42,7 @@ mod rx_power;
 mod signal;
 mod threshold;
 
+use wifair_engine::stream;
 use wifair_packet::PacketId;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -309,7 +311,12 @@ impl SpatialChannel {
     /// If there are not as many streams as stations, or capture is asked for and the links have no powers.
     #[must_use]
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
+        let factors = settings.fading.sample(&mut stream(0, "fading", ""));
         self.signals = Signals::new(settings, &self.links);
+        if let Some(edca) = self.edca.as_deref_mut().filter(|_| self.signals.bits.is_some()) {
+            let (links, noise) = (&self.links, &self.signals.noise);
+            edca.edcafs.know_ratios(|from, to| links.received_power(from, to) / noise[to as usize], &factors);
+        }
         self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
         self.eifs_if_unread |= self.signals.capture == Capture::First;
         self.learn_audiences();

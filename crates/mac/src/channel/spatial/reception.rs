@@ -152,10 +152,18 @@ impl SpatialChannel {
 
     /// Reckons what bits went wrong until `now` at those of `reached`.
     fn reckon_receptions(&mut self, word: usize, reached: u64, now: Time) {
-        let signals = &mut self.signals;
+        let Self { signals, edca, .. } = self;
+        let Some(bits) = signals.bits else { return };
         for station in each(word, reached & signals.receiving.of(word) & !signals.spoilt.of(word)) {
-            let transmission = &self.transmissions[signals.sender_at(station) as usize];
-            signals.reckon(station, now, transmission, &self.access.timing);
+            let Some(stretch) = signals.stretch(station, now) else { continue };
+            let sender = signals.sender_at(station);
+            let transmission = &self.transmissions[sender as usize];
+            let of_mpdus =
+                edca.as_deref_mut().and_then(|edca| edca.reckon((station, sender), now, &stretch, transmission, bits));
+            match of_mpdus {
+                Some(preamble) => signals.proofs[station as usize].log_right += preamble,
+                None => signals.reckon(station, now, &stretch, transmission, &self.access.timing),
+            }
         }
     }
 
@@ -288,7 +296,11 @@ impl SpatialChannel {
         if self.signals.bits.is_some() {
             self.reckon_receptions(word, rx.reached, now);
         }
-        let by_bits = if self.signals.bits.is_some() { self.lose_bits(word, follow, to, fate) } else { 0 };
+        let by_bits = if self.signals.bits.is_some() {
+            self.lose_bits(sender, transmission, word, (follow, to), fate)
+        } else {
+            0
+        };
         if self.tap.is_some() {
             for station in each(word, rx.reached) {
                 let reads = self.links.hearing(sender, station) == Hearing::Reads;
@@ -351,13 +363,24 @@ impl SpatialChannel {
     }
 
     /// Spoils what those of `follow` received who find wrong bits in it: those whom nothing else disturbed.
-    fn lose_bits(&mut self, word: usize, follow: u64, to: u64, fate: &mut ReceiverFate) -> u64 {
-        let signals = &mut self.signals;
+    fn lose_bits(
+        &mut self,
+        sender: u32,
+        transmission: &Transmission,
+        word: usize,
+        (follow, to): (u64, u64),
+        fate: &mut ReceiverFate,
+    ) -> u64 {
+        let Self { signals, edca, .. } = self;
         let mut by_bits = 0;
         for station in each(word, follow & !signals.spoilt.of(word)) {
             let (_, bit) = place(station);
             let Proof { log_right, disturbed, .. } = signals.proofs[station as usize];
-            if signals.chances[station as usize].chance(libm::exp(log_right)) {
+            let draws = &mut signals.chances[station as usize];
+            let of_mpdus = edca
+                .as_deref_mut()
+                .and_then(|edca| edca.read_mpdus((station, sender, bit == to), transmission, log_right, draws));
+            if of_mpdus.unwrap_or_else(|| draws.chance(libm::exp(log_right))) {
                 continue;
             }
             signals.spoilt.put(station, true);

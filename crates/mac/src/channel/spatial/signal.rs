@@ -41,6 +41,19 @@ pub(super) struct Received {
     pub sender: u32,
 }
 
+/// What the frame stands against that a station receives, as long as that does not change. Powers are in mW.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// When it began.
+    pub from: Time,
+    /// Power of the frame.
+    pub power: f64,
+    /// Noise in 20 MHz.
+    pub noise: f64,
+    /// Power of all other frames.
+    pub interference: f64,
+}
+
 /// How likely it is that the frame is right that a station receives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Proof {
@@ -295,19 +308,33 @@ impl Signals {
         self.followers[at] &= !bit;
     }
 
-    /// Reckons what bits went wrong in the frame that `station` is receiving, before what disturbs it changes.
-    pub(super) fn reckon(&mut self, station: u32, now: Time, transmission: &Transmission, timing: &Timing) {
-        let Some(bits) = self.bits else { return };
+    /// What the frame that `station` receives has stood against since that was asked last, before it changes.
+    pub(super) fn stretch(&mut self, station: u32, now: Time) -> Option<Stretch> {
         let (word, bit) = place(station);
-        let (noise, received) = (self.noise[station as usize], self.received[station as usize].power);
-        let all = self.all_at(station);
+        let (noise, power) = (self.noise[station as usize], self.received[station as usize].power);
+        let interference = (self.all_at(station) - power).max(0.0);
         let proof = &mut self.proofs[station as usize];
         if proof.reckoned == now {
-            return;
+            return None;
         }
         let from = std::mem::replace(&mut proof.reckoned, now);
         proof.disturbed |= self.frames.several(word) & bit != 0;
-        let sinr = received / (noise + (all - received).max(0.0));
+        Some(Stretch { from, power, noise, interference })
+    }
+
+    /// Reckons what bits went wrong in this stretch of a frame from before HT that `station` is receiving.
+    pub(super) fn reckon(
+        &mut self,
+        station: u32,
+        now: Time,
+        stretch: &Stretch,
+        transmission: &Transmission,
+        timing: &Timing,
+    ) {
+        let Some(bits) = self.bits else { return };
+        let proof = &mut self.proofs[station as usize];
+        let from = stretch.from;
+        let sinr = stretch.power / (stretch.noise + stretch.interference);
         let dsss = timing.is_dsss(transmission.rate);
         let (header_mode, header_bits) =
             if dsss { (Mode::Dsss1, 48.0) } else { (Mode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };

@@ -195,10 +195,12 @@ proptest! {
         scenario in scenario(),
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
-        (fades, for_all, eifs_is_nav, asks_and_agrees) in any::<(bool, bool, bool, (bool, bool))>(),
+        (fades, for_all, eifs_is_nav, by_bits, asks_and_agrees) in any::<(bool, bool, bool, bool, (bool, bool))>(),
         categories in prop::collection::vec(category(), 1..4),
     ) {
         let mut scenario = scenario;
+        let spoils = if by_bits { Spoils::Bits } else { Spoils::Threshold };
+        let reception = Reception { spoils, ..reception };
         if eifs_is_nav {
             scenario.access.eifs = Eifs::Nav;
         }

@@ -116,14 +116,13 @@ impl Builder<'_> {
             None | Some(Access::None) => return,
             Some(access) => format!("access = \"{access}\""),
         };
-        if wlan.standard.has_mcs() && space.reception.spoils == Spoils::Bits {
-            let message = format!("`spoils` is \"bits\" with {who}");
-            let note =
-                "bit errors are known for 802.11b, a and g; write spoils = \"threshold\" and a capture_threshold";
-            self.problem("space.reception.spoils", &message, note);
-        }
         let has_mcs = wlan.standard.has_mcs();
-        let adapts = |chosen: &Adaptation| *chosen != Adaptation::Fixed;
+        let by_threshold = space.reception.spoils == Spoils::Threshold;
+        let adapts = |chosen: &Adaptation| match chosen {
+            Adaptation::Fixed => false,
+            Adaptation::Ideal => by_threshold,
+            _ => !has_mcs,
+        };
         let mut refused = vec![];
         if adapts(&wlan.rate_adaptation) {
             refused.push("wlan.rate_adaptation".to_owned());
@@ -153,6 +152,7 @@ impl Builder<'_> {
                 }
                 "standard" => "in [space] all stations are of one standard from 802.11n on; leave out one of the two",
                 "cf_end" => "in [space] a frame announces its own exchange, not the rest of its TXOP; leave it out",
+                _ if has_mcs => "\"ideal\" goes by bit errors; write spoils = \"bits\" in [space.reception]",
                 _ => "stations with access categories send at fixed rates in [space]; leave out one of the two",
             };
             self.problem(&path, &format!("`{key}` with {who} in [space]"), note);

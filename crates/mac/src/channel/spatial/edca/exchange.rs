@@ -72,10 +72,13 @@ impl SpatialChannel {
         }
     }
 
-    /// Watches what becomes of the PPDU of `sender` at `to`, if it has several MPDUs.
+    /// Watches what becomes of the PPDU of `sender` at `to`, if it has several MPDUs or bits decide.
     #[inline]
     pub(in crate::channel::spatial) fn watch_for(&mut self, now: Time, sender: u32, to: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
+        if self.signals.bits.is_some() {
+            return self.put_on_air(now, sender, to);
+        }
         if edca.ppdu_of(sender).is_aggregate() {
             edca.receptions.push(AggregateReception::new(now, sender, to));
         }
@@ -100,12 +103,14 @@ impl SpatialChannel {
             return could_read && !is_lost && !is_down;
         }
         let index = edca.current[sender as usize];
+        let has_mpdus = edca.has_mpdus(sender, transmission);
         let ppdu = &mut edca.edcafs.contenders[index].ppdu;
         if transmission.to == BROADCAST {
             ppdu.set_spoilt(|| !could_read);
             return could_read;
         }
-        if could_read || !ppdu.is_aggregate() {
+        // What bits spoil in an aggregate is known; otherwise what was read in part was so by interference.
+        if if has_mpdus { !could_read } else { could_read || !ppdu.is_aggregate() } {
             ppdu.set_spoilt(|| !could_read);
         }
         if self.lossy && ppdu.is_read() {

@@ -7,12 +7,14 @@
 mod aggregate_reception;
 mod backoff;
 mod exchange;
+mod mpdu_errors;
 
 use wifair_packet::PacketId;
 use wifair_units::{BitRate, Time};
 
 use self::aggregate_reception::AggregateReception;
 use self::backoff::CategoryBackoff;
+use self::mpdu_errors::{DataStretch, OnAir};
 use super::{Call, Kind, RadioLinks, SpatialChannel};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcafs, Ppdu};
@@ -31,6 +33,10 @@ pub(super) struct SpatialEdca {
     txop_nav: Vec<Time>,
     /// A-MPDUs on the air.
     receptions: Vec<AggregateReception>,
+    /// Where bits decide: what each station sends, or sent last, if it was a PPDU from HT on.
+    on_air: Vec<Option<OnAir>>,
+    /// What each station has received of the data of such a PPDU.
+    stretches: Vec<Vec<DataStretch>>,
 }
 
 impl SpatialEdca {
@@ -95,6 +101,8 @@ impl SpatialChannel {
             current: (0..self.stations.len()).map(|station| station * edcafs.categories).collect(),
             txop_nav: vec![Time::ZERO; self.stations.len()],
             receptions: vec![],
+            on_air: vec![None; self.stations.len()],
+            stretches: vec![vec![]; self.stations.len()],
             edcafs,
         }));
         self.learn_audiences();

@@ -1,0 +1,153 @@
+//! Bit errors in PPDUs from HT on, MPDU by MPDU.
+//!
+//! The signal fields of the preamble are BPSK at rate 1/2 in 20 MHz, like those before HT ([`BitErrors`]). Behind them
+//! each MPDU has an FCS of its own, so it is right or wrong by the SINR over its own time alone: interference that
+//! comes and goes spoils a part of an aggregate. Error rates are those of [`mcs_errors`]; a PPDU of `w` times 20 MHz
+//! collects `w` times the noise of the receiver in 20 MHz, all interference counts, and streams share the power.
+//!
+//! The receiver answers for what it has read. A bystander that has read any MPDU knows the NAV and does not wait EIFS
+//! (10.3.2.3.7: EIFS follows a frame that did not result in the correct reception of a complete MAC frame).
+
+use wifair_engine::Stream;
+use wifair_phy::{BitErrors, Code, Constellation, Mode, TxMode, mcs_errors};
+use wifair_units::{Duration, Time};
+
+use super::SpatialEdca;
+use crate::BROADCAST;
+use crate::channel::spatial::signal::Stretch;
+use crate::channel::spatial::{Kind, SpatialChannel, Transmission};
+
+/// Signal fields behind the preamble, BPSK at rate 1/2.
+const FIELDS: Mode = Mode::Ofdm(Constellation::Bpsk, Code::Half);
+
+/// A PPDU from HT on while it is on the air.
+#[derive(Clone, Debug)]
+pub(super) struct OnAir {
+    start: Time,
+    preamble: Duration,
+    mode: TxMode,
+    /// From when until when each MPDU is sent, and its length in bits.
+    mpdus: Vec<(Time, Time, f64)>,
+}
+
+/// A part of the data field in which interference does not change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataStretch {
+    from: Time,
+    until: Time,
+    /// Natural logarithm of the probability that a bit is right.
+    log_right: f64,
+}
+
+impl OnAir {
+    /// Bits of the signal fields of the preamble: L-SIG, then HT-SIG (19.3.9.4.3), VHT-SIG-A (21.3.8.3.3), HE-SIG-A
+    /// (27.3.11.7) or U-SIG (36.3.12.7).
+    fn signal_bits(&self) -> f64 {
+        24.0 + if matches!(self.mode, TxMode::He(_) | TxMode::Eht(_)) { 52.0 } else { 48.0 }
+    }
+
+    /// Natural logarithm of the probability that an MPDU is right that was received in these stretches.
+    fn log_right(&self, place: usize, stretches: &[DataStretch]) -> f64 {
+        let (begins, ends, bits) = self.mpdus[place];
+        let mut log_right = 0.0;
+        for stretch in stretches {
+            let shared = stretch.until.min(ends).saturating_since(stretch.from.max(begins));
+            if shared > Duration::ZERO && stretch.log_right < 0.0 {
+                log_right += stretch.log_right * bits * (shared.as_secs() / (ends - begins).as_secs());
+            }
+        }
+        log_right
+    }
+}
+
+impl SpatialEdca {
+    /// What `sender` has on the air, if it is a PPDU from HT on.
+    fn on_air(&self, sender: u32, transmission: &Transmission) -> Option<&OnAir> {
+        let on_air = self.on_air.get(sender as usize)?.as_ref()?;
+        (transmission.kind == Kind::Data && transmission.start == on_air.start).then_some(on_air)
+    }
+
+    /// Whether MPDUs of the frame of `sender` are right or wrong by themselves.
+    pub fn has_mpdus(&self, sender: u32, transmission: &Transmission) -> bool {
+        self.on_air(sender, transmission).is_some()
+    }
+
+    /// Notes what `station` received of `sender` in a stretch until `now`. The logarithm of the probability that the
+    /// part of the preamble in it is right; none if the frame is from before HT.
+    pub fn reckon(
+        &mut self,
+        (station, sender): (u32, u32),
+        now: Time,
+        stretch: &Stretch,
+        transmission: &Transmission,
+        bits: &BitErrors,
+    ) -> Option<f64> {
+        let on_air = self.on_air(sender, transmission)?;
+        let data_from = on_air.start + on_air.preamble;
+        let mode = on_air.mode;
+        let share = now.min(data_from).saturating_since(stretch.from).as_secs() / on_air.preamble.as_secs();
+        let in_20_mhz = stretch.power / (stretch.noise + stretch.interference);
+        let preamble = bits.log_survival(FIELDS, in_20_mhz, on_air.signal_bits() * share);
+        let is_first = stretch.from == on_air.start;
+        let stretches = &mut self.stretches[station as usize];
+        if is_first {
+            stretches.clear();
+        }
+        if now > data_from {
+            let noise = stretch.noise * f64::from(mode.width().mhz()) / 20.0;
+            let sinr = stretch.power / (noise + stretch.interference) / f64::from(mode.streams());
+            let log_right = mcs_errors::log_survival(mode, sinr, 1.0).expect("the mode is from HT on");
+            stretches.push(DataStretch { from: stretch.from.max(data_from), until: now, log_right });
+        }
+        Some(preamble)
+    }
+
+    /// Draws whether `station` reads an MPDU of the PPDU that `sender` ends, and which, if `is_receiver`; `log_right`:
+    /// of the preamble. None if the frame is from before HT.
+    pub fn read_mpdus(
+        &mut self,
+        (station, sender, is_receiver): (u32, u32, bool),
+        transmission: &Transmission,
+        log_right: f64,
+        draws: &mut Stream,
+    ) -> Option<bool> {
+        let on_air = self.on_air(sender, transmission)?;
+        let stretches = &self.stretches[station as usize];
+        let preamble = libm::exp(log_right);
+        if !is_receiver {
+            let mut none = 1.0;
+            for place in 0..on_air.mpdus.len() {
+                none *= -libm::expm1(on_air.log_right(place, stretches));
+                if none == 0.0 {
+                    break;
+                }
+            }
+            return Some(draws.chance(preamble * (1.0 - none)));
+        }
+        let has_preamble = draws.chance(preamble);
+        let spoilt: Vec<bool> = (0..on_air.mpdus.len())
+            .map(|place| !has_preamble || !draws.chance(libm::exp(on_air.log_right(place, stretches))))
+            .collect();
+        let ppdu = &mut self.edcafs.contenders[self.current[sender as usize]].ppdu;
+        ppdu.spoil(|place, _| spoilt[place]);
+        Some(ppdu.is_read())
+    }
+}
+
+impl SpatialChannel {
+    /// Where bits decide: takes note of the PPDU that `sender` begins, if it is one from HT on.
+    pub(super) fn put_on_air(&mut self, start: Time, sender: u32, to: u32) {
+        let edca = self.categories();
+        let index = edca.current_of(sender);
+        let own = &mut edca.on_air[sender as usize];
+        *own = None;
+        if to == BROADCAST {
+            return;
+        }
+        let Some((mode, lengths)) = edca.edcafs.mpdu_lengths(index) else { return };
+        let (preamble, spans) = edca.edcafs.mpdu_spans(index);
+        let mpdus = spans.into_iter().zip(lengths);
+        let mpdus = mpdus.map(|((from, until), bytes)| (start + from, start + until, 8.0 * f64::from(bytes))).collect();
+        *own = Some(OnAir { start, preamble, mode, mpdus });
+    }
+}

@@ -1,0 +1,134 @@
+"""Aggregates with bit errors in space: the same as in a cell with as many, and modes that fit the distance."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+import wifair
+
+CELL = """
+duration = "4 s"
+warm_up = "1 s"
+[wlan]
+standard = "802.11n"
+[[servers]]
+name = "server"
+rate = "1 Gb/s"
+[[stations]]
+name = "sta"
+queue.limit = "1000 packets"
+[[flows]]
+name = "up"
+station = "sta"
+transport = "udp"
+udp.rate = "80 Mb/s"
+"""
+
+# Noise of -95 dBm, 20 dBm of power: a gain of -90 dB leaves a signal-to-noise ratio of 25 dB.
+SPACE = CELL.replace(
+    "[[servers]]",
+    """[space]
+reception.spoils = "bits"
+reception.capture_threshold = "-5 dB"
+radio.sensitivity = "-105 dBm"
+radio.carrier_sense = "-105 dBm"
+[[space.paths]]
+from = "ap"
+to = "sta"
+gain = "-90 dB"
+[[servers]]""",
+)
+
+
+def goodput_mbps(text: str, changes: dict[str, object], seeds: int = 1) -> float:
+    scenario = wifair.Scenario.from_text(text).with_(changes)
+    return float(wifair.run(scenario, seeds=range(1, seeds + 1)).cells["goodput_bps"].mean()) / 1e6
+
+
+def at_snr(snr: float) -> dict[str, object]:
+    return {"space.paths.gain": f"{snr - 115} dB"}
+
+
+@pytest.mark.parametrize(
+    ("mcs", "snr", "survive"),
+    # Published for 2000 bytes at 24 and 54 Mb/s (ns-3's ofdm-validation.cc, after Pei and Henderson, Boeing, 2010), to
+    # three digits; HT MCS 3 and 6 have the same constellation and code.
+    [(3, 13.0, 0.495), (6, 22.0, 0.410), (6, 23.0, 0.958)],
+)
+def test_noise_in_space_is_as_good_as_the_same_losses_in_a_cell(mcs: int, snr: float, survive: float) -> None:
+    loss = 1.0 - survive ** (1538 / 2000)
+    own = {"wlan.mcs": mcs}
+    in_space = goodput_mbps(SPACE, own | at_snr(snr), seeds=4)
+    assert in_space == pytest.approx(goodput_mbps(CELL, own | {"wlan.data_error": loss}, seeds=4), rel=0.02)
+    assert in_space == pytest.approx(goodput_mbps(CELL, own | {"stations.snr": f"{snr} dB"}, seeds=4), rel=0.01)
+
+
+@pytest.mark.parametrize("mcs", [0, 7])
+def test_without_noise_to_speak_of_space_is_the_cell(mcs: int) -> None:
+    """Draw by draw: 28 MPDUs of 1472 bytes and their block ACK take 5518.5 us with MCS 7."""
+    in_space = goodput_mbps(SPACE, {"wlan.mcs": mcs} | at_snr(60.0))
+    assert in_space == goodput_mbps(CELL, {"wlan.mcs": mcs})
+    if mcs == 7:
+        assert in_space == pytest.approx(28 * 1472 * 8 / 5518.5, rel=0.002)
+
+
+def test_width_and_streams_share_the_signal() -> None:
+    """Twice the width has twice the noise, and two streams have half the power each: 3 dB more of SNR are needed.
+
+    MCS 3 of one stream loses half of its MPDUs at 13 dB, so with 40 MHz, or as MCS 11 of two streams, at 16 dB.
+    """
+    for changes in ({"wlan.mcs": 3, "wlan.width": 40}, {"wlan.mcs": 11}):
+        low, half, high = (goodput_mbps(SPACE, changes | at_snr(snr)) for snr in (15.0, 16.01, 17.5))
+        assert low < 0.02 * high
+        assert 0.4 < half / high < 0.75
+
+
+def at_distance(metres: float, how: str, mcs: int = 7) -> float:
+    """Log-distance: of 115 dB above noise 40.1 dB are lost at 1 m and 30 dB each tenfold: 14.9 dB are left at 100 m."""
+    space = SPACE[: SPACE.index("[[space.paths]]")] + SPACE[SPACE.index("[[servers]]") :]
+    changes: dict[str, object] = {"stations.position": [f"{metres} m", "0 m"], "wlan.rate_adaptation": how}
+    return goodput_mbps(space, changes | {"wlan.mcs": mcs, "duration": "4 s", "warm_up": "2 s"})
+
+
+@pytest.mark.parametrize(
+    ("metres", "snr"),
+    [(28.0, 31.5), (58.0, 22.0), (140.0, 10.5)],
+)
+def test_adaptation_gets_what_the_best_mode_gets(metres: float, snr: float) -> None:
+    """Far away the fastest mode brings nothing; whoever adapts gets nearly what the best constant mode gets there."""
+    fixed = [at_distance(metres, "fixed", mcs) for mcs in range(8)]
+    best = max(fixed)
+    assert snr == pytest.approx(74.9 - 30 * math.log10(metres), abs=0.1)
+    assert (fixed[7] > 50.0) == (snr > 25.0)
+    assert best > 5.0
+    assert fixed[7] == best or fixed[7] < 0.5
+    assert at_distance(metres, "ideal") == pytest.approx(best, rel=0.03)
+    assert 0.94 * best < at_distance(metres, "minstrel-ht") < 1.01 * best
+
+
+def test_each_receiver_has_a_mode_of_its_own() -> None:
+    """The access point sends to a near station and to a far one, each at the mode that fits it: nobody starves."""
+    text = SPACE[: SPACE.index("[[space.paths]]")] + SPACE[SPACE.index("[[servers]]") : SPACE.index("[[stations]]")]
+    for name, metres in (("near", 20), ("far", 120)):
+        text += f'[[stations]]\nname = "{name}"\nposition = ["{metres} m", "0 m"]\n'
+        text += f'[[flows]]\nname = "{name}"\nstation = "{name}"\ndirection = "down"\n'
+        text += 'transport = "udp"\nudp.rate = "30 Mb/s"\n'
+    text = text.replace("[wlan]", '[ap]\nqueue.discipline = "fq-codel"\n[wlan]')
+
+    def by_flow(how: str) -> list[float]:
+        scenario = wifair.Scenario.from_text(text).with_({"wlan.rate_adaptation": how})
+        return [float(rate) / 1e6 for rate in wifair.run(scenario).flows["goodput_bps"]]
+
+    fixed, minstrel, ideal = (by_flow(how) for how in ("fixed", "minstrel-ht", "ideal"))
+    assert fixed[1] < 0.1
+    assert min(ideal) > 5.0
+    assert minstrel == pytest.approx(ideal, rel=0.1)
+
+
+def test_only_bits_tell_which_mode_is_ideal() -> None:
+    message = "`rate_adaptation` with 802.11n in [space]"
+    with pytest.raises(wifair.ScenarioError, match=re.escape(message)) as refused:
+        wifair.Scenario.from_text(SPACE).with_({"space.reception.spoils": "threshold", "wlan.rate_adaptation": "ideal"})
+    assert '"ideal" goes by bit errors; write spoils = "bits"' in str(refused.value)
