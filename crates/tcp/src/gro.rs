@@ -53,3 +53,52 @@ impl Batch {
         belongs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u64, payload: u16) -> Packet {
+        Packet { seq, payload, ts_val: 5_000, ..Packet::default() }
+    }
+
+    fn batch() -> Batch {
+        Batch::new(Time::ZERO, Duration::ZERO, &segment(0, 1000))
+    }
+
+    /// Segments that follow each other are one batch, until a shorter one; neither a gap nor a longer one belongs to it.
+    #[test]
+    fn segments_of_one_length_without_a_gap_are_merged() {
+        let mut batch = batch();
+        assert_eq!((batch.segments, batch.end, batch.until), (1, 1000, Time::from_nanos(1)));
+        assert!(!batch.merge(&segment(2000, 1000), false) && !batch.merge(&segment(1000, 1001), false));
+        assert!(batch.merge(&segment(1000, 1000), false) && batch.merge(&segment(2000, 400), false));
+        assert_eq!((batch.segments, batch.end), (3, 2400));
+        assert!(!batch.merge(&segment(2400, 400), false));
+        let waits = Batch::new(Time::from_nanos(7), Duration::from_micros(20), &segment(0, 1000));
+        assert_eq!(waits.until, Time::from_nanos(20_007));
+    }
+
+    /// 65,535 bytes are an IP packet; 40 of them are headers.
+    #[test]
+    fn a_batch_is_an_ip_packet_at_most() {
+        let mut batch = batch();
+        assert!((1..65).all(|n| batch.merge(&segment(1000 * n, 1000), false)));
+        assert!(!batch.merge(&segment(65_000, 496), false));
+        assert!(batch.merge(&segment(65_000, 495), false));
+    }
+
+    /// Both marks have to be the same, and the millisecond of the timestamp, where there are timestamps.
+    #[test]
+    fn marks_and_timestamps_are_the_same_in_a_batch() {
+        for mark in [flag::CE, flag::CWR] {
+            let marked = Packet { flags: mark, ..segment(1000, 1000) };
+            assert!(!batch().merge(&marked, false));
+            let mut other = Batch::new(Time::ZERO, Duration::ZERO, &Packet { flags: mark, ..segment(0, 1000) });
+            assert!(!other.merge(&segment(1000, 1000), false) && other.merge(&marked, false));
+        }
+        let later = |ts_val| Packet { ts_val, ..segment(1000, 1000) };
+        assert!(batch().merge(&later(5_999), true));
+        assert!(!batch().merge(&later(6_000), true) && batch().merge(&later(6_000), false));
+    }
+}

@@ -131,6 +131,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+    use crate::cc::testing::ack;
 
     fn areno() -> Areno {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(100.0) });
@@ -161,5 +162,53 @@ mod tests {
             cc.on_loss(100.0);
             assert_relative_eq!(cc.cwnd(), kept, max_relative = 1e-6);
         }
+    }
+
+    /// By hand at c = 1, where W_inc is a segment: an ACK adds 1/100 to W_base and to W_probe. At c = 1/2 and W_max = 100
+    /// W_inc is 100 e^-5 + B / 2 + G < 0, so W_probe stays at nothing. In slow start an ACK adds a segment.
+    #[test]
+    fn an_ack_adds_to_both_parts_of_the_window() {
+        let mut cc = areno();
+        (cc.congested_rtt, cc.estimate.bandwidth) = (Some(0.2), 100.0 * 10e6 / 8.0);
+        let usual = ack(0.0, 0.2, 1, 100);
+        for other in [Ack { in_recovery: true, ..usual }, Ack { window_limited: false, ..usual }] {
+            cc.on_ack(&other);
+            assert_eq!((cc.cwnd(), cc.probe), (100.0, 0.0));
+        }
+        cc.on_ack(&usual);
+        assert_relative_eq!(cc.probe, 0.01, max_relative = 1e-9);
+        assert_relative_eq!(cc.cwnd(), 100.02, max_relative = 1e-9);
+        let before = cc.cwnd();
+        cc.on_ack(&ack(0.0, 0.15, 2, 100));
+        assert_eq!(cc.probe, 0.0);
+        assert_relative_eq!(cc.cwnd(), before + 1.0 / before - 0.01, max_relative = 1e-9);
+        // No congestion: W_max + G, with G = 1 - 200 (0.1 - 0.6 e^-10).
+        let before = cc.cwnd();
+        cc.on_ack(&ack(0.0, 0.1, 3, 100));
+        let fastest = 101.0 - 200.0 * (0.1 - 0.6 * (-10f64).exp());
+        assert_relative_eq!(cc.probe, fastest / before, max_relative = 1e-9);
+        cc.window.ssthresh = 1000.0;
+        let before = cc.cwnd();
+        cc.on_ack(&usual);
+        assert_relative_eq!(cc.cwnd(), before + 1.0);
+    }
+
+    /// The round-trip time at losses is smoothed with 0.85; before the first loss there is no congestion, and a delay above
+    /// that of losses counts as one. Loss and timeout end the probe.
+    #[test]
+    fn the_round_trip_time_at_losses_is_smoothed() {
+        let mut cc = areno();
+        cc.delays.last = 0.3;
+        assert_eq!(cc.congestion(), 0.0);
+        (cc.congested_rtt, cc.probe) = (Some(0.2), 5.0);
+        assert_eq!(cc.congestion(), 1.0);
+        cc.delays.last = 0.12;
+        cc.on_loss(100.0);
+        assert_relative_eq!(cc.congested_rtt.expect("a loss"), 0.85 * 0.2 + 0.15 * 0.12);
+        assert_relative_eq!(cc.cwnd(), 100.0 / (1.0 + 0.02 / 0.088), max_relative = 1e-9);
+        assert_eq!(cc.probe, 0.0);
+        (cc.congested_rtt, cc.probe, cc.window.cwnd, cc.delays.last) = (None, 5.0, 100.0, 0.2);
+        cc.on_rto(100.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.probe, cc.congested_rtt), (1.0, 50.0, 0.0, Some(0.2)));
     }
 }

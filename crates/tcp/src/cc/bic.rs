@@ -124,7 +124,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::published;
+    use crate::cc::testing::{ack, published};
 
     /// By hand with W_max = 200: linear increase far below, binary search, 0.2 segments around, and probing above.
     #[test]
@@ -175,5 +175,51 @@ mod tests {
             }
             row.hold(&cc);
         }
+    }
+
+    /// Linux's module: d of one segment still counts as the end of the search, four segments above W_max probing begins,
+    /// and up to 14 segments BIC is Reno. Before the first loss a window of 400 grows by 5 %, which is more than 16.
+    #[test]
+    fn the_borders_of_the_search_by_hand() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
+        assert_eq!([14.0, 20.0, 400.0].map(|cwnd| cc.increment(cwnd)), [1.0, 20.0 / 3.0, 20.0]);
+        cc.on_loss(200.0);
+        assert_relative_eq!(cc.w_max, 200.0);
+        for (cwnd, increment) in
+            [(14.0, 1.0), (15.0, 16.0), (196.0, 0.2), (200.0, 0.2), (204.0, 4.0 / 3.0), (400.0, 16.0)]
+        {
+            assert_relative_eq!(cc.increment(cwnd), increment);
+        }
+    }
+
+    /// Linux forgets the search after a timeout; the window before it is what is kept as the threshold.
+    #[test]
+    fn a_timeout_forgets_the_search() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
+        cc.on_loss(200.0);
+        cc.window.cwnd = 400.0;
+        cc.on_rto(400.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.w_max), (1.0, 400.0 * 819.0 / 1024.0, 0.0));
+        assert_eq!(cc.increment(400.0), 20.0);
+    }
+
+    /// An ACK adds its part of the increment, a segment in slow start, and nothing in recovery or where the window is not
+    /// used. Without fast convergence W_max is where the last loss was.
+    #[test]
+    fn an_ack_adds_its_part_of_the_increment() {
+        let params = Params { fast_convergence: false, ..Params::default() };
+        let mut cc = new(&params, Start { ssthresh: 40.0, ..Start::with_window(39.0) });
+        let usual = ack(0.0, 0.1, 1, 40);
+        for other in [Ack { in_recovery: true, ..usual }, Ack { window_limited: false, ..usual }] {
+            cc.on_ack(&other);
+            assert_eq!(cc.cwnd(), 39.0);
+        }
+        cc.on_ack(&usual);
+        assert_eq!(cc.cwnd(), 40.0);
+        cc.on_ack(&usual); // 40 is between 4 and 48 segments above W_max = 0
+        assert_relative_eq!(cc.cwnd(), 40.0 + 40.0 / 3.0 / 40.0);
+        cc.w_max = 500.0;
+        cc.on_loss(40.0);
+        assert_relative_eq!(cc.w_max, 40.0 + 1.0 / 3.0);
     }
 }

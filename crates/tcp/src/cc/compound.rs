@@ -429,4 +429,78 @@ mod tests {
             assert_eq!(cc.dwnd, grows, "{sent} segments");
         }
     }
+
+    /// What recovery leaves in flight bounds the sending window: the delay window goes first, then the other.
+    #[test]
+    fn the_end_of_recovery_takes_the_delay_window_first() {
+        for (at_most, left) in
+            [(f64::INFINITY, (60.0, 40.0)), (70.0, (60.0, 10.0)), (15.0, (15.0, 0.0)), (0.0, (1.0, 0.0))]
+        {
+            let mut cc = compound(&Params::default(), 60.0, 40.0);
+            cc.on_recovery_exit(at_most);
+            assert_eq!((cc.window.cwnd, cc.dwnd), left, "{at_most}");
+            let mut idle = compound(&Params::default(), 60.0, 40.0);
+            idle.fresh = false;
+            idle.on_idle_restart(at_most);
+            assert_eq!((idle.window.cwnd, idle.dwnd, idle.fresh), (left.0, left.1, true), "{at_most}");
+        }
+    }
+
+    /// ns-2 2.35's tcp_compound in whole segments: a loss halves the sending window, rounded down; the delay window stays
+    /// within that half, and is dropped where it exceeds it.
+    #[test]
+    fn a_loss_in_whole_segments_halves_the_sending_window() {
+        let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
+        for (cwnd, dwnd, after) in [(61.0, 40.0, (10.0, 40.0)), (41.0, 60.0, (50.0, 0.0)), (50.0, 50.0, (50.0, 0.0))] {
+            let mut cc = compound(&params, cwnd, dwnd);
+            cc.on_loss(100.0);
+            assert_eq!((cc.window.cwnd, cc.dwnd, cc.ssthresh()), (after.0, after.1, 50.0));
+        }
+    }
+
+    /// In whole segments an ACK adds a segment in slow start, which holds at the threshold too; then one for each sending
+    /// window of ACKs, as long as there is a delay window where it asks for one.
+    #[test]
+    fn whole_segments_are_counted_by_acks() {
+        let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
+        let mut cc = compound(&params, 2.7, 2.0);
+        assert_eq!(cc.window.cwnd, 2.0);
+        let windows: Vec<_> = (0..10)
+            .map(|_| {
+                cc.grow_in_whole_segments();
+                cc.window.cwnd
+            })
+            .collect();
+        assert_eq!(windows, [3.0, 3.0, 3.0, 3.0, 3.0, 4.0, 4.0, 4.0, 4.0, 4.0]);
+        for (alone, dwnd, after) in [(true, 0.0, 5.0), (false, 0.0, 4.0), (false, 1.0, 5.0)] {
+            let mut cc = compound(&params, 4.0, dwnd);
+            (cc.grows_alone, cc.acks) = (alone, 4.0);
+            cc.grow_in_whole_segments();
+            assert_eq!((cc.window.cwnd, cc.acks), (after, 0.0));
+        }
+    }
+
+    /// Half segments, by hand: 100 in flight, 100 ms and 200 ms. With a microsecond more each, the target is 200 * 100001 /
+    /// 200001 = 100 half segments, so 50 segments wait, and 50 leave the delay window. Two samples decide nothing.
+    #[test]
+    fn a_queue_in_half_segments_comes_off_the_delay_window() {
+        let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
+        let mut cc = compound(&params, 40.0, 60.0);
+        cc.delays.sample(&ack(0.0, 0.1, 1, 2));
+        cc.delays.clear();
+        cc.sent = 100.0;
+        for decides in [false, false, true] {
+            cc.delays.sample(&ack(0.0, 0.2, 1, 2));
+            assert_eq!(cc.decide_in_whole_segments(), decides);
+        }
+        assert_eq!((cc.diff, cc.dwnd), (50.0, 10.0));
+        assert_relative_eq!(cc.stretch, 200_001.0 / 100_001.0);
+        // gamma counts whole segments, and as many are a queue: 50, not 51.
+        cc.params.gamma = 50.9;
+        cc.decide_in_whole_segments();
+        assert_eq!(cc.dwnd, 0.0);
+        cc.params.gamma = 51.0;
+        cc.decide_in_whole_segments();
+        assert_eq!(cc.dwnd, 2.0); // floor(100^0.75 / 8) - 1 = 3 - 1
+    }
 }

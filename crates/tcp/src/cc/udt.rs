@@ -192,7 +192,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::Pipe;
+    use crate::cc::testing::{Pipe, ack};
 
     /// Y. Gu and R. L. Grossman, 2007, the table of increments: packets of 1500 bytes a SYN for unused capacities in
     /// Mb/s.
@@ -227,5 +227,72 @@ mod tests {
         pipe.run(&mut cc, 60.0, |_, _| ());
         let used = (pipe.acked - before) as f64 / (1562.5 * 40.0);
         assert!(used > 8.0 / 9.0, "{used} of the capacity");
+    }
+
+    /// draft-gg-udt-03, section 6.2, by hand, with packets of 1000 bytes: in slow start the window grows by what each SYN of
+    /// 10 ms acknowledges, and the receiving rate is smoothed with 7/8.
+    #[test]
+    fn slow_start_counts_what_each_syn_acknowledges() {
+        let mut cc = new(&Params::default(), Start::with_window(16.0));
+        cc.on_ack(&Ack { bytes: 0, ..ack(1.0, 0.1, 0, 16) });
+        cc.on_ack(&Ack { bytes: 1000, ..ack(1.009, 0.1, 1, 16) });
+        assert_eq!((cc.cwnd(), cc.rate), (16.0, 0.0));
+        cc.on_ack(&Ack { bytes: 1000, ..ack(1.02, 0.1, 2, 16) });
+        assert_relative_eq!(cc.rate, 100_000.0, max_relative = 1e-9);
+        assert_eq!((cc.cwnd(), cc.pacing_rate(), cc.ssthresh()), (18.0, None, f64::INFINITY));
+        cc.on_ack(&Ack { bytes: 4000, ..ack(1.04, 0.1, 6, 16) });
+        assert_relative_eq!(cc.rate, 0.875 * 100_000.0 + 0.125 * 200_000.0, max_relative = 1e-9);
+        assert_eq!((cc.cwnd(), cc.bytes), (22.0, 0));
+        // A pause starts a SYN of its own.
+        cc.on_ack(&Ack { bytes: 4000, ..ack(1.045, 0.1, 6, 16) });
+        cc.on_idle_restart(1.0);
+        cc.on_ack(&Ack { bytes: 1000, ..ack(9.0, 0.1, 6, 16) });
+        assert_eq!((cc.cwnd(), cc.bytes), (22.0, 1000));
+    }
+
+    /// The same section: slow start ends with the period of the receiving rate, or, before that is known, with the window
+    /// spread over a round trip and a SYN. A timeout ends it too, and later changes nothing.
+    #[test]
+    fn slow_start_ends_with_the_receiving_rate() {
+        let mut cc = new(&Params::default(), Start::with_window(16.0));
+        cc.rtt = 0.07;
+        let mut known = Udt { rate: 200_000.0, ..cc.clone() };
+        cc.on_rto(16.0);
+        assert_relative_eq!(cc.period, 0.08 / 16.0);
+        assert_eq!((cc.period_before, cc.ssthresh()), (cc.period, 16.0));
+        cc.on_rto(16.0);
+        assert_relative_eq!(cc.period, 0.08 / 16.0);
+        known.on_loss(16.0);
+        assert_relative_eq!(known.period, 0.005);
+        assert!(!known.lost, "the loss that ends slow start is no decrease");
+    }
+
+    /// The same section, by hand: at 1000 packets a second of 1000 bytes and 80 Mb/s of capacity 72 Mb/s are spare, so a SYN
+    /// adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the spare capacity counts as a ninth of all, 8.9 Mb/s at
+    /// most, and adds 0.015. A SYN with a loss adds nothing. The window is the rate of a round trip and a SYN, and 16 more.
+    #[test]
+    fn the_period_follows_from_the_spare_capacity() {
+        let params = Params { capacity: Some(BitRate::from_mbps(80)) };
+        let mut cc = new(&params, Start::with_window(16.0));
+        (cc.slow_start, cc.period, cc.period_before, cc.rtt) = (false, 1e-3, 2e-3, 0.1);
+        cc.bytes = 20_000;
+        cc.interval(0.02);
+        assert_relative_eq!(cc.period, 1e-3 * 0.01 / (1e-3 * 0.15 + 0.01));
+        assert_relative_eq!(cc.cwnd(), 1000.0 * 0.11 + 16.0);
+        (cc.period, cc.period_before) = (1e-3, 0.9e-3);
+        cc.interval(0.02);
+        assert_relative_eq!(cc.period, 1e-3 * 0.01 / (1e-3 * 0.015 + 0.01));
+        cc.period = 1e-3;
+        cc.on_loss(16.0);
+        assert_relative_eq!(cc.period, 1.125e-3);
+        cc.interval(0.02);
+        assert_relative_eq!(cc.period, 1.125e-3);
+        cc.interval(0.02);
+        assert!(cc.period < 1.125e-3);
+        // Without the setting the capacity is the largest rate so far, here what is sent: nothing is spare.
+        let mut own = Udt { capacity: None, rate: 1e6, period: 1e-3, period_before: 2e-3, lost: false, ..cc.clone() };
+        own.peak = 0.0;
+        own.interval(0.02);
+        assert_relative_eq!(own.period, 1e-3 * 0.01 / (1e-3 * 0.001 + 0.01));
     }
 }

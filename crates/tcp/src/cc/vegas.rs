@@ -434,4 +434,42 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    /// The paper and ns-2 keep three quarters of what is in flight, at least two segments; ns-2 takes a quarter of whole
+    /// segments off, rounded down. Linux halves the window.
+    #[test]
+    fn a_loss_keeps_three_quarters_of_the_flight() {
+        for (variant, cwnd, flight, kept) in [
+            (Variant::Paper, 21.5, 30.0, 0.75 * 21.5),
+            (Variant::Paper, 30.0, 21.5, 0.75 * 21.5),
+            (Variant::Ns2, 21.5, 30.0, 16.0),
+            (Variant::Ns2, 30.0, 1.0, 2.0),
+            (Variant::Paper, 3.0, 3.0, 2.0),
+            (Variant::Paper, 3.2, 9.0, 0.75 * 3.2),
+            (Variant::Linux, 21.0, 5.0, 10.5),
+        ] {
+            let mut cc = vegas(variant, 2.0);
+            (cc.window.cwnd, cc.increment) = (cwnd, 0.5);
+            cc.on_loss(flight);
+            let ssthresh = if variant == Variant::Linux { kept } else { 2.0 };
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (kept, ssthresh), "{variant:?}, {cwnd}, {flight}");
+            assert_eq!(cc.increment, if variant == Variant::Paper { 0.0 } else { 0.5 }, "{variant:?}");
+        }
+    }
+
+    /// A timeout begins slow start anew from two segments up to half the flight, which ns-2 rounds down; Linux from one.
+    /// Only the paper's begins with a round that doubles.
+    #[test]
+    fn a_timeout_begins_slow_start_anew() {
+        for (variant, cwnd, ssthresh) in
+            [(Variant::Paper, 2.0, 10.5), (Variant::Ns2, 2.0, 10.0), (Variant::Linux, 1.0, 10.5)]
+        {
+            let mut cc = vegas(variant, 2.0);
+            (cc.window.cwnd, cc.increment, cc.doubling) = (40.0, 0.0, false);
+            cc.on_rto(21.0);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (cwnd, ssthresh), "{variant:?}");
+            let is_paper = variant == Variant::Paper;
+            assert_eq!((cc.doubling, cc.increment), (is_paper, f64::from(u8::from(is_paper))), "{variant:?}");
+        }
+    }
 }

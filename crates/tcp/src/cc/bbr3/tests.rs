@@ -257,3 +257,39 @@ fn a_short_queue_overflows_less_than_under_version_1() {
     assert!(pipe.losses < before, "{} losses, {before} under version 1", pipe.losses);
     assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
 }
+
+/// Section 5.3.4.3: the smallest round-trip time for ProbeRTT is renewed after 5 s, and becomes that of the model where it
+/// is less, or where that of the model is more than 10 s old.
+#[test]
+fn the_smallest_round_trip_time_is_of_two_windows() {
+    let mut cc = cruising();
+    (cc.probe_rtt_stamp, cc.min_rtt_stamp) = (time(1.0), time(1.0));
+    let millis = |seconds: f64| (seconds * 1e3).round() as u64;
+    let mut at = |now: f64, rtt: Option<u64>| {
+        cc.update_min_rtt(&Ack { rtt: rtt.map(Duration::from_millis), ..ack(now, 0.1, 1, 101) }, false);
+        let found = (
+            millis(cc.probe_rtt_min),
+            cc.probe_rtt_stamp,
+            millis(cc.min_rtt),
+            cc.min_rtt_stamp,
+            cc.state == State::ProbeRtt,
+        );
+        cc.state = State::Cruise;
+        found
+    };
+    assert_eq!(at(2.0, Some(90)), (90, time(2.0), 90, time(2.0), false));
+    assert_eq!(at(3.0, Some(95)), (90, time(2.0), 90, time(2.0), false));
+    assert_eq!(at(7.0, Some(120)), (90, time(2.0), 90, time(2.0), false));
+    assert_eq!(at(7.5, Some(120)), (120, time(7.5), 90, time(2.0), true));
+    assert_eq!(at(12.0, Some(130)), (120, time(7.5), 90, time(2.0), false));
+    assert_eq!(at(12.1, Some(130)), (120, time(7.5), 120, time(7.5), false));
+    assert_eq!(at(12.6, None), (120, time(7.5), 120, time(7.5), true));
+    assert_eq!(at(12.7, Some(0)), (120, time(7.5), 120, time(7.5), true));
+    // Before any sample: that of the handshake, and nothing is probed without one.
+    let mut young = new(&Params::default(), start());
+    young.update_min_rtt(&Ack { rtt: None, min_rtt: Duration::MAX, ..ack(9.0, 0.1, 1, 11) }, false);
+    assert_eq!((young.state, young.min_rtt), (State::Startup, f64::INFINITY));
+    young.update_min_rtt(&Ack { min_rtt: Duration::from_millis(20), ..ack(9.0, 0.05, 1, 11) }, false);
+    assert_eq!((young.min_rtt, young.probe_rtt_min), (0.02, 0.02));
+    assert_eq!((young.min_rtt_stamp, young.probe_rtt_stamp), (time(9.0), time(9.0)));
+}

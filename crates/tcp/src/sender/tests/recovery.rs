@@ -1,0 +1,238 @@
+//! Recovery with selective ACKs by hand: reordering timer, tail loss probes, ACKs that were overtaken; and the window in use.
+
+use super::*;
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Duration::from_millis(millis)
+}
+
+fn poll(sender: &mut Sender, now: Time) -> Vec<u64> {
+    std::iter::from_fn(|| sender.poll(now)).map(|packet| packet.seq / 1000).collect()
+}
+
+const RACK: &str = "sack = true\nrecovery = 'rack'";
+
+/// RFC 8985, section 6.2: segments 0 and 1 left at 100 ms, the SACK of 1 comes at 200 ms. Of a round trip of 100 ms the
+/// reordering window is a quarter, so 0 is lost at 225 ms. Then ssthresh is half of ten, and the timeout starts anew.
+#[test]
+fn the_reordering_timer_finds_a_loss() {
+    let mut sender = ten_in_flight(RACK);
+    sender.on_packet(at(200), &ack(0, &[(1, 2)]));
+    assert_eq!(poll(&mut sender, at(200)), [10]);
+    assert_eq!(sender.deadline(), at(225));
+    sender.on_timer(at(224));
+    assert_eq!((poll(&mut sender, at(224)), sender.counts().fast_retransmits), (vec![], 0));
+    sender.on_timer(at(225));
+    assert_eq!((sender.ssthresh(), sender.counts().fast_retransmits), (5.0, 1));
+    assert_eq!(poll(&mut sender, at(225)), [0]);
+    // A second expiry is no second loss event.
+    assert_eq!(sender.deadline(), at(1225));
+    sender.on_timer(at(226));
+    assert_eq!((poll(&mut sender, at(226)), sender.counts().fast_retransmits), (vec![], 1));
+}
+
+/// A sender of ten segments, all sent at 100 ms and acknowledged at 200 ms but for the last `left`, where nothing is left
+/// to send.
+fn tail(settings: &str, left: u32) -> Sender {
+    let (mut sender, _) =
+        ends(&format!("{RACK}\nmss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\n{settings}"));
+    sender.open(Time::ZERO);
+    sender.supply(10_000);
+    assert_eq!(poll(&mut sender, at(100)).len(), 10);
+    sender.on_packet(at(200), &ack(10 - left, &[]));
+    assert_eq!(poll(&mut sender, at(200)), [0; 0]);
+    sender
+}
+
+/// RFC 8985, sections 7.2 and 7.3: two round trips after the last ACK, and 200 ms more where one segment is in flight,
+/// which its receiver may acknowledge late. The last segment leaves again, and the timeout of 1 s starts anew.
+#[test]
+fn a_probe_leaves_after_two_round_trips() {
+    for (left, due) in [(2, 400), (1, 600)] {
+        let mut sender = tail("", left);
+        assert_eq!(sender.deadline(), at(due));
+        sender.on_timer(at(due));
+        assert_eq!((poll(&mut sender, at(due)), sender.deadline()), (vec![9], at(due + 1000)));
+        // No second probe until the first is answered.
+        sender.on_packet(at(due + 10), &ack(10 - left, &[]));
+        assert_eq!((poll(&mut sender, at(due + 10)), sender.deadline()), (vec![], at(due + 1000)));
+        assert_eq!(sender.counts().timeouts, 0);
+    }
+    assert_eq!(tail("tail_loss_probes = false", 2).deadline(), at(1200));
+}
+
+/// RFC 8985, section 7.2: new data arms the timer as well: from its own sending on, without the time of a delayed ACK as
+/// soon as a second segment is on its way.
+#[test]
+fn new_data_arms_the_timer_of_a_probe() {
+    let mut sender = tail("", 0);
+    assert_eq!(sender.deadline(), Time::NEVER);
+    sender.supply(1000);
+    assert_eq!((poll(&mut sender, at(300)), sender.deadline()), (vec![10], at(700)));
+    sender.supply(1000);
+    assert_eq!((poll(&mut sender, at(300)), sender.deadline()), (vec![11], at(500)));
+    sender.supply(1000);
+    assert_eq!((poll(&mut sender, at(350)), sender.deadline()), (vec![12], at(550)));
+}
+
+/// RFC 8985, section 7.3: a probe is new data where there is some, whatever the congestion window; not beyond the receive
+/// window. Without a sample the probe waits a second.
+#[test]
+fn a_probe_is_new_data_where_the_receiver_takes_it() {
+    for (window, probe) in [("11 packets", 10), ("10 packets", 9)] {
+        let mut sender = ten_in_flight(&format!("{RACK}\nreceive_window = '{window}'"));
+        assert_eq!(sender.deadline(), at(1100));
+        sender.on_timer(at(1100));
+        assert_eq!(poll(&mut sender, at(1100)), [probe]);
+        assert_eq!((sender.counts().timeouts, sender.deadline()), (0, at(2100)));
+        assert_eq!(sender.counts().retransmissions, u64::from(probe == 9));
+    }
+}
+
+/// A FIN that left alone is probed like a segment.
+#[test]
+fn a_fin_is_probed() {
+    let mut sender = tail("", 0);
+    sender.close();
+    let fin = sender.poll(at(300)).expect("a FIN");
+    assert_eq!((fin.flags & flag::FIN, fin.seq, fin.payload, sender.deadline()), (flag::FIN, 10_000, 0, at(700)));
+    sender.on_timer(at(700));
+    let again = sender.poll(at(700)).expect("the FIN again");
+    assert_eq!((again.flags & flag::FIN, again.seq, sender.deadline()), (flag::FIN, 10_000, at(1700)));
+    assert!(sender.poll(at(700)).is_none());
+}
+
+/// RFC 8985, section 7.4.2. The probe was segment 9 again. An ACK for it alone tells nothing yet. If the next data is
+/// acknowledged without a report that 9 came twice, the probe has repaired a loss, and the window is halved; if 9 came
+/// twice (RFC 2883), or an ACK says nothing new, only the ACK was lost.
+#[test]
+fn what_an_ack_says_of_a_probe() {
+    let twice = Packet { sack: [(u32::MAX - 999, 0), (0, 0), (0, 0)], ..ack(10, &[]) };
+    for (answers, halved) in [
+        (vec![ack(10, &[])], true),
+        (vec![twice], false),
+        (vec![ack(10, &[]), twice], false),
+        (vec![ack(10, &[]), ack(10, &[])], false),
+    ] {
+        let mut sender = tail("", 2);
+        sender.on_timer(at(400));
+        assert_eq!(poll(&mut sender, at(400)), [9]);
+        for answer in &answers {
+            sender.on_packet(at(500), answer);
+        }
+        assert_eq!((sender.ssthresh(), sender.cwnd()), (f64::INFINITY, sender.cwnd()));
+        sender.supply(2000);
+        assert_eq!(poll(&mut sender, at(500)), [10, 11]);
+        sender.on_packet(at(600), &ack(11, &[]));
+        assert_eq!(sender.ssthresh() < f64::INFINITY, halved, "{answers:?}");
+        assert_eq!((sender.counts().fast_retransmits, sender.phase), (0, Phase::Open));
+        let ssthresh = sender.ssthresh();
+        sender.on_packet(at(601), &ack(12, &[]));
+        assert_eq!(sender.ssthresh(), ssthresh, "once");
+    }
+}
+
+/// The receiver may report nothing: the third duplicate ACK takes the first segment for lost (RFC 6675, section 5), once.
+/// Nothing tells that a segment has left the network, so none is sent instead.
+#[test]
+fn duplicates_without_blocks_find_the_first_loss() {
+    for recovery in ["sack", "rack"] {
+        let mut sender = ten_in_flight(&format!("sack = true\nrecovery = '{recovery}'"));
+        let dup = ack(0, &[]);
+        assert_eq!(answers(&mut sender, &[dup; 5]), [vec![], vec![], vec![0], vec![], vec![]]);
+        assert_eq!((sender.ssthresh(), sender.counts().fast_retransmits), (5.0, 1));
+    }
+}
+
+/// An ACK up to 1 that comes after the one up to 3 still tells that 5 has arrived, and nothing of what lies below; it is
+/// no duplicate.
+#[test]
+fn an_ack_that_was_overtaken_tells_of_what_arrived() {
+    let sacked = |sender: &Sender| sender.info().sacked;
+    for (blocks, arrived) in [(&[(5, 6)][..], 1), (&[(2, 3)], 0), (&[(3, 4)], 1), (&[(2, 3), (6, 8)], 2), (&[], 0)] {
+        let mut sender = ten_in_flight(RACK);
+        sender.on_packet(at(200), &ack(3, &[]));
+        sender.on_packet(at(201), &ack(1, blocks));
+        assert_eq!((sacked(&sender), sender.una(), sender.dup_acks), (arrived, 3000, 0), "{blocks:?}");
+    }
+    // By counting an old ACK says nothing (RFC 6675), nor where nothing is outstanding.
+    let mut sender = ten_in_flight("sack = true");
+    sender.on_packet(at(200), &ack(3, &[]));
+    sender.on_packet(at(201), &ack(1, &[(5, 6)]));
+    assert_eq!(sacked(&sender), 0);
+}
+
+/// RFC 6582, section 3.2, step 1: after a timeout duplicate ACKs begin no fast retransmit until all is acknowledged that
+/// was out then, and more.
+#[test]
+fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
+    let mut sender = ten_in_flight("cc = 'newreno'");
+    let timeout = sender.deadline();
+    sender.on_timer(timeout);
+    assert_eq!(poll(&mut sender, timeout), [0]);
+    let dup = |sender: &mut Sender, segment: u32| {
+        sender.on_packet(timeout, &ack(segment, &[]));
+        poll(sender, timeout);
+        for _ in 0..3 {
+            sender.on_packet(timeout, &ack(segment, &[]));
+        }
+        sender.counts().fast_retransmits
+    };
+    assert_eq!(dup(&mut sender, 1), 0);
+    assert_eq!(dup(&mut sender, 10), 0);
+    assert_eq!(dup(&mut sender, 11), 1);
+}
+
+/// Linux, tcp_is_cwnd_limited: in slow start the window of 10 grows while it is less than twice what was in flight at most,
+/// so from 6 segments on; after it only where the window was full within the last round trip.
+#[test]
+fn a_window_grows_that_is_in_use() {
+    let grows = |settings: &str, sack: bool, rounds: &[u64]| {
+        let text = format!("track_use = true\nsack = {sack}\ngrowth = 'bytes'\nidle_restart = 'never'\n{settings}");
+        let (mut sender, _) =
+            ends(&format!("{text}\nmss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'"));
+        sender.open(Time::ZERO);
+        let mut end = 0;
+        let mut grown = Vec::new();
+        for (&segments, round) in rounds.iter().zip(1_u64..) {
+            sender.supply(segments * 1000);
+            poll(&mut sender, at(100 * round));
+            let before = sender.cwnd();
+            end += u32::try_from(segments).expect("a few");
+            sender.on_packet(at(100 * round + 100), &ack(end, &[]));
+            grown.push(sender.cwnd() > before);
+        }
+        grown
+    };
+    for sack in [false, true] {
+        assert_eq!([4, 5, 6].map(|n| grows("", sack, &[n])[0]), [false, false, true], "slow start");
+        let avoidance = "initial_ssthresh = '5 packets'";
+        assert_eq!([9, 10].map(|n| grows(avoidance, sack, &[n])[0]), [false, true], "avoidance");
+        assert_eq!(grows(avoidance, sack, &[10, 3, 11]), [true, false, true], "a window of 11 after the first round");
+        assert_eq!(grows("", sack, &[6, 2, 1]), [true, false, false]);
+    }
+}
+
+/// RFC 9293, section 3.8.6.2.1: a window of 400 bytes of a receiver that has had 10,000 open is no use; the segment that
+/// fits leaves after a timeout all the same, and the next ACK lets all flow.
+#[test]
+fn a_silly_window_is_used_after_a_timeout() {
+    for sack in [false, true] {
+        let mut sender = ten_in_flight(&format!("track_use = true\nsack = {sack}\nreceive_window = '10 packets'"));
+        sender.on_packet(at(200), &Packet { window: 10_000, ..ack(9, &[]) });
+        sender.fall_silent();
+        sender.on_packet(at(201), &Packet { window: 400, ..ack(10, &[]) });
+        let sent = poll(&mut sender, at(201));
+        assert!(sent.is_empty() && !sender.is_probing(), "nothing to send: {sent:?}");
+        sender.supply(5000);
+        assert!(sender.poll(at(201)).is_none() && sender.is_probing());
+        let due = sender.deadline();
+        assert_eq!(due, at(201) + sender.rtt().rto());
+        sender.on_timer(due);
+        let segment = sender.poll(due).expect("what fits");
+        assert_eq!((segment.payload, sender.in_flight(), sender.is_probing()), (400, 400, false));
+        let answer = Packet { ack: segment.end(), window: 10_000, ..ack(10, &[]) };
+        sender.on_packet(due + Duration::from_millis(100), &answer);
+        assert_eq!(sender.poll(due + Duration::from_millis(100)).map(|next| next.seq), Some(segment.end()));
+    }
+}
