@@ -1,4 +1,4 @@
-// The air: a lane for each station, with its frames by kind and fate, backoff and NAV.
+// The air panel: a lane for each station, with its frames by kind and fate, its backoff, and its NAV.
 
 import { byId, el, figure, rate, span } from "./dom";
 import { ask, EMPTY, type Engine, type Table } from "./engine";
@@ -7,18 +7,18 @@ import { LANE, LEFT, paintAir, plotWidth, TOP, type View } from "./paint";
 import { KIND_NAMES, KINDS } from "./style-data";
 
 const FATES = ["received", "collision", "error", "unheard"];
-/** Frames that are held at a time. */
+/** The most frames that are held at a time. */
 const MOST_FRAMES = 250_000;
-/** So long a time is recorded at once, at least. */
+/** The shortest simulated time that is recorded at once [s]. */
 const LEAST_S = 2;
-/** Frames that are recorded ahead while time goes on. */
+/** About how many frames are recorded ahead during playback. */
 const AHEAD_FRAMES = 20_000;
-/** A control rests when it was not moved for so long. */
+/** A control counts as released when it was not moved for this long [ms]. */
 const REST_MS = 150;
 const LONGEST_S = 60;
 const SHORTEST_S = 10e-6;
 
-/** Frames between two times, as arrays. */
+/** The frames of an interval, as arrays. */
 export interface Frames {
   from_s: number;
   to_s: number;
@@ -27,17 +27,17 @@ export interface Frames {
   end: Float64Array;
   sender: Int32Array;
   receiver: Int32Array;
-  /** Places in the list of kinds and of fates. */
+  /** Indices into the lists of kinds and of fates. */
   kind: Uint8Array;
   fate: Uint8Array;
   retry: Float64Array;
   nav: Float64Array;
-  /** Lanes of those who read a frame, by `readBy`; null stands for all. */
+  /** Lanes of the stations that decoded a frame, by `readBy`; null stands for all. */
   readers: (number[] | null)[];
   readBy: Uint32Array;
   backoff: { station: Int32Array; start: Float64Array; end: Float64Array };
   losses: Table;
-  /** The longest frame, which bounds a search by starts. */
+  /** Duration of the longest frame [s]; it bounds a search by start times. */
   longest: number;
 }
 
@@ -45,7 +45,7 @@ function kindOf(kind: string, packet: string, length_s: number, hasTcp: boolean)
   if (kind === "ack") return KIND_NAMES.indexOf("mac_ack");
   if (kind === "rts" || kind === "cts") return KIND_NAMES.indexOf(kind);
   if (kind === "data" && (packet === "data" || packet === "ack")) return KIND_NAMES.indexOf(packet);
-  // A frame that its receiver has already carries nothing in the record.
+  // The record names no packet for a frame that its receiver already has.
   if (kind === "data" && packet === "" && hasTcp) return KIND_NAMES.indexOf(length_s > 0.0005 ? "data" : "ack");
   return kind.includes("ack") ? KIND_NAMES.indexOf("mac_ack") : KIND_NAMES.indexOf("other");
 }
@@ -66,7 +66,7 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
   const hasTcp = packets.texts.some((text) => text === "data" || text === "ack");
   const fate = fates.texts.map((text) => Math.max(0, FATES.indexOf(text)));
   const reads = table.words("read_by");
-  // Each pair of words is looked at once: there may be many frames.
+  // Each pair of kind and packet is mapped once, because there may be many frames.
   const pairs = new Int8Array(kinds.texts.length * packets.texts.length).fill(-1);
   const kind = new Uint8Array(table.rows);
   let longest = 0;
@@ -104,7 +104,7 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
   return frames;
 }
 
-/** The first row whose end is not below `time`: rows are in the order of their ends. */
+/** The first row whose end is not below `time`; rows are sorted by their ends. */
 export function firstEnding(ends: Float64Array, time: number): number {
   let [low, high] = [0, ends.length];
   while (low < high) {
@@ -123,18 +123,18 @@ export class Air {
   private nodes: string[] = [];
   private spec: Spec | null = null;
   frames: Frames | null = null;
-  /** Where the present is, and how much is shown. */
+  /** The current time, and the length of the interval shown [s]. */
   now_s = 0;
   width_s = 0.05;
-  /** While time goes on, frames are recorded for so long ahead. */
+  /** During playback, frames are recorded this far ahead [s]. */
   lead_s = 0;
   private generation = 0;
   private recording = false;
   private readonly pieces = new Pieces();
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** Width of the picture [pixels]. */
+  /** Width of the canvas [pixels]. */
   private width = 0;
-  /** Until when the run that goes on has come. */
+  /** The simulated time that the recording run has reached [s]. */
   private reached_s = Infinity;
   private drawn = false;
 
@@ -158,7 +158,7 @@ export class Air {
     );
   }
 
-  /** Another run: what was recorded is forgotten. */
+  /** Shows another run: the frames recorded before are discarded. */
   show(spec: Spec, nodes: string[], now_s: number): void {
     this.spec = spec;
     const isSame = nodes.join() === this.nodes.join();
@@ -166,9 +166,9 @@ export class Air {
     this.generation++;
     this.reached_s = Infinity;
     this.canvas.setAttribute("aria-label", `The air: lanes of ${nodes.slice(0, 12).join(", ")}`);
-    // What is shown stays until the new frames are there, if the lanes are the same.
+    // If the lanes are the same, the old frames stay visible until the new ones are recorded.
     this.frames = this.frames && isSame ? { ...this.frames, from_s: Infinity, to_s: -Infinity, losses: EMPTY } : null;
-    // While a control is moved only its last place is recorded: the curves come first.
+    // Record only when the control is released: while it moves, the curves come first.
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.timer = undefined;
@@ -177,12 +177,12 @@ export class Air {
     if (!isSame || now_s !== this.now_s) this.look(now_s);
   }
 
-  /** Whether frames are recorded, or will be soon. */
+  /** Whether frames are being recorded, or will be soon. */
   get busy(): boolean {
     return this.recording || this.timer !== undefined;
   }
 
-  /** Ends what is recorded. */
+  /** Stops recording. */
   stop(): void {
     this.generation++;
     clearTimeout(this.timer);
@@ -192,13 +192,13 @@ export class Air {
     this.about.textContent = "";
   }
 
-  /** The present is in the middle, but near the ends of the run, so that nothing is shown where there is nothing. */
+  /** Start of the interval shown: the current time is in its middle, except near the ends of the run. */
   get from_s(): number {
     const last_s = (this.spec?.duration_s ?? Infinity) - this.width_s;
     return Math.max(0, Math.min(this.now_s - this.width_s / 2, last_s));
   }
 
-  /** The present is elsewhere, or something else is shown. */
+  /** Shows another time, or an interval of another length. */
   look(now_s = this.now_s, width_s = this.width_s): void {
     this.now_s = now_s;
     this.width_s = Math.min(LONGEST_S, Math.max(SHORTEST_S, width_s));
@@ -216,7 +216,7 @@ export class Air {
     return this.frames !== null && this.frames.from_s <= from_s && this.frames.to_s >= to_s;
   }
 
-  /** Records what is shown and is not there yet, and some of what comes next. */
+  /** Records the frames that are shown and not recorded yet, and some that come next. */
   private async fetch(): Promise<void> {
     const { spec } = this;
     if (!spec || this.busy) return;
@@ -241,10 +241,10 @@ export class Air {
       this.recording = false;
     }
     this.draw();
-    if (well) void this.fetch(); // something else may be shown by now
+    if (well) void this.fetch(); // another interval may be shown by now
   }
 
-  /** Records frames between two times. */
+  /** Records the frames of an interval; returns false if a newer run replaced this one. */
   private async record(from_s: number, to_s: number, generation: number): Promise<boolean> {
     const spec = this.spec!;
     const ns = (seconds: number): number => Math.round(seconds * 1e9);
@@ -260,7 +260,7 @@ export class Air {
       if (generation !== this.generation) return false;
       this.reached_s = 0;
     }
-    // In pieces, so that a newer run does not wait for this one.
+    // Advance in pieces, so that a newer run does not wait for this one.
     let events = 0;
     for (let now = this.reached_s; now < to_s; ) {
       const before = performance.now();
@@ -280,7 +280,7 @@ export class Air {
     return true;
   }
 
-  /** When the next frame after the present meets another; null if none does until the end. */
+  /** When the next frame that collides starts; null if none does before the end. */
   async nextCollision(): Promise<number | null> {
     const spec = this.spec;
     if (!spec) return null;
@@ -307,7 +307,7 @@ export class Air {
     return null;
   }
 
-  /** Losses and timeouts of the flows known to a millisecond, near a time; to the step of the samples elsewhere. */
+  /** Losses and timeouts of the recording run: to the millisecond in the recorded interval, coarser elsewhere. */
   get losses(): Table {
     return this.frames?.losses ?? EMPTY;
   }
@@ -344,7 +344,7 @@ export class Air {
     paintAir(g, { ...this.view(), width, height });
   }
 
-  /** What is shown, but for its size. */
+  /** What to paint, without the size. */
   view(): Omit<View, "width" | "height"> {
     const { from_s, width_s, nodes, frames, now_s } = this;
     return { from_s, width_s, lanes: this.lanesShown(), nodes, frames, now_s, end_s: this.spec?.duration_s ?? 0 };
@@ -371,7 +371,7 @@ export class Air {
     canvas.addEventListener(
       "wheel",
       (event) => {
-        // The page scrolls under the pointer, unless the air was clicked before.
+        // The wheel scrolls the page unless the air has the focus or a modifier key is held.
         if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;
         event.preventDefault();
         const at = this.from_s + ((event.offsetX - LEFT) / plotWidth(canvas.clientWidth)) * this.width_s;
@@ -414,7 +414,7 @@ export class Air {
   }
 }
 
-/** What a frame is, in words. */
+/** Describes a frame in words. */
 export function describeFrame(frames: Frames, row: number): string {
   const { table } = frames;
   const text = (name: string): string => table.text(name, row);
@@ -422,11 +422,11 @@ export function describeFrame(frames: Frames, row: number): string {
   const receiver = text("receiver") === "*" ? "everyone" : text("receiver");
   const kind = { data: "Data frame", ack: "ACK", rts: "RTS", cts: "CTS", "block-ack": "Block ACK", "block-ack-request": "Block ACK request" }[text("kind")] ?? text("kind");
   const lines = [
-    `${kind} from ${text("sender")} to ${receiver}${number("retry") ? ", sent before" : ""}`,
+    `${kind} from ${text("sender")} to ${receiver}${number("retry") ? ", a retry" : ""}`,
     `${figure(number("start_s"), 9)} s, ${span(number("end_s") - number("start_s"))} at ${rate(number("rate_bps"))}, ${number("length_bytes")} B`,
   ];
   const packet = text("packet");
-  const carried: Record<string, string> = { data: "TCP data", ack: "a TCP ACK", udp: "UDP", icmp: "ICMP", routing: "an announcement of routes" };
+  const carried: Record<string, string> = { data: "TCP data", ack: "a TCP ACK", udp: "UDP", icmp: "ICMP", routing: "a routing message" };
   if (packet) {
     const what = packet === "data" ? ` from byte ${number("seq")}, ${number("payload_bytes")} B` : packet === "ack" ? ` up to byte ${number("seq")}` : "";
     lines.push(`carries ${carried[packet] ?? packet}${what}${text("flow") ? ` of ${text("flow")}` : ""}`);
@@ -434,12 +434,12 @@ export function describeFrame(frames: Frames, row: number): string {
   if (number("nav_s") > 0) lines.push(`reserves ${span(number("nav_s"))} after its end (NAV)`);
   const fate: Record<string, string> = {
     received: "received",
-    collision: "lost: it met another frame",
-    error: "lost: bits were wrong, or it was too weak",
-    unheard: "lost: its receiver did not listen",
+    collision: "lost: collision with another frame",
+    error: "lost: bit errors, or too weak a signal",
+    unheard: "lost: the receiver was not listening",
   };
   lines.push(fate[text("fate")] ?? text("fate"));
   const others = text("spoilt_at").split(" ").filter((one) => one && !one.startsWith("*") && !one.startsWith(`${receiver}:`));
-  if (others.length) lines.push(`not read by ${others.slice(0, 6).join(", ").replace(/:/g, ": ")}`);
+  if (others.length) lines.push(`not decoded by ${others.slice(0, 6).join(", ").replace(/:/g, ": ")}`);
   return lines.join("\n");
 }

@@ -1,4 +1,4 @@
-// A run that is kept, to be seen beside the next ones, and how much they differ over seeds.
+// The pinned run: it is shown beside later runs, and compared with them over several seeds.
 
 import { byId, el, figure } from "./dom";
 import { ask, type Engine } from "./engine";
@@ -12,7 +12,7 @@ export interface Pinned {
   warmUp_s: number;
 }
 
-/** Figures that are compared: their names, what they are called, and a factor. */
+/** Figures that are compared: column, label, and factor. */
 const FIGURES: [string, string, number][] = [
   ["goodput_bps", "goodput [Mb/s]", 1e-6],
   ["jain_index", "Jain's index", 1],
@@ -32,7 +32,7 @@ const T = [
   2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/** Mean and half width of the 95 % interval of independent values. */
+/** Mean of independent values, and half width of its 95 % confidence interval. */
 export function interval(values: number[]): [number, number] {
   const known = values.filter((x) => !Number.isNaN(x));
   const mean = known.reduce((a, b) => a + b, 0) / known.length;
@@ -45,7 +45,7 @@ export class Comparison {
   pinned: Pinned | null = null;
   private seeds = 10;
   private generation = 0;
-  /** Figures of runs of the pinned scenario by seed. */
+  /** Figures of the pinned scenario by seed. */
   private cache = new Map<string, number[]>();
 
   constructor(
@@ -58,7 +58,7 @@ export class Comparison {
     else this.pin();
   }
 
-  /** Keeps the run that is shown. */
+  /** Pins the run that is shown. */
   pin(): void {
     const { result, lines, checked } = this.lab;
     if (!result || !lines || !checked) return;
@@ -67,7 +67,7 @@ export class Comparison {
     this.changed();
   }
 
-  /** Keeps the run of another text, as a link has it. */
+  /** Pins the run of another text, which a link contains. */
   async pinText(text: string, seed: string): Promise<void> {
     const { head } = await ask(this.engine, { ask: "check", text, name: "pinned.toml" });
     if (head.problems) return;
@@ -94,7 +94,7 @@ export class Comparison {
     this.follow();
   }
 
-  /** Another run is shown: it is compared with the pinned one. */
+  /** Compares the run now shown with the pinned one. */
   follow(): void {
     this.generation++;
     const panel = byId("comparison");
@@ -102,7 +102,7 @@ export class Comparison {
     if (!this.pinned) return;
     const { text, seed } = this.pinned.spec;
     if (text === this.lab.text && seed === this.lab.seed) {
-      panel.replaceChildren(el("p", {}, "This run is pinned. Change something: both are shown, and how far they differ over seeds."));
+      panel.replaceChildren(el("p", {}, "This run is pinned. Change something: both runs are shown, with their differences over several seeds."));
       return;
     }
     void this.compute(this.generation).catch((why) => this.lab.report(why));
@@ -113,11 +113,11 @@ export class Comparison {
     this.engine.stop();
   }
 
-  /** Runs pinned and present scenario with the same seeds, in the background. */
+  /** Runs the pinned and the current scenario with the same seeds, in the background. */
   private async compute(generation: number): Promise<void> {
     const pinned = this.pinned!;
     const outdated = (): boolean => generation !== this.generation;
-    // While a control is moved only the last place is compared.
+    // Wait until a control is released before comparing.
     await new Promise((done) => setTimeout(done, 250));
     const base = BigInt(this.lab.seed);
     const before: number[][] = [];
@@ -156,7 +156,7 @@ export class Comparison {
     const count = before.length;
     const more = el("button", { type: "button", onclick: () => this.more() }, "More seeds");
     byId("comparison").replaceChildren(
-      el("p", {}, `Means of ${count} of ${this.seeds} seeds, of the pinned run and of this one, and their difference with its 95 % interval (pairs of equal seeds, Student t; bold where it leaves out 0). `, count >= this.seeds ? more : null),
+      el("p", {}, `Means over ${count} of ${this.seeds} seeds for the pinned run and this one, and their difference with its 95 % confidence interval (paired by seed, Student's t; bold if it excludes 0). `, count >= this.seeds ? more : null),
       el("table", {}, el("thead", {}, el("tr", {}, ...["", "pinned", "this", "difference"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, ...rows)),
     );
   }

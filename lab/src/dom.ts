@@ -1,8 +1,8 @@
-// Elements, made in one expression.
+// Creates elements in one expression, and formats numbers.
 
 type Attributes = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
 
-/** An element with attributes, `on...` listeners, and children. */
+/** Creates an element with attributes, `on...` listeners, and children. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -18,7 +18,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** Writes a text where it is new: the browser lays out the page after each write. */
+/** Sets the text of a node if it differs, because each write makes the browser lay out the page again. */
 export function write(node: Element, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -29,7 +29,7 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return found as T;
 }
 
-/** A number with three digits that count. */
+/** Formats a number, with three significant digits by default. */
 export function figure(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -50,7 +50,7 @@ export function rate(bps: number): string {
   return `${figure(bps)} b/s`;
 }
 
-/** A time with as many digits as `resolution_s` asks for. */
+/** Formats a time with the digits that `resolution_s` needs. */
 export function clock(seconds: number, resolution_s = 0.01): string {
   const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(resolution_s))));
   return `${seconds.toFixed(digits)} s`;
@@ -64,7 +64,7 @@ export function span(seconds: number): string {
   return `${figure(seconds * 1e6)} us`;
 }
 
-/** Calls at most once in so many milliseconds, and once afterwards. */
+/** Debounces `call`: the returned function calls it `wait_ms` after its own last call. */
 export function later(wait_ms: number, call: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return () => {

@@ -1,4 +1,4 @@
-// The text of the scenario, with numbers of lines and marks where something is wrong.
+// The editor of the scenario's text, with line numbers and marks at errors.
 
 import type { Problem } from "./run";
 import { byId, el } from "./dom";
@@ -10,7 +10,7 @@ export class Editor {
   private marked = new Set<number>();
   private numbered = "";
   private shown = "";
-  /** Kept here, as asking the browser makes it lay out the page. */
+  /** Last scroll position; kept because asking the browser for it makes it lay out the page. */
   private scrolled = 0;
 
   constructor(changed: () => void) {
@@ -34,7 +34,7 @@ export class Editor {
     this.number();
   }
 
-  /** Shows what is wrong, as the command says it; nothing if all is right. */
+  /** Shows the problems as the command line prints them, or nothing if there are none. */
   complain(problems: Problem[], text: string): void {
     if (text === "" && this.messages.hidden) return;
     this.marked = new Set(problems.flatMap((problem) => (problem.line ? [problem.line] : [])));
@@ -46,7 +46,7 @@ export class Editor {
     const first = problems.find((problem) => problem.line);
     if (first) {
       this.messages.append(
-        el("button", { type: "button", onclick: () => this.go(first.line!, first.column ?? 1, first.width ?? 1) }, "Show the place"),
+        el("button", { type: "button", onclick: () => this.go(first.line!, first.column ?? 1, first.width ?? 1) }, "Go to the line"),
       );
     }
   }

@@ -1,11 +1,11 @@
-// The two ways to compute behind one interface: a worker with the core as WebAssembly, and the server of `wifair lab`.
+// The two engines behind one interface: a worker with the core as WebAssembly, and the server of `wifair lab`.
 
 export type Request = { ask: string; [key: string]: unknown };
 
 export interface Engine {
-  /** The bytes of the reply, the same whoever computes. */
+  /** The bytes of the reply, the same with both engines. */
   raw(request: Request): Promise<ArrayBuffer>;
-  /** Ends what goes on; the engine can be asked again. */
+  /** Aborts pending requests; the engine remains usable. */
   stop(): void;
 }
 
@@ -20,13 +20,13 @@ export class Table {
     return this.columns.has(name);
   }
 
-  /** A column of numbers; empty if there is none of this name. */
+  /** A column of numbers; empty if there is no column of this name. */
   numbers(name: string): Float64Array {
     const column = this.columns.get(name);
     return column instanceof Float64Array ? column : new Float64Array(0);
   }
 
-  /** A column of texts as places in a list of words. */
+  /** A column of texts, as indices into a list of distinct texts. */
   words(name: string): { codes: Uint32Array; texts: string[] } {
     const column = this.columns.get(name);
     return column && !(column instanceof Float64Array) ? column : { codes: new Uint32Array(0), texts: [] };
@@ -54,7 +54,7 @@ export interface Reply {
 
 export const EMPTY = new Table(0, new Map());
 
-/** Reads a reply; see the crate `wifair-lab` for its layout. */
+/** Decodes a reply; the crate `wifair-lab` documents its layout. */
 export function decode(bytes: ArrayBuffer): Reply {
   const size = new DataView(bytes).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 8, size)));
@@ -77,7 +77,7 @@ export function decode(bytes: ArrayBuffer): Reply {
   return { head, tables };
 }
 
-/** What went wrong in wifair itself. */
+/** An error of the engine or the connection to it, not of the scenario. */
 export class EngineError extends Error {}
 
 export async function ask(engine: Engine, request: Request): Promise<Reply> {
@@ -102,9 +102,9 @@ class HttpEngine implements Engine {
       });
     } catch (error) {
       if ((error as Error).name === "AbortError") throw error;
-      throw new EngineError("the server does not answer: is `wifair lab` still running?");
+      throw new EngineError("the server does not answer; check that `wifair lab` is still running");
     }
-    if (!response.ok) throw new EngineError(`the server refuses: ${(await response.text()).trim()}`);
+    if (!response.ok) throw new EngineError(`the server refused the request: ${(await response.text()).trim()}`);
     return response.arrayBuffer();
   }
 
@@ -119,7 +119,7 @@ let compiled: Promise<WebAssembly.Module> | undefined;
 async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch("engine.wasm");
   if (!response.ok) throw new EngineError(`engine.wasm cannot be loaded (${response.status})`);
-  return WebAssembly.compile(await response.arrayBuffer()); // works whatever type the server gives it
+  return WebAssembly.compile(await response.arrayBuffer()); // works with any content type
 }
 
 class WorkerEngine implements Engine {
@@ -166,10 +166,10 @@ class WorkerEngine implements Engine {
   }
 }
 
-/** An engine of its own for each name: they do not wait for each other. */
+/** Opens a separate engine for each name, so that one does not wait for another. */
 export function open(kind: "http" | "wasm", name: string): Engine {
   return kind === "wasm" ? new WorkerEngine() : new HttpEngine(`${name}${INSTANCE}`);
 }
 
-// Two tabs of one server have runs of their own.
+// Tells apart the tabs that use one server, so that each has its own runs.
 const INSTANCE = Math.random().toString(36).slice(2, 12);

@@ -1,4 +1,4 @@
-// What happened in a run and why, from its records. The sentences are those of `wifair explain`, which a test compares.
+// Explains from the records what happened in a run and why, in the sentences of `wifair explain` (a test compares them).
 
 import { rate as shortRate } from "./dom";
 import type { Tree } from "./form";
@@ -15,7 +15,7 @@ export interface Finding {
 const SATISFIED = 70;
 const FEW = 6;
 
-/** A number as Python's `.3g` writes it. */
+/** Formats a number like Python's `.3g`. */
 function general(x: number, digits = 3): string {
   if (!Number.isFinite(x)) return String(x);
   if (x === 0) return "0";
@@ -48,7 +48,7 @@ const mean = (values: number[]): number => sum(values) / values.length;
 const list = (parts: string[]): string => (parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
 const some = (names: string[]): string => (names.length <= FEW + 1 ? list(names) : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`);
 const first = (values: number[], pick: (...v: number[]) => number): number => values.indexOf(pick(...values));
-/** Places in falling order of their values. */
+/** Indices in descending order of their values, without NaN. */
 const ranked = (values: number[]): number[] =>
   values
     .map((_, i) => i)
@@ -188,7 +188,7 @@ function waiting(r: Records): Found {
   return { topic: "waiting", text: `${text}.`, advice: queue > 10 ? ["ap.scheme.window=b-over-n", "ap.queue.discipline=fq-codel"] : [] };
 }
 
-/** The bounds of the DSLReports speed test and of Waveform's bufferbloat test. */
+/** The bufferbloat grade by the bounds of the DSLReports speed test and of Waveform's bufferbloat test. */
 function grade(increase_s: number): string {
   const bounds: [number, string][] = [[0.005, "A+"], [0.03, "A"], [0.06, "B"], [0.2, "C"], [0.4, "D"]];
   return bounds.find(([bound]) => increase_s < bound)?.[1] ?? "F";
@@ -204,7 +204,7 @@ function calls(r: Records): Found {
   return {
     topic: "calls",
     text: `As a call, ${r.names[worst]} would sound bad: a mean opinion score of ${score.toFixed(1)} (R-factor ${rating[worst]!.toFixed(0)}), for ${percent(lost)} of its datagrams are lost and one in a hundred takes ${time(late)} or more${more}.`,
-    // Another discipline helps where packets wait at the access point.
+    // Another discipline helps only if packets wait at the access point.
     advice: r.cell("ap_queue_mean_packets") > 1 ? ["ap.queue.discipline=fq-codel"] : [],
   };
 }
@@ -259,13 +259,13 @@ function radio(r: Records): Found {
   const parts = bad.slice(0, FEW).map((i) => `${names[i]} ${percent(share[i]!)}`);
   return {
     topic: "bad radio",
-    text: `Attempts to send that fail because of errors, not collisions: ${parts.join(", ")}. The MAC repeats them, and gives up ${sum(bad.map((i) => givenUp[i]!)).toFixed(0)} frames.`,
+    text: `Transmission attempts that fail because of errors, not collisions: ${parts.join(", ")}. The MAC retries them, and gives up ${sum(bad.map((i) => givenUp[i]!)).toFixed(0)} frames.`,
     advice: "space" in r.checked.tree ? ["wlan.rate_adaptation=minstrel"] : [],
   };
 }
 
 function collisions(r: Records): Found {
-  // Where all hear each other, stations that seldom send may collide more often, too: that is no hidden station.
+  // Where all stations hear each other, those that rarely send may also collide more often, without being hidden.
   if (!("space" in r.checked.tree)) return null;
   const attempts = r.stations("attempts");
   const names = r.result.stations.texts("name");
@@ -277,7 +277,7 @@ function collisions(r: Records): Found {
   if (most <= 0.1 || most <= 2 * least) return null;
   return {
     topic: "collisions",
-    text: `${percent(most)} of the attempts of ${names[busy[first(values, Math.max)]!]} meet another frame, but only ${percent(least)} of those of ${names[busy[first(values, Math.min)]!]}: stations that do not hear each other do this, and frames that are captured.`,
+    text: `${percent(most)} of the attempts of ${names[busy[first(values, Math.max)]!]} collide, but only ${percent(least)} of those of ${names[busy[first(values, Math.min)]!]}: hidden stations or the capture effect cause this.`,
     advice: ["wlan.rts_threshold=0 B"],
   };
 }

@@ -16,10 +16,10 @@ export interface Schema {
 
 export type Tree = string | number | boolean | Tree[] | { [key: string]: Tree };
 
-/** Sets the key at `path` to a value as TOML writes it; without one removes it. */
+/** Sets the key at `path` to a TOML value, or removes it if the value is null. */
 export type Change = (path: string, value: string | null) => void;
 
-/** What is nearest to hand, in this order; `*` stands for each element of a list. */
+/** The keys shown first, in this order; `*` stands for each element of a list. */
 const MAIN = [
   "stations.*.count",
   "flows.*.direction",
@@ -46,7 +46,7 @@ const MAIN = [
   "warm_up",
 ];
 
-/** Rates of non-HT data frames that sliders stop at [Mb/s]: IEEE 802.11-2020, clauses 16, 17 and 18. */
+/** Rates of non-HT data frames, the stops of the sliders [Mb/s]: IEEE 802.11-2020, clauses 16, 17 and 18. */
 const RATES: Record<string, number[]> = {
   "802.11b": [1, 2, 5.5, 11],
   "802.11a": [6, 9, 12, 18, 24, 36, 48, 54],
@@ -78,7 +78,7 @@ function linear(low: number, high: number, steps: number): Slider {
   };
 }
 
-/** Ratios of the same size, with two digits; 0 at the left end if wanted. */
+/** A slider with equal ratios between its positions, values of two digits, and optionally 0 at the left end. */
 function logarithmic(low: number, high: number, whole: boolean, zero: boolean): Slider {
   const steps = 120;
   const ratio = Math.log(high / low);
@@ -98,7 +98,7 @@ function chosen(values: number[]): Slider {
   };
 }
 
-/** The words of the reference for what a key may be: `from 1 to 100`, `at most 1`. */
+/** The bounds of a key, from the words of its description, such as `from 1 to 100` or `at most 1`. */
 function bounds(schema: Schema): [number, number] {
   const words = /Values: ([^\n]*)/.exec(schema.description ?? "")?.[1] ?? "";
   const both = /from ([\d.]+)\S* to ([\d.]+)/.exec(words);
@@ -127,7 +127,7 @@ function sliderFor(path: string, schema: Schema, value: number, unit: string, st
   return value > 0 ? logarithmic(value / 30, value * 30, unit === "B", false) : null;
 }
 
-/** A control and a way to show another value in it. */
+/** A control, and the function that shows a value in it. */
 interface Control {
   node: HTMLElement;
   show: (value: Tree | undefined, standard: string) => void;
@@ -137,7 +137,7 @@ function say(schema: Schema): string {
   return (schema.description ?? "").replace(/\s+/g, " ").trim();
 }
 
-/** The control of one key. */
+/** Creates the control of one key. */
 export function control(path: string, schema: Schema, change: Change, id: string): Control {
   const label = path.replace(/\[(\d+)\]/g, "[$1]");
   const hint = say(schema);
@@ -171,7 +171,7 @@ export function control(path: string, schema: Schema, change: Change, id: string
     const input = el("input", { ...common, type: "checkbox", onchange: () => change(path, String(input.checked)) });
     return { node: input, show: (value) => void (input.checked = value === true) };
   }
-  // A number, a quantity, or any text: a field, and a slider where there is a number in it.
+  // A number, a quantity, or a text gets a field, and a slider if it contains a number.
   let unit = "";
   let slider: Slider | null = null;
   let isText = schema.type !== "integer" && schema.type !== "number";
@@ -210,7 +210,7 @@ export function control(path: string, schema: Schema, change: Change, id: string
       const parts = typeof value === "number" ? ([value, ""] as const) : quantity(text);
       const known = parts && !(isText && parts[1] === "");
       if (parts && known && document.activeElement !== range) {
-        // A slider keeps its ends while its value stays between them.
+        // A slider keeps its range while the value stays within it.
         const key = `${parts[1]} ${standard}`;
         if (!slider || made !== key || Math.abs(slider.value(slider.position(parts[0])) - parts[0]) > 0.3 * parts[0]) {
           unit = parts[1];
@@ -245,7 +245,7 @@ function schemaAt(schema: Schema, path: string): Schema | undefined {
   return here;
 }
 
-/** The controls of a page. */
+/** The controls of the page. */
 export class Form {
   private shown = new Map<string, Control>();
   private tree: Tree | undefined;
@@ -281,7 +281,7 @@ export class Form {
     }
   }
 
-  /** A control of its own for a lesson's slider. */
+  /** Creates a separate control for a lesson's key. */
   single(path: string): HTMLElement | null {
     if (!schemaAt(this.schema, path) || valueAt(this.tree, path.replace(/\.[^.]*$/, "")) === undefined) return null;
     for (const key of this.shown.keys()) if (key.startsWith("lesson ")) this.shown.delete(key);
@@ -295,7 +295,7 @@ export class Form {
     return Array.isArray(elements) ? elements.map((_, i) => `${list}[${i}].${rest}`) : [];
   }
 
-  /** Keys without a value are among all keys; a table that is absent has no controls. */
+  /** Whether the main controls include a key: those without a value are only under "All keys", and absent tables nowhere. */
   private isUseful(path: string): boolean {
     const schema = schemaAt(this.schema, path);
     if (!schema || schema.type === "object") return false;
@@ -328,7 +328,7 @@ export class Form {
     );
   }
 
-  /** All keys, table in table; what is closed is made when it is opened. */
+  /** Creates the controls of all keys, as nested tables. The controls of a table are created when it is opened. */
   private groups(path: string, schema: Schema): HTMLElement[] {
     const rows: HTMLElement[] = [];
     const tables: HTMLElement[] = [];

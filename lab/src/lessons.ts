@@ -1,4 +1,4 @@
-// Short stories, each a scenario, three sentences, and the control to move: see lessons/lessons.json.
+// Lessons: each has a scenario, three sentences, and a control to move; see lessons/lessons.json.
 
 import bOverN from "../lessons/b-over-n.toml";
 import bufferbloat from "../lessons/bufferbloat.toml";
@@ -20,7 +20,7 @@ export interface Lesson {
   slider: string;
   move: string;
   text: string;
-  /** How much of the air is shown [s]. */
+  /** Length of the interval that the air shows [s]. */
   window_s?: number;
 }
 

@@ -1,4 +1,4 @@
-// Losses and timeouts, in words.
+// Describes losses and timeouts in words.
 
 import type { Table } from "./engine";
 
@@ -16,13 +16,13 @@ export function happened(table: Table, row: number, what: string): boolean {
   return PLACES.some(([place]) => table.numbers(`data_${place}`)[row]! > 0 || table.numbers(`ack_${place}`)[row]! > 0);
 }
 
-/** Why a window fell, or is about to. */
+/** Describes the losses and timeouts of a row, which explain why a window shrinks. */
 export function describeLoss(table: Table, row: number): string {
   const number = (name: string): number => table.numbers(name)[row] ?? 0;
   const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
   const parts: string[] = [];
-  if (number("timeouts")) parts.push(`${some(number("timeouts"), "timeout")}: the window falls to one segment`);
-  if (number("retransmissions")) parts.push(`${some(number("retransmissions"), "segment")} sent again`);
+  if (number("timeouts")) parts.push(`${some(number("timeouts"), "timeout")}: the window shrinks to one segment`);
+  if (number("retransmissions")) parts.push(`${some(number("retransmissions"), "segment")} retransmitted`);
   for (const [place, where] of PLACES) {
     if (number(`data_${place}`)) parts.push(`${some(number(`data_${place}`), "data packet")} dropped by ${where}`);
     if (number(`ack_${place}`)) parts.push(`${some(number(`ack_${place}`), "ACK")} dropped by ${where}`);

@@ -1,4 +1,4 @@
-// The page: state, and what follows from a change of it.
+// The page: its state, and the reactions to changes.
 
 import { Air } from "./air";
 import { Comparison } from "./compare";
@@ -14,7 +14,7 @@ import { begin, cell, complain, curves, type Curves, type Edit, goOn, type Probl
 import { isDark } from "./style-data";
 import { readFragment, saveMenu, type Shared, shareMenu } from "./share";
 
-/** What a scenario is, with all defaults. */
+/** A checked scenario: a description, and its keys with all defaults. */
 export interface Checked {
   name: string;
   duration_s: number;
@@ -51,14 +51,14 @@ export class Lab {
   checked: Checked | null = null;
   result: Result | null = null;
   lines: Curves | null = null;
-  /** Grows with each change: what an older one asked for is not wanted any more. */
+  /** Counts changes; results of an older generation are discarded. */
   private generation = 0;
   private running = false;
   private said = "";
-  /** Gives up the run that the page asks about. */
+  /** Declines the long run that the page asks about. */
   private leave: (() => void) | null = null;
   private again = false;
-  /** Changes of controls that are not in the text yet. */
+  /** Changes by controls that are not in the text yet. */
   private edits: Edit[] = [];
 
   constructor() {
@@ -91,7 +91,7 @@ export class Lab {
     document.documentElement.dataset.ready = "true";
   }
 
-  /** Another text. */
+  /** Replaces the text. */
   async write(text: string): Promise<void> {
     this.edits = [];
     this.text = text;
@@ -117,7 +117,7 @@ export class Lab {
     this.seed = byId<HTMLInputElement>("seed").value = "1";
     this.pictures.reset();
     await this.write(lesson.text);
-    this.showLesson(lesson); // its slider needs the schema and a scenario
+    this.showLesson(lesson); // again: its slider needs a checked scenario
     if (lesson.window_s) this.air.look(this.air.now_s, lesson.window_s);
   }
 
@@ -134,19 +134,19 @@ export class Lab {
     byId("story").hidden = false;
   }
 
-  /** A control was moved: of several changes of one key the last is made. */
+  /** Handles a change by a control; of consecutive changes of one key only the last is applied. */
   change(path: string, value: string | null): void {
     if (this.edits.at(-1)?.path === path) this.edits.pop();
     this.edits.push({ path, value });
     void this.update();
   }
 
-  /** Whether anything is computed that the page will show. */
+  /** Whether the page is waiting for results. */
   get busy(): boolean {
     return this.running || this.air.busy;
   }
 
-  /** Checks the text, shows its values, and runs it; while a run goes on the newest text waits. */
+  /** Checks the text, shows its values, and runs it. During a run, the newest text waits. */
   async update(): Promise<void> {
     this.generation++;
     this.leave?.();
@@ -178,7 +178,7 @@ export class Lab {
     const { text } = this;
     const edit = this.edits.pop() ?? null;
     const first = await begin(this.engine, text, name, seed, edit);
-    if (this.text !== text) return; // another text was written meanwhile
+    if (this.text !== text) return; // the text was replaced in the meantime
     this.text = first.edited;
     this.editor.text = this.text;
     if (outdated() && this.edits.length === 0 && seed === this.seed) return;
@@ -190,7 +190,7 @@ export class Lab {
     const was = this.result?.end_s;
     const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > result.end_s;
     const { spec } = result;
-    // A first piece is shown even if a slider has moved on: what is seen follows the hand.
+    // Show the first piece of a run even if a slider has moved on, so that the plots follow the slider.
     const rest = result.over || outdated() ? null : goOn(this.engine, spec, result, {
       outdated,
       progress: (share) => this.progress(share),
@@ -214,7 +214,7 @@ export class Lab {
     void fetch("state", { method: "POST", body: JSON.stringify(state), headers: { "Content-Type": "application/json" } }).catch(() => {});
   });
 
-  /** Shows a result, which may be one of a run that goes on. */
+  /** Shows a result, possibly of a run still in progress. */
   private show(result: Result): void {
     const checked = this.checked!;
     this.result = result;
@@ -251,7 +251,7 @@ export class Lab {
     );
   }
 
-  /** Pins the run and makes a change that may help. */
+  /** Pins the run and applies a change that may help. */
   private async tryOut(advice: string): Promise<void> {
     this.comparison.pin();
     const [path, value] = advice.split(/=(.*)/s) as [string, string];
@@ -268,13 +268,13 @@ export class Lab {
   private figures(result: Result): void {
     const shown: [string, string, string][] = [
       ["goodput", rate(cell(result, "goodput_bps")), "Sum of the flows' goodput"],
-      ["Jain's index", figure(cell(result, "jain_index")), "Of the flows' goodput: 1 when all get the same"],
+      ["Jain's index", figure(cell(result, "jain_index")), "Of the flows' goodput: 1 if all get the same"],
       ["up / down", figure(cell(result, "up_down_ratio")), "Goodput of all uplink flows over that of all downlink flows"],
       ["AP queue", `${figure(cell(result, "ap_queue_mean_packets"))} packets`, "Mean length over time"],
       ["AP drops", `${figure(cell(result, "ap_drops_data"))} data, ${figure(cell(result, "ap_drops_ack"))} ACK`, "Packets that the access point's queue dropped"],
       ["timeouts", figure(cell(result, "timeouts")), "Expiries of retransmission timers"],
-      ["collisions", `${figure(100 * cell(result, "collision_probability"))} %`, "Share of the attempts to send that met another frame"],
-      ["idle air", `${figure(100 * cell(result, "air_idle"))} %`, "Share of the time in which no frame was on the air"],
+      ["collisions", `${figure(100 * cell(result, "collision_probability"))} %`, "Fraction of the transmission attempts that collided"],
+      ["idle air", `${figure(100 * cell(result, "air_idle"))} %`, "Fraction of the time in which no frame was on the air"],
     ];
     const panel = byId("figures");
     if (panel.childElementCount !== shown.length) {
@@ -301,9 +301,9 @@ export class Lab {
       this.leave = answer(false);
       const node = byId("notice");
       node.replaceChildren(
-        `This run will take about ${wait} more here.`,
-        el("button", { type: "button", onclick: answer(true) }, "Go on"),
-        el("button", { type: "button", onclick: answer(false) }, "Leave it"),
+        `This run will take about ${wait} more.`,
+        el("button", { type: "button", onclick: answer(true) }, "Continue"),
+        el("button", { type: "button", onclick: answer(false) }, "Stop"),
       );
       node.hidden = false;
     });
@@ -344,7 +344,7 @@ export class Lab {
     const seed = byId<HTMLInputElement>("seed");
     const setSeed = (text: string): void => {
       const good = /^\d{1,20}$/.test(text) && BigInt(text) < 2n ** 64n;
-      seed.setCustomValidity(good ? "" : "a whole number from 0 to 2^64 - 1");
+      seed.setCustomValidity(good ? "" : "write a whole number from 0 to 2^64 - 1");
       seed.reportValidity();
       if (!good) return;
       this.seed = seed.value = text;

@@ -1,9 +1,9 @@
-// Pictures of the air: frames one by one, or how much of the time they take where there are too many.
+// Paints the air: each frame, or the fraction of time by kind if there are too many frames.
 
 import { firstEnding, type Frames } from "./air";
 import { css, KIND_NAMES, KINDS } from "./style-data";
 
-/** Height of a station's lane, and where the lanes begin [pixels]. */
+/** Height of a station's lane, and the origin of the lanes [pixels]. */
 export const LANE = 34;
 export const TOP = 20;
 export const LEFT = 62;
@@ -23,7 +23,7 @@ export interface View {
   end_s: number;
 }
 
-/** A step of 1, 2 or 5 times a power of ten. */
+/** The smallest step of 1, 2 or 5 times a power of ten that is at least `least`. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return power * ([1, 2, 5, 10].find((one) => one * power >= least) ?? 10);
@@ -49,7 +49,7 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
   // The axis.
   const step = roundStep(width_s / Math.max(2, inside / 95));
   const unit = step >= 1 ? 1 : step >= 1e-3 ? 1e3 : 1e6;
-  // Short times are counted from a round one at the left.
+  // Labels of short intervals count from a round time at the left.
   const round = 10 ** Math.ceil(Math.log10(width_s));
   const base = width_s < 1 && from_s >= round ? Math.floor(from_s / round) * round : 0;
   g.fillStyle = soft;
@@ -78,7 +78,7 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
   const now = x(view.now_s);
   g.fillStyle = css("--focus");
   g.fillRect(now - 0.75, TOP - 6, 1.5, height);
-  // Behind the end there is nothing.
+  // The area after the end of the run is empty.
   g.fillStyle = css("--grid");
   if (from_s + width_s > view.end_s) g.fillRect(x(view.end_s), TOP, width, height);
 }
@@ -98,7 +98,7 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
   for (let i = first; i < last && isEmpty; i++) isEmpty = start[i]! > until_s;
   if (isSeen && isEmpty) {
     g.fillStyle = css("--ink-2");
-    g.fillText("nothing is on the air here", LEFT + 10, TOP + LANE / 2);
+    g.fillText("no frames in this interval", LEFT + 10, TOP + LANE / 2);
   }
   if (last - first > 4 * inside) {
     paintDensity(g, view, placeOf, first, last, pixel);
@@ -121,7 +121,7 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
   const top = (i: number): number => bottom(sender[i]!) - 5 - HIGH;
   const isShown = (i: number): boolean => start[i]! <= until_s && placeOf[sender[i]!]! >= 0;
   const widthOf = (i: number, left: number): number => Math.max(1, x(end[i]!) - left);
-  // Kind by kind: a change of colour costs more than a look at each frame.
+  // Paint kind by kind: changing the colour costs more than visiting each frame.
   for (let k = 0; k < KIND_NAMES.length; k++) {
     g.fillStyle = KINDS[KIND_NAMES[k]!]!.colour;
     for (let i = first; i < last; i++) {
@@ -130,7 +130,7 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
       g.fillRect(left, top(i), widthOf(i, left), HIGH);
     }
   }
-  // Frames that were lost look so without colour, too.
+  // Lost frames are hatched, so that they can be told apart without colour.
   for (const [lost, strokes] of [[1, 2], [2, 1], [3, 1]] as const) {
     let isSet = false;
     for (let i = first; i < last; i++) {
@@ -161,7 +161,7 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
     if (wide <= 6 || !isShown(i)) continue;
     if (wide > 30 && fate[i] === 0) {
       g.fillStyle = KINDS[KIND_NAMES[kind[i]!]!]!.ink;
-      // A frame that begins before the picture is named where it is seen.
+      // The label of a frame that begins before the interval is put in its visible part.
       const at = Math.max(left, LEFT);
       g.fillText(`→ ${frames.table.text("receiver", i)}`, at + 4, top(i) + HIGH / 2, Math.max(1, left + wide - at - 6));
     }
@@ -172,7 +172,7 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
   }
 }
 
-/** NAV at those who read a frame and are not its receiver. */
+/** Paints the NAV of the stations that decoded a frame and are not its receiver. */
 function paintNav(g: Graphics, view: View, x: (time: number) => number, placeOf: Int32Array, first: number, last: number): void {
   const { nav, end, sender, receiver, readers, readBy } = view.frames!;
   g.fillStyle = ticks(g);
@@ -189,7 +189,7 @@ function paintNav(g: Graphics, view: View, x: (time: number) => number, placeOf:
 
 const patterns = new Map<string, CanvasPattern>();
 
-/** A pattern that is drawn once. */
+/** Returns a fill pattern, drawn once and then cached. */
 function pattern(g: Graphics, name: string, width: number, height: number, draw: (g: Graphics) => void): CanvasPattern | string {
   const known = patterns.get(name);
   if (known) return known;
@@ -201,7 +201,7 @@ function pattern(g: Graphics, name: string, width: number, height: number, draw:
   return made ?? "#888";
 }
 
-/** Strokes one way, or both. */
+/** Hatching in one direction, or in both. */
 function hatching(g: Graphics, strokes: number): CanvasPattern | string {
   return pattern(g, `hatch ${strokes}`, 8, 8, (p) => {
     p.lineWidth = 1.4;
@@ -229,13 +229,13 @@ function ticks(g: Graphics): CanvasPattern | string {
 let bins = new Float32Array(0);
 let sheet: HTMLCanvasElement | undefined;
 
-/** A colour of six digits as a pixel of a picture. */
+/** A colour of six hexadecimal digits as a pixel value. */
 function pixelOf(hex: string): number {
   const value = parseInt(hex.slice(1), 16);
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-/** More frames than can be told apart: how much of each column's time they take, by kind. */
+/** Paints the fraction of time of each kind per pixel column, for more frames than can be told apart. */
 function paintDensity(g: Graphics, view: View, placeOf: Int32Array, first: number, last: number, pixel: number): void {
   const { start, end, sender, kind, fate } = view.frames!;
   const scale = g.getTransform().a;
@@ -243,7 +243,7 @@ function paintDensity(g: Graphics, view: View, placeOf: Int32Array, first: numbe
   const wide = Math.max(1, Math.round(2 * scale));
   const inside = Math.ceil(plotWidth(view.width) * scale);
   const columns = Math.ceil(inside / wide) + 1;
-  // Columns stay where they are on the axis, so that nothing flickers while the picture moves.
+  // Columns are aligned to the time axis, so that nothing flickers while the view moves.
   const column_s = (wide * pixel) / scale;
   const base = Math.floor(view.from_s / column_s);
   const size = view.lanes.length * columns * kinds;
@@ -255,7 +255,8 @@ function paintDensity(g: Graphics, view: View, placeOf: Int32Array, first: numbe
     if (place < 0 || column < 0 || column >= columns) continue;
     bins[(place * columns + column) * kinds + (fate[i] ? kinds - 1 : kind[i]!)]! += end[i]! - start[i]!;
   }
-  // Shares of the air are small where many contend: the highest fills a lane, to the next root of 2.
+  // With many stations each has a small fraction of the air, so the largest is scaled to fill a lane, to within a factor of
+  // the square root of 2.
   let most = 0;
   for (let at = 0; at < size; at += kinds) {
     let sum = 0;

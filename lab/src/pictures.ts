@@ -1,4 +1,4 @@
-// The plots of the page: which there are, and what they show.
+// The plots of the page and their contents.
 
 import { byId, figure } from "./dom";
 import type { Lab } from "./main";
@@ -8,15 +8,15 @@ import { cell, type Curves, goodputUntil, type Result } from "./run";
 import { percent, type Share, Shares } from "./shares";
 import { colour, forgetStyles } from "./style-data";
 
-/** Flows whose curves are shown at first. */
+/** Number of flows whose curves are shown at first. */
 const FIRST = 8;
 
 export class Pictures {
   readonly bars: Bars;
   private readonly rtt = new Spreads("RTT", "Round-trip times that TCP measured");
   private readonly delay = new Spreads("One-way delay", "Delays of data packets from sender to receiver");
-  private readonly air = new Shares("Air time", " shares of the measured time", "What was on the air, and how much of the time.");
-  private readonly losses = new Shares("Losses", " packets by place", "Data packets and TCP ACKs that were dropped or given up, of all flows.");
+  private readonly air = new Shares("Air time", " shares of the measured time", "Fractions of the time by what was on the air.");
+  private readonly losses = new Shares("Losses", " packets by location", "Data packets and TCP ACKs that were dropped or given up, of all flows.");
   readonly lines: { goodput: LinePlot; fairness: LinePlot; queue: LinePlot; cwnd: LinePlot; rtt: LinePlot };
   chosen = new Set<number>();
   private names = "";
@@ -29,16 +29,16 @@ export class Pictures {
     });
     this.lines = {
       goodput: new LinePlot("Goodput over time", { unit: "Mb/s" }, go, "New payload handed to the application, in each hundredth of the run. Click for a time."),
-      fairness: new LinePlot("Jain's index so far", { unit: "1", right: "up / down", high: 1.03 }, go, "Of the goodput from the end of the warm-up until each time; dashed the ratio of uplink to downlink goodput."),
+      fairness: new LinePlot("Jain's index so far", { unit: "1", right: "up / down", high: 1.03 }, go, "Jain's index of the goodput from the end of the warm-up up to each time. Dashed: ratio of uplink to downlink goodput."),
       queue: new LinePlot("AP queue", { unit: "packets" }, go, "Packets that wait at the access point."),
-      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows; the pointer tells why they fell.", (time) => this.whyFell(time)),
-      rtt: new LinePlot("Smoothed RTT", { unit: "ms" }, go, "Smoothed round-trip time, as TCP has it, of the chosen flows."),
+      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows. Point at a curve to see why a window shrank.", (time) => this.whyFell(time)),
+      rtt: new LinePlot("Smoothed RTT", { unit: "ms" }, go, "TCP's smoothed round-trip time (srtt) of the chosen flows."),
     };
     const { goodput, fairness, queue, cwnd, rtt } = this.lines;
     byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.rtt.root, this.delay.root, this.air.root, this.losses.root);
   }
 
-  /** Losses and timeouts of the chosen flows about a time. */
+  /** Losses and timeouts of the chosen flows around a time. */
   private whyFell(time_s: number): string {
     const { result, lines } = this.lab;
     if (!result || !lines) return "";
@@ -57,13 +57,13 @@ export class Pictures {
     this.names = "";
   }
 
-  /** Shows the run of the page, and the pinned one behind it. */
+  /** Shows the current run, and the pinned one behind it. */
   show(): void {
     const { result, lines } = this.lab;
     if (!result || !lines) return;
     const names = lines.names.join("\n");
     if (names !== this.names) {
-      // Of many flows those at both ends of the goodput tell most.
+      // Of many flows, choose those with the most and the least goodput.
       this.names = names;
       const byGoodput = [...result.flows.numbers("goodput_bps")].map((bps, f) => [bps, f] as const).sort((a, b) => b[0] - a[0]);
       const few = byGoodput.length <= FIRST ? byGoodput : [...byGoodput.slice(0, FIRST / 2), ...byGoodput.slice(-FIRST / 2)];
@@ -72,7 +72,7 @@ export class Pictures {
     const flows = [...this.chosen].filter((f) => f < lines.names.length).sort((a, b) => a - b);
     const pinned = this.lab.comparison.pinned;
     const end = Math.max(result.end_s, pinned?.result.end_s ?? 0);
-    // A pinned run with other flows or samples is brought to the times of this one.
+    // A pinned run with other samples is resampled at the times of this one.
     const old = (values: (l: Curves) => number[][], time: (l: Curves) => number[], onto: number[]): number[][] =>
       pinned ? values(pinned.lines).map((one) => resample(time(pinned.lines), one, onto)) : [];
     const namesakes = pinned ? lines.names.map((name) => pinned.lines.names.indexOf(name)) : [];
@@ -97,7 +97,7 @@ export class Pictures {
     this.atTime(this.lab.player.now_s);
   }
 
-  /** The bars count until the present. */
+  /** Shows in the bars the goodput up to `now_s`. */
   atTime(now_s: number): void {
     const { result, lines, checked } = this.lab;
     if (!result || !lines) return;
@@ -134,7 +134,7 @@ const AIR: [string, string, number][] = [
   ["air_rts_cts", "RTS, CTS", 4],
   ["air_collision", "collisions", 1],
   ["air_error", "errors", 6],
-  ["air_reuse", "side by side", 5],
+  ["air_reuse", "spatial reuse", 5],
   ["air_idle", "idle", 7],
 ];
 
@@ -162,7 +162,7 @@ function losses(result: Result): Share[] {
   return rows.filter((one) => one.value > 0).map((one) => ({ ...one, text: figure(one.value) }));
 }
 
-/** The last value at or before each time. */
+/** The last value at or before each time in `onto`. */
 function resample(time: number[], values: number[], onto: number[]): number[] {
   let at = -1;
   return onto.map((t) => {

@@ -1,4 +1,4 @@
-// Time: playing, stepping to what happens next, and the keys.
+// Playback: play and pause, steps to the next event, and the keyboard.
 
 import { byId, el } from "./dom";
 import type { Lab } from "./main";
@@ -18,7 +18,7 @@ const SPEEDS: [string, number][] = [
 
 const KEYS: [string, string][] = [
   ["Space", "play or pause"],
-  ["← →", "a tenth of what the air shows; with Shift all of it"],
+  ["← →", "move by a tenth of the interval that the air shows; with Shift by all of it"],
   ["+ −", "zoom the air"],
   ["C L T", "next collision, loss, timeout"],
   ["Home End", "start and end of the run"],
@@ -64,7 +64,7 @@ export class Player {
     this.place();
   }
 
-  /** Goes to a time. */
+  /** Moves to a time. */
   go(time_s: number, quiet = false): void {
     this.now_s = Math.min(this.end_s, Math.max(0, time_s));
     this.place();
@@ -78,7 +78,7 @@ export class Player {
     const text = this.lab.clockText(this.now_s);
     if (this.clock.textContent === text) return;
     this.clock.textContent = text;
-    // A screen reader would read nothing else while time goes on.
+    // During playback a screen reader would read out every change.
     if (!this.playing) this.slider.setAttribute("aria-valuetext", text);
   }
 
@@ -97,7 +97,7 @@ export class Player {
     this.button.textContent = "Play";
   }
 
-  /** As fast as possible: the whole run in about two seconds, a picture for each frame of the screen. */
+  /** The playback speed; as fast as possible means the whole run in about two seconds. */
   private speedNow(): number {
     return this.speed === Infinity ? this.end_s / 2 : this.speed;
   }
@@ -111,14 +111,14 @@ export class Player {
     else requestAnimationFrame((next) => this.frame(next));
   }
 
-  /** Goes to the next collision, loss or timeout, and says what it is. */
+  /** Moves to the next collision, loss or timeout, and describes it. */
   async step(what: string): Promise<void> {
     this.pause();
     if (this.now_s >= this.end_s) this.go(0);
     const { air } = this.lab;
     const found = what === "collision" ? await air.nextCollision().catch((why) => void this.lab.report(why)) : this.nextLoss(what);
     if (found === null || found === undefined) {
-      byId("air-about").textContent = `no ${what} from here to the end`;
+      byId("air-about").textContent = `no ${what} after this time`;
       return;
     }
     if (air.width_s > 0.5 && what === "collision") air.width_s = 0.02;
@@ -129,7 +129,7 @@ export class Player {
   private nextLoss(what: string): number | null {
     const result = this.lab.result;
     if (!result) return null;
-    // What the air has recorded is known to a millisecond, the rest to the step of the samples.
+    // Losses near recorded frames are known to the millisecond, others to the sampling step.
     const tables = [this.lab.air.losses, result.losses];
     let best = Infinity;
     for (const table of tables) {

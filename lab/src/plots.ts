@@ -1,4 +1,4 @@
-// Curves over time, and bars.
+// Plots of curves over time, bars, and distributions.
 
 import uPlot from "uplot";
 import { el, rate, write } from "./dom";
@@ -10,9 +10,9 @@ export interface Line {
   colour: string;
   dash?: number[];
   width?: number;
-  /** On the second axis. */
+  /** Whether it belongs to the second axis. */
   right?: boolean;
-  /** Stays at a value until the next sample. */
+  /** Whether it keeps its value until the next sample. */
   steps?: boolean;
 }
 
@@ -29,8 +29,8 @@ export interface Axis {
 }
 
 /**
- * Strokes of one pixel of the screen cost a tenth of wider ones where no graphics processor draws. So on screens of
- * ordinary resolution a wider line is two of them, half a pixel apart.
+ * Width and drawing of a line. Without a graphics processor, lines of one device pixel cost a tenth of wider ones. On
+ * screens of ordinary resolution a wider line is therefore drawn as two thin ones, half a pixel apart.
  */
 function strokes({ width = 1.5, steps }: Line): Pick<uPlot.Series, "width" | "paths"> {
   const build = steps ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
@@ -56,7 +56,7 @@ export class LinePlot {
   private readonly head = el("div", { class: "now", style: "display:none" });
   private readonly said = el("div", { class: "note", hidden: true });
   private plot: uPlot | undefined;
-  /** What each line looks like. */
+  /** The look of each line. */
   private looks: string[] = [];
   picture: Picture = { time: [], lines: [] };
   private end_s = 1;
@@ -66,7 +66,7 @@ export class LinePlot {
     readonly axis: Axis,
     private readonly at: (time_s: number) => void,
     about: string,
-    /** More to say of a time than the curves show. */
+    /** Returns further text about a time. */
     private readonly note?: (time_s: number) => string,
   ) {
     this.root = el(
@@ -87,14 +87,14 @@ export class LinePlot {
     if (this.plot && this.plot.width !== this.size().width) this.plot.setSize(this.size());
   }
 
-  /** Shows other curves; until the end of the run, whatever they reach. */
+  /** Shows other curves on a time axis that reaches to the end of the run. */
   show(picture: Picture, end_s: number): void {
     this.picture = picture;
     this.end_s = end_s;
-    // What there is nothing of takes no room.
+    // A plot without data is hidden.
     this.root.hidden = !picture.lines.some((line) => Array.prototype.some.call(line.values, Number.isFinite));
     const looks = picture.lines.map(({ values: _, ...rest }) => JSON.stringify(rest));
-    // A curve has a gap where there is no number.
+    // Values that are not finite become gaps.
     const gaps = (values: ArrayLike<number>): (number | null)[] => {
       const all = new Array<number | null>(values.length);
       for (let i = 0; i < all.length; i++) all[i] = Number.isFinite(values[i]) ? values[i]! : null;
@@ -103,7 +103,7 @@ export class LinePlot {
     const data = [picture.time, ...picture.lines.map((line) => gaps(line.values))] as unknown as uPlot.AlignedData;
     const was = this.looks;
     this.looks = looks;
-    // A plot that is made anew takes several times as long as other curves in the one there is.
+    // Creating a plot takes several times as long as changing the curves of an existing one.
     const isRight = (look: string): boolean => look.includes('"right":true');
     if (this.plot && was.length > 0 && looks.some(isRight) === was.some(isRight)) {
       for (let i = was.length - 1; i >= 0; i--) if (looks[i] !== was[i]) this.plot.delSeries(i + 1);
@@ -127,7 +127,7 @@ export class LinePlot {
     this.show(this.picture, this.end_s);
   }
 
-  /** Where the present is. */
+  /** Marks the current time. */
   now(time_s: number, visible: boolean): void {
     if (!this.plot) return;
     const display = visible ? "" : "none";
@@ -149,7 +149,7 @@ export class LinePlot {
     return {
       ...this.size(),
       legend: { show: false },
-      padding: [6, 19, 0, 0], // half of the last label stands beside the plot
+      padding: [6, 19, 0, 0], // half of the last label is outside the plot
       cursor: { sync: { key: "lab" }, drag: { x: false, y: false }, points: { size: 5 }, y: false },
       scales: { x: { time: false, range: () => [0, this.end_s] }, y: { range }, right: { range: (_u, _a, b) => [0, (b ?? 1) * 1.06 || 1] } },
       axes: [
@@ -167,7 +167,7 @@ export class LinePlot {
     };
   }
 
-  /** What the curves are where the pointer is, beside the title. */
+  /** Shows the values at the pointer beside the title. */
   private readOut(u: uPlot): void {
     const caption = this.root.querySelector("figcaption")!;
     caption.querySelector("output")?.remove();
@@ -192,7 +192,7 @@ export interface Bar {
   flow: number;
 }
 
-/** Goodput of the flows. */
+/** The goodput of each flow as a bar. */
 export class Bars {
   readonly root = el("figure", { class: "plot bars" });
   private readonly list = el("ul", { "aria-label": "Goodput of each flow" });
@@ -201,7 +201,7 @@ export class Bars {
 
   constructor(private readonly toggled: (flow: number) => void) {
     this.root.append(
-      el("figcaption", { title: "New payload handed to the application, over the measured time. Click a flow to show or hide its curves." }, "Goodput", this.until),
+      el("figcaption", { title: "New payload handed to the application per second of the measured time. Click a flow to show or hide its curves." }, "Goodput", this.until),
       this.list,
     );
   }
@@ -228,7 +228,7 @@ export class Bars {
       const [button, track, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
       const [fill, pin] = track.children as unknown as [HTMLElement, HTMLElement];
       const on = chosen.has(bar.flow);
-      // Sixty times a second while time goes on: only what is new is written.
+      // During playback this runs sixty times a second, so only changes are written.
       const look = `${bar.name} ${on} ${colour(bar.flow)}`;
       if (row.dataset.look !== look) {
         row.dataset.look = look;
@@ -253,11 +253,11 @@ export class Bars {
 export interface Spread {
   name: string;
   flow: number;
-  /** Least, median, 95th and 99th percentile, greatest [s]. */
+  /** Minimum, median, 95th and 99th percentile, maximum [s]. */
   at: [number, number, number, number, number];
 }
 
-/** The distribution of a delay of each flow. */
+/** The distribution of a delay, for each flow. */
 export class Spreads {
   readonly root = el("figure", { class: "plot spreads" });
   private readonly list: HTMLUListElement;
@@ -319,12 +319,12 @@ export class Spreads {
   }
 }
 
-/** Curves of flows in their colours. */
+/** The curves of flows, in the colours of the flows. */
 export function flowLines(names: string[], flows: number[], values: number[][], suffix = ""): Line[] {
   return flows.map((f) => ({ label: names[f]! + suffix, values: values[f]!, colour: colour(f), dash: dashes(f) }));
 }
 
-/** The same of the pinned run, thin; `old` has the place of each flow's namesake there. */
+/** The same curves of the pinned run as thin lines; `old` has the index there of the flow of the same name. */
 export function pinnedLines(names: string[], flows: number[], old: number[], values: number[][]): Line[] {
   return flows
     .filter((f) => values[old[f]!])

@@ -1,4 +1,4 @@
-// Runs on an engine: begun, taken on in pieces that keep the page answering, and what is derived from their columns.
+// Runs on an engine: starts them, advances them in pieces so that the page stays responsive, and derives curves.
 
 import { ask, EMPTY, type Engine, type Reply, type Table } from "./engine";
 
@@ -10,7 +10,7 @@ export interface Problem {
   width?: number;
 }
 
-/** A scenario that is wrong, with the text of the command. */
+/** An invalid scenario: its problems, with the text that the command line prints. */
 export class ScenarioError extends Error {
   constructor(
     readonly problems: Problem[],
@@ -25,7 +25,7 @@ export interface Spec {
   name: string;
   seed: string;
   duration_s: number;
-  /** No curves are wanted. */
+  /** Whether few samples are enough, because no curves are shown. */
   coarse?: boolean;
 }
 
@@ -45,25 +45,25 @@ export interface Result {
   losses: Table;
 }
 
-/** Samples of a run: enough for every pixel of a plot. */
+/** Number of samples of a run, about one for each pixel of a plot. */
 export const SAMPLES = 400;
 const FEW_SAMPLES = 20;
-/** A piece of a run takes about so long, so that a newer one does not wait for it. */
+/** Real time that a piece of a run takes, about [ms]; short, so that a newer run need not wait. */
 const PIECE_MS = 40;
 const PARTIAL_MS = 120;
-/** A run that takes longer than so much is asked about. */
+/** The page asks before it continues a run that takes longer than this [s]. */
 export const LONG_S = 20;
 /** Later than any run. */
 const EVER_NS = String(2n ** 64n - 1n);
 
-/** How many events of the core take about as long as a piece; learned from the runs. */
+/** The number of events in a piece of a run, learned from the time that earlier pieces took. */
 export class Pieces {
   events = 200_000;
 
   learn(events: number, took_ms: number): void {
-    if (events < this.events / 2) return; // most of the time was not the core's
+    if (events < this.events / 2) return; // most of the time was spent outside the core
     const fitting = Math.min(4 * this.events, (events * PIECE_MS) / Math.max(took_ms, 1));
-    // Other programs make a piece slower, nothing makes it faster: what is slow is believed reluctantly.
+    // Other programs can make a piece slower but never faster, so a slow piece has less weight.
     const trust = fitting > this.events ? 0.5 : 0.15;
     this.events = Math.round(Math.max(LEAST_EVENTS, this.events + trust * (fitting - this.events)));
   }
@@ -73,36 +73,36 @@ const LEAST_EVENTS = 50_000;
 const pieces = new Pieces();
 
 export interface Hooks {
-  /** What is known so far. */
+  /** Receives the results so far. */
   partial?: (result: Result) => void;
   progress?: (share: number) => void;
-  /** Whether a run that will take so many more seconds is to go on. */
+  /** Decides whether to continue a run that will take this many more seconds. */
   long?: (seconds: number) => Promise<boolean>;
-  /** Whether nobody wants it any more. */
+  /** Whether the result is no longer needed. */
   outdated: () => boolean;
 }
 
-/** Throws what a reply says is wrong with the scenario. */
+/** Throws a `ScenarioError` if a reply lists problems. */
 export function complain(head: { problems?: Problem[]; text?: string }): void {
   if (head.problems) throw new ScenarioError(head.problems, head.text ?? "");
 }
 
-/** A change of a key on the way to a run. */
+/** A change of a key, to be applied before a run. */
 export interface Edit {
   path: string;
   value: string | null;
 }
 
-/** What a reply says after the first piece of a run. */
+/** The state after the first piece of a run. */
 export interface Begun {
-  /** The text with the change in it. */
+  /** The text with the change applied. */
   text: string;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   checked: any;
   result: Result;
 }
 
-/** Makes a change, checks the text, and runs a first piece; all in one request, so that a slider is followed. */
+/** Applies a change, checks the text, and runs a first piece, all in one request, so that results keep up with a slider. */
 export async function begin(engine: Engine, text: string, name: string, seed: string, edit: Edit | null): Promise<{ edited: string; begun: () => Begun }> {
   const before = performance.now();
   const reply = await ask(engine, {
@@ -122,7 +122,7 @@ export async function begin(engine: Engine, text: string, name: string, seed: st
   };
 }
 
-/** Simulates a whole run; null if it was given up. */
+/** Simulates a whole run; returns null if it was abandoned. */
 export async function simulate(engine: Engine, spec: Spec, hooks: Hooks): Promise<Result | null> {
   const { text, name, seed } = spec;
   const { head } = await ask(engine, { ask: "begin", text, name, seed, samples: spec.coarse ? FEW_SAMPLES : SAMPLES });
@@ -130,7 +130,7 @@ export async function simulate(engine: Engine, spec: Spec, hooks: Hooks): Promis
   return goOn(engine, spec, { events: 0, now_s: 0 }, hooks);
 }
 
-/** Takes a run that has come so far on to its end; null if it was given up. */
+/** Continues a run to its end; returns null if it was abandoned. */
 export async function goOn(engine: Engine, spec: Spec, reached: { events: number; now_s: number }, hooks: Hooks): Promise<Result | null> {
   let { events } = reached;
   const started = performance.now();
@@ -154,7 +154,7 @@ export async function goOn(engine: Engine, spec: Spec, reached: { events: number
         hooks.partial(part);
       }
       shown = performance.now();
-      pause_ms = Math.max(PARTIAL_MS, 3 * (shown - here)); // the run itself comes first
+      pause_ms = Math.max(PARTIAL_MS, 3 * (shown - here)); // most of the time goes to the run itself
     }
     const left_s = (((here - started) / 1000) * (head.end_s - head.now_s)) / (head.now_s - reached.now_s);
     if (!agreed && head.now_s > reached.now_s && here - started > 1000 && left_s > LONG_S) {
@@ -200,7 +200,7 @@ export function jain(values: ArrayLike<number>): number {
   return squares > 0 ? sum ** 2 / (values.length * squares) : NaN;
 }
 
-/** Curves over time, of one run. */
+/** The curves of a run over time. */
 export interface Curves {
   names: string[];
   directions: string[];
@@ -209,15 +209,15 @@ export interface Curves {
   /** For each flow. */
   cwnd: number[][];
   srtt: number[][];
-  /** Bytes of each flow received until each sample. */
+  /** Bytes of each flow received up to each sample. */
   received: Float64Array[];
-  /** Ends of the bins in which goodput is counted, and the goodput of each flow in them [bit/s]. */
+  /** Ends of the time bins of the goodput, and the goodput of each flow in each bin [bit/s]. */
   bins: number[];
   goodput: number[][];
   jain: number[];
   ratio: number[];
   queueTime: number[];
-  /** Of each access point. */
+  /** The queue of each access point [packets]. */
   queues: number[][];
 }
 
@@ -296,7 +296,7 @@ export function curves(result: Result, warmUp_s: number): Curves {
   };
 }
 
-/** Goodput of each flow from the end of the warm-up until `now` [bit/s]. */
+/** Goodput of each flow from the end of the warm-up to `now_s` [bit/s]. */
 export function goodputUntil(result: Result, lines: Curves, warmUp_s: number, now_s: number): number[] {
   if (now_s >= result.now_s) return [...result.flows.numbers("goodput_bps")];
   const upTo = lines.time.findLastIndex((t) => t <= now_s);

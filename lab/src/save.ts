@@ -1,4 +1,4 @@
-// Files of what the page shows.
+// Writes what the page shows as files: SVG, PNG, CSV, and traces for Perfetto.
 
 import type { Lab } from "./main";
 import type { Line, LinePlot } from "./plots";
@@ -28,7 +28,7 @@ const TOP = 26;
 const RIGHT = 12;
 const BOTTOM = 30;
 
-/** Round numbers from 0 or `low` to `high`, about five. */
+/** About five round numbers between `low` and `high`. */
 function ticks(low: number, high: number): number[] {
   const span = high - low || 1;
   const power = 10 ** Math.floor(Math.log10(span / 5));
@@ -117,7 +117,7 @@ export function pictures(lab: Lab): string {
 
 const byTitle = (lab: Lab): string => document.getElementById("summary")?.textContent ?? lab.name;
 
-/** The plots and the air as a PNG, at twice the size of the screen's pixels. */
+/** The plots and the air as a PNG, at twice the resolution of the screen. */
 export async function png(lab: Lab, name: string): Promise<void> {
   const svg = pictures(lab);
   const image = new Image();
@@ -149,7 +149,7 @@ function cellText(text: string): string {
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/** A table as CSV: RFC 4180 with line feeds; nothing where there is no number. */
+/** A table as CSV (RFC 4180, with line feeds); a cell without a number is empty. */
 export function csv(lab: Lab, what: "series" | "flows"): string {
   const result = lab.result!;
   const table: Table = result[what];
@@ -172,7 +172,7 @@ export function csv(lab: Lab, what: "series" | "flows"): string {
   return `${rows.join("\n")}\n`;
 }
 
-/** Frames, windows and queues in the format of Chrome's trace events, which Perfetto reads. */
+/** Frames, congestion windows and queues as Chrome trace events, which Perfetto reads. */
 export function perfetto(lab: Lab): string {
   const nodes = lab.checked!.nodes;
   const lines = lab.lines!;

@@ -1,4 +1,4 @@
-// Links that hold the whole state, texts to copy, and files to save.
+// Links that contain the whole state, texts to copy, and the files to save.
 
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
 import { byId, el } from "./dom";
@@ -6,7 +6,7 @@ import { EngineError } from "./engine";
 import type { Lab } from "./main";
 import { csv, downloadText, perfetto, pictures, png } from "./save";
 
-/** What a link holds. */
+/** The contents of a link. */
 export interface Shared {
   text: string;
   name?: string;
@@ -26,25 +26,25 @@ export function encode(shared: Shared): string {
   return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
-/** Reads what `encode` wrote; throws if the link is damaged. */
+/** Decodes a link; throws if it is damaged. */
 export function decodeLink(code: string): Shared {
   const binary = atob(code.replace(/-/g, "+").replace(/_/g, "/"));
   const packed = Uint8Array.from(binary, (one) => one.charCodeAt(0));
-  // A small link may stand for a large text: it is not unpacked beyond what a scenario may have.
+  // A short link could unpack to a huge text, so unpacking stops at the size limit of a scenario.
   const bytes = inflateSync(packed, { out: new Uint8Array(LONGEST_TEXT + 100_000) });
   const shared = JSON.parse(strFromU8(bytes)) as Shared;
   if (typeof shared !== "object" || shared === null || typeof shared.text !== "string") throw new Error("no scenario");
   return shared;
 }
 
-/** The state in the address of the page, if there is any; throws what is wrong with it. */
+/** The state in the fragment of the page's address, or null; throws if it is damaged. */
 export async function readFragment(): Promise<Shared | null> {
   const code = /^#s=(.+)$/.exec(location.hash)?.[1];
   if (!code) return null;
   try {
     return decodeLink(code);
   } catch {
-    throw new EngineError("The link is damaged or cut off: nothing in it can be read. Ask for it again, or begin with a lesson.");
+    throw new EngineError("The link is damaged or incomplete, and cannot be read. Ask for it again, or start with a lesson.");
   }
 }
 
@@ -96,7 +96,7 @@ export function shareMenu(lab: Lab): void {
               await navigator.clipboard.writeText(text);
               said.textContent = "copied";
             } catch {
-              // Not every page may write there: the text is shown to be copied by hand.
+              // If the page may not write to the clipboard, show the text to be copied by hand.
               said.replaceChildren(el("textarea", { rows: 4, cols: 24, readonly: true, "aria-label": title }, text));
               said.querySelector("textarea")!.select();
             }
@@ -114,9 +114,9 @@ export function saveMenu(lab: Lab): void {
   const items: [string, string, () => void | Promise<void>][] = [
     ["PNG", "The plots as a picture", () => png(lab, `${name()}.png`)],
     ["SVG", "The plots as vectors", () => downloadText(`${name()}.svg`, pictures(lab), "image/svg+xml")],
-    ["CSV of the curves", "A row for each sample and flow", () => downloadText(`${name()}-series.csv`, csv(lab, "series"), "text/csv")],
-    ["CSV of the flows", "A row for each flow", () => downloadText(`${name()}-flows.csv`, csv(lab, "flows"), "text/csv")],
-    ["Trace for Perfetto", "The frames that the air holds, windows and queue, for ui.perfetto.dev", () => downloadText(`${name()}-trace.json`, perfetto(lab), "application/json")],
+    ["CSV of the curves", "One row for each sample and flow", () => downloadText(`${name()}-series.csv`, csv(lab, "series"), "text/csv")],
+    ["CSV of the flows", "One row for each flow", () => downloadText(`${name()}-flows.csv`, csv(lab, "flows"), "text/csv")],
+    ["Trace for Perfetto", "Recorded frames, congestion windows and queues, for ui.perfetto.dev", () => downloadText(`${name()}-trace.json`, perfetto(lab), "application/json")],
     ["TOML", "The scenario", () => downloadText(`${name()}.toml`, lab.text, "text/plain")],
   ];
   byId("save").append(

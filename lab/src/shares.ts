@@ -1,4 +1,4 @@
-// Shares of a whole as bars: who had the air, and where packets were lost.
+// Parts of a whole as bars: uses of the air, and losses by location.
 
 import { el, figure, write } from "./dom";
 

@@ -1,4 +1,4 @@
-// The core as WebAssembly, in a worker of its own.
+// The worker that runs the core as WebAssembly.
 
 interface Core {
   memory: WebAssembly.Memory;

@@ -527,13 +527,13 @@ def _radio(r: _Records) -> Iterator[Finding]:
         parts = [f"{r.stations.names[i]} {percent(float(share[i]))}" for i in bad[:FEW]]
         yield Finding(
             "bad radio",
-            f"Attempts to send that fail because of errors, not collisions: {', '.join(parts)}."
-            f" The MAC repeats them, and gives up {given_up[bad].sum():.0f} frames{_each(r)}.",
+            f"Transmission attempts that fail because of errors, not collisions: {', '.join(parts)}."
+            f" The MAC retries them, and gives up {given_up[bad].sum():.0f} frames{_each(r)}.",
             {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
             ("wlan.rate_adaptation=minstrel",) if "space" in r.scenario else (),
         )
     if "space" not in r.scenario:
-        return  # where all hear each other, who seldom sends may collide more often, too
+        return  # where all stations hear each other, those that rarely send may also collide more often
     collisions = r.stations["collisions"] / np.maximum(attempts, 1)
     busy = attempts > 0.02 * attempts.sum()
     if busy.sum() > 1:
@@ -542,9 +542,9 @@ def _radio(r: _Records) -> Iterator[Finding]:
             names = np.array(r.stations.names)[busy]
             yield Finding(
                 "collisions",
-                f"{percent(float(most))} of the attempts of {names[int(np.argmax(collisions[busy]))]} meet another"
-                f" frame, but only {percent(float(least))} of those of {names[int(np.argmin(collisions[busy]))]}:"
-                " stations that do not hear each other do this, and frames that are captured.",
+                f"{percent(float(most))} of the attempts of {names[int(np.argmax(collisions[busy]))]} collide,"
+                f" but only {percent(float(least))} of those of {names[int(np.argmin(collisions[busy]))]}:"
+                " hidden stations or the capture effect cause this.",
                 {"collisions_most": float(most), "collisions_least": float(least)},
                 ("wlan.rts_threshold=0 B",),
             )

@@ -57,7 +57,7 @@ def test_errors_are_told_from_collisions() -> None:
     assert "ap" in found["bad radio"]
     found = topics(explain(run(example("hidden-nodes"), seeds=[1, 2])))
     assert "bad radio" not in found
-    assert "do not hear each other" in found["collisions"]
+    assert "hidden stations" in found["collisions"]
 
 
 def test_nobody_is_hidden_where_all_hear_each_other() -> None:
