@@ -94,6 +94,13 @@ impl NextEventTree {
         time_of(self.first >> PLACE_BITS)
     }
 
+    /// The time of the next event, or of `until` if that is earlier.
+    #[inline]
+    #[must_use]
+    pub fn earliest_until(&self, until: Time) -> Time {
+        until.min(Time::from_nanos(self.first >> PLACE_BITS))
+    }
+
     #[inline(never)]
     fn first_rare(&self, time: u64) -> usize {
         self.rare.iter().position(|other| *other == time).unwrap_or(0)

@@ -17,11 +17,13 @@ pub struct Histogram {
     maximum: Duration,
     /// [`Duration::MAX`] without samples.
     minimum: Duration,
+    /// From the minimum to the maximum, in ns.
+    span: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: vec![], sum: 0, maximum: Duration::ZERO, minimum: Duration::MAX }
+        Self { counts: vec![], sum: 0, maximum: Duration::ZERO, minimum: Duration::MAX, span: 0 }
     }
 }
 
@@ -29,13 +31,11 @@ impl Histogram {
     /// Counts one sample.
     #[inline]
     pub fn add(&mut self, sample: Duration) {
-        let Some(count) = self.counts.get_mut(bucket_of(sample)) else { return self.extend(sample) };
-        if sample < self.minimum {
-            return self.extend(sample);
+        let above = sample.as_nanos().wrapping_sub(self.minimum.as_nanos());
+        if above > self.span {
+            return self.extend(sample); // it is below the minimum or above the maximum
         }
-        if sample > self.maximum {
-            return self.extend(sample);
-        }
+        let Some(count) = self.counts.get_mut(bucket_of(sample)) else { return };
         *count += 1;
         self.sum = self.sum.wrapping_add(sample.as_nanos()); // 584 years
     }
@@ -50,8 +50,13 @@ impl Histogram {
         }
         self.counts[bucket] += 1;
         self.sum += sample.as_nanos();
-        self.minimum = self.minimum.min(sample);
-        self.maximum = self.maximum.max(sample);
+        self.widen(sample, sample);
+    }
+
+    fn widen(&mut self, least: Duration, most: Duration) {
+        self.minimum = self.minimum.min(least);
+        self.maximum = self.maximum.max(most);
+        self.span = self.maximum.saturating_sub(self.minimum).as_nanos();
     }
 
     /// Samples counted.
@@ -116,8 +121,7 @@ impl Histogram {
             *count += more;
         }
         self.sum += other.sum;
-        self.maximum = self.maximum.max(other.maximum);
-        self.minimum = self.minimum.min(other.minimum);
+        self.widen(other.minimum, other.maximum);
     }
 
     /// Removes all samples.

@@ -7,6 +7,8 @@
 //! because it refuses the arrival that would make it `limit` long: write 49 for its 50.
 
 use std::collections::VecDeque;
+use std::collections::vec_deque::Iter;
+use std::iter::Copied;
 
 use wifair_config::{choice, table};
 use wifair_packet::{Packet, PacketId, Packets};
@@ -67,6 +69,40 @@ impl Fifo {
     pub fn append(&mut self, id: PacketId, packet: &mut Packet) {
         self.room.enter(packet);
         self.line.push_back(id);
+    }
+
+    /// How many packets of `size` bytes fit, none of which may be marked; `None` if some may.
+    #[inline]
+    pub const fn room_for(&self, size: u16) -> Option<u64> {
+        if self.room.may_mark() { None } else { Some(self.room.fits_together(size)) }
+    }
+
+    /// Adds packets of `size` bytes each, for which [there is room](Fifo::room_for).
+    ///
+    /// # Panics
+    /// If there are more than 2^32.
+    #[inline]
+    pub fn append_together(&mut self, ids: impl Iterator<Item = PacketId>, size: u16) {
+        let before = self.line.len();
+        self.line.extend(ids);
+        let more = u32::try_from(self.line.len() - before).expect("a queue holds fewer than 2^32 packets");
+        self.room.enter_together(more, size);
+    }
+
+    /// The packets from place `from` on.
+    #[inline]
+    pub fn behind(&self, from: usize) -> Copied<Iter<'_, PacketId>> {
+        self.line.range(from..).copied()
+    }
+
+    /// Removes `count` packets of `size` bytes each from place `from` on.
+    ///
+    /// # Panics
+    /// If there are not as many, or more than 2^32.
+    #[inline]
+    pub fn remove_together(&mut self, from: usize, count: usize, size: u16) {
+        self.line.drain(from..from + count);
+        self.room.leave_together(u32::try_from(count).expect("a queue holds fewer than 2^32 packets"), size);
     }
 
     /// Removes the packet to send next, and returns it with its contents.

@@ -65,6 +65,27 @@ impl Room {
         self.bytes += packet.bytes().0;
     }
 
+    /// How many packets of `size` bytes fit.
+    #[inline]
+    pub const fn fits_together(&self, size: u16) -> u64 {
+        let packets = self.most.0.saturating_sub(self.packets) as u64;
+        let bytes = self.most.1.saturating_sub(self.bytes);
+        if packets == 0 || size == 0 || bytes / size as u64 >= packets { packets } else { bytes / size as u64 }
+    }
+
+    /// Whether arriving packets may be marked.
+    #[inline]
+    pub const fn may_mark(&self) -> bool {
+        self.mark_above.is_some()
+    }
+
+    /// Counts `packets` arriving packets of `size` bytes each, none of which [may be marked](Room::may_mark).
+    #[inline]
+    pub const fn enter_together(&mut self, packets: u32, size: u16) {
+        self.packets += packets;
+        self.bytes += packets as u64 * size as u64;
+    }
+
     /// Removes a packet of `size` bytes from the count.
     #[inline]
     pub const fn leave(&mut self, size: u64) {

@@ -180,6 +180,21 @@ impl Channel {
         if next { edcafs.take_handed_up().map(|(_, id)| id) } else { None }
     }
 
+    /// The packets that receivers hand up in the same instant as the one that was told of last, and their receivers.
+    #[inline]
+    #[must_use]
+    pub fn handed_up(&self) -> &[(u32, PacketId)] {
+        if let Self::General(general) = self { general.edcafs().released.up.rest() } else { &[] }
+    }
+
+    /// The next `count` of them are told of.
+    #[inline]
+    pub fn skip_handed_up(&mut self, count: usize) {
+        if let Self::General(general) = self {
+            general.edcafs_mut().skip_handed_up(count);
+        }
+    }
+
     /// The fast one, if it is that.
     #[inline]
     pub fn as_cell(&mut self) -> Option<&mut SharedChannel> {

@@ -11,6 +11,7 @@
 
 mod agreement;
 mod fast;
+mod growing;
 mod links;
 mod ppdu;
 mod recipient;

@@ -5,15 +5,13 @@
 use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::growing::{Alike, DELIMITER, Growing};
 use super::links::LinkMode;
 use super::settings::Aggregation;
 use super::window::{Mpdu, Window};
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
-
-/// Delimiter of an MPDU in an A-MPDU, in bytes.
-const DELIMITER: u64 = 4;
 
 /// An MPDU in a PPDU.
 #[derive(Clone, Copy, Debug)]
@@ -189,6 +187,14 @@ impl Ppdu {
         self.mpdus.push(Inside { number, end, is_spoilt: false });
     }
 
+    /// Takes in `count` MPDUs that are sent for the first time, of which the first ends here, and the others `stride`
+    /// bytes apart.
+    #[inline]
+    pub(super) fn take_in_together(&mut self, number: u64, end: u64, stride: u64, count: u64) {
+        let inside = |place| Inside { number: number + place, end: end + stride * place, is_spoilt: false };
+        self.mpdus.extend((0..count).map(inside));
+    }
+
     /// If all of it is to be sent again, from this window and within these limits: how far it has grown.
     fn grown(&self, window: usize, limit: u64, min_subframe: u64) -> Option<Grown> {
         let limits = |growing: &Growing| (growing.limit, growing.min_subframe);
@@ -214,43 +220,6 @@ struct Grown {
     /// The window from which it was formed, and the sequence number behind those that were looked at.
     window: usize,
     number: u64,
-}
-
-/// The PSDU of an A-MPDU as it grows.
-#[derive(Clone, Copy, Debug)]
-struct Growing {
-    psdu: u64,
-    /// Where a further subframe would begin.
-    next: u64,
-    limit: u64,
-    min_subframe: u64,
-    mpdus: usize,
-}
-
-impl Growing {
-    const fn new(limit: u64, min_subframe: u64) -> Self {
-        Self { psdu: 0, next: 0, limit, min_subframe, mpdus: 0 }
-    }
-
-    /// Where a subframe would begin behind one of `length` bytes.
-    #[inline]
-    fn after(&self, length: u64) -> u64 {
-        let end = (self.next + DELIMITER + length).max(self.next + self.min_subframe);
-        (end + 3) & !3 // subframes begin at multiples of four bytes
-    }
-
-    /// Whether a further MPDU of `length` bytes fits; the first always does.
-    #[inline]
-    fn fits(&self, length: u64) -> bool {
-        self.mpdus == 0 || self.next + DELIMITER + length <= self.limit
-    }
-
-    #[inline]
-    fn add(&mut self, length: u64) {
-        self.psdu = self.next + DELIMITER + length;
-        self.next = self.after(length);
-        self.mpdus += 1;
-    }
 }
 
 impl Edcafs {
@@ -319,6 +288,10 @@ impl Edcafs {
                     growing.add(length);
                     ppdu.take_in(number, growing.psdu, 1, expires);
                     number += 1;
+                    if expires == Time::NEVER {
+                        let alike = Alike { packet: *packet, length, number };
+                        number += alike.follow(window, waiting, ppdu, &mut growing, packets);
+                    }
                 }
                 break;
             }

@@ -64,6 +64,15 @@ impl Edcafs {
         next
     }
 
+    /// The next `count` packets that have been handed up are told of.
+    #[inline]
+    pub(crate) fn skip_handed_up(&mut self, count: usize) {
+        self.released.up.skip(count);
+        if self.released.up.rest().is_empty() {
+            self.released_at = Time::NEVER;
+        }
+    }
+
     /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait
     /// no longer.
     #[inline]

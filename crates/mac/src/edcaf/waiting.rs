@@ -6,6 +6,8 @@
 //! and traffic identifier).
 
 use std::collections::VecDeque;
+use std::collections::vec_deque::Iter;
+use std::iter::{Copied, Take};
 
 use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::Time;
@@ -19,7 +21,7 @@ pub(crate) struct Waiting {
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full.
+    /// Packets in all queues, and how many of these are full where there are several.
     len: usize,
     full: usize,
     /// In the one FIFO for all receivers no packet to this receiver stands before this place.
@@ -58,7 +60,7 @@ impl Waiting {
     pub fn change_fifo(&mut self, change: impl FnOnce(&mut Fifo)) {
         if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
             change(fifo);
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+            self.len = fifo.len();
         }
     }
 
@@ -91,7 +93,7 @@ impl Waiting {
     /// Whether a queue is full.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.full > 0
+        if let [queue] = &self.queues[..] { queue.is_full() } else { self.full > 0 }
     }
 
     /// Does something to one of the queues, and keeps account of what is inside.
@@ -101,7 +103,9 @@ impl Waiting {
         let (len, full) = (queue.len(), queue.is_full());
         let result = change(queue);
         self.len = self.len + queue.len() - len;
-        self.full = self.full + usize::from(queue.is_full()) - usize::from(full);
+        if self.queues.len() > 1 {
+            self.full = self.full + usize::from(self.queues[index].is_full()) - usize::from(full);
+        }
         result
     }
 
@@ -120,7 +124,7 @@ impl Waiting {
         let fits = fifo.has_room(packet.size);
         if fits {
             fifo.append(id, packet);
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+            self.len = fifo.len();
         }
         fits
     }
@@ -198,10 +202,32 @@ impl Waiting {
         taken
     }
 
+    /// Takes out packets behind the one that [`Waiting::dequeue_for`] handed out last, at most `most`: those before the
+    /// first that is not alike, if there is one FIFO for all receivers. `take` gets them; they are `size` bytes long
+    /// each. How many these are; afterwards [`Waiting::count`] is due.
+    #[inline]
+    pub fn take_alike(
+        &mut self,
+        most: u64,
+        size: u16,
+        is_alike: impl Fn(PacketId) -> bool,
+        take: impl FnOnce(Take<Copied<Iter<'_, PacketId>>>),
+    ) -> u64 {
+        let [Queue::Fifo(fifo)] = &mut self.queues[..] else { return 0 };
+        let place = self.looked.1;
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let count = fifo.behind(place).take(most).take_while(|id| is_alike(*id)).count();
+        if count > 0 {
+            take(fifo.behind(place).take(count));
+            fifo.remove_together(place, count, size);
+        }
+        count as u64
+    }
+
     /// Counts what is inside, where that was not done for each packet.
     pub fn count(&mut self) {
         if let [Queue::Fifo(fifo)] = &self.queues[..] {
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+            self.len = fifo.len();
         }
     }
 

@@ -159,12 +159,18 @@ impl HandedUp {
     #[inline]
     pub fn take(&mut self) -> Option<(u32, PacketId)> {
         let next = *self.all.get(self.told)?;
-        self.told += 1;
+        self.skip(1);
+        Some(next)
+    }
+
+    /// The next `count` are told of.
+    #[inline]
+    pub fn skip(&mut self, count: usize) {
+        self.told += count;
         if self.told == self.all.len() {
             self.all.clear();
             self.told = 0;
         }
-        Some(next)
     }
 
     /// Those that were not told of.
@@ -253,6 +259,32 @@ impl Window {
         self.next += 1;
         self.pending += 1;
         self.pending_packets += usize::from(mpdu.packets);
+    }
+
+    /// How many new MPDUs fit into the window.
+    #[inline]
+    pub const fn room(&self) -> u64 {
+        (self.origin + self.size).saturating_sub(self.next)
+    }
+
+    /// Takes in new MPDUs with a packet each, that are as long as the last one and sent with it for the first time.
+    #[inline]
+    pub fn push_together(&mut self, ids: impl ExactSizeIterator<Item = PacketId>) {
+        let mut mpdu = *self.mpdu(self.next - 1);
+        while self.next + ids.len() as u64 - self.start > self.ring.len() as u64 {
+            self.grow(mpdu);
+        }
+        let first = self.place(self.next);
+        let mask = self.ring.len() - 1;
+        let mut pushed = 0;
+        ids.for_each(|id| {
+            (mpdu.first, mpdu.last) = (id, id);
+            self.ring[(first + pushed) & mask] = mpdu;
+            pushed += 1;
+        });
+        self.next += pushed as u64;
+        self.pending += pushed;
+        self.pending_packets += pushed;
     }
 
     /// Makes twice as many places, which `filler` fills.
@@ -365,12 +397,17 @@ impl Window {
     #[inline]
     pub fn receive_run(&mut self, count: u64, chain: &Chain, released: &mut Released) {
         let to = self.to;
-        for number in self.released..self.released + count {
-            let mpdu = self.mpdu_mut(number);
-            mpdu.state |= RECEIVED;
-            mpdu.hand_up(to, chain, released);
+        let first = self.place(self.released);
+        #[allow(clippy::cast_possible_truncation)]
+        let count = count as usize;
+        let around = (first + count).saturating_sub(self.ring.len());
+        for places in [first..first + count - around, 0..around] {
+            for mpdu in &mut self.ring[places] {
+                mpdu.state |= RECEIVED;
+                mpdu.hand_up(to, chain, released);
+            }
         }
-        self.released += count;
+        self.released += count as u64;
         self.blocked_since = None;
     }
 

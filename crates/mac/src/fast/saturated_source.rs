@@ -43,12 +43,29 @@ impl SaturatedSource {
 
     /// Puts what comes before `end` into the queue.
     pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
-        self.enqueue_arrivals_with(end, queue, packets, |_, _| {});
+        self.enqueue_in_turn(end, queue, packets, |_, _| {});
     }
 
-    /// The same; `note` gets each packet that there is room for, and its time.
+    /// The same where many come, as a rule; `note` gets each packet that there is room for, and its time.
     #[inline(always)]
     pub(crate) fn enqueue_arrivals_with(
+        &mut self,
+        end: Time,
+        queue: &mut Fifo,
+        packets: &mut Packets,
+        note: impl FnMut(PacketId, Time),
+    ) {
+        match queue.room_for(self.packet.size) {
+            Some(room) if self.jitter <= 0.0 && self.interval > Duration::ZERO && self.next < end => {
+                self.enqueue_together(end, room, queue, packets, note);
+            }
+            _ => self.enqueue_in_turn(end, queue, packets, note),
+        }
+    }
+
+    /// The same one by one.
+    #[inline(always)]
+    fn enqueue_in_turn(
         &mut self,
         end: Time,
         queue: &mut Fifo,
@@ -67,6 +84,39 @@ impl SaturatedSource {
             self.refused += 1;
             self.pass_on();
         }
+    }
+
+    /// The same together, at equal intervals, for a queue with room for so many more.
+    #[inline(always)]
+    fn enqueue_together(
+        &mut self,
+        end: Time,
+        room: u64,
+        queue: &mut Fifo,
+        packets: &mut Packets,
+        mut note: impl FnMut(PacketId, Time),
+    ) {
+        let Self { mut packet, next, interval, .. } = *self;
+        let came = (end - next - Duration::from_nanos(1)).div_floor(interval) + 1;
+        let taken = came.min(room);
+        let payload = u64::from(packet.payload);
+        let mut time = next;
+        let arrivals = (0..taken).map(|_| {
+            let (id, slot) = packets.add();
+            packet.set_sent_at(time);
+            *slot = packet;
+            note(id, time);
+            packet.seq += payload;
+            time += interval;
+            id
+        });
+        if taken > 0 {
+            queue.append_together(arrivals, self.packet.size);
+        }
+        self.came += came;
+        self.refused += came - taken;
+        self.packet.seq += payload * came;
+        self.next += interval * came;
     }
 
     /// Goes on to the next datagram.

@@ -66,6 +66,13 @@ impl FlowCounters {
         self.payload_arrived += u64::from(payload);
     }
 
+    /// Counts `packets` data packets with equal payloads that have reached the other end.
+    #[inline]
+    pub(super) fn arrive_together(&mut self, packets: u32, payload: u16) {
+        self.data_arrived += u64::from(packets);
+        self.payload_arrived += u64::from(packets) * u64::from(payload);
+    }
+
     pub(super) fn lose(&mut self, kind: Kind, loss: Loss) {
         let losses = if kind == Kind::Ack { &mut self.acks_lost } else { &mut self.data_lost };
         losses[loss as usize] += 1;

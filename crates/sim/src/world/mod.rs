@@ -336,7 +336,7 @@ impl World {
             self.step_channel(index, bound);
             let channel = &self.channels[index];
             let next = channel.next();
-            bound = self.next_events.earliest().min(until); // the MAC event may have changed other sources
+            bound = self.next_events.earliest_until(until); // the MAC event may have changed other sources
             if next >= bound {
                 self.next_events.set(FIRST_CHANNEL + index, next);
                 self.on_turn = None;
@@ -348,7 +348,7 @@ impl World {
             self.events += 1;
             if needs_arrivals {
                 self.drain_arrivals(index);
-                bound = self.next_events.earliest().min(until); // timers may have been set
+                bound = self.next_events.earliest_until(until); // timers may have been set
             }
         }
     }
@@ -432,14 +432,32 @@ impl World {
         self.retry_limit_drops.clear();
     }
 
+    /// Advances a link, and further as long as nothing else is due before its next event.
+    #[inline(never)]
     fn advance_link(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        let arrived = link.advance(self.now, &mut self.packets, &mut self.dropped);
-        self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, link.next());
-        if let Some(id) = arrived {
-            self.forward(id);
-        } else if !self.dropped.is_empty() {
-            self.lose_dropped();
+        let source = FIRST_CHANNEL + self.channels.len() + index;
+        self.next_events.set(source, Time::NEVER);
+        loop {
+            let link = &mut self.links[index];
+            if let Some(id) = link.advance(self.now, &mut self.packets, &mut self.dropped) {
+                self.forward(id);
+            } else if !self.dropped.is_empty() {
+                self.lose_dropped();
+            }
+            let next = self.links[index].next();
+            if self.lazy_links.is_on || next >= self.next_events.earliest_until(self.until) {
+                return self.schedule_link(index);
+            }
+            self.now = next;
+            self.events += 1;
+        }
+    }
+
+    /// Schedules the next event of a link.
+    fn schedule_link(&mut self, index: usize) {
+        let next = self.links[index].next();
+        if !self.lazy_links.defer(index, next) {
+            self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, next);
         }
     }
 

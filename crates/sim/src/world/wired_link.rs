@@ -256,22 +256,26 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
-    /// Accepts a packet of the same size as the one put on the link just before it at the same instant, if it waits
-    /// like that one and may be processed immediately; returns its arrival time.
+    /// If further packets of `size` bytes that are put on the link at the same instant as the last one wait like that
+    /// one, and may be processed immediately: when the first of them will arrive, the time between them, and how many
+    /// there is room for. [`WiredLink::send_together`] tells how many there are.
     #[inline]
-    pub(super) fn send_alike(&mut self, horizon: Time, packet: &mut Packet) -> Option<Time> {
-        let Order::Arrival(Waiting { room, last, .. }) = &mut self.order else { return None };
-        let is_alike = last.count > 0 && last.end == self.free_at && last.size == packet.size;
-        let free_at = self.free_at + last.air;
-        let arrival = free_at + self.delay;
-        let fits = is_alike && self.next == Time::NEVER && arrival < horizon && room.fits(packet.size.into());
-        fits.then(|| {
-            room.enter(packet);
-            last.count += 1;
-            last.end = free_at;
-            self.free_at = free_at;
-            arrival
-        })
+    pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
+        let Order::Arrival(Waiting { room, last, .. }) = &self.order else { return None };
+        let is_alike = last.count > 0 && last.end == self.free_at && last.size == size;
+        let waits = is_alike && self.next == Time::NEVER && !room.may_mark();
+        waits.then(|| (self.free_at + last.air + self.delay, last.air, room.fits_together(size)))
+    }
+
+    /// So many packets of `size` bytes are put on the link and processed immediately: see [`WiredLink::alike`].
+    #[inline]
+    pub(super) fn send_together(&mut self, count: u32, size: u16) {
+        if let Order::Arrival(Waiting { room, last, .. }) = &mut self.order {
+            room.enter_together(count, size);
+            last.count += count;
+            last.end += last.air * u64::from(count);
+            self.free_at = last.end;
+        }
     }
 
     /// Puts a packet on the line; its transmission ends when the link becomes free.
@@ -383,14 +387,20 @@ impl WiredLink {
     }
 
     /// Recomputes the time of the next event.
-    #[inline]
+    #[inline(always)]
     pub(super) fn look(&mut self) {
         self.next = self.line.next();
-        if let Order::Gate(gate) = &mut self.order {
-            gate.waits = !gate.queue.is_empty();
-            if gate.waits {
-                self.next = self.next.min(self.free_at.max(gate.queue.ready()));
-            }
+        if self.has_gate() {
+            self.look_at_gate();
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_gate(&mut self) {
+        let Order::Gate(gate) = &mut self.order else { return };
+        gate.waits = !gate.queue.is_empty();
+        if gate.waits {
+            self.next = self.next.min(self.free_at.max(gate.queue.ready()));
         }
     }
 

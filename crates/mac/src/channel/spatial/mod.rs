@@ -553,6 +553,7 @@ impl SpatialChannel {
     }
 
     /// When something happens next, queues that hold packets back left aside.
+    #[inline(always)]
     fn upcoming(&mut self) -> Time {
         if let Some(edca) = &self.edca {
             return self.backoff_timers.next().min(edca.edcafs.next());

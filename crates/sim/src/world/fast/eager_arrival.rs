@@ -124,7 +124,7 @@ impl World {
     }
 
     /// Processes a packet now that will arrive at `time`.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::world) fn arrive_eagerly(&mut self, id: PacketId, time: Time) {
         self.events += 1;
         if self.packets[id].kind == Kind::Udp {
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn segment_arrives_eagerly(&mut self, id: PacketId, time: Time) {
         let now = std::mem::replace(&mut self.now, time);
         self.take_segment(id);
@@ -159,31 +159,42 @@ impl World {
         if wire.eager_arrival() != EagerArrival::Always {
             return self.forward(first);
         }
-        let (flow, hop) = (packets[first].flow, packets[first].hop);
+        let Packet { flow, hop, size, payload, .. } = packets[first];
         let connection = &mut connections[flow as usize];
         let owner = &mut flows[connection.flow as usize];
+        let is_alike = |packet: &Packet| (packet.flow, packet.hop, packet.kind) == (flow, hop, Kind::Udp);
         let mut id = first;
-        let mut arrived = 0;
         let departure = loop {
             let packet = &mut packets[id];
             packet.hop += 1;
-            let alike = if arrived > 0 { wire.send_alike(*horizon, packet) } else { None };
-            let departure = match alike {
-                Some(time) => Departure::Arrives(time),
-                None => wire.send(*now, *horizon, id, packets, dropped),
-            };
+            let departure = wire.send(*now, *horizon, id, packets, dropped);
             let Departure::Arrives(time) = departure else { break departure };
-            arrived += 1;
+            self.events += 1;
             packets.release(id);
             let packet = &packets[id];
             connection.counters.arrive(packet.payload);
             owner.took(time - packet.sent_at());
-            let is_alike = |packet: &Packet| (packet.flow, packet.hop, packet.kind) == (flow, hop, Kind::Udp);
+            if let Some((mut time, air, most)) = wire.alike(size) {
+                let mut count = 0;
+                for (_, id) in channel.handed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+                    let packet = &packets[*id];
+                    if !is_alike(packet) || (packet.size, packet.payload) != (size, payload) || time >= *horizon {
+                        break;
+                    }
+                    owner.took(time - packet.sent_at());
+                    packets.release(*id);
+                    time += air;
+                    count += 1;
+                }
+                connection.counters.arrive_together(count, payload);
+                channel.skip_handed_up(count as usize);
+                wire.send_together(count, size);
+                self.events += 2 * u64::from(count);
+            }
             let Some(next) = channel.take_handed_up_if(|id| is_alike(&packets[id])) else { break departure };
             self.events += 1;
             id = next;
         };
-        self.events += arrived;
         if departure == Departure::Noteworthy {
             self.look_at_link(link as usize);
         }

@@ -90,6 +90,15 @@ impl LazyLinks {
         heads.set(link, time);
     }
 
+    /// Defers the arrivals on a link, the next of which is due at `next`, if it is lazy; returns whether it is.
+    pub(in crate::world) fn defer(&mut self, link: usize, next: Time) -> bool {
+        let is_lazy = self.is_on && self.links.contains(&link);
+        if is_lazy {
+            self.set(link, next);
+        }
+        is_lazy
+    }
+
     /// Whether links that may be lazy lead to this station.
     #[inline]
     pub(in crate::world) fn lead_to(&self, channel: usize, station: u32) -> bool {
@@ -259,12 +268,7 @@ impl World {
     #[inline(never)]
     pub(in crate::world) fn look_at_link(&mut self, index: usize) {
         self.arrive_all_eagerly(index);
-        let link = &self.links[index];
-        if self.lazy_links.is_on && self.lazy_links.links.contains(&index) {
-            self.lazy_links.set(index, link.next());
-        } else {
-            self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, link.next());
-        }
+        self.schedule_link(index);
         if !self.dropped.is_empty() {
             self.lose_dropped();
         }
@@ -353,14 +357,17 @@ impl World {
     }
 
     /// Processes arrivals before `end` on the links that lead to access points.
-    #[inline]
+    #[inline(always)]
     fn arrive_at_aps(&mut self, end: Time) {
-        if let Some(link) = self.lazy_links.only {
-            if self.links[link].next() < end {
-                self.arrive_lazily(link, end);
-            }
-            return;
+        let Some(link) = self.lazy_links.only else { return self.arrive_at_several(end) };
+        if self.links[link].next() < end {
+            self.arrive_lazily(link, end);
         }
+    }
+
+    /// The same where there are several of these links.
+    #[inline(never)]
+    fn arrive_at_several(&mut self, end: Time) {
         loop {
             let (time, link) = self.lazy_links.to_aps.first();
             if time >= end {
@@ -395,6 +402,7 @@ impl World {
     }
 
     /// Processes the arrivals before `end` on a link that leads to an access point.
+    #[inline(never)]
     fn arrive_lazily(&mut self, index: usize, end: Time) {
         let link = &mut self.links[index];
         let LeadsTo::Ap(channel) = self.lazy_links.leads[index] else { return };

@@ -88,7 +88,7 @@ impl SharedChannel {
     #[inline]
     #[must_use]
     pub fn needs_arrivals(&self, time: Time) -> bool {
-        self.sender == self.ap && self.arrivals_until < time && self.phase == Phase::Ack
+        self.sender == self.ap && self.arrivals_until < time && matches!(self.phase, Phase::Ack)
     }
 
     /// Packets came to the access point while it had a frame in hand: `next` gives them and their times, in order, and

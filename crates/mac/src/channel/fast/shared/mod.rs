@@ -487,7 +487,7 @@ impl SharedChannel {
         let mut bound = bound.min(self.paused_queues.next());
         // The usual phases stand in the order in which they follow each other.
         let heard = loop {
-            if self.phase == Phase::Ack {
+            if matches!(self.phase, Phase::Ack) {
                 if self.arrivals_until < call.now && self.sender == self.ap {
                     steps -= 1;
                     break MacEvent::NeedsArrivals;
@@ -502,7 +502,7 @@ impl SharedChannel {
                 call.now = self.next;
                 steps += 1;
             }
-            if self.phase == Phase::Idle {
+            if matches!(self.phase, Phase::Idle) {
                 self.start(call.now);
                 if self.next >= bound {
                     break MacEvent::Nothing;
@@ -510,7 +510,7 @@ impl SharedChannel {
                 call.now = self.next;
                 steps += 1;
             }
-            if self.phase == Phase::Data {
+            if matches!(self.phase, Phase::Data) {
                 break self.receive(call.now);
             }
             if self.arrivals_until < call.now && self.is_ap_on_air() {

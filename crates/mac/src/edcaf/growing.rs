@@ -1,0 +1,106 @@
+//! The length of an A-MPDU as MPDUs are added (IEEE Std 802.11-2016, 9.7.1).
+
+use wifair_packet::{Packet, Packets};
+
+use super::ppdu::Ppdu;
+use super::waiting::Waiting;
+use super::window::Window;
+
+/// Delimiter of an MPDU in an A-MPDU, in bytes.
+pub(super) const DELIMITER: u64 = 4;
+
+/// The PSDU of an A-MPDU as it grows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growing {
+    pub psdu: u64,
+    /// Where a further subframe would begin.
+    pub next: u64,
+    pub limit: u64,
+    pub min_subframe: u64,
+    pub mpdus: usize,
+}
+
+impl Growing {
+    pub const fn new(limit: u64, min_subframe: u64) -> Self {
+        Self { psdu: 0, next: 0, limit, min_subframe, mpdus: 0 }
+    }
+
+    /// Where a subframe would begin behind one of `length` bytes.
+    #[inline]
+    pub fn after(&self, length: u64) -> u64 {
+        let end = self.end(length).max(self.next + self.min_subframe);
+        (end + 3) & !3 // subframes begin at multiples of four bytes
+    }
+
+    /// Where a subframe with an MPDU of `length` bytes would end.
+    #[inline]
+    pub fn end(&self, length: u64) -> u64 {
+        self.next + DELIMITER + length
+    }
+
+    /// From the start of that subframe to that of the next one.
+    #[inline]
+    pub fn stride(&self, length: u64) -> u64 {
+        self.after(length) - self.next
+    }
+
+    /// Whether a further MPDU of `length` bytes fits; the first always does.
+    #[inline]
+    pub fn fits(&self, length: u64) -> bool {
+        self.mpdus == 0 || self.end(length) <= self.limit
+    }
+
+    #[inline]
+    pub fn add(&mut self, length: u64) {
+        self.psdu = self.end(length);
+        self.next = self.after(length);
+        self.mpdus += 1;
+    }
+
+    /// How many further MPDUs of `length` bytes fit.
+    #[inline]
+    pub fn fits_together(&self, length: u64) -> u64 {
+        let left = self.limit.checked_sub(self.end(length));
+        left.map_or(0, |left| left / self.stride(length) + 1)
+    }
+
+    /// Adds `count` MPDUs of `length` bytes each.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn add_together(&mut self, length: u64, count: u64) {
+        let last = self.next + self.stride(length) * (count - 1);
+        self.psdu = last + DELIMITER + length;
+        self.next = last + self.stride(length);
+        self.mpdus += count as usize;
+    }
+}
+
+/// A packet that has just become an MPDU of `length` bytes, in front of this sequence number.
+pub(super) struct Alike {
+    pub packet: Packet,
+    pub length: u64,
+    pub number: u64,
+}
+
+impl Alike {
+    /// Packets behind it that are as long and for the same receiver follow together. How many these are.
+    #[inline]
+    pub fn follow(
+        &self,
+        window: &mut Window,
+        waiting: &mut Waiting,
+        ppdu: &mut Ppdu,
+        growing: &mut Growing,
+        packets: &Packets,
+    ) -> u64 {
+        let Packet { size, hop, kind, .. } = self.packet;
+        let most = window.room().min(growing.fits_together(self.length));
+        let is_alike = |packet: &Packet| (packet.size, packet.hop, packet.kind) == (size, hop, kind);
+        let count = waiting.take_alike(most, size, |id| is_alike(&packets[id]), |ids| window.push_together(ids));
+        if count > 0 {
+            ppdu.take_in_together(self.number, growing.end(self.length), growing.stride(self.length), count);
+            growing.add_together(self.length, count);
+        }
+        count
+    }
+}
