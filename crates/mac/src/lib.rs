@@ -24,8 +24,8 @@ pub use access_category::{AccessCategory, DscpMapping};
 pub use call::Call;
 pub use category::{AccessPlan, Categories, Category, First};
 pub use channel::{
-    Channel, GeneralChannel, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,
-    reference,
+    Bandwidth, Channel, ChannelCounters, ChannelSettings, GeneralChannel, Hearing, RadioLinks, RateSettings,
+    SharedChannel, SignalSettings, SpatialChannel, WidthCounters, reference,
 };
 pub use exchange_time::{Content, ExchangeQuery, ExchangeTime, Response};
 pub use fast::SaturatedSource;

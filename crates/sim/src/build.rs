@@ -8,7 +8,7 @@ use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
 use wifair_mac::{AccessCategory, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Capture, Outage, OutageProcess, Reception, TxMode};
+use wifair_phy::{Capture, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
 use wifair_queue::{self as queue, Chosen, Limit, Queue, Site};
 use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
@@ -28,6 +28,8 @@ struct ChannelNodes {
     /// Nodes: access points first, then stations.
     nodes: Vec<Node>,
     hearing: Option<RadioLinks>,
+    /// The channel of each node, if channels overlap.
+    operating: Option<Vec<OperatingChannel>>,
 }
 
 /// The assignment of nodes to channels, and of stations to access points.
@@ -42,10 +44,11 @@ struct Air {
 impl Air {
     fn new(scenario: &Scenario, seed: u64) -> Self {
         let access_points = scenario.access_points(seed);
+        let airs: Vec<u32> = (0..scenario.network.aps.len()).map(|ap| scenario.air(ap)).collect();
         let channel_of = |node: &Node| match node {
             _ if scenario.is_ad_hoc() => 1,
-            Node::Station(station) => scenario.channel(access_points[*station]),
-            Node::Ap(ap) => scenario.channel(*ap),
+            Node::Station(station) => airs[access_points[*station]],
+            Node::Ap(ap) => airs[*ap],
             Node::Server(_) | Node::Router(_) => unreachable!("servers and routers are not on the air"),
         };
         let mut by_channel: BTreeMap<u32, Vec<Node>> = BTreeMap::new();
@@ -55,7 +58,18 @@ impl Air {
         let space = scenario.file.space.as_ref();
         let channels: Vec<ChannelNodes> = by_channel
             .into_values()
-            .map(|nodes| ChannelNodes { hearing: space.map(|space| scenario.hearing(space, seed, &nodes)), nodes })
+            .map(|nodes| ChannelNodes {
+                hearing: space.map(|space| scenario.hearing(space, seed, &nodes)),
+                operating: nodes
+                    .iter()
+                    .map(|node| match node {
+                        Node::Station(station) => scenario.operating_channel(access_points[*station]),
+                        Node::Ap(ap) => scenario.operating_channel(*ap),
+                        Node::Server(_) | Node::Router(_) => None,
+                    })
+                    .collect(),
+                nodes,
+            })
             .collect();
         let mut places = BTreeMap::new();
         for (channel, on_channel) in (0..).zip(&channels) {
@@ -251,7 +265,9 @@ fn channel_plan(
             classifier: Classifier::Caller,
             slot_rules: SlotRules::Edca,
             aggregation: Some(wlan.aggregation_rules(wlan.standard)),
-            stations: nodes.iter().map(|node| four_categories(scenario, wlan, *node, nodes.len(), queues)).collect(),
+            stations: (0..nodes.len())
+                .map(|place| four_categories(scenario, wlan, on_channel, place, queues))
+                .collect(),
         })
     } else {
         by_scheme
@@ -268,6 +284,7 @@ fn channel_plan(
         errors_for_all,
         rates: if adapted && !wlan.standard.has_mcs() { rates.collect() } else { vec![] },
         outages: if has_outages { outages.collect() } else { vec![] },
+        overlapping: on_channel.operating.clone().map(|channels| scenario.channel_settings(wlan, channels)),
         access: wlan.access(scenario.file.stations.iter().any(is_dsss)),
         aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
         space,
@@ -322,12 +339,13 @@ fn station_categories(
 fn four_categories(
     scenario: &Scenario,
     wlan: &Wlan,
-    node: Node,
-    nodes: usize,
+    on_channel: &ChannelNodes,
+    place: usize,
     queues: Queues<'_>,
 ) -> StationCategories {
+    let (node, nodes) = (on_channel.nodes[place], on_channel.nodes.len());
     let (ap, name) = (access_point(scenario), scenario.name_of(node));
-    let (edca, queue, own, per_station) = match node {
+    let (edca, queue, mut own, per_station) = match node {
         Node::Station(index) => {
             let group = &scenario.file.stations[scenario.network.stations[index].group];
             (&group.edca, &group.queue, group.own_mode(), false)
@@ -337,6 +355,10 @@ fn four_categories(
             (&ap.edca, &ap.queue, OwnMode::default(), ap.queue_per_station.unwrap_or(!one_for_all))
         }
     };
+    if let Some(operating) = &on_channel.operating {
+        let width = operating[place].width().mhz();
+        own.width = Some(own.width.map_or(width, |own| own.min(width)));
+    }
     let standard = own.standard.unwrap_or(wlan.standard);
     let is_legacy = !standard.has_mcs();
     let mode = (!is_legacy).then(|| wlan.mode(own).expect("transmit modes were checked"));
@@ -384,8 +406,12 @@ fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option
     }
     // Either the access point adapts its rate to this station, or the station adapts its own.
     let is_adapted = [adaptation, &wlan.rate_adaptation].iter().any(|chosen| **chosen != Adaptation::Fixed);
+    let ladder = mode.filter(|_| is_adapted).map_or(vec![], |mode| wlan.modes_up_to(own, mode));
+    let may_narrow = scenario.operating_channel(0).is_some();
+    let modes: Vec<TxMode> = mode.into_iter().chain(ladder.iter().copied()).filter(|_| may_narrow).collect();
     LinkSettings {
-        ladder: mode.filter(|_| is_adapted).map_or(vec![], |mode| wlan.modes_up_to(own, mode)),
+        narrower: wlan.narrower(&modes, own),
+        ladder,
         adaptation: adaptation.clone(),
         draws: stream(seed, "rate", &name),
         snr,

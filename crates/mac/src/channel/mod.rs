@@ -11,7 +11,10 @@ mod spatial;
 
 pub use fast::SharedChannel;
 pub use general::GeneralChannel;
-pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
+pub use spatial::{
+    Bandwidth, ChannelCounters, ChannelSettings, Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel,
+    WidthCounters,
+};
 
 use wifair_metrics::Histogram;
 use wifair_packet::{PacketId, Packets};
@@ -295,6 +298,15 @@ impl Channel {
         let stations = 0..u32::try_from(edcafs.all_counters().len()).expect("stations can be numbered");
         let four = |station| edcafs.category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
         stations.map_while(four).collect()
+    }
+
+    /// What each station did on its channel; empty if channels do not overlap.
+    #[must_use]
+    pub fn channel_counters(&self) -> &[ChannelCounters] {
+        match self {
+            Self::Spatial(spatial) => spatial.channel_counters(),
+            Self::Shared(_) | Self::General(_) => &[],
+        }
     }
 
     /// Delays from the queue of a sender to the network layer of its receiver, by access category, if stations have

@@ -12,7 +12,7 @@ use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduTiming, TxMode, mcs_er
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::Aggregation;
-use super::{Edcaf, Edcafs, Station, Step, number};
+use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, Station, Step, number};
 
 /// Length of an MPDU by which the best mode at a ratio is found: an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
@@ -22,6 +22,8 @@ const USUAL_MPDU: Bytes = Bytes(1538);
 pub struct LinkSettings {
     /// Modes besides that of the station in which data to and from it may go, if senders adapt.
     pub ladder: Vec<TxMode>,
+    /// For each of all these modes that may be sent in less than its width what takes its place, narrowest first.
+    pub narrower: Vec<(TxMode, Vec<TxMode>)>,
     /// How the station chooses the modes of its data frames.
     pub adaptation: Adaptation,
     /// Draws of the choice.
@@ -38,7 +40,7 @@ impl LinkSettings {
     #[must_use]
     pub fn fixed() -> Self {
         let draws = stream(0, "rate", "");
-        Self { ladder: vec![], adaptation: Adaptation::Fixed, noise: draws.clone(), draws, snr: None }
+        Self { ladder: vec![], narrower: vec![], adaptation: Adaptation::Fixed, noise: draws.clone(), draws, snr: None }
     }
 }
 
@@ -85,6 +87,8 @@ enum Sent {
 pub(crate) struct StationLink {
     /// Empty where the bare rate of the station counts.
     modes: Vec<LinkMode>,
+    /// What takes the place of each in 20, 40 and 80 MHz, as far as these are less than its width.
+    narrower: Vec<Vec<LinkMode>>,
     band: Band,
     /// Place of the best mode by the signal-to-noise ratio; that of the station's own mode, 0, where nobody asks.
     best: usize,
@@ -105,7 +109,7 @@ impl StationLink {
         rules: Option<&Aggregation>,
         is_best_wanted: bool,
     ) -> Self {
-        let LinkSettings { ladder, snr, noise, .. } = settings;
+        let LinkSettings { ladder, narrower, snr, noise, .. } = settings;
         let (mut all, mut band) = (vec![], Band::Ghz5);
         if let Some((own, own_band)) = mode {
             all.push(own);
@@ -116,7 +120,12 @@ impl StationLink {
             Some(snr) if is_best_wanted && all.len() > 1 => Ideal::new(&all, USUAL_MPDU).mode(*snr),
             _ => 0,
         };
+        let narrower = |tx: &TxMode| {
+            let known = narrower.iter().find(|(wide, _)| wide == tx).map_or(&[][..], |(_, narrower)| narrower);
+            known.iter().map(|tx| LinkMode::new(*tx, band, rules)).collect()
+        };
         Self {
+            narrower: all.iter().map(narrower).collect(),
             modes: all.into_iter().map(|tx| LinkMode::new(tx, band, rules)).collect(),
             band,
             best,
@@ -130,6 +139,14 @@ impl StationLink {
     #[inline]
     pub fn mode(&self, place: usize) -> Option<&LinkMode> {
         self.modes.get(place)
+    }
+
+    /// The same where PPDUs are at most so wide, as doublings of 20 MHz.
+    #[inline]
+    pub fn mode_within(&self, place: usize, widest: u8) -> Option<&LinkMode> {
+        let mode = self.modes.get(place)?;
+        let is_narrow = widest < ANY_WIDTH && widest < mode.tx.width() as u8;
+        if !is_narrow { Some(mode) } else { self.narrower[place].get(usize::from(widest)) }
     }
 
     /// Whether anything can be lost to noise.
@@ -283,6 +300,28 @@ impl Edcafs {
                 choice.best = best;
             }
         }
+    }
+
+    /// The width of the PPDU that a sender has formed, and of what precedes and answers it, as doublings of 20 MHz.
+    pub(crate) fn width_of(&self, sender: usize) -> usize {
+        let to = self.contenders[sender].ppdu.to;
+        let mode = self.mode_towards(self.station_of(sender), to).filter(|_| to != BROADCAST);
+        mode.map_or(0, |mode| mode.tx.width() as usize)
+    }
+
+    /// The width in which a sender would send what is next, as doublings of 20 MHz.
+    pub(crate) fn wanted_width(&self, sender: usize) -> u8 {
+        let contender = &self.contenders[sender];
+        let Some(to) = contender.task.map(|task| contender.windows[task.window()].to) else { return 0 };
+        let station = self.station_of(sender);
+        let link = &self.stations[self.rate_of(station, to)].link;
+        let mode = link.mode(self.mode_place(station, to)).filter(|_| to != BROADCAST);
+        mode.map_or(0, |mode| mode.tx.width() as u8)
+    }
+
+    /// The next TXOP of a station has PPDUs of at most this width, as doublings of 20 MHz.
+    pub(crate) fn set_widest(&mut self, station: u32, widest: u8) {
+        self.stations[station as usize].widest = widest;
     }
 
     /// The mode of the data that `sender` has formed, from HT on, and the length of each MPDU in bytes.

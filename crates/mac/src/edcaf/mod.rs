@@ -56,9 +56,14 @@ pub(crate) struct Station {
     /// Rules for aggregates to and from it.
     rules: Option<Aggregation>,
     pub is_legacy: bool,
+    /// The widest PPDU of its TXOP, as doublings of 20 MHz.
+    widest: u8,
     /// Its place among the access points, if it is one.
     pub ap: Option<usize>,
 }
+
+/// A TXOP without a limit to the width of PPDUs.
+const ANY_WIDTH: u8 = u8::MAX;
 
 /// What an EDCAF is to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +226,7 @@ impl Edcafs {
                 errors: Errors::new(&station),
                 rules,
                 is_legacy,
+                widest: ANY_WIDTH,
                 ap: aps.iter().position(|ap| *ap == own),
             });
             for CategorySettings { parameters, queues, limit, backoff } in categories {

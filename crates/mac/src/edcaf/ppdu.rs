@@ -391,7 +391,8 @@ impl Edcafs {
     /// The mode of data from one station to another; none where the bare rate counts.
     #[inline]
     pub(crate) fn mode_towards(&self, station: usize, to: u32) -> Option<&LinkMode> {
-        self.stations[self.rate_of(station, to)].link.mode(self.mode_place(station, to))
+        let link = &self.stations[self.rate_of(station, to)].link;
+        link.mode_within(self.mode_place(station, to), self.stations[station].widest)
     }
 
     /// A station that adapts chooses the mode of its next data to another.

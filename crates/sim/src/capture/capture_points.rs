@@ -38,7 +38,7 @@ impl CapturePoints {
         let network = &scenario.network;
         let hosts: BTreeSet<Node> = network.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
         let ap_name = scenario.file.ap.as_ref().filter(|_| !network.aps.is_empty()).map(|ap| ap.name.as_str());
-        let numbers: BTreeSet<u32> = (0..network.aps.len()).map(|ap| scenario.channel(ap)).collect();
+        let numbers: BTreeSet<u32> = (0..network.aps.len()).map(|ap| scenario.air(ap)).collect();
         let channels = numbers.len().max(1);
         let both = |aps: Vec<usize>| -> Vec<Place> {
             aps.into_iter().flat_map(|ap| [Place::Radio(Node::Ap(ap)), Place::Wires(Node::Ap(ap))]).collect()

@@ -75,8 +75,12 @@ table! {
         pub name: String = "ap".to_owned();
         /// Number of access points.
         pub count: u32 = 1, "from 1 to 10000" => |count| (1..=10_000).contains(count);
-        /// Channel numbers, which the access points take in turn. Different channels do not interfere.
+        /// Channel numbers, which the access points take in turn. Different channels do not interfere, unless
+        /// `overlapping_channels` in `[space]` says otherwise: then these are the primary 20 MHz channels.
         pub channels: Vec<u32> = vec![1], "at least one" => |channels| !channels.is_empty();
+        /// Widths of these channels in MHz (802.11n and later), which the access points take in turn; with
+        /// `overlapping_channels` in `[space]`. If absent, `width` of `[wlan]`.
+        pub widths: Vec<u32> = Vec::new();
         /// Queue of packets for the air.
         pub queue: queue::Settings = queue::Settings::default();
         /// Schemes applied to passing packets.

@@ -6,6 +6,7 @@
 //! module that uses them.
 
 mod catalogue;
+mod channels;
 mod contention_windows;
 mod file;
 mod high_throughput;
@@ -34,6 +35,7 @@ pub use crate::traffic::{
     Sessions, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{Item, catalogue};
+pub use channels::Bandwidth;
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
 pub use high_throughput::{Aggregation, Band, Coding, Edca, FlowCategory, OwnMode};
 pub use network::{Flow, Member, Network, Node, Step, Wire};

@@ -68,6 +68,9 @@ table! {
         /// Reception of frames that overlap.
         pub reception: Reception =
             match profile { Profile::Standard => Reception::default(), Profile::Ns2 => Reception::ns2() }, by profile;
+        /// Whether channels overlap as their numbers and widths say. Otherwise different channels are independent, and
+        /// all stations on one use the same frequencies.
+        pub overlapping_channels: bool = false;
         /// Power below which a signal is ignored.
         pub ignored: Dbm = Dbm(-110.0);
         /// Gain of the path from each node (a row) to each node (a column), without antennas, replacing those computed

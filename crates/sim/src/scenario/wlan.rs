@@ -8,6 +8,7 @@ use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Dsss, FrameSizes, Modulation, Timing};
 use wifair_units::{BitRate, Bytes, Duration};
 
+use super::channels::Bandwidth;
 use super::high_throughput::{Aggregation, Band, Coding, Edca};
 
 choice! {
@@ -162,6 +163,9 @@ table! {
         pub mcs: Option<u32> = None;
         /// Spatial streams (802.11ac and later; in 802.11n the MCS determines them); if absent, 1.
         pub streams: Option<u32> = None;
+        /// What a station does if it may send while a secondary channel is busy (802.11n and later); with
+        /// `overlapping_channels` in `[space]`. If absent, "dynamic".
+        pub bandwidth: Option<Bandwidth> = None;
         /// Guard interval (802.11n and later): "400 ns" (n, ac), "800 ns", "1600 ns" and "3200 ns" (ax, be). If absent,
         /// 800 ns.
         pub guard_interval: Option<Duration> = None;

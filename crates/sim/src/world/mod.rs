@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
 use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{AccessCategory, AirTime, Call, Channel, Counters, MacEvent};
+use wifair_mac::{AccessCategory, AirTime, Call, Channel, ChannelCounters, Counters, MacEvent};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
 use wifair_queue::Dropped;
@@ -120,6 +120,7 @@ pub struct World {
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
     categories_at_warm_up: Vec<Vec<[CategoryCounters; 4]>>,
+    widths_at_warm_up: Vec<Vec<ChannelCounters>>,
     /// Drops by cause; marks are counted by the queues themselves.
     queue_counts: AllQueueCounts,
     queue_counts_at_warm_up: AllQueueCounts,
@@ -628,6 +629,7 @@ impl World {
             self.air_at_warm_up[index] = channel.air_time(now);
             self.counters_at_warm_up[index] = channel.all_counters();
             self.categories_at_warm_up[index] = channel.category_counters();
+            self.widths_at_warm_up[index] = channel.channel_counters().to_vec();
             channel.restart_delays();
             for gauge in channel.ap_queues_mut() {
                 gauge.restart(now);

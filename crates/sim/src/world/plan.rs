@@ -3,7 +3,7 @@
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
 use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, LinkSettings, SlotRules};
-use wifair_mac::{Access, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Access, ChannelSettings, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_packet::BROADCAST;
 use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;
@@ -72,6 +72,8 @@ pub struct ChannelPlan {
     pub aps: Vec<u32>,
     /// Radio links and signal settings of the spatial channel; if absent, every station hears every other one.
     pub space: Option<(RadioLinks, SignalSettings)>,
+    /// The channel of each station, if channels overlap; only with `space`.
+    pub overlapping: Option<ChannelSettings>,
     /// Whether bystanders also lose frames with the given error probability; only with `space`.
     pub errors_for_all: bool,
     /// Rate adaptation of each station; empty if all rates are fixed. Only with `space`.

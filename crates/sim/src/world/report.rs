@@ -1,7 +1,7 @@
 //! Computes the outcome of a run from the counters of its world.
 
 use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{AccessCategory, AirTime, Channel, Counters};
+use wifair_mac::{AccessCategory, AirTime, Channel, ChannelCounters, Counters};
 use wifair_metrics::{
     FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,
 };
@@ -352,6 +352,16 @@ impl World {
         self.channels.iter().zip(&self.categories_at_warm_up).map(since).collect()
     }
 
+    /// What stations sent in each width since the end of the warm-up; empty for channels that do not overlap.
+    fn channel_counters(&self) -> Vec<Vec<ChannelCounters>> {
+        let since = |(channel, before): (&Channel, &Vec<ChannelCounters>)| {
+            let then = |index: usize| before.get(index).copied().unwrap_or_default();
+            let now = channel.channel_counters().iter().enumerate();
+            now.map(|(index, now)| now.since(&then(index))).collect()
+        };
+        self.channels.iter().zip(&self.widths_at_warm_up).map(since).collect()
+    }
+
     /// Delays over all channels, by access category.
     fn category_delays(&self) -> [Histogram; 4] {
         let mut all: [Histogram; 4] = Default::default();
@@ -366,13 +376,22 @@ impl World {
     fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
         let mut rows = vec![];
         let categories = self.category_counters();
+        let widths = self.channel_counters();
         let queues = self.all_queue_counts();
         let queues = queues.stations.into_iter().zip(&self.queue_counts_at_warm_up.stations);
-        for ((((channel, before), names), (queues, queues_before)), own) in
-            self.channels.iter().zip(&self.counters_at_warm_up).zip(&labels.stations).zip(queues).zip(&categories)
+        for (((((channel, before), names), (queues, queues_before)), own), widths) in self
+            .channels
+            .iter()
+            .zip(&self.counters_at_warm_up)
+            .zip(&labels.stations)
+            .zip(queues)
+            .zip(&categories)
+            .zip(&widths)
         {
             for (index, (now, name)) in channel.all_counters().into_iter().zip(names).enumerate() {
                 let queue = queues[index].since(queues_before[index]);
+                let ChannelCounters { widths: [mhz20, mhz40, mhz80, mhz160], held_back } =
+                    widths.get(index).copied().unwrap_or_default();
                 let then = before.get(index).copied().unwrap_or_default();
                 let Counters { attempts, delivered, collisions, errors, retry_limit_drops, data, control, collided } =
                     now;
@@ -400,6 +419,15 @@ impl World {
                     air_video_s: air(own, index, AccessCategory::Vi),
                     air_best_effort_s: air(own, index, AccessCategory::Be),
                     air_background_s: air(own, index, AccessCategory::Bk),
+                    ppdus_20_mhz: mhz20.ppdus,
+                    ppdus_40_mhz: mhz40.ppdus,
+                    ppdus_80_mhz: mhz80.ppdus,
+                    ppdus_160_mhz: mhz160.ppdus,
+                    air_20_mhz_s: mhz20.air.as_secs(),
+                    air_40_mhz_s: mhz40.air.as_secs(),
+                    air_80_mhz_s: mhz80.air.as_secs(),
+                    air_160_mhz_s: mhz160.air.as_secs(),
+                    held_back_by_secondary: held_back,
                 });
             }
         }

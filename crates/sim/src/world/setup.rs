@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::edcaf::{EdcaSettings, EdcaStation};
-use wifair_mac::{AirTime, Channel, GeneralChannel, SharedChannel, SpatialChannel};
+use wifair_mac::{AirTime, Channel, ChannelSettings, GeneralChannel, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::Packets;
 use wifair_units::Time;
@@ -110,7 +110,7 @@ impl World {
                 (None, None) => Channel::Shared(SharedChannel::new(channel.access, channel.aps[0], channel.stations)),
                 (Some((links, signals)), None) => {
                     let space = SpatialChannel::new(channel.access, &channel.aps, links, channel.stations);
-                    let mut space = space.with_signals(signals);
+                    let mut space = on_channels(space.with_signals(signals), channel.overlapping);
                     space.set_errors_for_all(channel.errors_for_all);
                     if !channel.outages.is_empty() {
                         space.set_outages(channel.outages);
@@ -133,7 +133,8 @@ impl World {
                             .collect(),
                     };
                     if let Some((links, signals)) = space {
-                        let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
+                        let space = SpatialChannel::with_categories(settings, links).with_signals(signals);
+                        let mut space = on_channels(space, channel.overlapping);
                         space.set_errors_for_all(channel.errors_for_all);
                         Channel::Spatial(space)
                     } else {
@@ -158,6 +159,7 @@ impl World {
             air_at_warm_up: vec![AirTime::default(); channels.len()],
             counters_at_warm_up: vec![vec![]; channels.len()],
             categories_at_warm_up: vec![vec![]; channels.len()],
+            widths_at_warm_up: vec![vec![]; channels.len()],
             queue_counts_at_warm_up: queue_counts.clone(),
             queue_counts,
             channels,
@@ -199,5 +201,13 @@ impl World {
             world.channels.iter_mut().for_each(Channel::take_no_fast_paths);
         }
         world
+    }
+}
+
+/// A channel in space whose stations are on these channels, if they overlap.
+fn on_channels(space: SpatialChannel, overlapping: Option<ChannelSettings>) -> SpatialChannel {
+    match overlapping {
+        Some(settings) => space.with_channels(settings),
+        None => space,
     }
 }

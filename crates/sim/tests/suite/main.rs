@@ -5,6 +5,7 @@ mod cells;
 mod fast_paths;
 mod golden;
 mod layers;
+mod overlap;
 mod queue_drops;
 mod routing;
 mod scenario;

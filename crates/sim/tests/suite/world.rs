@@ -272,6 +272,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             access,
             aps: vec![0],
             space: None,
+            overlapping: None,
             errors_for_all: false,
             rates: vec![],
             stations: (0..=count).map(station).collect(),

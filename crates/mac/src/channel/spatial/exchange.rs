@@ -28,6 +28,8 @@ impl SpatialChannel {
                 return self.leap_to_data_end(bound, call);
             }
             opened = Some(kind);
+        } else if !self.allows_atomic && self.signals.varies {
+            self.ask_secondary_channels(now);
         }
         let starters = std::mem::take(&mut self.starters);
         for &sender in &starters {

@@ -57,7 +57,7 @@ impl SpatialChannel {
                 backoff.set_nav(nav(end), Time::NEVER);
                 return false;
             }
-            if signals.fresh.has(station, now) && signals.is_drowned(station, power) {
+            if signals.fresh.has(station, now) && signals.is_drowned(sender, station, power) {
                 // It is the first of the two.
                 backoff.set_nav(nav(other_end), Time::NEVER);
                 follows = true;

@@ -224,6 +224,6 @@ impl RadioLinks {
 }
 
 /// The same on every platform.
-fn milliwatts(level: Dbm) -> f64 {
+pub(super) fn milliwatts(level: Dbm) -> f64 {
     libm::pow(10.0, level.0 / 10.0)
 }

@@ -16,6 +16,7 @@ use wifair_phy::{Capture, Interference};
 /// A frame that arrives at 64 stations.
 #[derive(Clone, Copy, Debug)]
 struct Arrives<'a> {
+    sender: u32,
     /// Its place in the rows, and what is there.
     rx_row: (usize, &'a RxWord),
     /// Stations that are receiving other frames.
@@ -29,7 +30,10 @@ struct Arrives<'a> {
 impl SpatialChannel {
     /// Draws what arrives where of a frame of `sender`.
     #[cold]
-    fn draw_arrivals(&mut self, sender: u32) {
+    fn draw_arrivals(&mut self, now: Time, sender: u32) {
+        if self.signals.overlap.is_some() {
+            return self.spread(now, sender);
+        }
         let signals = &mut self.signals;
         let mut rx_row = signals.rx_powers.of(sender);
         for place in self.links.range(sender) {
@@ -40,7 +44,7 @@ impl SpatialChannel {
             let index = link.to as usize;
             let mut power = self.links.power(place);
             let (mut senses, mut reads) = (link.senses, link.reads);
-            if signals.fades {
+            if signals.varies {
                 power *= signals.fading.draw(&mut signals.chances[index]);
                 let levels = &self.links.levels()[index];
                 reads = power >= levels.sensitivity;
@@ -56,8 +60,8 @@ impl SpatialChannel {
 
     /// A frame of `sender` reaches those whom its signal reaches.
     pub(super) fn begin_reception(&mut self, now: Time, sender: u32, end: Time) {
-        if self.signals.fades || !self.links.misses().is_empty() {
-            self.draw_arrivals(sender);
+        if self.signals.varies || !self.links.misses().is_empty() {
+            self.draw_arrivals(now, sender);
         }
         let dsss = self.access.timing.is_dsss(self.transmissions[sender as usize].rate);
         let mut readers = 0;
@@ -91,7 +95,12 @@ impl SpatialChannel {
         }
         let receiving = signals.receiving.of(word);
         let free = listens & !receiving;
-        let clear = if signals.fades { signals.find_clear(rx, listens & senses) } else { clear };
+        let clear = if signals.varies {
+            signals.refuse_too_wide(rx, free & senses);
+            signals.find_clear(sender, rx, listens & senses)
+        } else {
+            clear
+        };
         let follow = free
             & match capture {
                 Capture::None if after_collision => senses & !was_busy,
@@ -103,7 +112,7 @@ impl SpatialChannel {
             *signals.eifs_pending.of_mut(word) |= senses & free & !follow;
         }
         signals.followers[at] = 0;
-        let arrival = Arrives { rx_row: (at, rx), receiving, clear, exceeded };
+        let arrival = Arrives { sender, rx_row: (at, rx), receiving, clear, exceeded };
         let (turned, turned_and_reads) = if receiving & reached == 0 { (0, 0) } else { self.meet(now, &arrival) };
         let signals = &mut self.signals;
         let read = follow & clear & reads | turned_and_reads;
@@ -171,7 +180,7 @@ impl SpatialChannel {
     /// nothing more happens.
     #[inline]
     fn meet(&mut self, now: Time, arrives: &Arrives) -> (u64, u64) {
-        let &Arrives { rx_row: (_, rx), receiving, exceeded, .. } = arrives;
+        let &Arrives { sender, rx_row: (_, rx), receiving, exceeded, .. } = arrives;
         let word = rx.word as usize;
         let signals = &mut self.signals;
         let capture = signals.capture;
@@ -184,7 +193,7 @@ impl SpatialChannel {
         }
         let at_once = if fresh == 0 { (0, 0) } else { self.meet_at_once(fresh, arrives) };
         if capture == Capture::Late {
-            let late = self.meet_late(receiving & !fresh & rx.reads, rx);
+            let late = self.meet_late(sender, receiving & !fresh & rx.reads, rx);
             return (at_once.0 | late, at_once.1 | late);
         }
         at_once
@@ -192,7 +201,7 @@ impl SpatialChannel {
 
     /// The same for those whose frame began at the same instant.
     fn meet_at_once(&mut self, fresh: u64, arrives: &Arrives) -> (u64, u64) {
-        let &Arrives { rx_row: (_, rx), clear, exceeded, .. } = arrives;
+        let &Arrives { sender, rx_row: (_, rx), clear, exceeded, .. } = arrives;
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let word = rx.word as usize;
         let signals = &mut self.signals;
@@ -213,9 +222,9 @@ impl SpatialChannel {
                 let (power, received) =
                     (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
                 if first & place(*station).1 != 0 {
-                    signals.stands_out(power, *station, received)
+                    signals.stands_out(sender, power, *station, received)
                 } else {
-                    signals.stands_out(received, *station, power)
+                    signals.stands_out(signals.sender_at(*station), received, *station, power)
                 }
             })),
         };
@@ -231,7 +240,7 @@ impl SpatialChannel {
     /// A frame arrives at these, who are receiving others that began before. Who turns to it, and will read it, if
     /// nothing more happens.
     #[cold]
-    fn meet_late(&mut self, bits: u64, rx: &RxWord) -> u64 {
+    fn meet_late(&mut self, sender: u32, bits: u64, rx: &RxWord) -> u64 {
         let word = rx.word as usize;
         let signals = &mut self.signals;
         let spoilt = signals.spoilt.of(word);
@@ -239,7 +248,7 @@ impl SpatialChannel {
         let asked = bits & if signals.bits.is_some() { !0 } else { spoilt };
         let turned = bits_of(each(word, asked).filter(|station| {
             let (power, received) = (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
-            signals.stands_out(power, *station, received)
+            signals.stands_out(sender, power, *station, received)
         }));
         self.disturb(word, turned & !spoilt, turned);
         turned
@@ -303,15 +312,18 @@ impl SpatialChannel {
         };
         if self.tap.is_some() {
             for station in each(word, rx.reached) {
-                let reads = self.links.hearing(sender, station) == Hearing::Reads;
                 let (_, bit) = place(station);
+                let reads = match self.signals.overlap {
+                    None => self.links.hearing(sender, station) == Hearing::Reads,
+                    Some(_) => rx.reads & bit != 0,
+                };
                 self.record_hearer(station, follow & bit != 0, (rx.senses & bit != 0, reads), by_bits & bit != 0);
             }
         }
         let sends_on = if self.like_ns2 { self.who_send_on(now, word, follow) } else { 0 };
         let signals = &mut self.signals;
         let was_busy = signals.busy(word);
-        signals.remove(rx, &self.links);
+        signals.remove(now, sender, rx, &self.links);
         let spoilt = signals.spoilt.of(word);
         *signals.receiving.of_mut(word) &= !follow;
         follow &= !sends_on;

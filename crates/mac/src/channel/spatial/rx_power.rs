@@ -61,7 +61,7 @@ impl RxWord {
 
     /// Place of the power at `to`, which the signal reaches.
     #[inline]
-    fn at(&self, to: u32) -> usize {
+    pub fn at(&self, to: u32) -> usize {
         self.powers as usize + to as usize % 64 - usize::from(self.first)
     }
 }
@@ -133,6 +133,19 @@ impl RxPowers {
         rx.reads = rx.reads & !bit | if reads { bit } else { 0 };
         let at = rx.at(to);
         self.powers[at] = power;
+    }
+
+    /// Whether the signal reaches `to`, one of the stations at `place`, at all. The place of its power there.
+    pub fn reach(&mut self, place: usize, to: u32, reaches: bool) -> usize {
+        let rx = &mut self.rx_words[place];
+        let (_, bit) = self::place(to);
+        rx.reached = rx.reached & !bit | if reaches { bit } else { 0 };
+        rx.at(to)
+    }
+
+    /// How many powers there are, of all senders.
+    pub fn powers_in_all(&self) -> usize {
+        self.powers.len()
     }
 
     /// Places of the words of `sender`.

@@ -12,6 +12,7 @@ use wifair_units::Time;
 
 use super::Transmission;
 use super::bitset::{CountSet, InstantSet, StationSet, bits_of, each, each_from, place};
+use super::overlap::Overlap;
 use super::radio_links::RadioLinks;
 use super::rx_power::{RxPowers, RxWord, whole_blocks};
 use super::threshold::Threshold;
@@ -78,7 +79,10 @@ pub(super) struct Signals {
     /// Powers make a difference.
     pub(super) weighs: bool,
     pub(super) fading: Fading,
-    pub(super) fades: bool,
+    /// What arrives differs from frame to frame.
+    pub(super) varies: bool,
+    /// Channels that overlap, if they do.
+    pub(super) overlap: Option<Box<Overlap>>,
     /// A frame that meets no other does the same each time.
     pub(super) constant: bool,
     pub(super) chances: Vec<Stream>,
@@ -142,7 +146,8 @@ impl Signals {
             by_total,
             weighs,
             fading,
-            fades,
+            varies: fades,
+            overlap: None,
             constant: !fades && links.misses().is_empty() && reception.spoils != Spoils::Bits && !by_total,
             chances,
             noise,
@@ -192,16 +197,21 @@ impl Signals {
         self.sensed.any(word) | self.over.of(word)
     }
 
-    /// Power of all frames together at a station.
+    /// Noise and the power of all frames together at a station, where it reads the frame of `sender`.
     #[inline]
-    fn all_at(&self, station: u32) -> f64 {
-        self.all[station as usize]
+    fn surroundings(&self, sender: u32, station: u32) -> (f64, f64) {
+        let noise = self.noise[station as usize];
+        match &self.overlap {
+            None => (noise, self.all[station as usize]),
+            Some(overlap) => overlap.surroundings(station, sender, noise),
+        }
     }
 
-    /// Whether a frame of this power stands out; `other`: the power of a single other frame.
+    /// Whether the frame of `sender`, which has this power, stands out; `other`: the power of a single other frame.
     #[inline]
-    pub(super) fn stands_out(&self, power: f64, station: u32, other: f64) -> bool {
-        self.threshold.is_met(power, self.noise[station as usize], self.all_at(station), other)
+    pub(super) fn stands_out(&self, sender: u32, power: f64, station: u32, other: f64) -> bool {
+        let (noise, all) = self.surroundings(sender, station);
+        self.threshold.is_met(power, noise, all, other)
     }
 
     /// Whether nothing but noise stands in the way of the frame of `sender` that `station` receives.
@@ -211,7 +221,7 @@ impl Signals {
         }
         let rival =
             if self.threshold.by == Interference::Strongest { self.strongest_but(station, sender) } else { 0.0 };
-        self.stands_out(self.received[station as usize].power, station, rival)
+        self.stands_out(sender, self.received[station as usize].power, station, rival)
     }
 
     /// Power of the strongest frame at a station, that of one sender left aside.
@@ -241,12 +251,12 @@ impl Signals {
 
     /// Whether the frame that `station` receives stands out above one of this power.
     pub fn drowns(&self, station: u32, power: f64) -> bool {
-        self.stands_out(self.received[station as usize].power, station, power)
+        self.stands_out(self.sender_at(station), self.received[station as usize].power, station, power)
     }
 
-    /// Whether a frame of this power stands out above the one that `station` receives.
-    pub fn is_drowned(&self, station: u32, power: f64) -> bool {
-        self.stands_out(power, station, self.received[station as usize].power)
+    /// Whether a frame of `sender` with this power stands out above the one that `station` receives.
+    pub fn is_drowned(&self, sender: u32, station: u32, power: f64) -> bool {
+        self.stands_out(sender, power, station, self.received[station as usize].power)
     }
 
     /// The sender whose frame `station` receives, if it receives one.
@@ -268,7 +278,7 @@ impl Signals {
         *self.receiving.of_mut(word) |= bits;
         self.followers[at] |= bits;
         self.fresh.add(word, now, bits);
-        if self.bits.is_some() || self.fades || self.threshold.by == Interference::Strongest {
+        if self.bits.is_some() || self.varies || self.threshold.by == Interference::Strongest {
             return self.follow_with_care(now, sender, rx, bits);
         }
         let (received, powers) = (&mut self.received[rx.stations()], self.rx_powers.powers(rx));
@@ -293,6 +303,9 @@ impl Signals {
                 *proof = Proof { log_right: 0.0, reckoned: now, disturbed: false };
                 continue;
             }
+            if self.overlap.is_some() {
+                continue; // what else is on the air is looked at as it comes
+            }
             self.limits[station as usize] = match self.threshold.by {
                 Interference::Sum => self.threshold.bound(power, self.noise[station as usize]),
                 Interference::Strongest => self.threshold.rival(power),
@@ -312,7 +325,8 @@ impl Signals {
     pub(super) fn stretch(&mut self, station: u32, now: Time) -> Option<Stretch> {
         let (word, bit) = place(station);
         let (noise, power) = (self.noise[station as usize], self.received[station as usize].power);
-        let interference = (self.all_at(station) - power).max(0.0);
+        let (_, all) = self.surroundings(self.sender_at(station), station);
+        let interference = (all - power).max(0.0);
         let proof = &mut self.proofs[station as usize];
         if proof.reckoned == now {
             return None;
@@ -356,7 +370,7 @@ impl Signals {
         let word = rx.word as usize;
         self.sensed.add(word, rx.senses);
         if !self.weighs {
-            return (!0, 0);
+            return if self.overlap.is_some() { self.add_overlapping(rx) } else { (!0, 0) };
         }
         self.frames.add(word, rx.reached);
         let arrival = match self.threshold.by {
@@ -371,10 +385,10 @@ impl Signals {
 
     /// Those of these stations at which a frame stands out whose power was not known before.
     #[cold]
-    pub(super) fn find_clear(&self, rx: &RxWord, bits: u64) -> u64 {
+    pub(super) fn find_clear(&self, sender: u32, rx: &RxWord, bits: u64) -> u64 {
         bits_of(each(rx.word as usize, bits).filter(|station| {
             let power = self.rx_powers.power(rx, *station);
-            self.stands_out(power, *station, self.all_at(*station) - power)
+            self.stands_out(sender, power, *station, self.all[*station as usize] - power)
         }))
     }
 
@@ -399,12 +413,15 @@ impl Signals {
         (clear, exceeded & rx.reached)
     }
 
-    /// The power of a frame is gone.
+    /// The power of the frame of `sender` is gone.
     #[inline]
-    pub(super) fn remove(&mut self, rx: &RxWord, links: &RadioLinks) {
+    pub(super) fn remove(&mut self, now: Time, sender: u32, rx: &RxWord, links: &RadioLinks) {
         let word = rx.word as usize;
         self.sensed.remove(word, rx.senses);
         if !self.weighs {
+            if self.overlap.is_some() {
+                self.remove_overlapping(now, sender, rx);
+            }
             return;
         }
         self.frames.remove(word, rx.reached);
@@ -431,7 +448,7 @@ impl Signals {
         let any = self.frames.any(word);
         for station in each(word, rx.reached) {
             let (_, bit) = place(station);
-            let over = any & bit != 0 && self.all_at(station) >= links.levels()[station as usize].carrier_sense;
+            let over = any & bit != 0 && self.all[station as usize] >= links.levels()[station as usize].carrier_sense;
             self.over.put(station, over);
         }
     }

@@ -5,10 +5,10 @@ use wifair_phy::Spoils;
 use wifair_phy::rate::Adaptation;
 
 use super::Builder;
-use crate::scenario::contention_windows;
 use crate::scenario::routing::Protocol;
 use crate::scenario::space::is_ad_hoc;
 use crate::scenario::wlan::{Standard, Wlan, windows};
+use crate::scenario::{channels, contention_windows};
 
 impl Builder<'_> {
     /// Checks `[wlan]`, `[ap]` and `[space]`, and the stations' settings against them.
@@ -39,6 +39,9 @@ impl Builder<'_> {
         }
         self.high_throughput(wlan);
         self.categories_in_space(wlan);
+        for (path, message, note) in channels::problems(self.file, wlan) {
+            self.problem(&path, &message, &note);
+        }
         for (path, window) in contention_windows::odd(self.file, wlan) {
             let key = path.rsplit('.').next().unwrap_or_default();
             let message = format!("`{key}` is {window}, which is not one less than a power of two");

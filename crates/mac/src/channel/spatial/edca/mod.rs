@@ -8,6 +8,7 @@ mod aggregate_reception;
 mod backoff;
 mod exchange;
 mod mpdu_errors;
+mod width;
 
 use wifair_packet::PacketId;
 use wifair_units::{BitRate, Time};

@@ -1,0 +1,48 @@
+//! How wide a TXOP is: what a station does whose backoff ends while a secondary channel is busy.
+
+use wifair_units::Time;
+
+use crate::channel::spatial::SpatialChannel;
+use crate::channel::spatial::overlap::Bandwidth;
+
+impl SpatialChannel {
+    /// Whether `station`, whose backoff has ended, may send when its secondary channels are idle up to a width (as
+    /// doublings of 20 MHz). If not it draws a new backoff, as if the channel were busy and none were pending, with the
+    /// same window (IEEE Std 802.11-2016, 10.22.2.5).
+    pub(in crate::channel::spatial) fn opens_txop(
+        &mut self,
+        now: Time,
+        station: u32,
+        idle: u8,
+        policy: Bandwidth,
+    ) -> bool {
+        let base = self.backoffs[station as usize].from();
+        let Some(edca) = self.edca.as_deref_mut() else { return true };
+        let due = |index: &usize| edca.backoffs[*index].contends && edca.due(*index, base, &self.intervals) == now;
+        let Some(first) = edca.edcafs.own(station).find(due) else { return true };
+        let wanted = edca.edcafs.wanted_width(first);
+        if policy == Bandwidth::Dynamic || wanted <= idle {
+            edca.edcafs.set_widest(station, idle);
+            return true;
+        }
+        let all_due: Vec<usize> = edca.edcafs.own(station).filter(due).collect();
+        if let Some(tap) = &mut self.tap {
+            edca.record_backoffs(tap, station, base, now, &self.intervals);
+        }
+        for index in all_due {
+            let contender = &mut edca.edcafs.contenders[index];
+            if index != first {
+                contender.counters.internal_collisions += 1;
+                contender.contention.widen();
+            }
+            let own = &mut edca.backoffs[index];
+            own.left = contender.contention.draw();
+            own.immediate = false;
+            // At this boundary it has acted; the next one is the first that counts.
+            own.from = Some(now + self.intervals.slot);
+        }
+        self.signals.hold_back(station);
+        self.set_timer(station);
+        false
+    }
+}

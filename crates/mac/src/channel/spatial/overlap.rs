@@ -1,0 +1,370 @@
+//! Stations on different channels that overlap, or on parts of one.
+//!
+//! A frame is as wide as its sender sends it: it arrives with its power spread over 20 MHz channels, and each receiver
+//! adds up what falls into its primary 20 MHz channel and its secondary ones ([`OperatingChannel`]). From these sums
+//! follow:
+//!
+//! - Carrier sense. A frame is sensed that has a preamble in the primary channel, and there the power of a frame that
+//!   can be sensed: with 20 MHz at -82 dBm, a frame of 40, 80 or 160 MHz is at -79, -76 or -73 dBm (IEEE
+//!   Std 802.11-2016, 21.3.18.5.3). All else keeps the primary channel busy from -62 dBm on, together.
+//! - Reception. Data are read by a receiver whose channel has all of them and its primary channel in them. Control
+//!   frames are sent in each 20 MHz channel of the PPDU that they protect or answer (non-HT duplicate, 10.7.6.6), and
+//!   read in the receiver's primary one. What interferes is what arrives in the channels in which a frame is read, and
+//!   so is noise.
+//! - Whether a secondary channel is busy: at -62, -59 or -56 dBm in the secondary 20, 40 or 80 MHz; with
+//!   `detects_secondary` a PPDU in part of it is noticed at -72 dBm, one of 80 MHz at -69 dBm (21.3.18.5.4).
+
+use wifair_phy::{Arrival, ChannelWidth, OperatingChannel, SEGMENTS};
+use wifair_units::{Dbm, Duration, Time};
+
+use super::bitset::{each, place};
+use super::radio_links::milliwatts;
+use super::rx_power::RxWord;
+use super::signal::Signals;
+use super::{Kind, SpatialChannel, Stage};
+use crate::Eifs;
+
+/// What a sender does when a secondary channel is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bandwidth {
+    /// It draws a new backoff.
+    Static,
+    /// It sends a narrower PPDU.
+    Dynamic,
+}
+
+/// Channels of the stations.
+#[derive(Clone, Debug)]
+pub struct ChannelSettings {
+    /// The channel of each station.
+    pub channels: Vec<OperatingChannel>,
+    /// What a sender does when a secondary channel is busy.
+    pub bandwidth: Bandwidth,
+    /// Whether PPDUs in secondary channels are noticed by their preambles too, as from VHT on.
+    pub detects_secondary: bool,
+    /// How long a secondary channel must have been idle before a TXOP.
+    pub idle_before: Duration,
+}
+
+/// What a station sent in one width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WidthCounters {
+    /// Data PPDUs.
+    pub ppdus: u64,
+    /// Their air time.
+    pub air: Duration,
+}
+
+/// What a station did on its channel, since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelCounters {
+    /// What it sent in 20, 40, 80 and 160 MHz.
+    pub widths: [WidthCounters; SEGMENTS],
+    /// How often it drew a new backoff because a secondary channel was busy.
+    pub held_back: u64,
+}
+
+impl ChannelCounters {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let widths = std::array::from_fn(|width| {
+            let (now, then) = (self.widths[width], earlier.widths[width]);
+            WidthCounters { ppdus: now.ppdus - then.ppdus, air: now.air - then.air }
+        });
+        Self { widths, held_back: self.held_back - earlier.held_back }
+    }
+}
+
+/// Energy from which on the primary channel and the secondary ones are busy.
+const ENERGY: [Dbm; SEGMENTS] = [Dbm(-62.0), Dbm(-62.0), Dbm(-59.0), Dbm(-56.0)];
+/// Power from which on a PPDU of 20, 40 or 80 MHz in a secondary channel is noticed.
+const DETECTION: [Dbm; SEGMENTS - 1] = [Dbm(-72.0), Dbm(-72.0), Dbm(-69.0)];
+
+/// One of the four parts of a station's channel.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    /// Power of all frames, in mW.
+    power: f64,
+    /// PPDUs that are noticed by their preambles.
+    detected: u32,
+    /// Since when it is idle; [`Time::NEVER`]: it is busy.
+    idle_since: Time,
+}
+
+impl Segment {
+    fn update(&mut self, now: Time, threshold: f64) {
+        if self.detected > 0 || self.power >= threshold {
+            self.idle_since = Time::NEVER;
+        } else if self.idle_since == Time::NEVER {
+            self.idle_since = now;
+        }
+    }
+}
+
+/// A frame on the air, or the last one of its sender.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    /// Doublings of 20 MHz.
+    width: usize,
+    /// It is in each 20 MHz channel, and read in one.
+    is_duplicate: bool,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Overlap {
+    pub settings: ChannelSettings,
+    /// EIFS follows a frame whose preamble is read and whose data are not, because they are too wide.
+    eifs_after_error: bool,
+    /// The channel of each station, as its place among those that differ.
+    kinds: Vec<usize>,
+    /// What arrives where, by kind of the sender, width, and kind of the receiver; none where a sender sends less.
+    arrivals: Vec<Option<Arrival>>,
+    different: usize,
+    /// [`ENERGY`] and [`DETECTION`] in mW.
+    energy: [f64; SEGMENTS],
+    detection: [f64; SEGMENTS - 1],
+    segments: Vec<[Segment; SEGMENTS]>,
+    /// What of each sender's frame arrives in the segments, by its place among all powers.
+    arriving: Vec<[f64; SEGMENTS]>,
+    sent: Vec<Sent>,
+    /// The instant and the sender of the frame that begins or ends.
+    now: Time,
+    sender: u32,
+    counters: Vec<ChannelCounters>,
+}
+
+impl Overlap {
+    fn new(settings: ChannelSettings, powers: usize, eifs_after_error: bool) -> Self {
+        let mut different: Vec<&OperatingChannel> = vec![];
+        let kind = |channel| {
+            different.iter().position(|known| *known == channel).unwrap_or_else(|| {
+                different.push(channel);
+                different.len() - 1
+            })
+        };
+        let kinds: Vec<usize> = settings.channels.iter().map(kind).collect();
+        let mut arrivals = vec![];
+        for sender in &different {
+            for width in &ChannelWidth::ALL[..SEGMENTS] {
+                let arrival =
+                    |receiver: &&OperatingChannel| (*width <= sender.width()).then(|| sender.arrival(*width, receiver));
+                arrivals.extend(different.iter().map(arrival));
+            }
+        }
+        let stations = kinds.len();
+        let idle = Segment { power: 0.0, detected: 0, idle_since: Time::ZERO };
+        Self {
+            different: different.len(),
+            energy: ENERGY.map(milliwatts),
+            detection: DETECTION.map(milliwatts),
+            eifs_after_error,
+            arrivals,
+            segments: vec![[idle; SEGMENTS]; stations],
+            arriving: vec![[0.0; SEGMENTS]; powers],
+            sent: vec![Sent::default(); stations],
+            now: Time::ZERO,
+            sender: 0,
+            counters: vec![ChannelCounters::default(); stations],
+            kinds,
+            settings,
+        }
+    }
+
+    /// How the frame of `from` arrives at `to`.
+    fn arrival(&self, from: u32, to: u32) -> &Arrival {
+        let [from_kind, to_kind] = [from, to].map(|station| self.kinds[station as usize]);
+        let place = (from_kind * SEGMENTS + self.sent[from as usize].width) * self.different + to_kind;
+        self.arrivals[place].as_ref().expect("nobody sends wider than its channel")
+    }
+
+    /// Noise and the power of all frames at `station` in the channels in which it reads the frame of `sender`.
+    pub fn surroundings(&self, station: u32, sender: u32, noise: f64) -> (f64, f64) {
+        let Sent { width, is_duplicate } = self.sent[sender as usize];
+        let width = if is_duplicate || !self.arrival(sender, station).is_whole { 0 } else { width };
+        let power = self.segments[station as usize][..=width].iter().map(|segment| segment.power).sum();
+        (noise * f64::from(1_u32 << width), power)
+    }
+
+    /// Whether the energy in the primary channel makes it busy, which has no preamble of a frame.
+    fn is_over(&self, station: u32) -> bool {
+        self.segments[station as usize][0].power >= self.energy[0]
+    }
+
+    /// The width that `station` may use at `now`, as doublings of 20 MHz.
+    pub fn idle_width(&self, now: Time, station: u32) -> u8 {
+        let own = self.settings.channels[station as usize].width() as usize;
+        let is_idle = |segment: &&Segment| {
+            segment.idle_since < Time::NEVER && segment.idle_since + self.settings.idle_before <= now
+        };
+        let secondary = &self.segments[station as usize][1..=own];
+        u8::try_from(secondary.iter().take_while(is_idle).count()).expect("there are three secondary channels")
+    }
+
+    /// Adds to the segments of `to`, or takes away, what the sender's frame brings there.
+    fn change(&mut self, to: u32, at: usize, is_added: bool) {
+        let arrival = *self.arrival(self.sender, to);
+        let width = self.sent[self.sender as usize].width;
+        let (arriving, segments) = (self.arriving[at], &mut self.segments[to as usize]);
+        for (segment, power) in segments.iter_mut().zip(arriving) {
+            segment.power += if is_added { power } else { -power };
+        }
+        if let Some(secondary) = arrival.secondary.filter(|_| self.settings.detects_secondary)
+            && arriving[secondary] >= self.detection[width]
+        {
+            let detected = &mut segments[secondary].detected;
+            *detected = if is_added { *detected + 1 } else { *detected - 1 };
+        }
+        for (segment, threshold) in segments.iter_mut().zip(self.energy).skip(1) {
+            segment.update(self.now, threshold);
+        }
+    }
+}
+
+impl Signals {
+    /// The power of the frame of the sender at hand arrives. Whose reception it spoils, if they are receiving.
+    #[cold]
+    pub(super) fn add_overlapping(&mut self, rx: &RxWord) -> (u64, u64) {
+        let word = rx.word as usize;
+        self.frames.add(word, rx.reached);
+        let mut exceeded = 0;
+        for station in each(word, rx.reached) {
+            let Some(overlap) = &mut self.overlap else { continue };
+            overlap.change(station, rx.at(station), true);
+            let (_, bit) = place(station);
+            self.over.put(station, overlap.is_over(station));
+            if self.bits.is_none() && self.receiving.has(station) {
+                let (sender, power) = (self.sender_at(station), self.received[station as usize].power);
+                exceeded |= if self.stands_out(sender, power, station, 0.0) { 0 } else { bit };
+            }
+        }
+        (0, exceeded)
+    }
+
+    /// The power of the frame of `sender` is gone.
+    #[cold]
+    pub(super) fn remove_overlapping(&mut self, now: Time, sender: u32, rx: &RxWord) {
+        let word = rx.word as usize;
+        self.frames.remove(word, rx.reached);
+        let Some(overlap) = &mut self.overlap else { return };
+        overlap.now = now;
+        overlap.sender = sender;
+        for station in each(word, rx.reached) {
+            overlap.change(station, rx.at(station), false);
+            if self.frames.any(word) & place(station).1 == 0 {
+                // Rounding must not outlast the frames.
+                overlap.segments[station as usize].iter_mut().for_each(|segment| segment.power = 0.0);
+            }
+            self.over.put(station, overlap.is_over(station));
+        }
+    }
+
+    /// Of these stations, which hear a frame begin and receive no other, those that read its preamble and find its data
+    /// too wide wait EIFS after it.
+    pub(super) fn refuse_too_wide(&mut self, rx: &RxWord, bits: u64) {
+        let Some(overlap) = self.overlap.as_ref().filter(|overlap| overlap.eifs_after_error) else { return };
+        for station in each(rx.word as usize, bits & !rx.reads) {
+            if !overlap.sent[overlap.sender as usize].is_duplicate && !overlap.arrival(overlap.sender, station).is_whole
+            {
+                self.eifs_pending.put(station, true);
+            }
+        }
+    }
+
+    /// `station` draws a new backoff because a secondary channel is busy.
+    pub(super) fn hold_back(&mut self, station: u32) {
+        if let Some(overlap) = &mut self.overlap {
+            overlap.counters[station as usize].held_back += 1;
+        }
+    }
+}
+
+impl SpatialChannel {
+    /// The same with stations on channels that overlap; after [`SpatialChannel::with_signals`].
+    ///
+    /// # Panics
+    /// If there are not as many channels as stations, or powers are not known.
+    #[must_use]
+    pub fn with_channels(mut self, settings: ChannelSettings) -> Self {
+        assert_eq!(settings.channels.len(), self.stations.len(), "every station has a channel");
+        assert!(self.links.has_powers() && self.signals.captures(), "what overlaps is told apart by its power");
+        let eifs_after_error = self.access.eifs == Eifs::AfterError;
+        let powers = self.signals.rx_powers.powers_in_all();
+        self.signals.overlap = Some(Box::new(Overlap::new(settings, powers, eifs_after_error)));
+        self.signals.varies = true;
+        self.signals.constant = false;
+        self.signals.weighs = false; // in one band, that is
+        self.signals.by_total = true;
+        self.learn_audiences();
+        self
+    }
+
+    /// What each station did on its channel; empty if channels do not overlap.
+    #[must_use]
+    pub fn channel_counters(&self) -> &[ChannelCounters] {
+        self.signals.overlap.as_ref().map_or(&[], |overlap| &overlap.counters)
+    }
+
+    /// The width of the frame that `sender` sends, as doublings of 20 MHz.
+    fn width_of(&self, sender: u32) -> usize {
+        let transmission = &self.transmissions[sender as usize];
+        let is_answer = matches!(transmission.kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
+        let initiator = if is_answer { transmission.to } else { sender };
+        self.edca.as_ref().map_or(0, |edca| edca.edcafs.width_of(edca.current_of(initiator)))
+    }
+
+    /// Finds out what of the frame that `sender` begins arrives where.
+    pub(super) fn spread(&mut self, now: Time, sender: u32) {
+        let width = self.width_of(sender);
+        let signals = &mut self.signals;
+        let Some(overlap) = &mut signals.overlap else { return };
+        let transmission = &self.transmissions[sender as usize];
+        let is_duplicate = transmission.kind != Kind::Data;
+        overlap.now = now;
+        overlap.sender = sender;
+        overlap.sent[sender as usize] = Sent { width, is_duplicate };
+        if !is_duplicate {
+            let counters = &mut overlap.counters[sender as usize].widths[width];
+            counters.ppdus += 1;
+            counters.air += transmission.end - transmission.start;
+        }
+        let mut rx_row = signals.rx_powers.of(sender);
+        for link_place in self.links.range(sender) {
+            let to = self.links.at(link_place).to;
+            while signals.rx_powers.at(rx_row.start).word != to / 64 {
+                rx_row.start += 1;
+            }
+            let draws = &mut signals.chances[to as usize];
+            let total = self.links.power(link_place) * signals.fading.draw(draws);
+            let Arrival { shares, has_preamble, is_whole, .. } = *overlap.arrival(sender, to);
+            let arriving = shares.map(|share| total * share);
+            let levels = &self.links.levels()[to as usize];
+            let reads = has_preamble && (is_duplicate || is_whole) && arriving[0] >= levels.sensitivity;
+            let senses = has_preamble && (arriving[0] >= levels.carrier_sense || reads);
+            let power = if is_whole && !is_duplicate { total } else { arriving[0] };
+            let reaches = arriving.iter().any(|power| *power > 0.0);
+            signals.rx_powers.set(rx_row.start, to, power, senses, reads);
+            let at = signals.rx_powers.reach(rx_row.start, to, reaches);
+            overlap.arriving[at] = arriving;
+        }
+    }
+}
+
+impl SpatialChannel {
+    /// Of those who are about to begin, those who contend hold back for whom a secondary channel is not idle; each of
+    /// the others learns how wide its TXOP may be (10.22.2.5 for VHT, 11.16.9 for HT).
+    #[cold]
+    pub(super) fn ask_secondary_channels(&mut self, now: Time) {
+        if self.signals.overlap.is_none() {
+            return;
+        }
+        let mut starters = std::mem::take(&mut self.starters);
+        starters.retain(|sender| {
+            let Some(overlap) = &self.signals.overlap else { return true };
+            let (policy, idle) = (overlap.settings.bandwidth, overlap.idle_width(now, *sender));
+            self.stations[*sender as usize].stage != Stage::Rest || self.opens_txop(now, *sender, idle, policy)
+        });
+        self.starters = starters;
+    }
+}

@@ -1,0 +1,218 @@
+//! Channel numbers and widths of access points, where channels overlap.
+
+use wifair_config::choice;
+use wifair_mac::{Bandwidth as Policy, ChannelSettings};
+use wifair_phy::{
+    Amendment, Band as PhyBand, Capture, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode,
+};
+
+use super::high_throughput::OwnMode;
+use super::wlan::{EifsRule, Standard, Wlan};
+use super::{File, Scenario};
+
+choice! {
+    /// What a station does if it may send, and a secondary channel that it needs has not been idle long enough.
+    pub enum Bandwidth {
+        /// It draws a new backoff from the same contention window.
+        Static = "static" from "IEEE Std 802.11-2016, 10.22.2.5 e",
+        /// It sends a narrower PPDU, in the widest part of its channel that is idle.
+        Dynamic = "dynamic" from "IEEE Std 802.11-2016, 10.22.2.5 b to d",
+    }
+}
+
+/// A problem: path, message and note.
+type Told = (String, String, String);
+
+fn told(path: &str, message: &str, note: &str) -> Told {
+    (path.to_owned(), message.to_owned(), note.to_owned())
+}
+
+impl Wlan {
+    /// The band of its channel numbers.
+    fn channel_band(&self) -> PhyBand {
+        match self.standard {
+            Standard::B | Standard::G => PhyBand::Ghz2_4,
+            Standard::A => PhyBand::Ghz5,
+            _ => self.phy_band(),
+        }
+    }
+
+    /// The mode that takes the place of a wider one: of the same streams, and the highest MCS up to its own that exists
+    /// in this width.
+    fn narrow(&self, wide: TxMode, width: ChannelWidth, own: OwnMode) -> Option<TxMode> {
+        let streams = own.standard.unwrap_or(self.standard).amendment() != Amendment::N;
+        let of = |mcs: u32| {
+            let streams = streams.then(|| u32::from(wide.streams()));
+            let own = OwnMode { mcs: Some(mcs), streams, width: Some(width.mhz()), ..own };
+            self.mode(own).ok().map(|(_, mode)| mode).filter(|mode| mode.streams() == wide.streams())
+        };
+        (0..=u32::from(wide.mcs()?)).rev().find_map(of)
+    }
+
+    /// For each of these modes what takes its place in 20, 40 and 80 MHz, as far as these are less than its width.
+    #[must_use]
+    pub fn narrower(&self, modes: &[TxMode], own: OwnMode) -> Vec<(TxMode, Vec<TxMode>)> {
+        let narrow = |wide: &TxMode| {
+            let widths = ChannelWidth::ALL.into_iter().take_while(|width| *width < wide.width());
+            (*wide, widths.filter_map(|width| self.narrow(*wide, width, own)).collect())
+        };
+        modes.iter().map(narrow).collect()
+    }
+}
+
+/// Whether channels overlap as their numbers say.
+pub(super) fn overlap(file: &File) -> bool {
+    file.wlan.is_some() && file.space.as_ref().is_some_and(|space| space.overlapping_channels)
+}
+
+/// The width of the channel of an access point in MHz.
+fn width(file: &File, wlan: &Wlan, ap: usize) -> u32 {
+    let widths = file.ap.as_ref().map_or(&[][..], |group| &group.widths);
+    if let Some(place) = ap.checked_rem(widths.len()) {
+        return widths[place];
+    }
+    if !wlan.standard.has_mcs() {
+        return 20;
+    }
+    wlan.mode(OwnMode::default()).map_or(20, |(_, mode)| mode.width().mhz())
+}
+
+fn channel(file: &File, wlan: &Wlan, ap: usize) -> Result<OperatingChannel, ChannelError> {
+    let number = file.ap.as_ref().map_or(1, |group| group.channels[ap % group.channels.len()]);
+    let width = ChannelWidth::from_mhz(width(file, wlan, ap)).unwrap_or(ChannelWidth::Mhz20);
+    OperatingChannel::new(wlan.channel_band(), number, width, wlan.standard == Standard::B)
+}
+
+/// Reports what does not go with channels that overlap, and the keys that need them.
+pub(super) fn problems(file: &File, wlan: &Wlan) -> Vec<Told> {
+    let mut problems = vec![];
+    let has_widths = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
+    let needy = [("ap.widths", "widths", has_widths), ("wlan.bandwidth", "bandwidth", wlan.bandwidth.is_some())];
+    for (path, key, _) in needy.iter().filter(|(_, _, is_set)| *is_set) {
+        if !wlan.standard.has_mcs() {
+            let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]";
+            problems.push(told(path, &format!("`{key}` does not apply to {}", wlan.standard), note));
+        } else if !overlap(file) {
+            let note = "write overlapping_channels = true in [space]";
+            problems.push(told(path, &format!("`{key}` needs channels that overlap"), note));
+        }
+    }
+    if !problems.is_empty() || !overlap(file) {
+        return problems;
+    }
+    let Some(space) = &file.space else { return problems };
+    if super::space::is_ad_hoc(file) {
+        let note = "an ad-hoc network has one channel; leave it out";
+        problems.push(told("space.overlapping_channels", "overlapping channels without access points", note));
+        return problems;
+    }
+    let reception = &space.reception;
+    let note = "where channels overlap frames are told apart by their powers";
+    if !matches!(reception.capture, Capture::Header | Capture::Late) {
+        let message = format!("`capture` is \"{}\" with overlapping channels", reception.capture);
+        problems.push(told("space.reception.capture", &message, &format!("{note}: write \"header\" or \"late\"")));
+    }
+    if reception.interference != Interference::Sum {
+        let message = format!("`interference` is \"{}\" with overlapping channels", reception.interference);
+        problems.push(told("space.reception.interference", &message, &format!("{note}: write \"sum\"")));
+    }
+    if wlan.eifs == EifsRule::Nav {
+        let note = "that is what ns-2 does, which knows one channel; write \"after-error\"";
+        problems.push(told("wlan.eifs", "`eifs` is \"nav\" with overlapping channels", note));
+    }
+    if let Some(index) = space.paths.iter().position(|path| path.miss > 0.0) {
+        let note = "a carrier sense that fails is modelled on one channel; leave out one of the two";
+        problems.push(told(&format!("space.paths[{index}].miss"), "`miss` with overlapping channels", note));
+    }
+    problems.extend(channel_problems(file, wlan));
+    problems
+}
+
+/// Reports channels that do not exist, and widths that do not fit.
+fn channel_problems(file: &File, wlan: &Wlan) -> Vec<Told> {
+    let mut problems: Vec<Told> = vec![];
+    let mut tell = |problem: Told| {
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    };
+    let aps = file.ap.as_ref().map_or(1, |ap| ap.count as usize);
+    let is_own = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
+    let key = if is_own { "ap.widths" } else { "wlan.width" };
+    for ap in 0..aps {
+        let mhz = width(file, wlan, ap);
+        if ChannelWidth::from_mhz(mhz).is_none() {
+            tell(told(key, &format!("no channel of {mhz} MHz"), "one of 20, 40, 80 and 160"));
+            continue;
+        }
+        if let Err(error) = channel(file, wlan, ap) {
+            tell((if error.is_width { key } else { "ap.channels" }.to_owned(), error.message, error.note));
+        } else if wlan.standard.has_mcs()
+            && let Err(error) = wlan.mode(OwnMode { width: Some(mhz), ..OwnMode::default() })
+        {
+            let note = format!("an access point has a channel of {mhz} MHz");
+            tell((
+                if error.key == "width" { key.to_owned() } else { format!("wlan.{}", error.key) },
+                error.message,
+                note,
+            ));
+        }
+    }
+    let widest = (0..aps).map(|ap| width(file, wlan, ap)).max().unwrap_or(20);
+    for (index, group) in file.stations.iter().enumerate() {
+        let Some(own) = group.width.filter(|own| *own > widest) else { continue };
+        let message = format!("PPDUs of {own} MHz in a channel of {widest} MHz");
+        let note = "write at most the width of the access point, or leave it out";
+        tell(told(&format!("stations[{index}].width"), &message, note));
+    }
+    problems
+}
+
+impl Scenario {
+    /// The channel of an access point, if channels overlap.
+    ///
+    /// # Panics
+    /// If it does not exist, which was checked.
+    #[must_use]
+    pub fn operating_channel(&self, ap: usize) -> Option<OperatingChannel> {
+        let wlan = self.file.wlan.as_ref().filter(|_| overlap(&self.file))?;
+        Some(channel(&self.file, wlan, ap).expect("channels were checked"))
+    }
+
+    /// The air of an access point: the least channel number of all access points that it may notice, directly or by way
+    /// of others. Without channels that overlap that is its own.
+    #[must_use]
+    pub fn air(&self, ap: usize) -> u32 {
+        if !overlap(&self.file) {
+            return self.channel(ap);
+        }
+        let channels: Vec<OperatingChannel> =
+            (0..self.network.aps.len()).filter_map(|ap| self.operating_channel(ap)).collect();
+        let mut found = vec![ap];
+        let mut next = 0;
+        while let Some(&one) = found.get(next) {
+            let near =
+                |other: &usize| channels[one].overlaps(&channels[*other]) || channels[*other].overlaps(&channels[one]);
+            let fresh: Vec<usize> = (0..channels.len()).filter(|other| !found.contains(other)).filter(near).collect();
+            found.extend(fresh);
+            next += 1;
+        }
+        found.into_iter().map(|ap| self.channel(ap)).min().unwrap_or(1)
+    }
+
+    /// Settings of stations on these channels.
+    #[must_use]
+    pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
+        // 11.16.9: DIFS in 2.4 GHz.
+        let is_2_4_ghz = wlan.channel_band() == PhyBand::Ghz2_4;
+        ChannelSettings {
+            channels,
+            bandwidth: match wlan.bandwidth {
+                Some(Bandwidth::Static) => Policy::Static,
+                None | Some(Bandwidth::Dynamic) => Policy::Dynamic,
+            },
+            detects_secondary: wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac,
+            idle_before: if is_2_4_ghz { wlan.difs } else { wlan.sifs + wlan.slot },
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Access points on channels that overlap, and on parts of each other's.
+
+use wifair_sim::record::{Outcome, StationOutcome};
+use wifair_sim::scenario::Scenario;
+use wifair_sim::{Options, run};
+
+fn outcome(text: &str) -> Outcome {
+    let scenario = Scenario::parse(text, "overlap.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    run(&scenario, 1, &Options::default())
+}
+
+fn problems(text: &str) -> String {
+    Scenario::parse(text, "overlap.toml", &[]).expect_err("the scenario is wrong").to_string()
+}
+
+/// A saturated station at each of these access points, which are 10 m apart, each 5 m from its own.
+fn cells(wlan: &str, ap: &str, only: &[u32]) -> String {
+    let mut text = format!(
+        "duration = '4 s'\n[wlan]\n{wlan}\n[space]\noverlapping_channels = true\nradio.tx_power = '15 dBm'\n[ap]\n{ap}\n\
+         layout = 'chain'\nchain.spacing = '10 m'\n"
+    );
+    for number in only {
+        text += &format!(
+            "[[servers]]\nname = 'server{number}x'\nat = 'ap{number}'\nrate = '10 Gb/s'\n\
+             [[stations]]\nname = 'sta{number}x'\nap = 'ap{number}'\nposition = ['{} m', '5 m']\n\
+             [[flows]]\nname = 'up{number}x'\nstation = 'sta{number}x'\nserver = 'server{number}x'\n\
+             transport = 'udp'\nudp.rate = '300 Mb/s'\n",
+            10 * (number - 1)
+        );
+    }
+    text
+}
+
+fn goodput(outcome: &Outcome, number: u32) -> f64 {
+    let name = format!("up{number}x");
+    outcome.flows.iter().find(|flow| flow.name == name).expect("the flow is there").goodput_bps
+}
+
+fn station(outcome: &Outcome, number: u32) -> &StationOutcome {
+    let name = format!("sta{number}x");
+    outcome.stations.iter().find(|station| station.name == name).expect("the station is there")
+}
+
+/// PPDUs of a station in 20, 40, 80 and 160 MHz.
+fn widths(outcome: &Outcome, number: u32) -> [u64; 4] {
+    let own = station(outcome, number);
+    [own.ppdus_20_mhz, own.ppdus_40_mhz, own.ppdus_80_mhz, own.ppdus_160_mhz]
+}
+
+const AC: &str = "standard = '802.11ac'\nmcs = 7\nstreams = 1\n";
+
+/// Channels that do not overlap do not hear each other, also where a third one, which is silent, overlaps with both:
+/// each cell does what it does alone, to the byte.
+#[test]
+fn disjoint_channels_are_independent() {
+    for (count, channels, widths) in [(2, "[36, 40]", "[20]"), (3, "[36, 40, 36]", "[20, 20, 80]")] {
+        let ap = format!("count = {count}\nchannels = {channels}\nwidths = {widths}");
+        let both = outcome(&cells(AC, &ap, &[1, 2]));
+        for number in [1, 2] {
+            let alone = outcome(&cells(AC, &ap, &[number]));
+            assert_eq!(goodput(&both, number), goodput(&alone, number), "{ap}");
+            assert_eq!(widths_of(&both, number), [true, false, false, false]);
+        }
+    }
+}
+
+fn widths_of(outcome: &Outcome, number: u32) -> [bool; 4] {
+    widths(outcome, number).map(|ppdus| ppdus > 0)
+}
+
+/// Channels of 20, 40, 80 and 160 MHz that are the same, wherever in them the primary ones lie: stations do what they
+/// do on one channel without frequencies. (A collision that all hear changes nothing: nobody captures here.)
+#[test]
+fn the_same_channel_is_shared_whatever_its_width() {
+    for (width, channels) in [(20, "[36]"), (40, "[36]"), (80, "[36]"), (80, "[36, 48]"), (160, "[44, 64]")] {
+        let wlan = format!("{AC}width = {width}\n");
+        let ap = format!("count = 2\nchannels = {channels}");
+        let text = cells(&wlan, &ap, &[1, 2]).replace("[space]", "[space]\nreception.capture_threshold = '20 dB'");
+        let plain = text.replace("overlapping_channels = true", "").replace(channels, "[36]");
+        let (both, plain) = (outcome(&text), outcome(&plain));
+        for number in [1, 2] {
+            assert_eq!(goodput(&both, number), goodput(&plain, number), "{width} MHz {channels}");
+            let place = [20, 40, 80, 160].iter().position(|other| *other == width).unwrap();
+            let sent = widths(&both, number);
+            assert_eq!(sent.iter().sum::<u64>(), sent[place], "all of {width} MHz");
+            assert!(sent[place] > 100);
+        }
+    }
+}
+
+/// Times of single VHT frames of 1534 bytes with MCS 7 (5/6 of 64-QAM: 260, 540 and 1170 bits a symbol) and their ACK
+/// at 24 Mb/s, in us (IEEE Std 802.11-2016, 21.4.3 and 17.4.3). The A-MPDU has 1472 + 28 + 8 + 30 bytes and a
+/// delimiter.
+fn exchange_us(bits_per_symbol: u32) -> (u64, u64) {
+    let psdu = 1472 + 28 + 8 + 30 + 4;
+    let symbols = (16 + 8 * psdu + 6_u32).div_ceil(bits_per_symbol);
+    let ack = 20 + 4 * (16 + 14 * 8 + 6_u32).div_ceil(96);
+    (u64::from(40 + 4 * symbols), u64::from(ack))
+}
+
+/// Two saturated senders by the standard's rules, one event after the other: `wide` has the primary channel 36 and the
+/// secondary 40; `narrow` has channel 40 alone, on which it hears both. How many frames each delivers in a second, and
+/// what part of those that the wide one sends is wide.
+fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
+    const SLOT: u64 = 9;
+    const SIFS: u64 = 16;
+    const AIFS: u64 = SIFS + 3 * SLOT;
+    const PIFS: u64 = SIFS + SLOT;
+    let (wide_us, ack) = exchange_us(540);
+    let (narrow_us, _) = exchange_us(260);
+    let mut state = seed;
+    let mut draw = |cw: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % (cw + 1)
+    };
+    let end = 400_000_000;
+    let (mut delivered, mut by_narrow, mut sent, mut of_40) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let (mut windows, mut tries) = ([15_u64; 2], [0; 2]);
+    // When the wide one sends; from when on the narrow one counts, and what is left.
+    let mut wide_at = AIFS + SLOT * draw(15);
+    let (mut from, mut left) = (AIFS, draw(15));
+    // Channel 40 is busy until then.
+    let mut busy_until = 0;
+    loop {
+        let narrow_at = from + SLOT * left;
+        let now = wide_at.min(narrow_at);
+        if now > end {
+            break;
+        }
+        let mut sends = [wide_at == now, narrow_at == now];
+        let mut width = 40;
+        if sends[0] && now < busy_until + PIFS {
+            if is_static {
+                wide_at = now + SLOT * (draw(windows[0]) + 1);
+                sends[0] = false;
+            } else {
+                width = 20;
+            }
+        }
+        let collides = sends == [true; 2] && width == 40;
+        let data = [if width == 40 { wide_us } else { narrow_us }, narrow_us];
+        let mut settle = |who: usize| -> (u64, u64) {
+            // The end of the exchange, and the backoff after it.
+            if collides {
+                tries[who] += 1;
+                windows[who] = if tries[who] == 7 { 15 } else { (2 * windows[who] + 1).min(1023) };
+                tries[who] %= 7;
+                // The timeout of the ACK: SIFS, a slot and the preamble.
+                return (now + data[who] + SIFS + SLOT + 20, draw(windows[who]));
+            }
+            (windows[who], tries[who]) = (15, 0);
+            (now + data[who] + SIFS + ack, draw(15))
+        };
+        if sends[0] {
+            let (done, backoff) = settle(0);
+            wide_at = done + AIFS + SLOT * backoff;
+            delivered += u64::from(!collides);
+            sent += 1;
+            of_40 += u64::from(width == 40);
+            if width == 40 && !sends[1] {
+                // The narrow one hears it, and has counted the boundaries before.
+                if now >= from {
+                    left = left.saturating_sub((now - from) / SLOT + 1);
+                }
+                busy_until = done;
+                from = done + AIFS;
+            }
+        }
+        if sends[1] {
+            let (done, backoff) = settle(1);
+            // Nobody answers what has collided.
+            busy_until = if collides { now + data[1] } else { done };
+            from = done + AIFS;
+            left = backoff;
+            by_narrow += u64::from(!collides);
+        }
+    }
+    let seconds = end as f64 / 1e6;
+    (delivered as f64 / seconds, by_narrow as f64 / seconds, of_40 as f64 / sent as f64)
+}
+
+/// A cell of 40 MHz beside one of 20 MHz in its secondary channel: against an independent simulation of the two senders
+/// by the rules of 10.22.2.4 and 10.22.2.5, and the wide one's shares of widths.
+#[test]
+fn a_busy_secondary_channel_costs_what_the_rules_say() {
+    for bandwidth in ["static", "dynamic"] {
+        let wlan = format!("{AC}bandwidth = '{bandwidth}'\naggregation.max_ampdu = '0 B'\n");
+        let ap = "count = 2\nchannels = [36, 40]\nwidths = [40, 20]";
+        let text = cells(&wlan, ap, &[1, 2])
+            .replace("duration = '4 s'", "duration = '20 s'")
+            .replace("[space]", "[space]\nreception.capture_threshold = '20 dB'");
+        let found = outcome(&text);
+        let per_second = |number| goodput(&found, number) / (8.0 * 1472.0);
+        let (wide, narrow, share) = by_hand(bandwidth == "static", 1);
+        let sent = widths(&found, 1);
+        let found_share = sent[1] as f64 / (sent[0] + sent[1]) as f64;
+        assert!((per_second(1) / wide - 1.0).abs() < 0.01, "{bandwidth}: {} for {wide}", per_second(1));
+        assert!((per_second(2) / narrow - 1.0).abs() < 0.01, "{bandwidth}: {} for {narrow}", per_second(2));
+        assert!((found_share - share).abs() < 0.004, "{bandwidth}: {found_share} for {share}");
+        let held_back = station(&found, 1).held_back_by_secondary;
+        assert_eq!(held_back > 0, bandwidth == "static", "{held_back}");
+    }
+}
+
+/// A neighbour in the third or fourth 20 MHz leaves the first 40 to be used; in the second it leaves 20.
+#[test]
+fn dynamic_bandwidth_falls_back_to_what_is_idle() {
+    for (channel, expected) in [(48, [false, true, true, false]), (40, [true, false, true, false])] {
+        let ap = format!("count = 2\nchannels = [36, {channel}]\nwidths = [80, 20]");
+        let found = outcome(&cells(AC, &ap, &[1, 2]));
+        assert_eq!(widths_of(&found, 1), expected, "channel {channel}: {:?}", widths(&found, 1));
+        assert_eq!(widths_of(&found, 2), [true, false, false, false]);
+    }
+}
+
+/// A sender whose received power is known at every other node: access points 1 and 2, then stations 1 and 2. `power` is
+/// that of station 2 at access point 1 in dBm; the others do not hear the other cell.
+fn powers(wlan: &str, ap: &str, power: f64) -> Outcome {
+    let far = "'-200 dB'";
+    let gain = format!("'{} dB'", power - 15.0);
+    let rows = [
+        ["'0 dB'", far, "'-75 dB'", far],
+        [far, "'0 dB'", far, "'-75 dB'"],
+        ["'-75 dB'", far, "'0 dB'", far],
+        [&gain, "'-75 dB'", far, "'0 dB'"],
+    ];
+    let rows: Vec<String> = rows.iter().map(|row| format!("[{}]", row.join(", "))).collect();
+    let text = cells(wlan, ap, &[1, 2]);
+    outcome(&text.replace("[space]", &format!("[space]\ngains = [{}]", rows.join(", "))))
+}
+
+/// Frames arrive at -60 dBm and must stand out by 10 dB. Of an interferer of 80 MHz a frame of 20 MHz meets a quarter
+/// (-6.02 dB), one of 40 MHz a half, one of 80 MHz all; of one of 20 MHz in its other half a frame of 40 MHz meets all,
+/// one of 20 MHz nothing.
+#[test]
+fn interference_is_what_falls_into_the_frame() {
+    for (widths, channels, limit) in [
+        ("[20, 80]", "[36, 40]", Some(-70.0 + 6.02)),
+        ("[40, 80]", "[36, 40]", Some(-70.0 + 3.01)),
+        ("[80, 80]", "[36, 40]", Some(-70.0)),
+        ("[40, 20]", "[36, 40]", Some(-70.0)),
+        ("[20, 20]", "[36, 40]", None),
+    ] {
+        let ap = format!("count = 2\nchannels = {channels}\nwidths = {widths}");
+        let alone = powers(AC, &ap, -150.0);
+        let limit_db: f64 = limit.unwrap_or(-50.0);
+        for (power, is_read) in [(limit_db - 0.4, true), (limit_db + 0.4, limit.is_none())] {
+            let found = powers(AC, &ap, power);
+            let part = goodput(&found, 1) / goodput(&alone, 1);
+            assert!(if is_read { part > 0.95 } else { part < 0.3 }, "{widths} at {power} dBm: {part}");
+        }
+    }
+}
+
+/// In 802.11g channels 1 and 3 share half of their spectrum: near each other, stations wait for each other's energy
+/// (-62 dBm) though they read nothing; channels 1 and 6 do not.
+#[test]
+fn partly_overlapping_channels_of_2_4_ghz_wait_for_each_others_energy() {
+    let wlan = "standard = '802.11g'\n";
+    let both = |channels: &str| {
+        let found = outcome(&cells(wlan, &format!("count = 2\nchannels = {channels}"), &[1, 2]));
+        goodput(&found, 1) + goodput(&found, 2)
+    };
+    let alone = goodput(&outcome(&cells(wlan, "count = 2\nchannels = [1, 6]", &[1])), 1);
+    assert!((both("[1, 6]") / alone - 2.0).abs() < 0.01);
+    for channels in ["[1]", "[1, 2]", "[1, 3]"] {
+        let part = both(channels) / alone;
+        assert!((0.75..1.25).contains(&part), "{channels}: {part} of one alone");
+    }
+}
+
+#[test]
+fn what_does_not_exist_is_refused() {
+    let told = |wlan: &str, ap: &str| problems(&cells(wlan, ap, &[1, 2]));
+    let n = "standard = '802.11n'\nband = '2.4 GHz'\n";
+    for (wlan, ap, expected) in [
+        (AC, "count = 2\nchannels = [36, 38]", "no channel 38 in 5 GHz"),
+        (AC, "count = 2", "no channel 1 in 5 GHz"),
+        (AC, "count = 2\nchannels = [165, 132]\nwidths = [80, 160]", "no channel of 160 MHz around channel 132"),
+        (AC, "count = 2\nchannels = [36]\nwidths = [30]", "no channel of 30 MHz"),
+        (n, "count = 2\nchannels = [1]\nwidths = [80]", "no channel of 80 MHz around channel 1 in 2.4 GHz"),
+        ("standard = '802.11g'\n", "count = 2\nchannels = [1]\nwidths = [20]", "`widths` does not apply to 802.11g"),
+        ("standard = '802.11g'\nbandwidth = 'static'\n", "count = 2", "`bandwidth` does not apply to 802.11g"),
+        ("standard = '802.11ac'\nmcs = 9\n", "count = 2\nchannels = [36]\nwidths = [80, 20]", "MCS 9"),
+    ] {
+        let told = told(wlan, ap);
+        assert!(told.contains(expected), "{told}");
+    }
+    let text = cells(AC, "count = 2\nchannels = [36]", &[1, 2]);
+    for (from, to, expected) in [
+        ("overlapping_channels = true", "", "`widths` needs channels that overlap"),
+        ("[space]", "[space]\nreception.capture = 'none'", "`capture` is \"none\" with overlapping channels"),
+        (
+            "[[servers]]",
+            "[[space.paths]]\nfrom = 'ap1'\nto = 'sta1x'\nmiss = 0.5\n[[servers]]",
+            "`miss` with overlapping",
+        ),
+        ("position", "width = 80\nposition", "PPDUs of 80 MHz in a channel of 40 MHz"),
+    ] {
+        let told =
+            problems(&text.replacen(from, to, 1).replacen("channels = [36]", "channels = [36]\nwidths = [40]", 1));
+        assert!(told.contains(expected), "{told}");
+    }
+}
