@@ -70,7 +70,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --pcap-at air", ("--pcap-at", "need --pcap")),
         ("two.toml --record none/packets.rec", ("cannot write `none/packets.rec`", "no such file")),
         ("--replay none.rec", ("cannot read `none.rec`", "no such file")),
-        ("--replay notes.txt", ("notes.txt", "no recording")),
+        ("--replay notes.txt", ("notes.txt", "not a recording")),
     ],
     "bpf": [
         ("load vegas-fare", ("vegas-fare", "did you mean `vegas-fair`?")),

@@ -1,4 +1,4 @@
-"""Real programs over the simulated air, in real time."""
+"""Emulation: real programs over the simulated air, in real time."""
 
 from wifair.emulation.programs import Command
 from wifair.emulation.running import Emulated, emulate, replay

@@ -1,4 +1,4 @@
-"""The flows of a scenario carried by the kernel over the emulated cell, as results beside those of the simulation."""
+"""Results of a scenario whose flows the kernel carries over the emulated cell, for comparison with the simulation."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 __all__ = ["carried_by_the_kernel"]
 
 PREPARATION_S = 60.0
-"""All programs have started by then."""
+"""Time within which all programs have started [s]."""
 AFTER_S = 5.0
 
 
 def carried_by_the_kernel(
     scenario: Scenario, seeds: Sequence[int], say: Callable[[str], None] = lambda _: None
 ) -> ImportedResults:
-    """Carry the flows of a scenario with the TCP and UDP of this kernel over its emulated cell, once for each seed.
+    """Carry the flows of a scenario with this kernel's TCP and UDP over the emulated cell, once for each seed.
 
     Parameters
     ----------
     scenario : Scenario
-        What to emulate, in real time; its flows are persistent ones.
+        What to emulate, in real time; all flows must be persistent.
     seeds : sequence of int
-        Seeds of the air.
+        Seeds of the simulated air.
     say : callable, optional
-        Is told of what may spoil the result.
+        Called with a text for each condition that may spoil the result.
 
     Returns
     -------
     ImportedResults
-        Goodput, smoothed round-trip time and retransmissions of each flow from the end of the warm-up on, as the kernel
-        of the sender knows them.
+        Goodput, smoothed round-trip time and retransmissions of each flow after the warm-up, as the sender's kernel
+        reports them.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def carried_by_the_kernel(
                 raise EmulationError(f"the emulation of seed {seed} ended early: {done.ended}")
             late = done.packets["lateness"]
             if late["seconds_behind"]:
-                say(f"seed {seed}: the machine did not keep up in {late['seconds_behind']} s")
+                say(f"seed {seed}: the machine did not keep up for {late['seconds_behind']} s")
             repetitions.append(Repetition([figures(one, warm_up_s) for one in carried], {}, []))
     sources = {"scenario.toml": scenario.resolved}
     summary = f"{scenario.name}: the kernel's TCP over the emulated cell"

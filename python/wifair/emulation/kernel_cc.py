@@ -1,4 +1,4 @@
-"""Congestion controls of papers for the running kernel: compiled from C, and loaded as BPF (struct_ops)."""
+"""Congestion controls of papers for the running kernel: compiled from C, and loaded as BPF struct_ops."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ ALLOWED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def available() -> dict[str, str]:
-    """Names of what can be loaded, with the kernel's name of each."""
+    """List the congestion controls that can be loaded: each name, with the kernel's name for it."""
     return {path.stem.replace("_", "-"): path.stem for path in sorted(SOURCES.glob("*.c"))}
 
 
 def loaded() -> set[str]:
-    """Names of those of them that the kernel has now."""
+    """Names of the congestion controls of `available` that are loaded now."""
     has = set(ALLOWED.read_text(encoding="ascii").split()) if ALLOWED.exists() else set()
     return {name for name, kernel in available().items() if kernel in has}
 
 
 def load(name: str) -> str:
-    """Compile and load a congestion control; the kernel keeps it until it is unloaded, or ends.
+    """Compile and load a congestion control; it stays loaded until `unload` or a reboot.
 
     Parameters
     ----------
@@ -40,12 +40,13 @@ def load(name: str) -> str:
     Returns
     -------
     str
-        What the kernel calls it.
+        The kernel's name for it.
 
     Raises
     ------
     EmulationError
-        If it has no such name, or kernel, programs or privileges do not permit it; with the command that helps.
+        If there is no such congestion control, or the kernel, a missing program or missing privileges prevent it; the
+        message names the remedy.
     """
     kernel = _kernel_name(name)
     if name in loaded():
@@ -57,28 +58,28 @@ def load(name: str) -> str:
     _check_programs()
     with tempfile.TemporaryDirectory(prefix="wifair-") as folder:
         target = Path(folder) / f"{kernel}.o"
-        include = f"-I/usr/include/{platform.machine()}-linux-gnu"  # where Debian has the headers of the kernel's types
+        include = f"-I/usr/include/{platform.machine()}-linux-gnu"  # Debian's place of the kernel headers
         flags = ["-O2", "-g", "-Wall", "-target", "bpf", include]
         compiled = _run(["clang", *flags, "-c", str(SOURCES / f"{kernel}.c"), "-o", str(target)])
         if compiled.returncode:
             hint = ": install the package libbpf-dev" if "bpf/bpf_" in compiled.stderr else f":\n{compiled.stderr}"
-            raise EmulationError(f"clang does not compile `{kernel}.c`{hint}")
+            raise EmulationError(f"clang cannot compile `{kernel}.c`{hint}")
         done = _run(["bpftool", "struct_ops", "register", str(target)])
     if done.returncode or name not in loaded():
         said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
         if "Operation not permitted" in done.stderr:
             raise EmulationError(f"loading `{name}` needs privileges: run `sudo wifair bpf load {name}`")
-        raise EmulationError(f"the kernel does not take `{name}`: {said[-1]}")
+        raise EmulationError(f"the kernel refuses `{name}`: {said[-1]}")
     return kernel
 
 
 def unload(name: str) -> None:
-    """Take a congestion control out of the kernel; connections that have it keep it to their end.
+    """Unload a congestion control from the kernel; connections that use it keep it until they end.
 
     Raises
     ------
     EmulationError
-        If it has no such name, or the system does not permit it.
+        If there is no such congestion control, or the system does not permit it.
     """
     kernel = _kernel_name(name)
     if name not in loaded():
@@ -87,7 +88,7 @@ def unload(name: str) -> None:
     done = _run(["bpftool", "struct_ops", "unregister", "name", kernel])
     if done.returncode or not re.search("Unregistered", done.stdout + done.stderr):
         said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
-        raise EmulationError(f"`{name}` is not unloaded: {said[-1]}")
+        raise EmulationError(f"cannot unload `{name}`: {said[-1]}")
 
 
 def _kernel_name(name: str) -> str:

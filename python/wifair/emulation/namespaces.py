@@ -1,7 +1,7 @@
-"""Network namespaces of an emulation: made, marked as its own, and removed, also after the program was killed.
+"""Network namespaces of an emulation: created, registered, and removed, even after the program was killed.
 
-What is made is listed in ``/run/wifair/ID/owner.json`` before it is made, with the process that made it. A later start,
-or ``wifair emulate --clean``, removes what is listed there if that process is gone.
+Namespaces are listed in ``/run/wifair/ID/owner.json``, with the process that owns them, before they are created. A
+later start, or ``wifair emulate --clean``, removes those whose process has ended.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Host(NamedTuple):
 
 
 def check_privileges() -> None:
-    """Complain of what the system does not permit, or lacks.
+    """Check that the required programs, devices and privileges are available.
 
     Raises
     ------
     EmulationError
-        With the command that helps.
+        If one is missing; the message names the remedy.
     """
     missing = next((tool for tool in TOOLS if shutil.which(tool) is None), None)
     if missing is not None:
@@ -62,7 +62,7 @@ def check_privileges() -> None:
             "or `unshare --map-root-user --net --mount wifair emulate ...`"
         )
     if not os.access("/run", os.W_OK) and _is_in_user_namespace():
-        # A place of its own, which nobody else sees and which ends with the user namespace.
+        # Mount a private /run, which is visible only in this mount namespace and ends with it.
         _run(["mount", "-t", "tmpfs", "tmpfs", "/run"])
 
 
@@ -81,7 +81,7 @@ def _run(command: Sequence[str], *, text: str | None = None) -> str:
 
 
 def _started(pid: int) -> int | None:
-    """When a process began, in ticks since boot; None if there is none, or it is dead already."""
+    """When a process started, in clock ticks since boot; None if it does not exist or is dead."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -97,7 +97,7 @@ class Namespaces:
     """One network namespace for each host, in the order of the hosts."""
 
     def __init__(self, hosts: Iterable[Host]) -> None:
-        """Nothing is made yet."""
+        """Choose names for the namespaces of `hosts`; `make` creates them."""
         self.hosts = tuple(hosts)
         self.id = f"{os.getpid()}-{secrets.token_hex(2)}"
         self.names = tuple(f"{PREFIX}{self.id}-{_file_name(host.name, at)}" for at, host in enumerate(self.hosts))
@@ -106,16 +106,16 @@ class Namespaces:
         self._etc = False
 
     def path(self, index: int) -> Path:
-        """Give the file that stands for the namespace of a host."""
+        """Get the file of a host's namespace."""
         return NETNS / self.names[index]
 
     def make(self) -> None:
-        """Make all namespaces, without links to anywhere.
+        """Create all namespaces, without links between them.
 
         Raises
         ------
         EmulationError
-            If the system does not permit it; what was made is removed.
+            If the system does not permit it; the namespaces created so far are removed.
         """
         owner = {"pid": os.getpid(), "started": _started(os.getpid()), "boot": _boot(), "namespaces": list(self.names)}
         STATE.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -136,14 +136,14 @@ class Namespaces:
             raise
 
     def hosts_file(self) -> str:
-        """Names of all hosts: NAME is the IPv4 address, NAME.v6 that of IPv6."""
+        """Write the text of /etc/hosts: NAME is the name of a host's IPv4 address, NAME.v6 of its IPv6 address."""
         lines = [MARKER, "127.0.0.1 localhost", "::1 localhost"]
         lines += [f"{host.v4} {host.name}" for host in self.hosts]
         lines += [f"{host.v6} {host.name}.v6" for host in self.hosts if self.has_v6]
         return "\n".join(lines) + "\n"
 
     def _write_etc(self) -> bool:
-        """Write what ``ip netns exec`` puts in the place of files in /etc; whether that was permitted."""
+        """Write the files that ``ip netns exec`` mounts over those in /etc. Returns whether that was permitted."""
         try:
             for name in self.names:
                 (ETC_NETNS / name).mkdir(parents=True)
@@ -154,9 +154,9 @@ class Namespaces:
         return True
 
     def command(self, index: int, command: str) -> list[str]:
-        """Give the arguments that run a shell command at a host, in the caller's folder.
+        """Get the arguments that run a shell command at a host, in the caller's folder.
 
-        It has a process namespace of its own, so that it dies with its caller, with all its children.
+        The command runs in a separate process namespace, so that it and all its children die with the caller.
         """
         hosts, resolv = str(self.folder / "hosts"), str(self.folder / "resolv.conf")
         dies = ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net={self.path(index)}"]
@@ -164,14 +164,14 @@ class Namespaces:
         return [*dies, *alone, "sh", "-c", BIND, hosts, resolv, command]
 
     def entering(self, index: int) -> str:
-        """Say how a user enters a host."""
+        """Get the command with which a user opens a shell at a host."""
         if self._etc:
             return f"ip netns exec {self.names[index]} bash"
         parent = os.getpid()
         return f"nsenter --target {parent} --user --mount --preserve-credentials nsenter --net={self.path(index)} bash"
 
     def remove(self) -> None:
-        """Remove everything, also the programs that still run there."""
+        """Remove all namespaces, and kill the programs that still run there."""
         _remove(self.folder, self.id, self.names)
 
 
@@ -182,7 +182,7 @@ for file in conf/all/accept_dad conf/default/accept_dad conf/default/router_soli
 done
 if [ -e /proc/sys/net/ipv6/conf/default/addr_gen_mode ]; then echo 1 > /proc/sys/net/ipv6/conf/default/addr_gen_mode; fi
 """
-"""No duplicate address detection, router solicitation or link-local addresses: nobody else is on the link."""
+"""Disables duplicate address detection, router solicitations and link-local addresses: no other node is on the link."""
 
 BIND = """
 mount --bind "$0" /etc/hosts
@@ -197,7 +197,7 @@ def _file_name(name: str, index: int) -> str:
 
 
 def clean() -> list[str]:
-    """Remove what emulations left behind whose process is gone; their namespaces.
+    """Remove the namespaces of emulations whose process has ended.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def clean() -> list[str]:
         try:
             owner = json.loads((folder / "owner.json").read_text(encoding="ascii"))
             pid, started, boot = int(owner["pid"]), owner["started"], str(owner["boot"])
-            # Only names that this program gives, under the number of this folder.
+            # Accept only names that this program would give, with the ID of this folder.
             names = [str(name) for name in owner["namespaces"] if str(name).startswith(f"{PREFIX}{folder.name}-")]
         except (OSError, ValueError, KeyError, TypeError):
             continue
@@ -222,7 +222,7 @@ def clean() -> list[str]:
 
 def _remove(folder: Path, own: str, names: Iterable[str]) -> None:
     for name in names:
-        assert name.startswith(f"{PREFIX}{own}-"), "only its own"
+        assert name.startswith(f"{PREFIX}{own}-"), "an emulation removes only its own namespaces"
         if (NETNS / name).exists():
             with suppress(EmulationError):
                 for pid in _run(["ip", "netns", "pids", name]).split():

@@ -1,4 +1,4 @@
-"""Programs at the hosts of an emulation: started, watched, ended."""
+"""Starts, watches and stops the programs at the hosts of an emulation."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Command", "Programs"]
 
 READY_S = 3.0
-"""A command waits at most so long for the one before it to begin: to listen, to send a packet, or to end."""
+"""How long a command waits at most for the previous one to listen, to send a packet, or to end [s]."""
 GRACE_S = 1.0
-"""From the polite request to end to the other one."""
+"""Time from SIGTERM to SIGKILL [s]."""
 LISTENING = "0A"
 UNCONNECTED = "07"
 
@@ -33,7 +33,7 @@ class Command:
     host: str
     text: str
     serves: bool = False
-    """It has no end of its own: nobody waits for it."""
+    """Whether it is a server, which does not end by itself and is not waited for."""
 
 
 @dataclass
@@ -43,34 +43,34 @@ class _Program:
     process: subprocess.Popen[bytes]
     status: int | None = None
     stopped: bool = field(default=False)
-    """It was ended with the emulation."""
+    """Whether it was stopped at the end of the emulation."""
 
 
 class Programs:
     """The programs of one emulation."""
 
     def __init__(self, namespaces: Namespaces, *, output: int | None) -> None:
-        """`output` is the file descriptor of their standard output; that of this program, if None."""
+        """Prepare to run programs, with the file descriptor `output` as standard output, or that of this program."""
         self._namespaces = namespaces
         self._output = output
         self._list: list[_Program] = []
 
     def start(self, command: Command, sent: Callable[[], list[int]], *, wait: bool = True) -> None:
-        """Start a command, and wait until it has begun.
+        """Start a command, and wait until it listens, sends a packet, or ends.
 
         Parameters
         ----------
         command : Command
             What to run.
         sent : callable
-            Gives the packets that each host has sent so far.
+            Returns the number of packets that each host has sent so far.
         wait : bool, default True
             Whether to wait.
         """
         index = next(at for at, host in enumerate(self._namespaces.hosts) if host.name == command.host)
 
         def packets() -> int:
-            counts = sent()  # none before the first
+            counts = sent()  # empty at first
             return counts[index] if counts else 0
 
         before = packets()
@@ -89,7 +89,7 @@ class Programs:
             time.sleep(0.01)
 
     def poll(self) -> bool:
-        """Whether all have ended that have an end, and there was one."""
+        """Whether at least one program has ended, and all that still run are servers."""
         for program in self._list:
             if program.status is None:
                 program.status = program.process.poll()
@@ -99,7 +99,7 @@ class Programs:
         return all(program.command.serves or _serves(program.process.pid) for program in running)
 
     def stop(self) -> None:
-        """End all that still run, with all their children."""
+        """Stop all programs that still run, with their children."""
         running = [program for program in self._list if program.process.poll() is None]
         for signum in (signal.SIGTERM, signal.SIGKILL):
             for program in self._list:
@@ -114,7 +114,7 @@ class Programs:
             program.status = program.process.wait()
 
     def report(self) -> list[dict[str, Any]]:
-        """Say how each ended: ``host``, ``command``, ``status`` (None if it was ended with the emulation)."""
+        """Report how each ended: ``host``, ``command``, ``status`` (None if it was stopped with the emulation)."""
         return [
             {
                 "host": program.command.host,
@@ -126,7 +126,7 @@ class Programs:
 
 
 def _serves(session: int) -> bool:
-    """Whether a process of this session waits for others: it listens at a port that was chosen, not drawn."""
+    """Whether a process of this session is a server: it listens on a port outside the ephemeral range."""
     pids = list(_of_session(session))
     if not pids:
         return False
@@ -151,7 +151,7 @@ def _of_session(session: int) -> Iterable[int]:
 
 
 def _listening(pid: int) -> set[str]:
-    """Inodes of sockets in the namespace of a process that wait for peers."""
+    """Inodes of listening TCP and unconnected UDP sockets, on chosen ports, in the network namespace of a process."""
     drawn = range(32768, 61000)
     with suppress(OSError, ValueError):
         low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()

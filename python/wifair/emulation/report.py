@@ -1,4 +1,4 @@
-"""What an emulation gave, in words."""
+"""The results of an emulation as text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 __all__ = ["text_of", "warnings_of"]
 
 SHOWN = 40
-"""Connections that are shown at most."""
+"""The most connections that are shown."""
 
 
 def text_of(emulated: Emulated) -> str:
-    """Give connections, simulated flows, packets and lateness as text."""
+    """Format connections, simulated flows, packet counts and lateness as text."""
     parts = [_connections(emulated)]
     if emulated.results.flows.rows:
         parts.append(repr(emulated.results))
@@ -23,16 +23,16 @@ def text_of(emulated: Emulated) -> str:
 
 
 def warnings_of(emulated: Emulated) -> list[str]:
-    """Say where real time was not kept."""
+    """List the failures to keep real time."""
     late = emulated.packets.get("lateness") or {}
     found = []
     if late.get("seconds_behind"):
         found.append(
             f"in {late['seconds_behind']} of {emulated.packets['time_s']:.0f} s more than 1 % of the packets came "
-            "over 1 ms late: the machine did not keep up, and times are not those of the cell"
+            "over 1 ms late: the machine did not keep up, so delays are not only those of the cell"
         )
     if late.get("devices_vanished"):
-        found.append(f"{late['devices_vanished']} TUN devices vanished: their hosts were cut off")
+        found.append(f"{late['devices_vanished']} TUN devices vanished: their hosts were disconnected")
     return found
 
 

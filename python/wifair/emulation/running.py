@@ -1,4 +1,4 @@
-"""Emulation: from a scenario and commands to what was seen."""
+"""Runs an emulation of a scenario with commands, and replays recordings."""
 
 from __future__ import annotations
 
@@ -28,33 +28,34 @@ __all__ = ["Emulated", "emulate", "replay"]
 
 POLL_S = 0.02
 LINGER_S = 0.3
-"""From the end of the last command to that of the servers, which may have something to say."""
+"""Time from the end of the last command until the servers are stopped, so that they can finish their output [s]."""
 MTU = 1500
 PRIORITY = 50
 
 
 @dataclass
 class Emulated:
-    """What an emulation gave.
+    """The results of an emulation.
 
     Attributes
     ----------
     results : Results
-        What the simulated side measured: simulated flows, stations, the cell.
+        Results of the simulation: simulated flows, stations, the cell.
     connections : Capture
         Connections of real programs as seen at the access points.
     packets : dict
-        Packets of real programs: ``sent``, ``delivered``, ``under_way``, ``marked``, ``windows_changed``, ``lost`` and
-        ``refused`` by cause, ``time_s`` (how long it was), ``lateness``.
+        Packets of real programs: ``sent``, ``delivered``, ``under_way`` (in transit at the end), ``marked``,
+        ``windows_changed``, ``lost`` by location, ``refused`` by reason, ``time_s`` (length of the emulation), and
+        ``lateness``.
     commands : list of dict
-        ``host``, ``command``, and ``status``: None for those that were ended with the emulation.
+        ``host``, ``command``, and ``status``: None for commands that were stopped with the emulation.
     ended : str
-        Why it ended: ``"commands"``, ``"over"`` (the duration), ``"interrupted"``, ``"behind"`` (strict), or
-        ``"replayed"``.
+        Why it ended: ``"commands"`` (all ended), ``"over"`` (the duration), ``"interrupted"``, ``"behind"`` (strict),
+        or ``"replayed"``.
     notes : list of str
         What the system did not permit.
     addresses : dict
-        Name of the host of each address.
+        Host name of each address.
     """
 
     results: Results
@@ -66,7 +67,7 @@ class Emulated:
     addresses: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain Python values: the layout of ``wifair run --json``, with ``connections`` and ``emulation``."""
+        """Convert to plain values: the layout of ``wifair run --json``, with ``connections`` and ``emulation``."""
         emulation = {
             "ended": self.ended,
             "commands": self.commands,
@@ -103,39 +104,40 @@ def emulate(
     ready: Callable[[Namespaces], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Emulated:
-    """Let real programs communicate over the simulated cell, in real time.
+    """Connect real programs over the simulated cell, in real time.
 
     Parameters
     ----------
     scenario : Scenario
         The cell. Each station and server becomes a network namespace with a TUN device.
     commands : sequence of Command
-        What to run at hosts. The emulation ends when those with an end have ended, else with the scenario's duration.
+        What to run at hosts. The emulation ends when all commands other than servers have ended, or after the
+        scenario's duration.
     seed : int, optional
-        Seed of the simulated side; that of the scenario by default.
+        Seed of the simulation; that of the scenario by default.
     flows : bool, default True
-        Let the simulated flows of the scenario take part.
+        Whether the scenario's own flows are simulated as well.
     strict : bool, default False
-        End when the machine does not keep up.
+        Whether to end when the machine does not keep up.
     taps : Taps, optional
-        Captures and records of frames, as `wifair.taps.plan_taps` gives them.
+        Captures and records of frames, as returned by `wifair.taps.plan_taps`.
     series_step_ns : int, optional
-        Time between samples of the simulated side [ns].
+        Time between samples of the simulation [ns].
     record : str, optional
-        A file to record packets in; `replay` reads it.
+        A file in which to record packets; `replay` reads it.
     output : int, optional
         File descriptor of the commands' standard output; that of this program by default.
     at_once : bool, default False
-        Let no command wait until the one before it has begun.
+        Whether to start all commands at once, not each after the previous one listens, sends a packet, or ends.
     ready : callable, optional
-        Is told of the namespaces when they are there.
+        Called with the namespaces when they have been created.
     say : callable, optional
-        Is told what the system does not permit.
+        Called with a text for each thing that the system does not permit.
 
     Returns
     -------
     Emulated
-        What was seen. On Ctrl-C, too: ``ended`` is then ``"interrupted"``.
+        The results, also after Ctrl-C: ``ended`` is then ``"interrupted"``.
 
     Raises
     ------
@@ -204,12 +206,12 @@ def _begin(core: _core.Emulation, namespaces: Namespaces, strict: bool, note: Ca
         except OSError as error:
             raise EmulationError(f"no TUN device for `{host.name}`: {os.strerror(error.errno or 0)}") from None
     if not _core.lock_memory():
-        note("memory is not locked: packets may be late while it is paged in")
+        note("memory could not be locked: paging may make packets late")
     thread = core.start(strict)
     try:
         os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
     except OSError:
-        note("no real-time priority: packets may be late while other programs run")
+        note("no real-time priority: other programs may make packets late")
 
 
 def _emulated(
@@ -229,7 +231,7 @@ def _emulated(
 
 
 def about(scenario: Scenario, seed: int, *, flows: bool) -> str:
-    """Say what a recording is of, in a line."""
+    """Write the line that describes a recording."""
     facts = {"version": _core.__version__, "source": _core.__source__, "seed": seed, "flows": flows}
     return json.dumps({**facts, "scenario": scenario.resolved}, ensure_ascii=False)
 
@@ -240,20 +242,20 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
     Parameters
     ----------
     path : str
-        What `emulate` recorded.
+        A recording of `emulate`.
 
     Returns
     -------
     Emulated
-        What was seen.
+        The results.
     dict
-        ``put_in`` and ``same`` (packets), ``differs_at_s`` (None if all fates are those recorded), ``is_cut`` (the
-        recording ends early), ``version``.
+        ``put_in`` and ``same`` (numbers of packets), ``differs_at_s`` (None if every packet's fate equals the recorded
+        one), ``is_cut`` (whether the recording is truncated), ``version``.
 
     Raises
     ------
     EmulationError
-        If the file is no recording, or damaged.
+        If the file is not a recording, or is damaged.
     OSError
         If it cannot be read.
     """
@@ -290,7 +292,7 @@ def _check_hosts(hosts: list[Host], commands: Sequence[Command]) -> None:
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Treat a request to end, or a terminal that goes away, as Ctrl-C."""
+    """Treat SIGTERM and SIGHUP as Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -308,7 +310,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Keep signals waiting while everything is removed."""
+    """Block signals during the removal of namespaces."""
     numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:

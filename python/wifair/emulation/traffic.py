@@ -1,8 +1,8 @@
-"""The flows of a scenario, carried by the TCP and UDP of the kernel, for `wifair compare --emulated`.
+"""Programs that carry the flows of a scenario with the kernel's TCP and UDP, for `wifair compare --emulated`.
 
-``python -m wifair.emulation.traffic receive PORT READY`` takes in whatever comes; ``send`` sends. Each makes a file
-when it is ready; when all are, `start_together` sets the beginning on the monotonic clock, which all hosts of an
-emulation share. A sender writes what its kernel knows at the end.
+``python -m wifair.emulation.traffic receive PORT READY`` receives, and ``send`` sends. Each creates a file when it is
+ready. When all are ready, `start_together` sets the start time on the monotonic clock, which all hosts of an emulation
+share. At the end a sender writes its kernel's statistics to a report.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ __all__ = ["Kernel", "commands", "figures", "kernel_name", "start_together"]
 FIRST_PORT = 5201
 CHUNK = bytes(65536)
 KERNEL_NAMES = {"vegas-fair": "vegas_fair", "compound-plus": "compound_plus"}
-"""Congestion controls that `wifair bpf load` brings, and that the kernel calls otherwise."""
+"""Congestion controls loaded by `wifair bpf load` that have another name in the kernel."""
 TCP_INFO_LENGTH = 232
 BEGINNING = "beginning"
 LEAD_S = 0.3
-"""From the time at which all are ready to the beginning."""
+"""Time from when all programs are ready to the start [s]."""
 RECEIVER_PRIORITY = 10
-"""Below that of the emulation itself."""
+"""Real-time priority of receivers, below that of the emulation itself."""
 
 
 class Kernel(NamedTuple):
-    """What the kernel carries a flow with."""
+    """How the kernel carries a flow."""
 
     flow: FlowRow
     port: int
@@ -54,7 +54,7 @@ class Kernel(NamedTuple):
 
 
 def kernel_name(cc: str, max_cwnd: str | None = None) -> str:
-    """Give the kernel's name of a congestion control of a scenario."""
+    """Get the kernel's name of a congestion control in a scenario."""
     if cc == "reno" and max_cwnd in ("10 packets", "10"):
         return "reno_maxwin10"
     return KERNEL_NAMES.get(cc, cc)
@@ -63,7 +63,7 @@ def kernel_name(cc: str, max_cwnd: str | None = None) -> str:
 def commands(
     flows: Sequence[FlowRow], stations: frozenset[str], folder: Path, lasts_s: float
 ) -> tuple[list[Kernel], list[Command]]:
-    """Find the commands that carry flows.
+    """Get the commands that carry flows.
 
     Parameters
     ----------
@@ -72,36 +72,38 @@ def commands(
     stations : frozenset of str
         The hosts on the air.
     folder : Path
-        Where senders write their reports, and all that they are ready.
+        The folder for the senders' reports and for the files that tell which programs are ready.
     lasts_s : float
-        Time after the beginning at which flows stop that do not stop before [s].
+        Time after the start at which flows stop, if not earlier [s].
 
     Returns
     -------
     list of Kernel
         Each flow with its port and its report.
     list of Command
-        What to run; receivers first.
+        The commands to run, receivers first.
 
     Raises
     ------
     EmulationError
-        If a flow has an application that is not imitated.
+        If a flow is not persistent, or the kernel lacks its congestion control.
     """
     carried, receivers, senders = [], [], []
     for index, flow in enumerate(flows):
         if not flow["is_endless"]:
-            raise EmulationError(f"flow `{flow['name']}`: only persistent flows are carried by the kernel")
+            raise EmulationError(f"flow `{flow['name']}`: the kernel can carry persistent flows only")
         cc = None if flow["cc"] is None else kernel_name(flow["cc"], flow["max_cwnd"])
         if cc is not None and not kernel_has(cc):
-            raise EmulationError(f"flow `{flow['name']}`: the kernel has no `{cc}`; `wifair bpf` brings some")
+            raise EmulationError(
+                f"flow `{flow['name']}`: the kernel has no congestion control `{cc}`; `wifair bpf load` can add some"
+            )
         port, report = FIRST_PORT + index, folder / f"{index}.json"
         carried.append(Kernel(flow, port, cc, report, stations))
         module = [sys.executable, "-m", "wifair.emulation.traffic"]
         receivers.append(
             Command(
                 flow["to_host"],
-                # In the background, as shells report a program in the foreground that is ended by a signal.
+                # In the background, because shells report a foreground program that a signal ends.
                 shlex.join([*module, "receive", str(port), str(folder / f"{index}.listens")]) + " & wait",
                 serves=True,
             )
@@ -124,12 +126,12 @@ def commands(
 
 
 def figures(kernel: Kernel, from_s: float) -> FigureRow:
-    """Read what the sender and its kernel said of a flow, from this time after the beginning on [s].
+    """Read the report of a flow's sender, from `from_s` seconds after the start on.
 
     Raises
     ------
     EmulationError
-        If it has said nothing.
+        If there is no report.
     """
     from wifair.exchange.imported import FlowRow as FigureRow  # noqa: PLC0415
 
@@ -137,7 +139,7 @@ def figures(kernel: Kernel, from_s: float) -> FigureRow:
     try:
         said: dict[str, Any] = json.loads(kernel.report.read_text(encoding="ascii"))
     except (OSError, ValueError):
-        raise EmulationError(f"flow `{name}`: its sender has said nothing") from None
+        raise EmulationError(f"flow `{name}`: its sender has written no report") from None
     samples = [sample for sample in said.get("samples", []) if sample["time_s"] >= from_s]
     found: dict[str, float] = {}
     if len(samples) > 1:
@@ -159,7 +161,7 @@ def figures(kernel: Kernel, from_s: float) -> FigureRow:
 
 
 def start_together(folder: Path, flows: int, until_s: float) -> bool:
-    """Set the beginning as soon as all programs are ready; whether they were by this time of the clock [s]."""
+    """Set the start time when all programs are ready. Returns false if they are not by `until_s`, on the clock [s]."""
     while len([*folder.glob("*.listens"), *folder.glob("*.waits")]) < 2 * flows:
         if time.monotonic() >= until_s:
             return False
@@ -171,10 +173,10 @@ def start_together(folder: Path, flows: int, until_s: float) -> bool:
 
 
 def _receive(port: int, ready: str) -> None:
-    """Take in streams and datagrams.
+    """Receive streams and datagrams.
 
-    A receiver that gets the processor late acknowledges late, and thus less often: Linux waits with the ACK of a second
-    segment until the program has taken the first. So it gets real-time priority where that is permitted.
+    A receiver that is scheduled late acknowledges late, and thus less often: Linux delays the ACK of a second segment
+    until the program has read the first. The receiver therefore gets real-time priority, if permitted.
     """
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(RECEIVER_PRIORITY))
@@ -195,7 +197,7 @@ def _receive(port: int, ready: str) -> None:
 
 def _take(peer: socket.socket) -> None:
     buffer = bytearray(1 << 18)
-    # A sender whose time is over resets its connection.
+    # A sender resets its connection when its time is over.
     with peer, suppress(ConnectionResetError):
         while peer.recv_into(buffer):
             pass
@@ -226,7 +228,7 @@ def _send(what: dict[str, Any]) -> None:
             samples.append({"time_s": time.monotonic() - what["begins_s"], **_tcp_info(peer)})
             next_s += 0.1
     Path(what["report"]).write_text(json.dumps({**_tcp_info(peer), "samples": samples}), encoding="ascii")
-    # What is still in the socket is not sent: the time of the flow is over.
+    # The time of the flow is over, so data still in the socket is discarded.
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.close()
 
@@ -251,7 +253,7 @@ def _sleep_until(then_s: float) -> None:
 
 
 def _tcp_info(peer: socket.socket) -> dict[str, Any]:
-    """Read what the kernel knows of a connection (struct tcp_info of linux/tcp.h)."""
+    """Read the kernel's statistics of a connection (struct tcp_info in linux/tcp.h)."""
     info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_LENGTH)
     words = struct.unpack_from("=24I", info, 8)
     (acknowledged,) = struct.unpack_from("=Q", info, 120)

@@ -1,4 +1,4 @@
-"""The lab: the simulator in a web page, from a server on this machine or as static files."""
+"""The lab: the simulator as a web page, from a local server or as static files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as static files."""
+"""Export of the lab page as static files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def export(folder: str | os.PathLike[str], start: page.Start | None = None, *, f
     Parameters
     ----------
     folder : path
-        Where to; made if it does not exist.
+        Where to write the files; created if it does not exist.
     start : Start, optional
-        What it shows at first.
+        What the page shows at first.
     force : bool, default False
-        Replace files that are there.
+        Whether to replace existing files.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def export(folder: str | os.PathLike[str], start: page.Start | None = None, *, f
     ImportError
         If the core was not built as WebAssembly.
     FileExistsError
-        If one of the files is there, and they are not to be replaced.
+        If one of the files exists and `force` is false.
     OSError
         If they cannot be written.
     """

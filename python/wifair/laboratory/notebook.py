@@ -17,52 +17,52 @@ __all__ = ["LabView", "lab"]
 
 
 class LabView:
-    """The lab as the last value of a notebook's cell shows it.
+    """The lab page in a notebook; displayed when it is the last value of a notebook's cell.
 
     Attributes
     ----------
     url : str
-        Where the page is, for a tab of its own.
+        Address of the page, to open it in a separate tab.
     """
 
     def __init__(self, server: LabServer, height: int) -> None:
-        """Show the page of `server`, so many pixels high."""
+        """Show the page of `server`, `height` pixels high."""
         self._server = server
         self._height = height
         self.url = server.url
 
     @property
     def text(self) -> str:
-        """The scenario that the page shows now, as TOML; the one it was started with until the page is open."""
+        """The scenario on the page as TOML; before the page is open, the one that it was started with."""
         state = self._server.state
         return str(state["text"]) if state and "text" in state else (self._server.start.text or "")
 
     @property
     def scenario(self) -> Scenario:
-        """The same as a `Scenario`.
+        """The scenario on the page as a `Scenario`.
 
         Raises
         ------
         ScenarioError
-            If the text on the page is wrong.
+            If the text on the page is invalid.
         """
         return Scenario.from_text(self.text)
 
     @property
     def seed(self) -> int:
-        """The seed that the page shows now; 1 until it is open."""
+        """The seed on the page; 1 before the page is open."""
         state = self._server.state
         return int(str(state["seed"])) if state and "seed" in state else 1
 
     def close(self) -> None:
-        """Stop the server; the page stays as it is, and computes no more."""
+        """Stop the server; the page stays visible, but computes nothing any more."""
         self._server.close()
 
     def _repr_html_(self) -> str:
         url = html.escape(self.url)
         return (
             f'<iframe src="{url}" title="wifair lab" style="width:100%;height:{self._height}px;border:1px solid #8888">'
-            f'</iframe><br><a href="{url}" target="_blank" rel="noopener">in a tab of its own</a>'
+            f'</iframe><br><a href="{url}" target="_blank" rel="noopener">open in a new tab</a>'
         )
 
     def __repr__(self) -> str:
@@ -72,28 +72,28 @@ class LabView:
 def lab(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, object] | None = None, *, height: int = 900
 ) -> LabView:
-    """Show a scenario in a notebook, live, with controls; what they are set to can be read back.
+    """Show a scenario in a notebook with live controls; the scenario as changed by the user can be read back.
 
-    The page comes from a server on this machine, which ends with the Python process or with `LabView.close`. The
-    browser has to run on the same machine.
+    The page comes from a local server, which ends with the Python process or with `LabView.close`. The browser has to
+    run on the same machine.
 
     Parameters
     ----------
     scenario : Scenario, path or mapping, optional
-        What to show; a path is read as by `Scenario.from_file`, a mapping as by `Scenario.from_dict`. Without it a hot
-        spot with eight uploads.
+        What to show; a path is read by `Scenario.from_file`, a mapping by `Scenario.from_dict`. By default the first
+        lesson.
     height : int, default 900
         Height of the page in the notebook [pixels].
 
     Returns
     -------
     LabView
-        The page; ``view.scenario`` is what it shows now.
+        The page; ``view.scenario`` is the scenario that it shows now.
 
     Raises
     ------
     ScenarioError
-        If the scenario is wrong.
+        If the scenario is invalid.
     ValueError
         If `height` is below 100.
 
@@ -103,7 +103,7 @@ def lab(
     >>> wifair.run(view.scenario, seeds=range(1, 31))  # doctest: +SKIP
     """
     if height < 100:
-        raise ValueError(f"{height} pixels: the page needs 100 at least")
+        raise ValueError(f"height of {height} pixels: the page needs at least 100")
     if isinstance(scenario, Mapping):
         scenario = Scenario.from_dict(scenario)
     elif scenario is not None and not isinstance(scenario, Scenario):

@@ -1,4 +1,4 @@
-"""The files of the page, and what it is started with."""
+"""The files of the lab page, and its initial state."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Start(NamedTuple):
     """What the page shows at first."""
 
     text: str | None = None
-    """A scenario; the page's own first one without."""
+    """The text of a scenario; by default the page starts with its first lesson."""
     name: str = "scenario.toml"
-    """What messages call it."""
+    """Name of the scenario in messages."""
     lesson: str | None = None
     """A lesson to open, by its name."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> Start:
-        """Start with a scenario, its overrides applied."""
+        """Start with a scenario, with its overrides applied."""
         text = scenario.resolved if scenario.overrides else scenario.text
         return cls(text, scenario._source)
 
@@ -69,9 +69,9 @@ def index(start: Start, *, engine: str) -> bytes:
     Parameters
     ----------
     start : Start
-        What it shows at first.
+        What the page shows at first.
     engine : {"http", "wasm"}
-        What computes: the server that it comes from, or the browser.
+        Where the simulator runs: on the server of the page, or in the browser.
     """
     data = {"engine": engine, "version": _core.__version__, **start._asdict()}
     text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")

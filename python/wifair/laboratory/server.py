@@ -1,8 +1,8 @@
-"""A server on this machine for the page of `wifair lab`.
+"""The local server of the page of `wifair lab`.
 
-It listens on the loopback interface. Every address has a random token in it, and the server answers only requests that
-name this host and, from a browser, come from its own page: another page cannot ask it anything, also not under a name
-of its own that leads to 127.0.0.1.
+It listens on the loopback interface only. Every address contains a random token. The server checks the Host header, and
+the Origin header of POST requests, so that other web pages cannot use it, not even through a DNS name that resolves to
+127.0.0.1 (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["LabServer"]
 
 MOST_BYTES = 5_000_000
-"""Of a request: a scenario has at most four million."""
+"""The greatest size of a request [bytes]; a scenario has at most four million."""
 MOST_LABS = 16
-"""Runs that are held at the same time."""
+"""The most runs that are held at the same time."""
 PATIENCE_S = 120.0
-"""A connection on which nothing happens for so long is closed."""
+"""A connection that is idle for this long is closed [s]."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline';"
     " img-src 'self' data: blob:;"
@@ -39,25 +39,26 @@ POLICY = (
 
 
 class LabServer:
-    """The page and what computes for it; use it in a `with` statement, or call `close`.
+    """The server of the page, which also runs the simulator; use it in a `with` statement, or call `close`.
 
     Attributes
     ----------
     url : str
-        Where the page is, with the token.
+        Address of the page, with the token.
     port : int
         The port.
     state : dict or None
-        What the page showed last: ``text`` (the scenario as TOML), ``name``, ``seed``, ``lesson``.
+        The last state of the page: ``text`` (the scenario as TOML), ``name``, ``seed``, ``lesson``; None before the
+        page is open.
     """
 
     def __init__(self, start: page.Start | None = None, *, port: int = 0) -> None:
-        """Listen at `port`, at a free one if that is 0.
+        """Listen on `port`, or on a free port if that is 0.
 
         Raises
         ------
         OSError
-            If the port is taken or may not be used.
+            If the port is in use or not permitted.
         """
         self.start = start or page.Start()
         self.token = secrets.token_urlsafe(24)
@@ -84,7 +85,7 @@ class LabServer:
         self.close()
 
     def ask(self, name: str, request: bytes) -> bytes:
-        """Let the lab called `name` answer; of too many the one that was not asked for longest is forgotten."""
+        """Answer a request with the lab called `name`; beyond `MOST_LABS`, the least recently used one is discarded."""
         with self._lock:
             lab = self._labs.pop(name, None) or _core.Lab()
             self._labs[name] = lab
@@ -98,7 +99,7 @@ class _Server(ThreadingHTTPServer):
     lab: LabServer
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
-        """Say nothing: the browser has closed the connection."""
+        """Log nothing: the browser closed the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -119,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif name in page.FILES or (name == page.ENGINE and page.has_engine()):
             self._send(HTTPStatus.OK, page.read(name), page.FILES.get(name, "application/wasm"))
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is no such page")
+            self._refuse(HTTPStatus.NOT_FOUND, "no such page")
 
     def do_POST(self) -> None:
         name = self._name()
@@ -127,11 +128,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers['Host']}":
-            self._refuse(HTTPStatus.FORBIDDEN, "another page asks")
+            self._refuse(HTTPStatus.FORBIDDEN, "the request comes from another page")
             return
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit():
-            self._refuse(HTTPStatus.LENGTH_REQUIRED, "the request does not say how long it is")
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "the request has no Content-Length")
             return
         if len(length) > 12 or int(length) > MOST_BYTES:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the request is longer than {MOST_BYTES} bytes")
@@ -146,18 +147,18 @@ class _Handler(BaseHTTPRequestHandler):
             except ValueError:
                 state = None
             if not isinstance(state, dict):
-                self._refuse(HTTPStatus.BAD_REQUEST, "the state is no JSON object")
+                self._refuse(HTTPStatus.BAD_REQUEST, "the state is not a JSON object")
                 return
             self.server.lab.state = state
             self._send(HTTPStatus.OK, b"", "text/plain")
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is no such request")
+            self._refuse(HTTPStatus.NOT_FOUND, "no such request")
 
     def _name(self) -> str | None:
-        """Get the path behind the token; None where the request was refused."""
+        """Get the path after the token; None if the request was refused."""
         port = self.server.lab.port
         if self.headers.get_all("Host") not in ([f"127.0.0.1:{port}"], [f"localhost:{port}"]):
-            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "another host is asked")
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "the Host header names another host")
             return None
         token, slash, name = self.path.partition("?")[0].removeprefix("/").partition("/")
         if not slash or not hmac.compare_digest(token.encode(), self.server.lab.token.encode()):
@@ -187,4 +188,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: the token would stand in the log."""
+        """Log nothing: the log would contain the token."""
