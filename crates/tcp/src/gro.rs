@@ -66,7 +66,8 @@ mod tests {
         Batch::new(Time::ZERO, Duration::ZERO, &segment(0, 1000))
     }
 
-    /// Segments that follow each other are one batch, until a shorter one; neither a gap nor a longer one belongs to it.
+    /// Segments that follow each other are one batch, until a shorter one; neither a gap nor a longer one belongs to
+    /// it.
     #[test]
     fn segments_of_one_length_without_a_gap_are_merged() {
         let mut batch = batch();

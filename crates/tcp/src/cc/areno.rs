@@ -164,8 +164,8 @@ mod tests {
         }
     }
 
-    /// By hand at c = 1, where W_inc is a segment: an ACK adds 1/100 to W_base and to W_probe. At c = 1/2 and W_max = 100
-    /// W_inc is 100 e^-5 + B / 2 + G < 0, so W_probe stays at nothing. In slow start an ACK adds a segment.
+    /// By hand at c = 1, where W_inc is a segment: an ACK adds 1/100 to W_base and to W_probe. At c = 1/2 and W_max =
+    /// 100 W_inc is 100 e^-5 + B / 2 + G < 0, so W_probe stays at nothing. In slow start an ACK adds a segment.
     #[test]
     fn an_ack_adds_to_both_parts_of_the_window() {
         let mut cc = areno();
@@ -193,8 +193,8 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), before + 1.0);
     }
 
-    /// The round-trip time at losses is smoothed with 0.85; before the first loss there is no congestion, and a delay above
-    /// that of losses counts as one. Loss and timeout end the probe.
+    /// The round-trip time at losses is smoothed with 0.85; before the first loss there is no congestion, and a delay
+    /// above that of losses counts as one. Loss and timeout end the probe.
     #[test]
     fn the_round_trip_time_at_losses_is_smoothed() {
         let mut cc = areno();

@@ -184,8 +184,8 @@ impl Bbr {
         }
     }
 
-    /// Whether the ACK starts a round; takes in its delivery rate. Old rates are forgotten only when a sample counts, so
-    /// that the bandwidth stays what it was while the application limits all of them (the draft's BBRUpdateBtlBw).
+    /// Whether the ACK starts a round; takes in its delivery rate. Old rates are forgotten only when a sample counts,
+    /// so that the bandwidth stays what it was while the application limits all of them (the draft's BBRUpdateBtlBw).
     fn update_bandwidth(&mut self, ack: &Ack) -> bool {
         let Some(sample) = ack.rate else { return false };
         let starts = self.rounds.ends(&sample);
@@ -513,8 +513,8 @@ mod tests {
         assert_eq!(sample(120, 122, 150.0, true), (false, 150.0));
     }
 
-    /// Section 4.1.1.3, and Linux: the filter moves on only with samples that count. 30 rounds limited by the application
-    /// change nothing; the first sample after them is then the only one of ten rounds.
+    /// Section 4.1.1.3, and Linux: the filter moves on only with samples that count. 30 rounds limited by the
+    /// application change nothing; the first sample after them is then the only one of ten rounds.
     #[test]
     fn the_bandwidth_does_not_age_while_the_application_limits_it() {
         let mut cc = new(&Params::default(), start());

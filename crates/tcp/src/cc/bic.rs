@@ -177,8 +177,9 @@ mod tests {
         }
     }
 
-    /// Linux's module: d of one segment still counts as the end of the search, four segments above W_max probing begins,
-    /// and up to 14 segments BIC is Reno. Before the first loss a window of 400 grows by 5 %, which is more than 16.
+    /// Linux's module: d of one segment still counts as the end of the search, four segments above W_max probing
+    /// begins, and up to 14 segments BIC is Reno. Before the first loss a window of 400 grows by 5 %, which is more
+    /// than 16.
     #[test]
     fn the_borders_of_the_search_by_hand() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
@@ -203,8 +204,8 @@ mod tests {
         assert_eq!(cc.increment(400.0), 20.0);
     }
 
-    /// An ACK adds its part of the increment, a segment in slow start, and nothing in recovery or where the window is not
-    /// used. Without fast convergence W_max is where the last loss was.
+    /// An ACK adds its part of the increment, a segment in slow start, and nothing in recovery or where the window is
+    /// not used. Without fast convergence W_max is where the last loss was.
     #[test]
     fn an_ack_adds_its_part_of_the_increment() {
         let params = Params { fast_convergence: false, ..Params::default() };

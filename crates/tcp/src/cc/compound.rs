@@ -446,8 +446,8 @@ mod tests {
         }
     }
 
-    /// ns-2 2.35's tcp_compound in whole segments: a loss halves the sending window, rounded down; the delay window stays
-    /// within that half, and is dropped where it exceeds it.
+    /// ns-2 2.35's tcp_compound in whole segments: a loss halves the sending window, rounded down; the delay window
+    /// stays within that half, and is dropped where it exceeds it.
     #[test]
     fn a_loss_in_whole_segments_halves_the_sending_window() {
         let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
@@ -458,8 +458,8 @@ mod tests {
         }
     }
 
-    /// In whole segments an ACK adds a segment in slow start, which holds at the threshold too; then one for each sending
-    /// window of ACKs, as long as there is a delay window where it asks for one.
+    /// In whole segments an ACK adds a segment in slow start, which holds at the threshold too; then one for each
+    /// sending window of ACKs, as long as there is a delay window where it asks for one.
     #[test]
     fn whole_segments_are_counted_by_acks() {
         let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
@@ -480,8 +480,9 @@ mod tests {
         }
     }
 
-    /// Half segments, by hand: 100 in flight, 100 ms and 200 ms. With a microsecond more each, the target is 200 * 100001 /
-    /// 200001 = 100 half segments, so 50 segments wait, and 50 leave the delay window. Two samples decide nothing.
+    /// Half segments, by hand: 100 in flight, 100 ms and 200 ms. With a microsecond more each, the target is 200 *
+    /// 100001 / 200001 = 100 half segments, so 50 segments wait, and 50 leave the delay window. Two samples decide
+    /// nothing.
     #[test]
     fn a_queue_in_half_segments_comes_off_the_delay_window() {
         let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };

@@ -229,8 +229,8 @@ mod tests {
         assert!(used > 8.0 / 9.0, "{used} of the capacity");
     }
 
-    /// draft-gg-udt-03, section 6.2, by hand, with packets of 1000 bytes: in slow start the window grows by what each SYN of
-    /// 10 ms acknowledges, and the receiving rate is smoothed with 7/8.
+    /// draft-gg-udt-03, section 6.2, by hand, with packets of 1000 bytes: in slow start the window grows by what each
+    /// SYN of 10 ms acknowledges, and the receiving rate is smoothed with 7/8.
     #[test]
     fn slow_start_counts_what_each_syn_acknowledges() {
         let mut cc = new(&Params::default(), Start::with_window(16.0));
@@ -250,8 +250,8 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.bytes), (22.0, 1000));
     }
 
-    /// The same section: slow start ends with the period of the receiving rate, or, before that is known, with the window
-    /// spread over a round trip and a SYN. A timeout ends it too, and later changes nothing.
+    /// The same section: slow start ends with the period of the receiving rate, or, before that is known, with the
+    /// window spread over a round trip and a SYN. A timeout ends it too, and later changes nothing.
     #[test]
     fn slow_start_ends_with_the_receiving_rate() {
         let mut cc = new(&Params::default(), Start::with_window(16.0));
@@ -267,9 +267,10 @@ mod tests {
         assert!(!known.lost, "the loss that ends slow start is no decrease");
     }
 
-    /// The same section, by hand: at 1000 packets a second of 1000 bytes and 80 Mb/s of capacity 72 Mb/s are spare, so a SYN
-    /// adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the spare capacity counts as a ninth of all, 8.9 Mb/s at
-    /// most, and adds 0.015. A SYN with a loss adds nothing. The window is the rate of a round trip and a SYN, and 16 more.
+    /// The same section, by hand: at 1000 packets a second of 1000 bytes and 80 Mb/s of capacity 72 Mb/s are spare, so
+    /// a SYN adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the spare capacity counts as a ninth of
+    /// all, 8.9 Mb/s at most, and adds 0.015. A SYN with a loss adds nothing. The window is the rate of a round trip
+    /// and a SYN, and 16 more.
     #[test]
     fn the_period_follows_from_the_spare_capacity() {
         let params = Params { capacity: Some(BitRate::from_mbps(80)) };

@@ -435,8 +435,8 @@ mod tests {
         }
     }
 
-    /// The paper and ns-2 keep three quarters of what is in flight, at least two segments; ns-2 takes a quarter of whole
-    /// segments off, rounded down. Linux halves the window.
+    /// The paper and ns-2 keep three quarters of what is in flight, at least two segments; ns-2 takes a quarter of
+    /// whole segments off, rounded down. Linux halves the window.
     #[test]
     fn a_loss_keeps_three_quarters_of_the_flight() {
         for (variant, cwnd, flight, kept) in [
@@ -457,8 +457,8 @@ mod tests {
         }
     }
 
-    /// A timeout begins slow start anew from two segments up to half the flight, which ns-2 rounds down; Linux from one.
-    /// Only the paper's begins with a round that doubles.
+    /// A timeout begins slow start anew from two segments up to half the flight, which ns-2 rounds down; Linux from
+    /// one. Only the paper's begins with a round that doubles.
     #[test]
     fn a_timeout_begins_slow_start_anew() {
         for (variant, cwnd, ssthresh) in

@@ -258,8 +258,8 @@ fn a_short_queue_overflows_less_than_under_version_1() {
     assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
 }
 
-/// Section 5.3.4.3: the smallest round-trip time for ProbeRTT is renewed after 5 s, and becomes that of the model where it
-/// is less, or where that of the model is more than 10 s old.
+/// Section 5.3.4.3: the smallest round-trip time for ProbeRTT is renewed after 5 s, and becomes that of the model where
+/// it is less, or where that of the model is more than 10 s old.
 #[test]
 fn the_smallest_round_trip_time_is_of_two_windows() {
     let mut cc = cruising();

@@ -1,4 +1,5 @@
-//! Recovery with selective ACKs by hand: reordering timer, tail loss probes, ACKs that were overtaken; and the window in use.
+//! Recovery with selective ACKs by hand: reordering timer, tail loss probes, ACKs that were overtaken; and the window
+//! in use.
 
 use super::*;
 
@@ -31,8 +32,8 @@ fn the_reordering_timer_finds_a_loss() {
     assert_eq!((poll(&mut sender, at(226)), sender.counts().fast_retransmits), (vec![], 1));
 }
 
-/// A sender of ten segments, all sent at 100 ms and acknowledged at 200 ms but for the last `left`, where nothing is left
-/// to send.
+/// A sender of ten segments, all sent at 100 ms and acknowledged at 200 ms but for the last `left`, where nothing is
+/// left to send.
 fn tail(settings: &str, left: u32) -> Sender {
     let (mut sender, _) =
         ends(&format!("{RACK}\nmss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\n{settings}"));
@@ -61,8 +62,8 @@ fn a_probe_leaves_after_two_round_trips() {
     assert_eq!(tail("tail_loss_probes = false", 2).deadline(), at(1200));
 }
 
-/// RFC 8985, section 7.2: new data arms the timer as well: from its own sending on, without the time of a delayed ACK as
-/// soon as a second segment is on its way.
+/// RFC 8985, section 7.2: new data arms the timer as well: from its own sending on, without the time of a delayed ACK
+/// as soon as a second segment is on its way.
 #[test]
 fn new_data_arms_the_timer_of_a_probe() {
     let mut sender = tail("", 0);
@@ -75,8 +76,8 @@ fn new_data_arms_the_timer_of_a_probe() {
     assert_eq!((poll(&mut sender, at(350)), sender.deadline()), (vec![12], at(550)));
 }
 
-/// RFC 8985, section 7.3: a probe is new data where there is some, whatever the congestion window; not beyond the receive
-/// window. Without a sample the probe waits a second.
+/// RFC 8985, section 7.3: a probe is new data where there is some, whatever the congestion window; not beyond the
+/// receive window. Without a sample the probe waits a second.
 #[test]
 fn a_probe_is_new_data_where_the_receiver_takes_it() {
     for (window, probe) in [("11 packets", 10), ("10 packets", 9)] {
@@ -132,8 +133,8 @@ fn what_an_ack_says_of_a_probe() {
     }
 }
 
-/// The receiver may report nothing: the third duplicate ACK takes the first segment for lost (RFC 6675, section 5), once.
-/// Nothing tells that a segment has left the network, so none is sent instead.
+/// The receiver may report nothing: the third duplicate ACK takes the first segment for lost (RFC 6675, section 5),
+/// once. Nothing tells that a segment has left the network, so none is sent instead.
 #[test]
 fn duplicates_without_blocks_find_the_first_loss() {
     for recovery in ["sack", "rack"] {
@@ -144,8 +145,8 @@ fn duplicates_without_blocks_find_the_first_loss() {
     }
 }
 
-/// An ACK up to 1 that comes after the one up to 3 still tells that 5 has arrived, and nothing of what lies below; it is
-/// no duplicate.
+/// An ACK up to 1 that comes after the one up to 3 still tells that 5 has arrived, and nothing of what lies below; it
+/// is no duplicate.
 #[test]
 fn an_ack_that_was_overtaken_tells_of_what_arrived() {
     let sacked = |sender: &Sender| sender.info().sacked;
@@ -162,8 +163,8 @@ fn an_ack_that_was_overtaken_tells_of_what_arrived() {
     assert_eq!(sacked(&sender), 0);
 }
 
-/// RFC 6582, section 3.2, step 1: after a timeout duplicate ACKs begin no fast retransmit until all is acknowledged that
-/// was out then, and more.
+/// RFC 6582, section 3.2, step 1: after a timeout duplicate ACKs begin no fast retransmit until all is acknowledged
+/// that was out then, and more.
 #[test]
 fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
     let mut sender = ten_in_flight("cc = 'newreno'");
@@ -183,8 +184,8 @@ fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
     assert_eq!(dup(&mut sender, 11), 1);
 }
 
-/// Linux, tcp_is_cwnd_limited: in slow start the window of 10 grows while it is less than twice what was in flight at most,
-/// so from 6 segments on; after it only where the window was full within the last round trip.
+/// Linux, tcp_is_cwnd_limited: in slow start the window of 10 grows while it is less than twice what was in flight at
+/// most, so from 6 segments on; after it only where the window was full within the last round trip.
 #[test]
 fn a_window_grows_that_is_in_use() {
     let grows = |settings: &str, sack: bool, rounds: &[u64]| {
@@ -213,8 +214,8 @@ fn a_window_grows_that_is_in_use() {
     }
 }
 
-/// RFC 9293, section 3.8.6.2.1: a window of 400 bytes of a receiver that has had 10,000 open is no use; the segment that
-/// fits leaves after a timeout all the same, and the next ACK lets all flow.
+/// RFC 9293, section 3.8.6.2.1: a window of 400 bytes of a receiver that has had 10,000 open is no use; the segment
+/// that fits leaves after a timeout all the same, and the next ACK lets all flow.
 #[test]
 fn a_silly_window_is_used_after_a_timeout() {
     for sack in [false, true] {
