@@ -246,6 +246,7 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"(flows\.)?tcp\.idle_restart", "long", PAUSES, []),
     (r"(flows\.)?tcp\.ecn", "downloads", {"ap.queue.discipline": "codel"}, []),
     (r"(flows\.)?tcp\.pacing_burst", "cell", {"tcp.pacing": True}, [10]),
+    (r"(flows\.)?tcp\.tso_autosize", "wired", {"tcp.pacing": True}, [True]),
     (r"(flows\.)?tcp\.nagle", "cell", SHORT, []),
     (r"(flows\.)?tcp\.gro", "categories", {}, [True]),
     (r"(flows\.)?tcp\.gro_flush_timeout", "downloads", {"tcp.gro": True}, []),

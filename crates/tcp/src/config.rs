@@ -162,6 +162,11 @@ pub struct StackOptions {
     pub pacing: bool,
     /// Segments that pacing lets leave together, as segmentation offload has them; 1 or more.
     pub pacing_burst: u32,
+    /// Bursts grow with the pacing rate and with the nearness of the receiver (Linux's autosizing of TSO packets).
+    pub tso_autosize: bool,
+    /// What leaves in so long at the pacing rate may wait in the queue of the sender's own station, and no more
+    /// (Linux's TCP small queues); zero for no bound. Its host then calls [`crate::Sender::on_departure`].
+    pub small_queue: Duration,
     /// Tail loss probes (RFC 8985, section 7) with [`Recovery::Rack`].
     pub tail_loss_probes: bool,
     /// In slow start the window grows while it is less than twice what was in flight at most, whatever limited that;

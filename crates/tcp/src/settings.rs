@@ -181,6 +181,14 @@ table! {
         pub pacing: bool = false;
         /// Segments that pacing lets leave together: bursts of segmentation offload. Linux has two or more.
         pub pacing_burst: u32 = if stack == Stack::Linux { 2 } else { 1 }, by stack, "1 or more" => |n| *n >= 1;
+        /// Whether these bursts hold what leaves in 1/1024 s at the pacing rate, and near receivers more: 64 KiB,
+        /// halved for each 512 us of the smallest round-trip time (Linux's autosizing of TSO packets). `pacing_burst`
+        /// is then the least, 64 KiB the most.
+        pub tso_autosize: bool = false;
+        /// TCP small queues (Linux): a sender at a station or an access point holds data back while more of it waits in
+        /// the queue there than leaves in this time at the pacing rate, twice that in recovery, and two bursts at
+        /// least. Linux: 1/1024 s, over mac80211 1/128 s. 0 s is without. A server's own link is taken to be fast.
+        pub small_queue: Duration = Duration::ZERO, "at most 1 s" => |time| *time <= ms(1000);
         /// Tail loss probes with RACK (RFC 8985, section 7).
         pub tail_loss_probes: bool = true;
         /// Whether the window may grow in slow start up to twice what was in flight at most, and after it while it was
@@ -260,6 +268,8 @@ impl Settings {
             ecn: self.ecn,
             pacing: self.pacing,
             pacing_burst: self.pacing_burst,
+            tso_autosize: self.tso_autosize,
+            small_queue: Duration::ZERO,
             tail_loss_probes: self.tail_loss_probes,
             track_use: self.track_use,
             nagle: self.nagle,
@@ -285,11 +295,13 @@ impl Settings {
         (SenderConfig { cc: self.cc.clone(), foreign: None, options }, receiver)
     }
 
-    /// The same for a sender that is a station. ns-2's `$ns run` resets the agents of wired nodes, which then take the
-    /// window as their threshold; those of mobile nodes keep the 20 packets that they are made with.
+    /// The same for a sender that is a station, whose queue is its own. ns-2's `$ns run` resets the agents of wired
+    /// nodes, which then take the window as their threshold; those of mobile nodes keep the 20 packets that they are
+    /// made with.
     #[must_use]
     pub fn resolve_at_station(&self) -> (SenderConfig, ReceiverConfig) {
         let (mut sender, receiver) = self.resolve();
+        sender.options.small_queue = self.small_queue;
         if self.stack == Stack::Ns2 && self.initial_ssthresh.is_none() {
             sender.options.initial_ssthresh = 20.0;
         }

@@ -20,6 +20,7 @@ mod routing;
 mod series;
 mod sessions;
 mod setup;
+mod small_queues;
 mod users;
 mod watch;
 mod wired_link;
@@ -106,6 +107,8 @@ pub struct World {
     watch: Option<Box<Watch>>,
     /// Whether packets are observed on their way, by schemes or by a watch.
     observed: bool,
+    /// Whether senders bound what waits in the queue of their own station, and so have to know when packets leave it.
+    small_queues: bool,
     /// Whether packets are not observed and paths are fixed.
     fast_path: bool,
     /// Senders take their short code path.
@@ -400,6 +403,9 @@ impl World {
             MacEvent::Nothing => self.resume_exhausted(index),
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { to, id } if self.routing.is_some() => {
+                if self.small_queues && self.is_on_first_hop(id) {
+                    self.note_departure(id);
+                }
                 let hop = self.moved(id, to);
                 let packet = &self.packets[id];
                 if packet.is_data() {
@@ -486,6 +492,9 @@ impl World {
 
     /// Passes a packet that has made a hop to its observers. Returns whether it is forwarded.
     fn pass(&mut self, id: PacketId) -> bool {
+        if self.small_queues && self.routing.is_none() && self.has_made_one_hop(id) {
+            self.note_departure(id);
+        }
         self.watch_arrival(id);
         if !self.scheme_aps.is_empty() && !self.pass_schemes(id) {
             return false;
@@ -589,6 +598,9 @@ impl World {
         self.packets.release(id);
         if self.real.is_some() {
             self.note_loss(id, loss);
+        }
+        if self.small_queues && self.is_on_first_hop(id) {
+            self.note_departure(id);
         }
         self.count_hops_until_loss(id);
         let packet = &self.packets[id];

@@ -7,7 +7,7 @@ use wifair_mac::edcaf::{EdcaSettings, EdcaStation};
 use wifair_mac::{AirTime, Channel, ChannelSettings, GeneralChannel, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::Packets;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::ap_schemes::ApWithSchemes;
 use super::fast::lazy_links::LazyLinks;
@@ -19,7 +19,8 @@ use super::sessions::{self, SessionLog};
 use super::users::Users;
 use super::wired_link::WiredLink;
 use super::{
-    CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, Plan, StationCategories, Task, Workload, World,
+    CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, Plan, StationCategories, Task, Transport,
+    Workload, World,
 };
 use crate::record::Series;
 use crate::traffic::Schedule;
@@ -57,6 +58,10 @@ impl World {
         if let Some(every) = plan.sample_every {
             event_queue.enter(Time::ZERO + every, Task::Sample);
         }
+        let small_queues = plan.flows.iter().any(|flow| match &flow.transport {
+            Transport::Tcp { sender, .. } => sender.options.small_queue > Duration::ZERO,
+            _ => false,
+        });
         let mut flows = vec![];
         let with_sessions = |flow: &&FlowPlan| !matches!(flow.workload, Workload::Endless | Workload::Outside);
         let rows_of_flow = sessions::rows_of_flow(plan.flows.iter().filter(with_sessions).count());
@@ -164,8 +169,9 @@ impl World {
             queue_counts,
             channels,
             links,
-            observed: !scheme_aps.is_empty(),
-            fast_path: plan.fast_paths && scheme_aps.is_empty() && routing.is_none(),
+            observed: !scheme_aps.is_empty() || small_queues,
+            small_queues,
+            fast_path: plan.fast_paths && scheme_aps.is_empty() && routing.is_none() && !small_queues,
             short_paths: plan.fast_paths,
             scheme_aps,
             routing,

@@ -188,7 +188,10 @@ pub struct Sender {
     paces: bool,
     /// Segments that may leave with the last one, whatever pacing says of them.
     burst_left: u32,
-    /// Neither pacing nor Nagle's algorithm: what new data leaves is a matter of the windows alone.
+    /// Bytes in the queue of the sender's own station, where they are bounded, and whether data waits for that.
+    queued: u64,
+    queue_waits: bool,
+    /// Neither pacing nor Nagle's algorithm nor a small queue: what new data leaves is a matter of the windows alone.
     plain: bool,
     last_send: Time,
     /// The segment that is being timed ends here and left then; 0 for none.
@@ -290,8 +293,10 @@ impl Sender {
             pace_at: Time::ZERO,
             pace_waits: false,
             burst_left: 0,
+            queued: 0,
+            queue_waits: false,
             paces,
-            plain: !paces && !options.nagle,
+            plain: !paces && !options.nagle && options.small_queue == Duration::ZERO,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,

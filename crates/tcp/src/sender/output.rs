@@ -8,6 +8,11 @@ use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{IdleRestart, LimitedTransmit};
 
+/// The largest burst of segmentation offload, in bytes, and the smallest round-trip time that halves what is added to
+/// those to near receivers (Linux).
+const LARGEST_BURST: u64 = 65_536;
+const NEAR: Duration = Duration::from_micros(512);
+
 impl Sender {
     /// The next segment that may leave.
     #[inline]
@@ -97,7 +102,7 @@ impl Sender {
         {
             return Some(packet);
         }
-        if self.state != State::Established || self.waits_for_pace(now) {
+        if self.state != State::Established || self.waits_for_pace(now) || self.waits_for_queue() {
             return None;
         }
         if self.selective.is_some() {
@@ -166,14 +171,57 @@ impl Sender {
 
     /// The rate at which segments leave, in bytes per second.
     pub(super) fn pacing_rate(&self) -> Option<f64> {
-        let own = self.cc.pacing_rate();
-        if own.is_some() || !self.options.pacing || self.rtt.srtt() == Duration::ZERO {
-            return own;
+        self.cc.pacing_rate().or_else(|| if self.options.pacing { self.window_rate() } else { None })
+    }
+
+    /// Twice the window each round trip in the first half of slow start, then 1.2 times (Linux), in bytes per second.
+    fn window_rate(&self) -> Option<f64> {
+        let srtt = self.rtt.srtt();
+        let factor = if self.cwnd() < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+        (srtt > Duration::ZERO).then(|| factor * self.cwnd() * self.mss as f64 / srtt.as_secs())
+    }
+
+    /// Whether too much waits in the queue of the sender's own station (Linux, tcp_small_queue_check).
+    #[inline]
+    fn waits_for_queue(&mut self) -> bool {
+        self.queue_waits = self.options.small_queue > Duration::ZERO && self.is_queue_full();
+        self.queue_waits
+    }
+
+    #[inline(never)]
+    fn is_queue_full(&mut self) -> bool {
+        let rate = self.cc.pacing_rate().or_else(|| self.window_rate());
+        let by_rate = rate.map_or(u64::MAX, |rate| (rate * self.options.small_queue.as_secs()) as u64);
+        let bursts = 2 * u64::from(self.burst(rate.unwrap_or(0.0))) * self.mss;
+        let limit = by_rate.max(bursts).saturating_mul(if self.phase == Phase::Open { 1 } else { 2 });
+        // One segment may always be on its way.
+        let full = self.queued > limit && self.max - self.una > self.mss;
+        self.window_limited &= !full;
+        full
+    }
+
+    /// So many bytes of payload have left the queue of the sender's own station. Returns whether data waited for that.
+    pub fn on_departure(&mut self, bytes: u64) -> bool {
+        self.queued = self.queued.saturating_sub(bytes);
+        self.queue_waits
+    }
+
+    /// Whether the sender wants to know of departures.
+    #[must_use]
+    pub const fn has_small_queue(&self) -> bool {
+        self.options.small_queue.as_nanos() > 0
+    }
+
+    /// Segments that leave at once, at a pacing rate in bytes per second (Linux, tcp_tso_autosize).
+    pub(super) fn burst(&self, rate: f64) -> u32 {
+        let least = self.options.pacing_burst;
+        if !self.options.tso_autosize {
+            return least;
         }
-        // Linux: twice the window each round trip in the first half of slow start, then 1.2 times.
-        let cwnd = self.cwnd();
-        let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-        Some(factor * cwnd * self.mss as f64 / self.rtt.srtt().as_secs())
+        let halvings = self.rtt.min().as_nanos() / NEAR.as_nanos();
+        let near = if halvings < 32 { LARGEST_BURST >> halvings } else { 0 };
+        let bytes = ((rate / 1024.0) as u64).saturating_add(near).min(LARGEST_BURST);
+        u32::try_from(bytes / self.mss).unwrap_or(u32::MAX).max(least)
     }
 
     /// Bytes beyond the window by the first duplicate ACKs.
@@ -304,6 +352,9 @@ impl Sender {
         if len < self.mss {
             self.short_end = self.short_end.max(end);
         }
+        if self.has_small_queue() {
+            self.queued += len;
+        }
         self.note_unanswered(now);
         // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its
         // Vegas.
@@ -378,7 +429,7 @@ impl Sender {
             gap = gap.saturating_sub((gap / 2).min(now.saturating_since(self.pace_at)));
         }
         let begins = now >= self.pace_at;
-        self.burst_left = if begins { self.options.pacing_burst - 1 } else { self.burst_left.saturating_sub(1) };
+        self.burst_left = if begins { self.burst(rate) - 1 } else { self.burst_left.saturating_sub(1) };
         self.pace_at = self.pace_at.max(now).saturating_add(gap);
     }
 }

@@ -9,6 +9,7 @@ use crate::cc::Choice;
 use crate::pipe::{Fate, Pipe, ends};
 
 mod application;
+mod offload;
 mod recovery;
 
 fn seconds(n: u64) -> Time {

@@ -1,0 +1,95 @@
+"""TCP small queues (`small_queue`) and bursts of segmentation offload (`tso_autosize`) over the simulated air."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import wifair
+
+
+def upload(tcp: dict[str, Any], direction: str = "up", **wlan: Any) -> dict[str, Any]:
+    """Run a flow over a cell whose queues are long, and 10 ms beyond it; returns the row of the flow."""
+    scenario = wifair.Scenario.from_dict(
+        {
+            "duration": "8 s",
+            "warm_up": "3 s",
+            "wlan": {"standard": "802.11g", **wlan},
+            "ap": {"queue": {"limit": "1000 packets"}},
+            "servers": [{"name": "server", "delay": "10 ms"}],
+            "stations": [{"name": "sta", "queue": {"limit": "1000 packets"}}],
+            "flows": [
+                {"name": "f", "station": "sta", "direction": direction, "tcp": {"stack": "modern", **tcp}},
+            ],
+        }
+    )
+    return wifair.run(scenario, seeds=1, progress=False).flows.records()[0]
+
+
+def test_a_station_keeps_little_of_its_upload_in_its_queue() -> None:
+    """CUBIC fills the queue of its station. With small queues, and in congestion avoidance, what waits there leaves in
+    1.2 * 1/128 s, 9.4 ms, beside the 20 ms of the path, and the station is as busy as before."""
+    plain = upload({})
+    small = upload({"small_queue": "7.8125 ms", "initial_ssthresh": "10 packets"})
+    assert plain["rtt_p50_s"] > 0.2
+    assert small["rtt_p50_s"] == pytest.approx(0.020 + 0.0094, abs=0.006)
+    assert small["goodput_bps"] == pytest.approx(plain["goodput_bps"], rel=0.05)
+
+
+@pytest.mark.parametrize(("small_queue", "waiting_s"), [("7.8125 ms", 4 / 128), ("30 ms", 0.12)])
+def test_slow_start_has_a_longer_one(small_queue: str, waiting_s: float) -> None:
+    """Nothing is lost that would end slow start: twice a window of twice what is in flight is the rate (Linux)."""
+    small = upload({"small_queue": small_queue})
+    assert small["rtt_p50_s"] == pytest.approx(0.020 + waiting_s, abs=0.004 + 0.1 * waiting_s)
+
+
+def test_the_time_of_a_small_queue_is_the_time_in_the_queue() -> None:
+    """30 ms at 1.2 times the rate are 36 ms of waiting."""
+    small = upload({"small_queue": "30 ms", "initial_ssthresh": "10 packets"})
+    assert small["rtt_p50_s"] == pytest.approx(0.020 + 0.036, abs=0.008)
+
+
+def test_a_download_has_no_small_queue() -> None:
+    """A server's link is fast; what waits at the access point is not the sender's."""
+    plain, small = (upload(tcp, "down") for tcp in ({}, {"small_queue": "7.8125 ms"}))
+    assert plain == small
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"wlan": {"standard": "802.11n"}},
+        {"wlan": {"standard": "802.11g", "data_error": 0.3, "short_retry_limit": 2}},
+        {"wlan": {"standard": "802.11g"}, "stations": [{"name": "sta", "queue": {"limit": "2 packets"}}]},
+    ],
+    ids=["aggregates", "losses", "drops at the queue"],
+)
+def test_a_transfer_ends_whatever_becomes_of_its_packets(changes: dict[str, Any]) -> None:
+    """A packet that is lost has left the queue as well, so nothing waits for ever."""
+    scenario = wifair.Scenario.from_dict(
+        {
+            "duration": "60 s",
+            "servers": [{"name": "server", "delay": "10 ms"}],
+            "stations": [{"name": "sta"}],
+            "flows": [
+                {
+                    "name": "f",
+                    "station": "sta",
+                    "workload": "transfer",
+                    "transfer": {"size": "500 kB"},
+                    "tcp": {"stack": "modern", "small_queue": "1 ms"},
+                }
+            ],
+            **changes,
+        }
+    )
+    flow = wifair.run(scenario, seeds=1, progress=False).flows.records()[0]
+    assert flow["received_bytes"] == 500_000
+
+
+def test_autosized_bursts_leave_at_once() -> None:
+    """BBR over 802.11n: a millisecond holds several segments at its rate. Bursts change when they leave, and cost
+    nothing."""
+    one, sized = (upload({"cc": "bbr", "tso_autosize": on}, standard="802.11n") for on in (False, True))
+    assert one != sized
+    assert sized["goodput_bps"] > 0.95 * one["goodput_bps"]
