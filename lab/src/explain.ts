@@ -46,6 +46,7 @@ function time(seconds: number): string {
 const sum = (values: ArrayLike<number>): number => Array.prototype.reduce.call(values, (a, b) => (a as number) + (b as number), 0) as number;
 const mean = (values: number[]): number => sum(values) / values.length;
 const list = (parts: string[]): string => (parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
+const moreFlows = (count: number): string => `${count} more flow${count === 1 ? "" : "s"}`;
 const some = (names: string[]): string => (names.length <= FEW + 1 ? list(names) : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`);
 const first = (values: number[], pick: (...v: number[]) => number): number => values.indexOf(pick(...values));
 /** Indices in descending order of their values, without NaN. */
@@ -164,7 +165,7 @@ function timeouts(r: Records): Found {
   if (!sum(expired)) return null;
   const order = ranked(expired).filter((f) => expired[f]! > 0);
   const parts = order.slice(0, FEW).map((f) => `${r.names[f]} ${general(expired[f]!)}`);
-  const more = order.length > FEW ? `, and ${order.length - FEW} more flows` : "";
+  const more = order.length > FEW ? `, and ${moreFlows(order.length - FEW)}` : "";
   let text = `Retransmission timers expire ${general(sum(expired))} times: ${parts.join(", ")}${more}.`;
   const goodput = r.flows("goodput_bps");
   const [hit, spared] = [goodput.filter((_, f) => expired[f]! > 0), goodput.filter((_, f) => expired[f] === 0)];
@@ -200,7 +201,7 @@ function calls(r: Records): Found {
   if (!bad.length) return null;
   const worst = bad[0]!;
   const [score, lost, late] = [r.flows("mos")[worst]!, r.flows("loss_fraction")[worst]!, r.flows("owd_p99_s")[worst]!];
-  const more = bad.length > 1 ? `; ${bad.length - 1} more flows have an R-factor below ${SATISFIED}` : "";
+  const more = bad.length > 1 ? `; ${moreFlows(bad.length - 1)} ${bad.length > 2 ? "have" : "has"} an R-factor below ${SATISFIED}` : "";
   return {
     topic: "calls",
     text: `As a call, ${r.names[worst]} would sound bad: a mean opinion score of ${score.toFixed(1)} (R-factor ${rating[worst]!.toFixed(0)}), for ${percent(lost)} of its datagrams are lost and one in a hundred takes ${time(late)} or more${more}.`,

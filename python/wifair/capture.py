@@ -237,7 +237,7 @@ class Capture:
         times, names, goodputs = [], [], []
         for flow in fairness["flows"]:
             goodput = np.array(flow["goodput_bps"], dtype=np.float64)
-            times.append((flow["first_bin"] + 1 + np.arange(len(goodput))) * step)
+            times.append((flow["first_bin"] + 1 + np.arange(len(goodput))) * round(step * 1e9) / 1e9)
             names.append(np.full(len(goodput), _name(flow)))
             goodputs.append(goodput)
         if not times:

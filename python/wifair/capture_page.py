@@ -101,9 +101,11 @@ def page(capture: Capture) -> str:
     """
     from wifair._core import __version__  # noqa: PLC0415
     from wifair.figures.capture import flow_svg, overview_svg, shown_flows  # noqa: PLC0415
+    from wifair.figures.inline import once  # noqa: PLC0415
 
     first, *notes = head(capture)
-    findings = explain(capture).findings if capture.flows.rows else []
+    has_any = capture.flows.rows or capture.datagrams.rows or capture.echoes.rows
+    findings = explain(capture).findings if has_any else []
     body = [_verdict(capture, findings), f'<p class="note">{html.escape(first)}</p>']
     if capture.damage is not None:
         body.append(f'<p class="damage">{html.escape(capture.damage)}: what came before is analysed.</p>')
@@ -114,6 +116,10 @@ def page(capture: Capture) -> str:
         body += ["<h2>What happened, and why</h2>", _findings(findings)]
         body += ["<h2>Flows</h2>", _flow_table(capture)]
         body += ["<h2>Stations</h2>", *_hosts(capture)]
+    if capture.datagrams.rows:
+        body += ["<h2>Datagrams</h2>", _datagrams(capture)]
+    if capture.echoes.rows:
+        body += ["<h2>Echoes</h2>", _echoes(capture)]
     if capture.stations.rows:
         body += ["<h2>Transmitters on the air</h2>", _transmitters(capture)]
     shown = shown_flows(capture)
@@ -129,7 +135,7 @@ def page(capture: Capture) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-        + "\n".join(body)
+        + once("\n".join(body))
         + f"\n<p><small>wifair {__version__}</small></p>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
     )
 
@@ -137,7 +143,7 @@ def page(capture: Capture) -> str:
 def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
     """Say in words who got what: first of all who starved."""
     if not findings:
-        return '<div class="verdict"><p>No TCP flow carried data in this capture.</p></div>'
+        return '<div class="verdict"><p>Nothing in this capture carried data.</p></div>'
     count = int(np.count_nonzero(capture.flows["starved"]))
     flows = capture.flows.rows
     lead = ""
@@ -147,7 +153,8 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
             if count
             else f"None of the {flows} flows starves."
         )
-    said = [finding.text for topic in VERDICT for finding in findings if finding.topic == topic]
+    topics = VERDICT if flows else [finding.topic for finding in findings]
+    said = [finding.text for topic in topics for finding in findings if finding.topic == topic]
     paragraphs = ([f"<p><strong>{lead}</strong></p>"] if lead else []) + [
         f"<p>{html.escape(text)}</p>" for text in said
     ]
@@ -274,6 +281,44 @@ def _transmitters(capture: Capture) -> str:
             (time(air), air),
             (percent(share), share),
             (NOTHING if math.isnan(signal) else f"{signal:.0f} dBm", signal),
+        ]
+        rows.append(cells)
+    return _table(titles, rows, [False] * len(rows))
+
+
+def _datagrams(capture: Capture) -> str:
+    table = capture.datagrams
+    titles = ["flow", "kind", "packets", "bytes", "duration", "rate", "lost", "jitter", "longest gap", "MOS"]
+    rows = []
+    for row in sorted(range(table.rows), key=lambda row: -int(table["bytes"][row])):
+        figure = {name: float(table[name][row]) for name in table if table[name].dtype.kind in "fu"}
+        score = figure["mos"]
+        cells: list[Cell] = [
+            (f"{table['from'][row]} \u2192 {table['to'][row]}", None),
+            (str(table["kind"][row]), None),
+            (f"{figure['packets']:.0f}", figure["packets"]),
+            (size(int(figure["bytes"])), figure["bytes"]),
+            (time(figure["duration_s"]), figure["duration_s"]),
+            (rate(figure["rate_bps"]), figure["rate_bps"]),
+            (percent(figure["loss_fraction"]), figure["loss_fraction"]),
+            (time(figure["jitter_s"]), figure["jitter_s"]),
+            (time(figure["longest_gap_s"]), figure["longest_gap_s"]),
+            (NOTHING if math.isnan(score) else f"{score:.1f}", score),
+        ]
+        rows.append(cells)
+    return _table(titles, rows, [False] * len(rows))
+
+
+def _echoes(capture: Capture) -> str:
+    table = capture.echoes
+    titles = ["from", "to", "requests", "lost", "RTT least", "RTT mean", "RTT most"]
+    rows = []
+    for row in range(table.rows):
+        requests, lost = float(table["requests"][row]), float(table["loss_fraction"][row])
+        cells: list[Cell] = [(str(table["from"][row]), None), (str(table["to"][row]), None)]
+        cells += [(f"{requests:.0f}", requests), (percent(lost), lost)]
+        cells += [
+            (time(value), value) for value in (float(table[f"rtt_{one}_s"][row]) for one in ("min", "mean", "max"))
         ]
         rows.append(cells)
     return _table(titles, rows, [False] * len(rows))

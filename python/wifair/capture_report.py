@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
 from wifair.report import NOTHING, percent, rate, ratio, time
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +38,7 @@ def text(capture: Capture, width: int | None = None) -> str:
         parts.append("\n".join(_stations(capture)))
     others = capture.document["not_analysed"]
     if others:
-        line = "not analysed: " + ", ".join(f"{count} {name}" for name, count in others.items())
+        line = "not analysed: " + ", ".join(_left_out(count, name) for name, count in others.items())
         parts.append(textwrap.fill(line, columns, subsequent_indent="  "))
     return "\n\n".join(parts)
 
@@ -44,8 +46,8 @@ def text(capture: Capture, width: int | None = None) -> str:
 def head(capture: Capture) -> list[str]:
     """Say in a line each what was captured, and what was left out and why."""
     counts, wlan = capture.document["capture"], capture.document.get("wlan", {})
-    packets = _count(counts["packets"], "packet")
-    connections = _count(len(capture.document["connections"]), "TCP connection")
+    packets = counted(counts["packets"], "packet")
+    connections = counted(len(capture.document["connections"]), "TCP connection")
     lines = [f"{capture.path}: {packets}, {time(capture.duration_s)}, {connections}"]
     notes = [
         (counts["copies_dropped"], "packet", "left out as a copy (--keep-copies counts all)"),
@@ -59,7 +61,7 @@ def head(capture: Capture) -> list[str]:
         (counts["unknown_link"], "packet", "of links that are not understood"),
         (sum(i["dropped"] or 0 for i in counts["interfaces"]), "packet", "lost while capturing: figures are too low"),
     ]
-    lines += [f"{_count(count, what)} {rest}".rstrip() for count, what, rest in notes if count]
+    lines += [f"{counted(count, what)} {rest}".rstrip() for count, what, rest in notes if count]
     return lines
 
 
@@ -213,16 +215,18 @@ def _stations(capture: Capture) -> list[str]:
     return lines
 
 
+def _left_out(count: int, name: str) -> str:
+    """Say how many packets were not analysed; `name` is a protocol, or says in the plural what they are."""
+    found = re.match(r"(.*?\b(?:frame|packet|fragment|datagram))s\b(.*)", name)
+    return counted(count, found[1]) + found[2] if found else counted(count, "packet") + f" of {name}"
+
+
 def _short(name: str, room: int) -> str:
     """Leave out the middle of a name that is too long: the ends tell hosts and ports apart."""
     if len(name) <= room:
         return name
     tail = (room - 1) * 2 // 3
     return name[: room - 1 - tail] + "\u2026" + name[-tail:]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def size(count: int) -> str:

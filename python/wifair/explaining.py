@@ -18,6 +18,7 @@ from wifair._core import __version__
 from wifair.latency import bufferbloat_grade
 from wifair.report import named, percent, rate, time
 from wifair.statistics import mean_interval
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,14 +144,17 @@ def explain(results: Found) -> Explanation:
     Raises
     ------
     ValueError
-        If there is no run, or no flow.
+        If there is no run, and no flow, datagram or echo.
 
     Examples
     --------
     >>> explain(run("hot_spot.toml", series="100 ms"))  # doctest: +SKIP
     """
+    others = [finding for rule in (_datagrams, _echoes) for finding in rule(results)]
     if not results.cells.rows or not results.flows.rows:
-        raise ValueError("nothing to explain: there is no flow with data")
+        if not others:
+            raise ValueError("nothing to explain: there is no flow with data, no datagram, no echo")
+        return Explanation(named(results), others)
     records = _Records(results)
     rules: tuple[Callable[[_Records], Iterator[Finding]], ...] = (
         _shares,
@@ -166,7 +170,7 @@ def explain(results: Found) -> Explanation:
         _slow_stations,
         _air,
     )
-    return Explanation(named(results), [finding for rule in rules for finding in rule(records)])
+    return Explanation(named(results), [finding for rule in rules for finding in rule(records)] + others)
 
 
 class _Records:
@@ -402,7 +406,7 @@ def _timeouts(r: _Records) -> Iterator[Finding]:
         return
     ranked = [int(i) for i in np.argsort(-timeouts, kind="stable") if timeouts[i] > 0]
     parts = [f"{r.flows.names[i]} {timeouts[i]:.3g}" for i in ranked[:FEW]]
-    more = f", and {len(ranked) - FEW} more flows" if len(ranked) > FEW else ""
+    more = f", and {counted(len(ranked) - FEW, 'more flow')}" if len(ranked) > FEW else ""
     text = f"Retransmission timers expire {total:.3g} times{_each(r)}: {', '.join(parts)}{more}."
     goodput = r.flows["goodput_bps"]
     hit = timeouts > 0
@@ -447,21 +451,70 @@ def _calls(r: _Records) -> Iterator[Finding]:
     bad = [int(i) for i in np.argsort(rating, kind="stable") if rating[i] < SATISFIED]
     if not bad:
         return
-    worst = bad[0]
-    score, lost, late = (float(r.flows[name][worst]) for name in ("mos", "loss_fraction", "owd_p99_s"))
+    # Another discipline helps where packets wait at the access point.
+    advice = ("ap.queue.discipline=fq-codel",) if r.cell.get("ap_queue_mean_packets", math.nan) > 1 else ()
+    figures = {name: float(r.flows[name][bad[0]]) for name in ("mos", "r_factor", "loss_fraction", "owd_p99_s")}
+    yield Finding("calls", _call(r.flows.names[bad[0]], figures, len(bad) - 1), figures, advice)
+
+
+def _call(name: str, figures: dict[str, float], more: int) -> str:
+    """Say why a call sounds bad, and how many `more` do."""
     text = (
-        f"As a call, {r.flows.names[worst]} would sound bad: a mean opinion score of {score:.1f} (R-factor"
-        f" {rating[worst]:.0f}), for {percent(lost)} of its datagrams are lost and one in a hundred takes {time(late)}"
-        " or more"
+        f"As a call, {name} would sound bad: a mean opinion score of {figures['mos']:.1f} (R-factor"
+        f" {figures['r_factor']:.0f}), for {percent(figures['loss_fraction'])} of its datagrams are lost and one in a"
+        f" hundred takes {time(figures['owd_p99_s'])} or more"
     )
-    more = f"; {len(bad) - 1} more flows have an R-factor below {SATISFIED}" if len(bad) > 1 else ""
-    yield Finding(
-        "calls",
-        text + more + ".",
-        {"mos": score, "loss_fraction": lost, "owd_p99_s": late},
-        # Another discipline helps where packets wait at the access point.
-        ("ap.queue.discipline=fq-codel",) if r.cell.get("ap_queue_mean_packets", math.nan) > 1 else (),
+    if more:
+        text += f"; {counted(more, 'more flow')} {'has' if more == 1 else 'have'} an R-factor below {SATISFIED}"
+    return text + "."
+
+
+def _datagrams(results: Found) -> Iterator[Finding]:
+    """Flows of datagrams in a capture."""
+    table: Columns | None = getattr(results, "datagrams", None)
+    if table is None or not table.rows:
+        return
+    order = sorted(range(table.rows), key=lambda row: -int(table["bytes"][row]))
+    parts = []
+    for row in order[:FEW]:
+        name = f"{table['from'][row]} > {table['to'][row]} ({table['kind'][row]})"
+        parts.append(f"{name} {rate(float(table['rate_bps'][row]))}")
+        lost = float(table["loss_fraction"][row])
+        if lost > 0:
+            parts[-1] += f", of which {percent(lost)} lost"
+    more = f"; {counted(len(order) - FEW, 'smaller one')}" if len(order) > FEW else ""
+    total = float(np.sum(table["bytes"]))
+    text = (
+        f"{counted(len(order), 'flow')} of datagrams carr{'ies' if len(order) == 1 else 'y'}: {'; '.join(parts)}{more}."
     )
+    if np.isnan(table["loss_fraction"]).all():
+        text += " They have no numbers that are known here, so losses cannot be told."
+    yield Finding("datagrams", text, {"flows": float(len(order)), "bytes": total})
+    rating = table["r_factor"]
+    bad = [int(row) for row in np.argsort(rating, kind="stable") if rating[row] < SATISFIED]
+    if bad:
+        figures = {name: float(table[name][bad[0]]) for name in ("mos", "r_factor", "loss_fraction", "owd_p99_s")}
+        yield Finding(
+            "calls", _call(f"{table['from'][bad[0]]} > {table['to'][bad[0]]}", figures, len(bad) - 1), figures
+        )
+
+
+def _echoes(results: Found) -> Iterator[Finding]:
+    """Echoes in a capture."""
+    table: Columns | None = getattr(results, "echoes", None)
+    if table is None or not table.rows:
+        return
+    parts = []
+    for row in range(min(table.rows, FEW)):
+        lost, mean = float(table["loss_fraction"][row]), float(table["rtt_mean_s"][row])
+        part = f"{table['from'][row]} asks {table['to'][row]} {counted(int(table['requests'][row]), 'time')}"
+        part += f", {percent(lost)} without a reply" if lost > 0 else ""
+        parts.append(part + (f", and waits {time(mean)} on average" if not math.isnan(mean) else ""))
+    more = f"; {counted(table.rows - FEW, 'more pair')}" if table.rows > FEW else ""
+    figures = {
+        "rtt_mean_s": float(np.nanmean(table["rtt_mean_s"])) if not np.isnan(table["rtt_mean_s"]).all() else math.nan
+    }
+    yield Finding("echoes", f"Echoes (ping): {'; '.join(parts)}{more}.", figures)
 
 
 def _limits(r: _Records) -> Iterator[Finding]:

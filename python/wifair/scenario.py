@@ -71,6 +71,7 @@ class Scenario:
         """
         name = "<stdin>" if str(path) == "-" else str(path)
         changes = [("--set", change) if isinstance(change, str) else change for change in overrides]
+        _refuse_twice(changes)
         return cls(_read(path, name), name=name, overrides=changes, for_programs=for_programs)
 
     @classmethod
@@ -242,6 +243,20 @@ class Scenario:
 
 def _counts(core: _core.Scenario) -> tuple[tuple[int, str], ...]:
     return (core.stations, "station"), (core.flows, "flow")
+
+
+def _refuse_twice(changes: Sequence[tuple[str, str]]) -> None:
+    """Raise an error if two changes are of the same parameter: one of them would be ignored."""
+    first: dict[str, str] = {}
+    for option, change in changes:
+        path, _, value = change.partition("=")
+        path = path.strip()
+        shown = f"{option} {value if option.removeprefix('--') == path else change}"
+        if path in first:
+            raise ScenarioError(
+                f"error: `{path}` is set twice\n --> {shown}\n  = also by {first[path]}: leave one out\n"
+            )
+        first[path] = shown
 
 
 def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...], for_programs: bool) -> Scenario:

@@ -13,6 +13,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import wifair
+from wifair import capture_report
+from wifair.figures.inline import inline, once
 
 COMMAND = [sys.executable, "-m", "wifair", "analyze"]
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
@@ -259,6 +261,7 @@ def test_report_has_the_verdict_on_top_and_every_flow_as_a_bar(tmp_path: Path) -
     starved = int(found.flows["starved"].sum())
     assert starved > 0
     text = page.read_text()
+    assert len(text) < 1_200_000  # twelve figures of what a screen can show
     body = text[text.index("<body>") :]
     assert body.index(f"{starved} of {found.flows.rows} flows starve") < body.index("<table")
     assert body.count('<div class="bar"') == found.flows.rows - starved
@@ -296,3 +299,26 @@ def test_errors_are_of_this_package(tmp_path: Path) -> None:
         wifair.read_capture(tmp_path / "nothing")
     with pytest.raises(ValueError, match="packets=True"):
         wifair.read_capture(capture("q_empty.pcap")).xplot(tmp_path)
+
+
+def test_what_was_left_out_is_counted_in_words() -> None:
+    shown = capture_report._left_out
+    assert shown(1, "frames without an IP packet") == "1 frame without an IP packet"
+    assert shown(1, "later fragments of IP packets") == "1 later fragment of IP packets"
+    assert shown(2, "encrypted 802.11 frames") == "2 encrypted 802.11 frames"
+    assert shown(1, "IGMP") == "1 packet of IGMP"
+
+
+def test_every_figure_of_a_page_is_drawn_though_letters_are_defined_once() -> None:
+    letter = '<path id="A-1" d="M0 0z" transform="scale(2)"/>'
+    assert once(f"<svg>{letter}</svg><svg>{letter}<use/></svg>") == f"<svg>{letter}</svg><svg><use/></svg>"
+    dots = "".join(
+        f'<use xlink:href="#m1" x="{x}.25" y="2.5" style="fill: #0072b2; stroke: #0072b2"/>' for x in range(30)
+    )
+    path = inline(f'<?xml?><svg><path id="m1" d="M 0 0.5 C 0.13 0.5 0 0 0 0"/>{dots}</svg>'.encode())
+    assert path.startswith("<svg>")
+    assert path.count("h0") == 30
+    assert "M0.2 2.5h0M1.2 2.5h0" in path
+    assert (
+        inline(f'<svg><path id="m1" d="M -1 -1 L 1 1"/>{dots}</svg>'.encode()).count("<use") == 30
+    )  # no dots, crosses

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
 from command import wifair
-from wifair import Scenario, explain, gallery, read_capture, run
+from wifair import Pcap, Scenario, explain, gallery, read_capture, run
 from wifair.cli import main
 from wifair.explaining import Explanation, Finding
 
@@ -128,3 +129,34 @@ def test_names_are_completed(command: str, start: str, expected: str) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell: str) -> None:
     assert "_WIFAIR_COMPLETE" in wifair("completion", shell)[0]
+
+
+@pytest.mark.parametrize("with_upload", [False, True])
+def test_datagrams_and_echoes_of_a_capture_are_explained(with_upload: bool, tmp_path: Path) -> None:
+    flows = [
+        {"name": "call", "station": "sta", "transport": "udp", "udp": {"rate": "64 kb/s", "payload": "160 B"}},
+        {"name": "echo", "station": "sta", "workload": "ping"},
+    ]
+    cell = {
+        "duration": "5 s",
+        "wlan": {"standard": "802.11b"},
+        "servers": [{"name": "server", "delay": "10 ms"}],
+        "stations": [{"name": "sta"}],
+        "flows": flows + ([{"name": "up", "station": "sta"}] if with_upload else []),
+    }
+    run(Scenario.from_dict(cell), seeds=[1], pcap=Pcap(tmp_path, at=["server"]))
+    capture = read_capture(tmp_path / "server.pcap")
+    found = topics(explain(capture))
+    assert "1 flow of datagrams carries" in found["datagrams"]
+    assert re.search(r"\(iperf2\) 6\d(\.\d)? kb/s", found["datagrams"])
+    assert re.search(r"asks 10\.\S+ \d+ times.*, and waits [\d.]+ ms on average", found["echoes"])
+    assert ("goodput" in found) == with_upload
+    out, _ = wifair("explain", tmp_path / "server.pcap")
+    assert out.count("datagrams") >= 1
+
+
+def test_a_capture_of_nothing_that_is_known_has_nothing_to_explain(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+    _, err = wifair("explain", empty, code=2)
+    assert "nothing to explain" in err

@@ -79,7 +79,7 @@ def test_more_seeds_until_the_interval_is_narrow(file: Path, tmp_path: Path) -> 
     arguments = ["sweep", file, "--seeds", "1..3", "--stop-when", "ci(jain) < 0.0000001", "--most-seeds", 5]
     _, err = wifair(*arguments, "--out", tmp_path / "out")
     assert "5 runs: 5 computed" in err
-    assert "1 points still have too wide an interval with 5 seeds" in err
+    assert "1 point still has too wide an interval with 5 seeds" in err
     assert "and more seeds, up to 5, until ci(jain) < 0.0000001" in wifair(*arguments, "--dry-run")[0]
 
 

@@ -27,6 +27,10 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --format csv", ("--format needs --out",)),
         ("two.toml --duration 10", ("--> --duration 10", 'write "10 s"')),
         ("two.toml --set flows.cc=vegas", ("no name or key `cc`", "write flows.tcp.cc")),
+        ("two.toml --set stations.rate=11", ("no name or key `rate`", "did you mean `data_rate`?")),
+        ("two.toml --set wlan.rate=11", ("unknown key `rate`", "`data_rate` or ")),
+        ("two.toml --duration '1 s' --set duration='2 s'", ("`duration` is set twice", "leave one out")),
+        ("two.toml --set seeds=[1] --set seeds=[2]", ("`seeds` is set twice", "--set seeds=[2]", "--set seeds=[1]")),
         ("two.toml --set sweep.seeds=3", ("unknown key `seeds`", "write seeds")),
         ("two.toml --seed 1 --seeds 2,3", ("--seed and --seeds", "exclude")),
         ("two.toml --set name='\"a\\u001b[31mb\"'", ("name", "control characters")),
@@ -122,6 +126,11 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --vary stations.count=3..1 --out s", ("3..1",)),
         ("two.toml --vary stations.count=many --out s", ("many",)),
         ("two.toml --vary stations.count=1..3 --out notes.txt", ("notes.txt",)),
+        ("two.toml --vary 'duration=4s,5s' --duration 3s --out s", ("`--duration 3s` sets nothing", "of its own")),
+        (
+            "two.toml --vary stations.count=1..3 --set stations.count=2 --out s",
+            ("--set stations.count=2", "sets nothing"),
+        ),
     ],
     "results": [
         ("none", ("none",)),

@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::tcp::side::{Spread, Way};
 
 fn seconds(nanos: u64) -> f64 {
-    nanos as f64 * 1e-9
+    nanos as f64 / 1e9
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -86,13 +86,13 @@ impl Analysis {
         json.put("duplicates", numbered.map(|sequence| sequence.duplicates));
         json.put("jitter_s", numbered.map(|sequence| sequence.jitter.seconds()));
         let delays = numbered.filter(|sequence| sequence.has_delays()).map(|sequence| &sequence.delays);
-        let percentile = |p: f64| move |delays: &Histogram| delays.percentile(p).map(Duration::as_secs);
-        json.put("owd_idle_s", delays.map(|delays| delays.minimum().as_secs()));
+        let percentile = |p: f64| move |delays: &Histogram| delays.percentile(p).map(Duration::nearest_secs);
+        json.put("owd_idle_s", delays.map(|delays| delays.minimum().nearest_secs()));
         json.put("owd_mean_s", delays.map(Histogram::mean));
         json.put("owd_p50_s", delays.and_then(percentile(0.5)));
         json.put("owd_p95_s", delays.and_then(percentile(0.95)));
         json.put("owd_p99_s", delays.and_then(percentile(0.99)));
-        json.put("owd_max_s", delays.map(|delays| delays.maximum().as_secs()));
+        json.put("owd_max_s", delays.map(|delays| delays.maximum().nearest_secs()));
         let rating = delays.map(|delays| call_rating(delays, loss.unwrap_or(0.0)));
         json.put("r_factor", rating);
         json.put("mos", rating.map(mean_opinion_score));
@@ -112,6 +112,6 @@ fn spread(json: &mut Json, name: &str, times: &Spread) {
     let any = times.count > 0;
     json.put(&format!("{name}_samples"), times.count);
     json.put(&format!("{name}_min_s"), any.then(|| seconds(times.min)));
-    json.put(&format!("{name}_mean_s"), times.mean().map(|nanos| nanos * 1e-9));
+    json.put(&format!("{name}_mean_s"), times.mean().map(|nanos| nanos / 1e9));
     json.put(&format!("{name}_max_s"), any.then(|| seconds(times.max)));
 }

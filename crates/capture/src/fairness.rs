@@ -137,7 +137,7 @@ impl Analysis {
     /// Computes the fairness of the whole capture.
     #[must_use]
     pub fn fairness(&self) -> Fairness {
-        let bin_s = self.bin as f64 * 1e-9;
+        let bin_s = self.bin as f64 / 1e9;
         let mut flows: Vec<Flow> = Vec::new();
         let mut sides: Vec<&Side> = Vec::new();
         let latest = self.connections.iter().flat_map(|connection| &connection.sides).map(|side| side.last_data).max();
@@ -170,7 +170,7 @@ impl Analysis {
                     bins,
                     bytes_in_bins,
                     share: None,
-                    active_s: until.saturating_sub(side.first_data) as f64 * 1e-9,
+                    active_s: until.saturating_sub(side.first_data) as f64 / 1e9,
                     starved: false,
                     modest,
                     unsure: !modest && side.limits.unknown.saturating_add(silence) > seen,
@@ -316,7 +316,7 @@ fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
             let times = [(&mut sent, Some(session.sent)), (&mut acked, session.acked)];
             let mut measured = false;
             for (ratios, end) in times {
-                let seconds = end.map_or(0, |end| end.saturating_sub(session.start)) as f64 * 1e-9;
+                let seconds = end.map_or(0, |end| end.saturating_sub(session.start)) as f64 / 1e9;
                 let share = fair_share_bps.unwrap_or(f64::NAN) / 8.0;
                 measured |= ratios.add(session.bytes as f64, seconds, share).is_some();
             }
@@ -386,7 +386,7 @@ impl Fairness {
                         json.put("flow", *flow);
                         json.put("start_ns", session.start);
                         json.put("bytes", session.bytes);
-                        let span = |end: u64| end.saturating_sub(session.start) as f64 * 1e-9;
+                        let span = |end: u64| end.saturating_sub(session.start) as f64 / 1e9;
                         json.put("sent_s", span(session.sent));
                         json.put("acked_s", session.acked.map(span));
                     });

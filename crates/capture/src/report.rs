@@ -70,7 +70,7 @@ fn ms(us: f64) -> Field {
 
 /// Nanoseconds as seconds.
 fn seconds(nanos: u64) -> f64 {
-    nanos as f64 * 1e-9
+    nanos as f64 / 1e9
 }
 
 /// A connection of an analysis.
@@ -391,15 +391,15 @@ fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) 
     put("ip_bytes", side.wire_bytes.into());
     let spread = |put: &mut dyn FnMut(&'static str, Field), names: [&'static str; 4], spread: &Spread| {
         put(names[0], (spread.count > 0).then(|| seconds(spread.min)).into());
-        put(names[1], spread.mean().map(|nanos| nanos * 1e-9).into());
+        put(names[1], spread.mean().map(|nanos| nanos / 1e9).into());
         put(names[2], (spread.count > 0).then(|| seconds(spread.max)).into());
-        put(names[3], spread.deviation().map(|nanos| nanos * 1e-9).into());
+        put(names[3], spread.deviation().map(|nanos| nanos / 1e9).into());
     };
     spread(put, ["rtt_min_s", "rtt_mean_s", "rtt_max_s", "rtt_stdev_s"], &side.rtt);
     spread(put, ["echo_rtt_min_s", "echo_rtt_mean_s", "echo_rtt_max_s", "echo_rtt_stdev_s"], &side.echo_rtt);
-    put("srtt_s", (side.rtt.count > 0).then_some(side.srtt * 1e-9).into());
+    put("srtt_s", (side.rtt.count > 0).then_some(side.srtt / 1e9).into());
     let full = &side.history.full;
-    let us = |value: f64| Field::Real(value * 1e-6);
+    let us = |value: f64| Field::Real(value / 1e6);
     put("rtt_full_size_bytes", side.history.full_size.cast_unsigned().into());
     put("rtt_full_size_samples", full.count.into());
     let any = full.count > 0;

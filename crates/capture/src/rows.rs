@@ -82,7 +82,7 @@ pub const COLUMNS: &[Column] = &[
     Column {
         name: "time_s",
         about: "Time since the first packet of the capture [s].",
-        at: |r, i| Cell::Number(r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 * 1e-9),
+        at: |r, i| Cell::Number(r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9),
     },
     Column {
         name: "connection",
@@ -134,7 +134,7 @@ pub const COLUMNS: &[Column] = &[
     Column {
         name: "rtt_s",
         about: "Round-trip time that the ACK gives the other direction's data [s].",
-        at: |r, i| Cell::Number(if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 * 1e-9 }),
+        at: |r, i| Cell::Number(if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 }),
     },
     Column {
         name: "outstanding_bytes",

@@ -8,11 +8,31 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known.into_iter().map(|k| (distance(&word, k), k)).filter(|(d, _)| *d <= allowed).min().map(|(_, k)| k)
 }
 
+/// The most words that "did you mean" proposes.
+const MOST_MEANT: usize = 8;
+
+/// The words of `known` that end with `word` as a part, as `data_rate` does with `rate`; if there are none, those that
+/// have it as another part.
+fn longer<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let parts = |name: &'a str| name.split(['_', '-']);
+    let ending: Vec<&str> = known.iter().copied().filter(|name| parts(name).next_back() == Some(word)).collect();
+    if ending.is_empty() {
+        known.iter().copied().filter(|name| parts(name).any(|part| part == word)).collect()
+    } else {
+        ending
+    }
+}
+
 /// A hint for a message: `did you mean ...`, the choices if they are few, or nothing.
 #[must_use]
 pub fn hint(word: &str, known: &[&str]) -> String {
+    let longer = longer(word, known);
     match nearest(word, known.iter().copied()) {
         Some(known) => format!("did you mean `{known}`?"),
+        None if !longer.is_empty() && longer.len() <= MOST_MEANT => {
+            let quoted: Vec<String> = longer.iter().map(|name| format!("`{name}`")).collect();
+            format!("did you mean {}?", quoted.join(" or "))
+        }
         None if known.is_empty() => String::new(),
         None if known.len() <= 16 => format!("one of {}", known.join(", ")),
         None => format!("one of {}, ... ({} in all)", known[..12].join(", "), known.len()),
@@ -55,5 +75,13 @@ mod tests {
         assert_eq!(nearest("cw-max", known), Some("cw_max"));
         assert_eq!(nearest("frequency", known), None);
         assert_eq!(hint("frequency", &known), "one of cw_min, cw_max, slot, retry_limit");
+    }
+
+    #[test]
+    fn a_word_may_be_short_for_a_longer_one() {
+        let known = ["data_rate", "rate_adaptation", "basic_rate", "count"];
+        assert_eq!(hint("rate", &known), "did you mean `data_rate` or `basic_rate`?");
+        assert_eq!(hint("adaptation", &known), "did you mean `rate_adaptation`?");
+        assert_eq!(hint("data", &known), "did you mean `data_rate`?");
     }
 }

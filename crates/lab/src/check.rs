@@ -44,8 +44,8 @@ pub fn checked(scenario: &Scenario) -> Value {
     let seeds: Vec<String> = scenario.file.seeds.list().iter().map(u64::to_string).collect();
     json!({
         "name": scenario.file.name,
-        "duration_s": scenario.file.duration.as_secs(),
-        "warm_up_s": scenario.file.warm_up.as_secs(),
+        "duration_s": scenario.file.duration.nearest_secs(),
+        "warm_up_s": scenario.file.warm_up.nearest_secs(),
         "standard": scenario.file.wlan.as_ref().map(|wlan| wlan.standard.name()),
         "seeds": seeds,
         "hash": scenario.hash(),

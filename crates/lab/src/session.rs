@@ -133,7 +133,7 @@ impl Session {
             }
             self.wanted = Some(wanted);
             for table in [&mut self.frames, &mut self.backoffs] {
-                table.keep_from("end_s", wanted.from.as_secs());
+                table.keep_from("end_s", wanted.from.nearest_secs());
             }
             self.complete = self.frames.rows() < wanted.most;
         }
@@ -178,7 +178,7 @@ impl Session {
             let mut log = blank.clone();
             log.drain(world);
             // Each channel is drained in turn, so the frames of several channels have to be sorted.
-            let (from, to) = (from.as_secs(), to.as_secs());
+            let (from, to) = (from.nearest_secs(), to.nearest_secs());
             let mut frames: Vec<_> = log.frames().iter().filter(|one| one.end_s > from && one.start_s < to).collect();
             frames.sort_by(|a, b| a.end_s.total_cmp(&b.end_s));
             let mut backoffs: Vec<_> =
@@ -193,7 +193,7 @@ impl Session {
 
     #[allow(clippy::cast_precision_loss)]
     fn collect_events(&mut self) {
-        let now = self.run.now().as_secs();
+        let now = self.run.now().nearest_secs();
         for (flow, before) in self.before.iter_mut().enumerate() {
             let counters = self.run.world().counters(flow);
             let since = counters.since(before);
@@ -213,7 +213,7 @@ impl Session {
     /// The progress of the run.
     pub fn progress(&mut self) -> Value {
         let (now, end) = (self.run.now(), self.run.end());
-        json!({ "now_s": now.as_secs(), "end_s": end.as_secs(), "over": now >= end, "events": self.run.world().events() })
+        json!({ "now_s": now.nearest_secs(), "end_s": end.nearest_secs(), "over": now >= end, "events": self.run.world().events() })
     }
 
     /// All results up to now, with the recorded frames that are in the interval.

@@ -69,7 +69,7 @@ impl Histogram {
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn mean(&self) -> f64 {
-        self.sum as f64 * 1e-9 / self.samples() as f64
+        self.sum as f64 / 1e9 / self.samples() as f64
     }
 
     /// The shortest; zero without samples.

@@ -38,7 +38,7 @@ impl Jitter {
     /// The jitter now, in seconds; NaN before the second packet.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        if self.packets > 1 { self.smoothed * 1e-9 } else { f64::NAN }
+        if self.packets > 1 { self.smoothed / 1e9 } else { f64::NAN }
     }
 }
 

@@ -67,7 +67,7 @@ impl Control {
     /// Simulated time of all runs together, in seconds.
     #[getter]
     fn simulated_s(&self) -> f64 {
-        Duration::from_nanos(self.shared.simulated.load(Ordering::Relaxed)).as_secs()
+        Duration::from_nanos(self.shared.simulated.load(Ordering::Relaxed)).nearest_secs()
     }
 
     /// Bytes read from a file.

@@ -86,8 +86,8 @@ fn flow_rows(scenario: &scenario::Scenario, seed: u64) -> Vec<FlowRow> {
             is_endless: matches!(group.workload, scenario::Workload::Persistent),
             rate_bps,
             payload_bytes,
-            start_s: scenario.start(flow, seed).saturating_since(Time::ZERO).as_secs(),
-            stop_s: group.stop.map(Duration::as_secs),
+            start_s: scenario.start(flow, seed).saturating_since(Time::ZERO).nearest_secs(),
+            stop_s: group.stop.map(Duration::nearest_secs),
         }
     };
     scenario.network.flows.iter().map(row).collect()
@@ -244,7 +244,7 @@ impl Emulation {
         dict.set_item("frames", log.map(|log| of_rows(py, log.frames())).transpose()?)?;
         dict.set_item("backoffs", log.map(|log| of_rows(py, log.backoffs())).transpose()?)?;
         let packets = counts(py, done.cell.counts(), done.cell.under_way())?;
-        packets.set_item("time_s", (done.cell.now().saturating_since(Time::ZERO)).as_secs())?;
+        packets.set_item("time_s", (done.cell.now().saturating_since(Time::ZERO)).nearest_secs())?;
         if let Ok((_, lateness)) = &done.ended {
             packets.set_item("lateness", lateness_dict(py, lateness)?)?;
         }
@@ -293,13 +293,13 @@ fn counts<'py>(py: Python<'py>, counts: &Counts, under_way: usize) -> PyResult<B
 fn lateness_dict<'py>(py: Python<'py>, lateness: &Lateness) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let all = &lateness.deliveries;
-    let at = |p: f64| all.percentile(p).map(Duration::as_secs);
+    let at = |p: f64| all.percentile(p).map(Duration::nearest_secs);
     #[allow(clippy::cast_precision_loss)]
     let share = |part: u64| (all.samples() > 0).then(|| part as f64 / all.samples() as f64);
     dict.set_item("packets", all.samples())?;
     dict.set_item("median_s", at(0.5))?;
     dict.set_item("p99_s", at(0.99))?;
-    dict.set_item("worst_s", (all.samples() > 0).then(|| all.maximum().as_secs()))?;
+    dict.set_item("worst_s", (all.samples() > 0).then(|| all.maximum().nearest_secs()))?;
     dict.set_item("share_later_than_100us", share(lateness.late))?;
     dict.set_item("share_later_than_1ms", share(lateness.too_late))?;
     dict.set_item("seconds_behind", lateness.seconds_behind)?;

@@ -168,12 +168,12 @@ impl Scenario {
 
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.inner.file.duration.as_secs()
+        self.inner.file.duration.nearest_secs()
     }
 
     #[getter]
     fn warm_up_s(&self) -> f64 {
-        self.inner.file.warm_up.as_secs()
+        self.inner.file.warm_up.nearest_secs()
     }
 
     /// The seeds given in the file.

@@ -36,6 +36,12 @@ impl Time {
         self.0 as f64 * 1e-9
     }
 
+    /// Seconds since the start, as tables show them: [`Duration::nearest_secs`].
+    #[must_use]
+    pub fn nearest_secs(self) -> f64 {
+        Duration(self.0).nearest_secs()
+    }
+
     /// The time since `earlier`, or zero if `earlier` lies in the future.
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
@@ -92,11 +98,24 @@ impl Duration {
         self.0
     }
 
-    /// Seconds.
+    /// Seconds; the last bit may be wrong, as 1e-9 is rounded, too.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-9
+    }
+
+    /// Seconds, as tables show them: rounded once, to the nearest number. Slower than [`Self::as_secs`].
+    ///
+    /// ```
+    /// # use wifair_units::Duration;
+    /// assert_eq!(Duration::from_millis(300).nearest_secs(), 0.3);
+    /// assert_eq!(Duration::from_millis(300).as_secs(), 0.30000000000000004);
+    /// ```
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn nearest_secs(self) -> f64 {
+        self.0 as f64 / 1e9
     }
 
     /// This minus `other`, or zero if `other` is longer.
@@ -181,7 +200,7 @@ impl Div<u64> for Duration {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} s", self.as_secs())
+        write!(f, "{} s", self.nearest_secs())
     }
 }
 

@@ -9,6 +9,7 @@ import click
 
 from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, check_file, fail, reason
 from wifair.errors import EmulationError, ScenarioError
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from wifair.emulation import Command, Emulated
@@ -257,7 +258,7 @@ def _replay(path: str, *, as_json: bool) -> None:
     else:
         click.echo(text_of(emulated))
         cut = " The recording is cut off." if compared["is_cut"] else ""
-        same = f"{compared['put_in']} packets replayed, {compared['same']} arrived or were lost as recorded.{cut}"
-        click.echo(same)
+        replayed = counted(compared["put_in"], "packet")
+        click.echo(f"{replayed} replayed, {compared['same']} arrived or were lost as recorded.{cut}")
     if compared["differs_at_s"] is not None:
         fail(f"from {compared['differs_at_s']:.6f} s on packets fare otherwise than recorded", FAILED)

@@ -31,6 +31,7 @@ from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
 from wifair.measure.errors import MeasureError, reason
 from wifair.measure.wire import NAME, PORT
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from wifair.measure.plan import Plan
@@ -402,7 +403,9 @@ def _cases(plan: Plan, wanted: tuple[str, ...]) -> list[int]:
 
 
 def _show(plan: Plan, cases: list[int]) -> None:
-    click.echo(f"{plan.name}: {len(cases)} cases, {plan.repetitions} repetitions each, {plan.order}")
+    click.echo(
+        f"{plan.name}: {counted(len(cases), 'case')}, {counted(plan.repetitions, 'repetition')} each, {plan.order}"
+    )
     for index in cases:
         case = plan.cases[index]
         flows = ", ".join(f"{flow.name} {flow.direction}" for flow in case.flows[:8])

@@ -20,6 +20,7 @@ from wifair.cli.common import (
     reason,
     refuse_unused,
 )
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -174,7 +175,9 @@ class _Look:
             runs = store.versions()
             count = sum(runs[version] for version in others)
             click.echo(
-                f"{count} runs are of wifair {', '.join(others)}: --where version={others[-1]} shows them", err=True
+                f"{counted(count, 'run')} {'is' if count == 1 else 'are'} of wifair {', '.join(others)}:"
+                f" --where version={others[-1]} shows {'it' if count == 1 else 'them'}",
+                err=True,
             )
         self._known = self._ask(None).names
 
@@ -337,9 +340,13 @@ def _verify(store: Store) -> None:
         found = examine(store._db)
     for item in found.damage:
         click.echo(f"damaged: {item.what}")
-    click.echo(f"{store.path}: {found.runs} runs and {found.points} points are whole", err=bool(found.damage))
+    click.echo(
+        f"{store.path}: {counted(found.runs, 'run')} and {counted(found.points, 'point')} are whole",
+        err=bool(found.damage),
+    )
     if found.damage:
-        fail(f"{len(found.damage)} damages: `wifair results {store.path} --repair` drops them", FAILED)
+        them = "it" if len(found.damage) == 1 else "them"
+        fail(f"{counted(len(found.damage), 'damage')}: `wifair results {store.path} --repair` drops {them}", FAILED)
 
 
 def _repair(directory: Path) -> None:
@@ -349,7 +356,7 @@ def _repair(directory: Path) -> None:
     done = repair(directory)
     for item in done.damage:
         click.echo(f"dropped: {item.what}")
-    click.echo(f"{directory}: {done.runs} runs and {done.points} points are whole", err=True)
+    click.echo(f"{directory}: {counted(done.runs, 'run')} and {counted(done.points, 'point')} are whole", err=True)
     if done.old is not None:
         click.echo(f"the file as it was is `{done.old}`; repeat the sweep to compute what is missing", err=True)
 
@@ -393,5 +400,5 @@ def merge_command(target: str, sources: tuple[str, ...]) -> None:
     with Store(target) as store:
         for source in sources:
             came = merge(store, Path(os.path.normpath(source)))
-            click.echo(f"{source}: {came} runs", err=True)
-        click.echo(f"{store.path}: {sum(store.versions().values())} runs", err=True)
+            click.echo(f"{source}: {counted(came, 'run')}", err=True)
+        click.echo(f"{store.path}: {counted(sum(store.versions().values()), 'run')}", err=True)

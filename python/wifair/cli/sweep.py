@@ -11,6 +11,7 @@ import click
 
 from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, complain, echo_json, fail, reason, refuse_unused
 from wifair.errors import Interrupted, StoppedError
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -176,6 +177,11 @@ def _asked(
     base = Scenario.from_file(file, overrides=overrides)
     given = [_core.stop_rule("--stop-when", text) for text in rules]
     points = Points(base, axes, listed)
+    for option, change in overrides:
+        path, _, value = change.partition("=")
+        if path.strip() in points.paths:
+            shown = f"{option} {value if option == '--duration' else change}"
+            fail(f"`{shown}` sets nothing: each point has a `{path.strip()}` of its own; leave it out", WRONG)
     try:
         part = WHOLE if shard is None else Shard.parse(shard)
         sweep = Sweep(
@@ -277,9 +283,13 @@ def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: st
         sys.exit(FAILED)
     display.close()
     if not quiet:
-        click.echo(f"{last.total} runs: {last.computed} computed, {last.found} found in `{store.path}`", err=True)
+        click.echo(
+            f"{counted(last.total, 'run')}: {last.computed} computed, {last.found} found in `{store.path}`", err=True
+        )
     if runs.wide:
-        click.echo(f"{runs.wide} points still have too wide an interval with {asked.most_seeds} seeds", err=True)
+        have = "has" if runs.wide == 1 else "have"
+        seeds = f"with {counted(asked.most_seeds, 'seed')}"
+        click.echo(f"{counted(runs.wide, 'point')} still {have} too wide an interval {seeds}", err=True)
     return runs
 
 
@@ -330,7 +340,9 @@ def _dry_run(asked: Sweep, out: str | None, kept: list[str], series: str | None,
         left = sum(missing.values())
         slots = slots or cores()
         seconds = estimate(asked, missing, store)
-    runs = f"{asked.count()} runs ({len(asked.points)} points, {len(asked.seeds)} seeds)"
+    runs = (
+        f"{counted(asked.count(), 'run')} ({counted(len(asked.points), 'point')}, {counted(len(asked.seeds), 'seed')})"
+    )
     if done:
         runs += f", {asked.count() - left} of them done"
     if seconds is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wifair.words import counted
+
 if TYPE_CHECKING:
     from wifair.emulation.running import Emulated
 
@@ -87,7 +89,7 @@ def _packets(packets: dict[str, Any]) -> str:
 
     lost, refused = packets["lost"], packets["refused"]
     text = (
-        f"{packets['sent']} packets in {packets['time_s']:.1f} s: {packets['delivered']} delivered, "
+        f"{counted(packets['sent'], 'packet')} in {packets['time_s']:.1f} s: {packets['delivered']} delivered, "
         f"{sum(lost.values())} lost{some(lost)}, {sum(refused.values())} refused{some(refused)}"
     )
     if packets["marked"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from wifair import files
 from wifair.figures.heat import coarser, colour_scale, heat_map
+from wifair.figures.inline import inline
 from wifair.figures.style import LINES, Look, new_figure, settings
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ FEW = 3
 """Flows up to which goodput is drawn as lines; more are a heat map."""
 MOST_FLOWS = 12
 """Flows that get a figure of their own: those with the most bytes."""
-MOST_POINTS = 4_000
-"""Points of a line: more are not told apart, and an SVG holds them all."""
+MOST_POINTS = 1_000
+"""Points of a line: a screen shows no more, and an SVG holds them all."""
 
 QUANTITIES = ("goodput_bps", "jain_index", "time_s", "seq", "outstanding_bytes", "rtt_s")
 """What the axes show, as labels name it."""
@@ -54,12 +54,12 @@ def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[
 
 def overview_svg(capture: Capture) -> str:
     """Goodput and fairness over time, as SVG to stand in a page."""
-    return _inline(_render(lambda figure: _overview(figure, capture, Look()), "svg"))
+    return inline(_render(lambda figure: _overview(figure, capture, Look()), "svg"))
 
 
 def flow_svg(capture: Capture, flow: dict[str, Any]) -> str:
     """One flow, as SVG to stand in a page."""
-    return _inline(_render(lambda figure: _flow(figure, capture, flow, Look()), "svg"))
+    return inline(_render(lambda figure: _flow(figure, capture, flow, Look()), "svg"))
 
 
 def shown_flows(capture: Capture) -> list[dict[str, Any]]:
@@ -91,11 +91,6 @@ def _render(draw: Callable[[Any], None], form: str, look: Look = Look()) -> byte
     with settings(**{"path.simplify_threshold": 0.5}):
         figure.savefig(out, format=form)
     return out.getvalue()
-
-
-def _inline(svg: bytes) -> str:
-    """Take off what stands before the root of an SVG. Its ids are hashes: alike ones may meet in a page."""
-    return re.sub(r"^.*?(?=<svg)", "", svg.decode(), flags=re.DOTALL)
 
 
 def _overview(figure: Any, capture: Capture, look: Look) -> None:

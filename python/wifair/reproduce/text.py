@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wifair.reproduce.claims import VERDICTS
+from wifair.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ def _total(outcome: Outcome) -> str:
     verdicts = [judged.verdict for paper in outcome.papers for judged in paper.claims]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
     effort = "quick: fewer seeds and shorter runs than with --full" if outcome.effort.value == "quick" else "full"
-    line = f"{len(verdicts)} claims: {', '.join(counts)} ({effort}; {outcome.wall_s:.0f} s)"
+    line = f"{counted(len(verdicts), 'claim')}: {', '.join(counts)} ({effort}; {outcome.wall_s:.0f} s)"
     broken = [
         f"{paper.key}: {judged.claim.id} is recorded as holding, and does not" for paper, judged, _ in outcome.broken()
     ]

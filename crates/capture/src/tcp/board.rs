@@ -12,6 +12,9 @@
 //! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or during the recovery that those started;
 //! * **timeout** otherwise: only a timer can have triggered it, be it a tail loss probe (RFC 8985) or the
 //!   retransmission timeout (RFC 6298).
+//!
+//! Timeouts are counted by their first retransmission, spurious or not: where the capture point is near the receiver
+//! and ACKs are lost beyond it, each of them repeats bytes that had been acknowledged.
 
 /// The most SACKed ranges kept.
 const MOST_SACKED: usize = 256;
@@ -170,6 +173,7 @@ impl Board {
         }
         let cause = if known {
             self.spurious += 1;
+            self.timeouts += u64::from(quiet);
             Cause::Spurious
         } else {
             let above = self.sacked.last().is_some_and(|(_, to)| *to > first);
@@ -357,6 +361,17 @@ mod tests {
         assert_eq!(board.flight(), Flight { outstanding: 3_000, in_flight: 3_000, pipe: 1_000 });
         assert_eq!(board.resend(1_000, 1_000, None, false), Cause::Timeout);
         assert_eq!((board.timeout, board.timeouts), (2, 1));
+    }
+
+    /// A server that has acknowledged everything; the ACKs are lost on their way, and the sender's timer expires twice.
+    #[test]
+    fn a_timeout_counts_though_its_bytes_had_been_acknowledged() {
+        let mut board = sent(3);
+        board.acknowledge(3_000, &[], false, None);
+        assert_eq!(board.resend(0, 1_000, None, true), Cause::Spurious);
+        assert_eq!(board.resend(1_000, 1_000, None, false), Cause::Spurious);
+        assert_eq!(board.resend(0, 1_000, None, true), Cause::Spurious);
+        assert_eq!((board.timeouts, board.timeout, board.spurious), (2, 0, 3));
     }
 
     #[test]

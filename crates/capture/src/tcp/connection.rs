@@ -334,6 +334,7 @@ impl Connection {
                 me.unique_bytes += unique;
             }
         }
+        let mut keeps_alive = false;
         if !syn && !fin && !reset && payload <= 1 && start + 1 == me.board_end() && acks {
             // A repeat of the last byte: Linux sends window probes and keep-alives with that sequence number, but
             // without the byte.
@@ -341,6 +342,7 @@ impl Connection {
                 me.window_probes += 1;
             } else if payload == 0 || verdict.again > 0 {
                 me.keep_alives += 1;
+                keeps_alive = true;
             }
         } else if verdict.probe {
             me.window_probes += 1;
@@ -380,7 +382,7 @@ impl Connection {
             me.repeats = unique == 0;
             me.last_data = nanos;
             if again && !verdict.probe {
-                let quiet = nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
+                let quiet = !keeps_alive && nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
                 verdict.cause = Some(me.board.resend(start, payload, stamp, quiet));
             } else {
                 me.board.send(start, payload);

@@ -138,8 +138,8 @@ impl FrameLog {
             for backoff in tap.backoffs().iter().filter(|one| one.from < self.to && one.until > self.from) {
                 self.backoffs.push(BackoffRow {
                     station: stations[backoff.station as usize].clone(),
-                    start_s: backoff.from.as_secs(),
-                    end_s: backoff.until.as_secs(),
+                    start_s: backoff.from.nearest_secs(),
+                    end_s: backoff.until.nearest_secs(),
                 });
             }
         }
@@ -169,8 +169,8 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
     };
     let packet = record.packet.as_ref();
     FrameRow {
-        start_s: record.start.as_secs(),
-        end_s: record.end.as_secs(),
+        start_s: record.start.nearest_secs(),
+        end_s: record.end.nearest_secs(),
         kind: match record.kind {
             FrameKind::Rts => "rts",
             FrameKind::Cts => "cts",
@@ -187,7 +187,7 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
         receiver: name(record.to),
         rate_bps: record.rate.as_bps() as f64,
         length_bytes: record.length.0,
-        nav_s: record.reserves.as_secs(),
+        nav_s: record.reserves.nearest_secs(),
         retry: u64::from(record.retry),
         ppdu: record.aggregate.map_or(0, |aggregate| aggregate.ppdu + 1),
         mpdus: record.aggregate.map_or(0, |aggregate| u64::from(aggregate.of)),

@@ -159,7 +159,7 @@ impl Delays {
     #[must_use]
     pub fn idle_s(&self) -> f64 {
         let shortest = self.shortest_of_all();
-        if shortest == Duration::MAX { f64::NAN } else { shortest.as_secs() }
+        if shortest == Duration::MAX { f64::NAN } else { shortest.nearest_secs() }
     }
 
     fn shortest_of_all(&self) -> Duration {
@@ -225,6 +225,6 @@ impl Session {
     /// Time in seconds from its start to `end`; NaN if `end` is [`Time::NEVER`].
     #[must_use]
     pub fn after(&self, end: Time) -> f64 {
-        if end < Time::NEVER { (end - self.start).as_secs() } else { f64::NAN }
+        if end < Time::NEVER { (end - self.start).nearest_secs() } else { f64::NAN }
     }
 }

@@ -37,7 +37,7 @@ impl World {
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn outcome(&mut self, labels: &Labels) -> Outcome {
-        let span = (self.now.saturating_since(self.warm_up)).as_secs();
+        let span = (self.now.saturating_since(self.warm_up)).nearest_secs();
         let mut flows = vec![];
         let mut counted = vec![];
         let mut supplies = vec![];
@@ -75,7 +75,7 @@ impl World {
             |part: fn(&CategoryCounters) -> u64| categories.iter().flatten().flatten().map(part).sum::<u64>() as f64;
         let delays = self.category_delays();
         let delay = |category: AccessCategory| &delays[category.index()];
-        let percentile = |category, p| delay(category).percentile(p).map_or(f64::NAN, Duration::as_secs);
+        let percentile = |category, p| delay(category).percentile(p).map_or(f64::NAN, Duration::nearest_secs);
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
         let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
         let (queue_mean, queue_max, queue_full) = self.ap_queues();
@@ -83,7 +83,7 @@ impl World {
             counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
         };
         let routing = self.routing_since_warm_up();
-        let fraction = |part: Duration| part.as_secs() / air.total().as_secs();
+        let fraction = |part: Duration| part.nearest_secs() / air.total().nearest_secs();
         let cell = CellOutcome {
             goodput_bps: total,
             up_goodput_bps: up,
@@ -107,7 +107,8 @@ impl World {
             collision_probability: collisions as f64 / attempts as f64,
             mpdus_per_ppdu: aggregates(|own| own.mpdus) / aggregates(|own| own.ppdus),
             block_ack_loss: aggregates(|own| own.block_acks_lost) / aggregates(|own| own.block_acks),
-            reorder_delay_mean_s: aggregates(|own| own.reorder_delay.as_nanos()) * 1e-9
+            reorder_delay_mean_s: aggregates(|own| own.reorder_delay.as_nanos())
+                / 1e9
                 / aggregates(|own| own.handed_up),
             delay_voice_mean_s: delay(AccessCategory::Vo).mean(),
             delay_voice_p50_s: percentile(AccessCategory::Vo, 0.50),
@@ -184,8 +185,8 @@ impl World {
             }
             _ => f64::NAN,
         };
-        let seconds = |times: &Histogram, p: f64| times.percentile(p).map_or(f64::NAN, Duration::as_secs);
-        let some = |times: &Histogram, time: Duration| if times.samples() > 0 { time.as_secs() } else { f64::NAN };
+        let seconds = |times: &Histogram, p: f64| times.percentile(p).map_or(f64::NAN, Duration::nearest_secs);
+        let some = |times: &Histogram, time: Duration| if times.samples() > 0 { time.nearest_secs() } else { f64::NAN };
         let (lost, arrived) = (counters.data_lost.iter().sum::<u64>() as f64, counters.data_arrived as f64);
         let loss = lost / (lost + arrived);
         let is_udp = matches!(flow.transport, Transport::Udp { .. });
@@ -260,7 +261,7 @@ impl World {
         let got = counters.received as f64;
         let measured = |from: Time, to: Time| {
             let (from, to) = (from.max(self.warm_up), to.min(self.now));
-            to.saturating_since(from).as_secs()
+            to.saturating_since(from).nearest_secs()
         };
         let whole = measured(flow.start, flow.stop);
         match (&flow.transport, &flow.workload) {
@@ -302,7 +303,7 @@ impl World {
             }
             rows.extend(kept.iter().map(|session| SessionOutcome {
                 flow: name.clone(),
-                start_s: session.start.as_secs(),
+                start_s: session.start.nearest_secs(),
                 length_bytes: session.length,
                 sent_after_s: session.after(session.sent),
                 received_after_s: session.after(session.received),
@@ -402,9 +403,9 @@ impl World {
                     collisions: collisions - then.collisions,
                     errors: errors - then.errors,
                     given_up: retry_limit_drops - then.retry_limit_drops,
-                    air_data_s: (data - then.data).as_secs(),
-                    air_control_s: (control - then.control).as_secs(),
-                    air_collided_s: (collided - then.collided).as_secs(),
+                    air_data_s: (data - then.data).nearest_secs(),
+                    air_control_s: (control - then.control).nearest_secs(),
+                    air_collided_s: (collided - then.collided).nearest_secs(),
                     queue_drops_overflow: queue.overflow,
                     queue_drops_early: queue.early,
                     queue_marks: queue.marks,
@@ -413,7 +414,8 @@ impl World {
                     mpdu_retries: sum(own, index, |counters| counters.retries),
                     block_ack_requests: sum(own, index, |counters| counters.requests),
                     block_acks_lost: sum(own, index, |counters| counters.block_acks_lost),
-                    reorder_delay_mean_s: sum(own, index, |counters| counters.reorder_delay.as_nanos()) as f64 * 1e-9
+                    reorder_delay_mean_s: sum(own, index, |counters| counters.reorder_delay.as_nanos()) as f64
+                        / 1e9
                         / sum(own, index, |counters| counters.handed_up) as f64,
                     air_voice_s: air(own, index, AccessCategory::Vo),
                     air_video_s: air(own, index, AccessCategory::Vi),
@@ -442,5 +444,5 @@ fn sum(stations: &[[CategoryCounters; 4]], index: usize, part: fn(&CategoryCount
 
 /// Air time of the data of one category of a station [s].
 fn air(stations: &[[CategoryCounters; 4]], index: usize, category: AccessCategory) -> f64 {
-    stations.get(index).map_or(0.0, |own| own[category.index()].data_air.as_secs())
+    stations.get(index).map_or(0.0, |own| own[category.index()].data_air.nearest_secs())
 }

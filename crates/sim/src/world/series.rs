@@ -11,7 +11,7 @@ impl World {
     #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
     pub(super) fn sample(&mut self) {
         let Some(every) = self.sample_every else { return };
-        let time = self.now.as_nanos() as f64 / 1e9; // rounded once: 0.3, where 3e8 * 1e-9 is 0.30000000000000004
+        let time = self.now.nearest_secs();
         for index in 0..self.flows.len() {
             if self.flows[index].workload == Workload::Outside {
                 continue;
@@ -22,7 +22,7 @@ impl World {
             let own = self.flows[index].connections.front().map(|own| &self.connections[*own as usize].ends);
             let [cwnd, dwnd, ssthresh, srtt] = match own {
                 Some(Ends::Tcp { sender, .. }) => {
-                    [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().as_secs()]
+                    [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().nearest_secs()]
                 }
                 Some(Ends::Udp { .. } | Ends::Ping { .. } | Ends::Real) | None => [f64::NAN; 4],
             };

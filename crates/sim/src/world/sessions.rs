@@ -107,7 +107,7 @@ impl Tally {
     pub(super) fn add(&mut self, session: &Session, warm_up: Time, now: Time, share: f64) {
         self.bytes += session.length;
         let (from, to) = (session.start.max(self.until).max(warm_up), session.acknowledged.min(now));
-        self.active_s += to.saturating_since(from).as_secs();
+        self.active_s += to.saturating_since(from).nearest_secs();
         self.until = self.until.max(session.acknowledged);
         if session.start >= warm_up {
             self.measured += 1;
