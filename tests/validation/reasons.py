@@ -76,13 +76,13 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "published",
         {"example": "wifi-txop-aggregation", "case": "A-MPDU 65 kB"},
         frozenset({"goodput [Mb/s]"}),
-        "0.09 Mb/s above the band: ns-3 sends beacons, and agreements on the air",
+        "0.09 Mb/s above the band, not shown why; ns-3 sends beacons, which are not modelled here",
     ),
     (
         "published",
         {"example": "wifi-txop-aggregation", "case": "none"},
         frozenset({"goodput [Mb/s]"}),
-        "0.06 Mb/s above the band: ns-3 sends beacons, and agreements on the air",
+        "0.06 Mb/s above the band, not shown why; ns-3 sends beacons, which are not modelled here",
     ),
     (
         "published",
@@ -95,7 +95,7 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "published",
         {"example": "hidden stations", "case": "32 MPDUs"},
         frozenset({"goodput [Mb/s]"}),
-        "ns-3's figure is what one station gets alone, in a run with a chosen seed; here both stations send, and "
+        "not shown why: ns-3's figure is about what one station gets alone; here both stations send, and "
         "A-MPDUs of 5.4 ms collide most of the time",
     ),
     (

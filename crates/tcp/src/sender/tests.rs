@@ -236,7 +236,8 @@ proptest! {
             pipe.sender.close();
             pipe.run(seconds(20_000));
             let Pipe { sender, log, acks, now, .. } = &pipe;
-            let end = format!("{now:?} {:?} {:?} {:?} {:?}", sender.cwnd(), sender.ssthresh(), sender.rtt(), sender.counts());
+            let windows = (sender.cwnd(), sender.ssthresh());
+            let end = format!("{now:?} {windows:?} {:?} {:?}", sender.rtt(), sender.counts());
             (log.iter().chain(acks).map(|packet| format!("{packet:?}")).collect::<Vec<_>>(), end)
         };
         let ((short, short_end), (long, long_end)) = (outcome(true), outcome(false));
