@@ -144,7 +144,7 @@ def test_datagrams_and_echoes_of_a_capture_are_explained(with_upload: bool, tmp_
         "stations": [{"name": "sta"}],
         "flows": flows + ([{"name": "up", "station": "sta"}] if with_upload else []),
     }
-    run(Scenario.from_dict(cell), seeds=[1], pcap=Pcap(tmp_path, at=["server"]))
+    run(Scenario.from_dict(cell), seeds=[1], pcap=Pcap(tmp_path, at=("server",)))
     capture = read_capture(tmp_path / "server.pcap")
     found = topics(explain(capture))
     assert "1 flow of datagrams carries" in found["datagrams"]
