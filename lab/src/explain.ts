@@ -302,11 +302,14 @@ function slowStations(r: Records): Found {
 }
 
 function air(r: Records): Found {
-  const [idle, collision, data] = [r.cell("air_idle"), r.cell("air_collision"), r.cell("air_data")];
-  if (Number.isNaN(idle) || Number.isNaN(collision)) return null;
-  const lost = collision + (r.cell("air_error") || 0);
-  let text = `Data takes ${percent(data)} of the time on the air, collisions and errors ${percent(lost)}; ${percent(idle)} is idle`;
+  const [idle, collided, data] = [r.cell("air_idle"), r.cell("air_collision"), r.cell("air_data")];
+  if (Number.isNaN(idle) || Number.isNaN(collided)) return null;
+  const spoilt = r.cell("air_error") || 0;
+  let text = `Data takes ${percent(data)} of the time on the air, collisions ${percent(collided)}, frames with errors ${percent(spoilt)}; ${percent(idle)} is idle`;
   if (idle > 0.3) text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads";
-  else if (lost > 0.15) text += ". Fewer stations that contend at a time, or RTS/CTS, would waste less";
+  else if (collided + spoilt > 0.15) {
+    const cause = collided >= spoilt ? "Fewer stations that contend at a time, or RTS/CTS," : "Lower rates";
+    text += `. ${cause} would waste less`;
+  }
   return { topic: "air", text: `${text}.` };
 }

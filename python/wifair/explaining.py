@@ -627,16 +627,18 @@ def _slow_stations(r: _Records) -> Iterator[Finding]:
 def _air(r: _Records) -> Iterator[Finding]:
     if not r.cell_has("air_idle", "air_collision"):
         return
-    idle, lost = r.cell["air_idle"], r.cell["air_collision"] + r.cell.get("air_error", 0.0)
+    idle, collided, spoilt = r.cell["air_idle"], r.cell["air_collision"], r.cell.get("air_error", 0.0)
     text = (
-        f"Data takes {percent(r.cell['air_data'])} of the time on the air,"
-        f" collisions and errors {percent(lost)}; {percent(idle)} is idle"
+        f"Data takes {percent(r.cell['air_data'])} of the time on the air, collisions {percent(collided)},"
+        f" frames with errors {percent(spoilt)}; {percent(idle)} is idle"
     )
     if idle > 0.3:
         text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads"
-    elif lost > 0.15:
-        text += ". Fewer stations that contend at a time, or RTS/CTS, would waste less"
-    yield Finding("air", text + ".", {"air_idle": idle, "air_lost": lost, "air_data": r.cell["air_data"]})
+    elif collided + spoilt > 0.15:
+        cause = "Fewer stations that contend at a time, or RTS/CTS," if collided >= spoilt else "Lower rates"
+        text += f". {cause} would waste less"
+    figures = {"air_idle": idle, "air_collision": collided, "air_error": spoilt, "air_data": r.cell["air_data"]}
+    yield Finding("air", text + ".", figures)
 
 
 def _each(r: _Records) -> str:

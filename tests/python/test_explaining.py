@@ -61,6 +61,20 @@ def test_errors_are_told_from_collisions() -> None:
     assert "hidden stations" in found["collisions"]
 
 
+def test_air_that_errors_waste_is_no_reason_for_fewer_stations() -> None:
+    """One station of which most frames are damaged: nobody else could collide with it."""
+    cell = """
+        duration = "2 s"
+        wlan = { standard = "802.11n", data_error = 0.6 }
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta" }]
+        flows = [{ name = "up", station = "sta", transport = "udp", udp.rate = "60 Mb/s" }]
+    """
+    said = topics(explain(run(Scenario.from_text(cell), seeds=[1])))["air"]
+    assert "collisions 0 %" in said
+    assert "Lower rates would waste less" in said
+
+
 def test_nobody_is_hidden_where_all_hear_each_other() -> None:
     """Stations with little to send collide twice as often as the access point here, and hear it all the same."""
     cell = """
