@@ -1,8 +1,8 @@
-"""Reproduces papers: their experiments are run, drawn and compared, and their claims judged.
+"""Reproduction of papers: runs, draws and compares their experiments, and judges their claims.
 
-The papers themselves lie in `wifair.papers`, one folder each; this package knows none of them. A paper declares
-experiments (which scenarios to run, what to measure, how to draw it) and claims (clauses with predicates on what was
-measured, the readings of what it leaves open, and a control for each mechanism).
+The papers are in `wifair.papers`, one folder each; this package contains nothing specific to a paper. A paper declares
+experiments (the scenarios to run, what to measure, how to draw it) and claims (clauses with predicates on the results,
+the readings of what the paper leaves open, and a control for each mechanism).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Claims of papers as data, and verdicts on them.
 
-`claims.toml` of a paper declares what the paper leaves open (its readings), controls (a mechanism, and what is put in
-its place), and claims: clauses, each a predicate on named columns of a named experiment.
+The `claims.toml` of a paper declares what the paper leaves open (with the possible readings), controls (a mechanism and
+the null that replaces it), and claims. A claim consists of clauses, each a predicate on quantities of experiments.
 """
 
 from __future__ import annotations
@@ -50,39 +50,39 @@ VERDICTS: tuple[Verdict, ...] = (
     "untestable",
 )
 LEVEL = 0.05
-"""Probability to be wrong about a claim, divided among its clauses."""
+"""Error probability of a claim, divided among its clauses."""
 GIVEN: tuple[Verdict, ...] = ("calibrated", "definition", "untestable")
-"""Verdicts that no run can change."""
+"""Verdicts that are declared, because no run can decide the claim."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read what a paper leaves open."""
+    """One reading of a point that a paper leaves open."""
 
     id: str
     says: str
-    """In words."""
+    """The reading in words."""
     value: Label
-    """What the label or the placeholder stands for."""
+    """Value of the label or the placeholder in this reading."""
     experiments: tuple[str, ...] = ()
-    """Where it is run; everywhere if empty."""
+    """Experiments that are run in this reading; all if empty."""
 
 
 @dataclass(frozen=True)
 class Open:
-    """Something that a paper leaves open."""
+    """A point that a paper leaves open."""
 
     id: str
     asks: str
     """The question."""
     label: str | None
-    """Label of the rows that tells the readings apart; None if ``{id}`` stands for them in expressions."""
+    """Label of the rows that distinguishes the readings; None if expressions have the placeholder ``{id}`` instead."""
     experiments: tuple[str, ...]
-    """Where the label is; everywhere if empty."""
+    """Experiments whose rows have the label; all if empty."""
     readings: tuple[Reading, ...]
 
     def touches(self, clauses: Sequence[Clause]) -> tuple[Reading, ...]:
-        """Find the readings that the clauses can feel; none if they are all the same to them."""
+        """Find the readings that can affect the clauses; none if the clauses do not depend on them."""
         if self.label is None:
             mark = f"{{{self.id}}}"
             return (
@@ -101,23 +101,23 @@ class Open:
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a paper's sentence that holds or does not."""
+    """A testable part of a claim."""
 
     says: str
-    """In words of this project."""
+    """The clause in words of this project."""
     rows: str
-    """What it is judged by; see `wifair.reproduce.expressions`."""
+    """The expression that is tested; see `wifair.reproduce.expressions`."""
     predicate: Mapping[str, Any]
-    """How; see `wifair.reproduce.predicates`."""
+    """The predicate that it must satisfy; see `wifair.reproduce.predicates`."""
     published: Any = None
-    """The published value; None if there are words only."""
+    """The published value; None if the paper gives none."""
     unit: str = ""
     calibrated: bool = False
-    """Whether the value is an input: it is shown, and decides nothing."""
+    """Whether the value was used for calibration: it is shown, but has no effect on the verdict."""
 
     @cached_property
     def experiments(self) -> dict[str, set[str]]:
-        """Experiments that it needs, each with the labels that it gives itself."""
+        """Experiments that the clause needs, each with the labels that it fixes."""
         found = experiments_of(_plain(self.rows))
         other = self.predicate.get("same_as")
         if isinstance(other, str) and other != "each other":
@@ -131,7 +131,7 @@ class Clause:
         return criterion(self.predicate, self.unit)
 
     def filled(self, values: Mapping[str, Label]) -> tuple[str, dict[str, Any]]:
-        """Rows and predicate with the placeholders of a reading filled in."""
+        """Fill the placeholders of a reading into expression and predicate."""
         rows = _filled(self.rows, values)
         return rows, {key: _filled_in(value, values) for key, value in self.predicate.items()}
 
@@ -156,67 +156,67 @@ def _filled_in(value: Any, values: Mapping[str, Label]) -> Any:
 
 @dataclass(frozen=True)
 class Control:
-    """A mechanism, and what is put in its place to see whether a claim is about it."""
+    """A mechanism, and the null that replaces it to test whether a claim depends on it."""
 
     id: str
     mechanism: str
-    """What the sentence is about, in words."""
+    """The mechanism that the claim is about, in words."""
     null: str
-    """What stands in its place, in words."""
+    """What replaces the mechanism, in words."""
     relabel: Mapping[str, Mapping[str, Label]] = field(default_factory=dict)
-    """Rows that stand for others: label, then value to value. The label ``experiment`` is the experiment itself."""
+    """Rows that replace others: a map of values for each label; ``experiment`` maps the experiment itself."""
     scale: float = 1.0
-    """Factor of the rows that stand for others."""
+    """Factor of the rows that replace others."""
     where: Mapping[str, Label] = field(default_factory=dict)
-    """Cases that are run again with `changes`; all if empty."""
+    """Labels of the cases that are run again with `changes`; all cases if empty."""
     changes: Mapping[str, object] = field(default_factory=dict)
     """Settings of the null, by path in the scenario."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, as `claims.toml` has it."""
+    """A claim of a paper, as declared in `claims.toml`."""
 
     id: str
     experiment: str
-    """The experiment that it belongs to."""
+    """The experiment that the claim belongs to."""
     says: str
-    """The sentence, in words of this project."""
+    """The claim in words of this project."""
     source: str
-    """Where the paper says it."""
+    """Where the paper makes the claim."""
     clauses: tuple[Clause, ...]
     control: str | None
-    """Id of its control; None if there is no mechanism, for the reason in `no_control`."""
+    """ID of its control; None if there is none, for the reason in `no_control`."""
     no_control: str = ""
     given: Verdict | None = None
-    """Verdict that no run can change."""
+    """A declared verdict, one of `GIVEN`; None if runs decide."""
     because: str = ""
-    """Why it is given."""
+    """The reason for the declared verdict."""
     full_only: str = ""
-    """Why a quick run does not judge it; empty if it does."""
+    """Why quick runs cannot judge the claim; empty if they can."""
 
     @property
     def needs(self) -> set[str]:
-        """Experiments that it is judged by."""
+        """Experiments that are needed to judge the claim."""
         return {self.experiment, *(key for clause in self.clauses for key in clause.experiments)}
 
 
 @dataclass(frozen=True)
 class Claims:
-    """All of `claims.toml`."""
+    """The contents of `claims.toml`."""
 
     claims: tuple[Claim, ...]
     open: tuple[Open, ...]
     controls: Mapping[str, Control]
 
     def readings(self, claim: Claim) -> list[dict[str, Reading]]:
-        """All combinations of readings that touch a claim, by what they are readings of; the first is the one shown."""
+        """Find all combinations of readings that affect a claim, by the ID of the open point; the first is shown."""
         felt = [(one.id, one.touches(claim.clauses)) for one in self.open]
         felt = [(name, readings) for name, readings in felt if readings]
         return [dict(zip([name for name, _ in felt], some)) for some in product(*(readings for _, readings in felt))]
 
     def bound(self, reading: Mapping[str, Reading]) -> tuple[dict[str, Label], dict[str, Label]]:
-        """Labels and placeholders of a combination."""
+        """Get the labels and placeholders of a combination."""
         labels: dict[str, Label] = {}
         places: dict[str, Label] = {}
         for one in self.open:
@@ -260,7 +260,7 @@ def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path
         raise ExpressionError(f"{path}: {entry['id']}: expected either `control` or `no_control` with the reason")
     given = entry.get("given")
     if given is not None and given not in GIVEN:
-        raise ExpressionError(f"{path}: {entry['id']}: `{given}` is not given: {', '.join(GIVEN)}")
+        raise ExpressionError(f"{path}: {entry['id']}: `given` is `{given}`: expected one of {', '.join(GIVEN)}")
     return Claim(
         entry["id"],
         entry["experiment"],
@@ -277,13 +277,13 @@ def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path
 
 @dataclass(frozen=True)
 class Read:
-    """A claim in one reading."""
+    """A claim judged in one combination of readings."""
 
     reading: Mapping[str, Reading]
     tested: tuple[Tested, ...]
-    """By clause."""
+    """The result of each clause."""
     counted: tuple[bool, ...]
-    """Whether the clause decides; one with a calibrated value does not."""
+    """Whether each clause counts; one with a calibrated value does not."""
 
     @cached_property
     def _results(self) -> list[str]:
@@ -291,7 +291,7 @@ class Read:
 
     @property
     def result(self) -> Verdict:
-        """What the clauses say together: `fails` if one fails and none is known to hold, whatever the others do."""
+        """The result of all clauses: `fails` if one fails and none holds, `partly` if one fails and another holds."""
         results = self._results
         if "fails" in results:
             return "partly" if "holds" in results else "fails"
@@ -299,11 +299,11 @@ class Read:
 
     @property
     def rules_out(self) -> bool:
-        """Whether a clause fails, whatever the others do."""
+        """Whether at least one clause fails."""
         return "fails" in self._results
 
     def may_hold(self, shrink: float) -> bool:
-        """Whether it may hold with more seeds; see `Comparison.may`."""
+        """Whether the claim may hold with more seeds; see `Comparison.may`."""
         return all(one.may("holds", shrink) for one, counts in zip(self.tested, self.counted) if counts)
 
     def may_rule_out(self, shrink: float) -> bool:
@@ -311,7 +311,7 @@ class Read:
         return any(one.may("fails", shrink) for one, counts in zip(self.tested, self.counted) if counts)
 
     def worth_more(self, shrink: float) -> dict[int, frozenset[int]]:
-        """Find what more seeds may decide, as far as that changes the result: by clause, its comparisons."""
+        """Find, for each clause, the comparisons that more seeds may decide and that could change the result."""
         if self.result not in ("undecided", "fails"):
             return {}
         can_hold = self.may_hold(shrink)
@@ -331,31 +331,31 @@ class Read:
 
 
 Again = Mapping[tuple[int, int], frozenset[int]]
-"""Comparisons that there are more seeds for, by their places: those of a clause in a reading."""
+"""For each (reading, clause), the indices of the comparisons to repeat with more seeds."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the data say of a claim."""
+    """The verdict on a claim, with the results in all readings."""
 
     verdict: Verdict
     readings: tuple[Read, ...]
     note: str = ""
-    """Why it is not judged."""
+    """Why the claim is not judged."""
 
     @property
     def holding(self) -> int:
-        """Readings in which it holds."""
+        """Number of readings in which the claim holds."""
         return sum(one.result == "holds" for one in self.readings)
 
     @property
     def ruled_out(self) -> int:
-        """Readings in which a clause fails."""
+        """Number of readings in which a clause fails."""
         return sum(one.rules_out for one in self.readings)
 
     @property
     def counts(self) -> str:
-        """In how many readings it holds; empty where there is one, or where no run can say."""
+        """In how many readings the claim holds, as text; empty if there is only one, or if the verdict is declared."""
         of = len(self.readings)
         if of < 2 or self.verdict in GIVEN:
             return ""
@@ -367,28 +367,28 @@ class Judgement:
 
     @property
     def text(self) -> str:
-        """The verdict with the numbers that belong to it."""
+        """The verdict with its counts."""
         return f"{self.verdict} ({self.counts})" if self.counts else self.verdict
 
     def among(self, places: Sequence[int]) -> Judgement:
-        """Judge by some of the readings alone."""
+        """Judge by some of the readings only."""
         some = tuple(self.readings[place] for place in places)
         return Judgement(self.verdict if self.verdict in GIVEN else _verdict(some), some, self.note)
 
     def worth_more(self, shrink: float, readings: Iterable[int] | None = None) -> Again:
-        """Find the comparisons of which more seeds may change the verdict, or the results of some readings.
+        """Find the comparisons for which more seeds may change the verdict, or the results in some readings.
 
         Parameters
         ----------
         shrink : float
-            How wide intervals will be with all the seeds that there can be, over how wide they are.
+            Width of intervals with the maximum number of seeds, over their present width.
         readings : iterable of int, optional
-            The readings, by their place; without them the verdict counts.
+            Indices of the readings whose results matter; by default the verdict matters.
 
         Returns
         -------
-        dict of (reading, clause) to places of comparisons
-            Those of each.
+        dict of (reading, clause) to indices of comparisons
+            The comparisons to repeat with more seeds.
         """
         if readings is not None:
             return {
@@ -419,27 +419,27 @@ def judge(
     Parameters
     ----------
     claims : Claims
-        Where it stands.
+        The declarations that contain the claim.
     claim : Claim
-        What is judged.
+        The claim to judge.
     tables : mapping
         Tables by experiment.
     looks : int, default 1
-        How often the data are looked at, with more seeds each time. Each look has an equal part of the probability to
-        be wrong, so that all together have no more than one would (Bonferroni).
+        Number of looks at the data, with more seeds each time (sequential testing). Each look has an equal part of the
+        error probability, so that all looks together err no more often than a single one would (Bonferroni).
     before : Judgement, optional
-        That of the look before.
+        The judgement of the previous look.
     again : mapping, optional
-        What there are more seeds for since then; all else stays as it was before.
+        The comparisons that have more seeds since then; all others keep their results.
     seeds : int, optional
-        How many that is.
+        Number of seeds of those comparisons.
 
     Returns
     -------
     Judgement
-        ``holds`` if all clauses hold in all readings; ``depends`` if they do in some, and a clause fails in others;
-        where a clause fails in every reading, ``partly`` if another is known to hold in one, else ``fails``;
-        ``undecided`` otherwise.
+        ``holds`` if all clauses hold in all readings; ``depends`` if all clauses hold in at least one reading and a
+        clause fails in another; if a clause fails in every reading, ``partly`` if in at least one of them another
+        clause holds, else ``fails``; ``undecided`` otherwise.
     """
     counted = tuple(not clause.calibrated for clause in claim.clauses)
     level = LEVEL / max(sum(counted), 1) / looks
@@ -475,7 +475,7 @@ def _verdict(reads: Sequence[Read]) -> Verdict:
 
 
 def with_null(control: Control, tables: Mapping[str, Table]) -> dict[str, Table]:
-    """Put the null of a control in the place of its mechanism."""
+    """Replace the mechanism of a control by its null."""
     result = dict(tables)
     swapped = control.relabel.get("experiment", {})
     for key, source in swapped.items():
@@ -511,11 +511,11 @@ def _relabelled(table: Table, labels: Mapping[str, Mapping[str, Label]], scale: 
 
 
 class Recorded(NamedTuple):
-    """What a run of this version said of a claim."""
+    """The recorded verdict on a claim, from a run of this version."""
 
     verdict: str
     holding: int
-    """Readings in which it holds."""
+    """Number of readings in which the claim holds."""
     without: str
     """Verdict without the mechanism; empty if there is no control."""
 

@@ -1,9 +1,10 @@
-"""The little language in which claims name what they are judged by.
+"""The expression language of claims.
 
-``fig2a[tcp:vegas, n>=4].if_sent / fig2a[tcp:reno, n>=4].if_sent`` is a ratio at each number of nodes from four on:
-experiment, labels that are given, quantity. Labels that are not given remain; both sides of an operation meet where
-they agree. ``max``, ``min``, ``mean``, ``median``, ``sum`` and ``cv`` reduce all points to one, or those over a label:
-``max(fig8[scheme:default].ratio, over=stations)``. ``share(...)`` is the part of the seeds in which a condition holds.
+``fig2a[tcp:vegas, n>=4].if_sent / fig2a[tcp:reno, n>=4].if_sent`` is a ratio for each number of nodes from four on. A
+selection consists of an experiment, conditions on labels, and a quantity. Labels without a fixed value remain, and an
+operation joins its two sides where their common labels agree. ``max``, ``min``, ``mean``, ``median``, ``sum`` and
+``cv`` reduce all points to one, or the points along one label: ``max(fig8[scheme:default].ratio, over=stations)``.
+``share(...)`` is the fraction of the seeds for which a condition holds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["ExpressionError", "MissingRowsError", "Points", "evaluate", "experim
 
 
 def _variation(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Compute the standard deviation over the mean."""
+    """Compute the coefficient of variation: standard deviation over mean."""
     return np.asarray(np.std(values, axis=axis) / np.mean(values, axis=axis))
 
 
@@ -57,11 +58,11 @@ COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
 
 
 class ExpressionError(ValueError):
-    """An expression that means nothing."""
+    """An invalid expression."""
 
 
 class MissingRowsError(LookupError):
-    """Rows that an expression names and that were not run."""
+    """Rows that an expression needs and that were not run."""
 
 
 @dataclass
@@ -71,14 +72,14 @@ class Points:
     labels: tuple[str, ...]
     """Names of the labels that remain."""
     values: dict[tuple[Label, ...], NDArray[np.float64]]
-    """By values of these labels: the estimate from all seeds, then without each of them in turn."""
+    """For each combination of label values: the estimate from all seeds, then without each seed in turn."""
     rows: list[Row] = field(default_factory=list)
-    """What they were computed from."""
+    """The rows that the values were computed from."""
     cases: dict[tuple[Label, ...], frozenset[int]] = field(default_factory=dict)
-    """The runs behind each value: ids of their scenarios, as far as seeds matter to them."""
+    """The runs behind each value, as ids of their scenarios, without those that do not depend on the seed."""
 
     def over(self, label: str) -> dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]]:
-        """Values in the order of a label, by the values of the other labels."""
+        """Sort the values along a label, for each combination of the other labels."""
         at = self.labels.index(label)
         lines: dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]] = {}
         for key, value in self.values.items():
@@ -89,7 +90,7 @@ class Points:
         return lines
 
     def named(self, key: tuple[Label, ...]) -> dict[str, Label]:
-        """Labels with their values."""
+        """Map the labels to the values in `key`."""
         return dict(zip(self.labels, key))
 
 
@@ -97,11 +98,11 @@ class Points:
 class _Context:
     tables: Mapping[str, Table]
     bound: Mapping[str, Label]
-    """Labels that the reading gives."""
+    """Labels that the reading fixes."""
     each: bool = False
-    """Values of each seed, not means."""
+    """Whether to compute values of each seed instead of means."""
     seeds: tuple[int, ...] | None = None
-    """Those that all rows have; None while rows are being gathered."""
+    """The seeds that all rows have; None while rows are being collected."""
     rows: list[Row] = field(default_factory=list)
 
 
@@ -123,21 +124,20 @@ def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label],
     tables : mapping
         Tables by experiment.
     bound : mapping
-        Labels that every selection has unless it gives them itself: those of the reading.
+        Labels of the reading, which apply to every selection that does not fix them itself.
     seeds : int, optional
-        With so many seeds, where some rows have them: values that need rows with fewer are NaN. Without, with the seeds
-        that all rows have.
+        Number of seeds to use; values that need rows with fewer seeds are NaN. By default the seeds that all rows have.
 
     Returns
     -------
     Points
-        For ``share(...)`` a yes or no of each seed, otherwise replicates.
+        For ``share(...)`` 0 or 1 for each seed, otherwise jackknife replicates.
 
     Raises
     ------
     ExpressionError
-        If it is none.
-    MissingRows
+        If the expression is invalid.
+    MissingRowsError
         If there are no rows for a selection.
     """
     tree = _parse(text)
@@ -157,13 +157,13 @@ def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label],
 
 
 def is_share(text: str) -> bool:
-    """Whether an expression is the part of the seeds in which something holds."""
+    """Whether an expression is a fraction of seeds, ``share(...)``."""
     tree = _parse(text)
     return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "share"
 
 
 def is_ratio(text: str) -> bool:
-    """Whether an expression is a ratio, or a choice among ratios."""
+    """Whether an expression is a ratio, or a reduction of ratios."""
     tree = _parse(text)
     while isinstance(tree, ast.Call) and tree.args:
         tree = tree.args[0]
@@ -171,7 +171,7 @@ def is_ratio(text: str) -> bool:
 
 
 def experiments_of(text: str) -> dict[str, set[str]]:
-    """Experiments that an expression names, each with the labels that all its selections give."""
+    """Find the experiments in an expression, each with the labels that all its selections fix."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(_parse(text)):
         if isinstance(node, ast.Attribute):
@@ -206,7 +206,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _rows(node: ast.Attribute, context: _Context) -> tuple[list[Row], set[str]]:
-    """Rows of a selection, and the labels that it gives."""
+    """Find the rows of a selection, and the labels that it fixes."""
     experiment, items = _selection(node)
     if experiment not in context.tables:
         raise MissingRowsError(f"{experiment} was not run")
@@ -257,9 +257,9 @@ def _select(node: ast.Attribute, context: _Context) -> Points:
 def _values(row: Row, context: _Context) -> NDArray[np.float64]:
     if row.seeds is None:
         return np.array([row.values.mean()])
-    if context.seeds is None:  # rows are being gathered
+    if context.seeds is None:  # rows are being collected
         return row.values[:1]
-    if not context.seeds:  # rows without a seed in common say nothing of each other
+    if not context.seeds:  # rows without a common seed cannot be compared
         return np.full(3, np.nan)
     if not set(context.seeds) <= set(row.seeds):
         return np.full(len(context.seeds) + (not context.each), np.nan)
@@ -287,11 +287,11 @@ def _walk(node: ast.expr, context: _Context) -> Points:  # noqa: PLR0911
         return first
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _call(node, node.func.id, context)
-    raise ExpressionError(f"`{ast.unparse(node)}` is no expression of claims")
+    raise ExpressionError(f"`{ast.unparse(node)}` is not allowed in an expression of a claim")
 
 
 def _known(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Make the answer NaN where nothing at all is known of one side."""
+    """Make the result of a comparison NaN if one side has no values but NaN."""
 
     def answer(one: Any, other: Any) -> Any:
         result = np.asarray(test(one, other), dtype=np.float64)
@@ -307,7 +307,7 @@ def _call(node: ast.Call, name: str, context: _Context) -> Points:
     if name not in REDUCE or not node.args:
         raise ExpressionError(f"`{name}`: there are {', '.join([*REDUCE, 'abs', 'share'])}")
     parts = [_walk(argument, context) for argument in node.args]
-    if len(parts) > 1:  # several expressions: at each point
+    if len(parts) > 1:  # several expressions: reduce at each point
         result = parts[0]
         if name not in ("max", "min"):
             raise ExpressionError(f"`{name}` takes one expression")
@@ -335,7 +335,7 @@ def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _join(function: Callable[[Any, Any], Any], one: Points, other: Points) -> Points:
-    """Both at the points where the labels that they share agree."""
+    """Apply an operator to the pairs of points whose common labels agree."""
     shared = [label for label in one.labels if label in other.labels]
     labels = (*one.labels, *(label for label in other.labels if label not in shared))
     values: dict[tuple[Label, ...], NDArray[np.float64]] = {}

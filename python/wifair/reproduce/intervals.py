@@ -1,7 +1,7 @@
-"""Intervals of estimates over seeds, for the predicates of claims.
+"""Confidence intervals of estimates over seeds, for the predicates of claims.
 
-An estimate is a function of means over seeds: a ratio of two means, a maximum of several. Its interval comes from the
-jackknife over seeds, so that what runs of one seed share cancels (a paired test) whatever the function is.
+An estimate is a function of means over seeds, such as a ratio of two means or a maximum of several. Its interval comes
+from the jackknife over seeds, so that variation that runs of the same seed share cancels, as in a paired test.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Bounds(NamedTuple):
 
 
 _quantile = cache(student_t_quantile)
-"""Few levels and numbers of seeds come again and again."""
+"""Cached, because the same few levels and numbers of seeds recur."""
 
 
 def replicates(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean of all values, then the mean without each of them in turn; NaN is left out.
+    """Compute the mean of all values, then the mean without each of them in turn; NaN is left out.
 
     Examples
     --------
@@ -45,27 +45,27 @@ def replicates(values: NDArray[np.float64]) -> NDArray[np.float64]:
     rest = np.where(known, count - 1, count)
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (total - np.where(known, values, 0.0)) / rest
-    if np.isinf(total):  # infinity less infinity: sum each anew
+    if np.isinf(total):  # infinity minus infinity is NaN: compute each sum separately
         without = np.array([values[known & (np.arange(len(values)) != i)].sum() for i in range(len(values))]) / rest
     return np.concatenate(([total / count if count else math.nan], without))
 
 
 def of_replicates(theta: NDArray[np.float64], confidence: float, *, ratio: bool = False) -> Bounds:
-    """Interval of an estimate from its replicates.
+    """Compute the interval of an estimate from its jackknife replicates.
 
     Parameters
     ----------
     theta : array
-        The estimate from all seeds, then without each seed in turn. Alone it is exact: nothing in it is random.
+        The estimate from all seeds, then without each seed in turn. A single value is exact: nothing in it is random.
     confidence : float
         Probability that the interval covers the true value.
     ratio : bool, default False
-        Reckon with its logarithm: a ratio and its inverse then have the same interval.
+        Whether to compute on a logarithmic scale, so that the inverse of a ratio has the inverse interval.
 
     Returns
     -------
     Bounds
-        Infinitely wide where one seed, or a value that is not finite, says nothing of the spread.
+        Infinitely wide if there is only one seed, or if a value is not finite.
 
     References
     ----------
@@ -83,7 +83,7 @@ def of_replicates(theta: NDArray[np.float64], confidence: float, *, ratio: bool 
         return Bounds(estimate, -math.inf, math.inf)
     logarithmic = ratio and bool((theta > 0).all())
     x = np.log(theta) if logarithmic else theta
-    # Standard error of the jackknife: that of the mean of its pseudo-values.
+    # The standard error of the jackknife is that of the mean of its pseudo-values.
     error = math.sqrt((seeds - 1) / seeds * float(((x[1:] - x[1:].mean()) ** 2).sum()))
     half = _quantile((1 + confidence) / 2, seeds - 1) * error
     if logarithmic:
@@ -92,7 +92,7 @@ def of_replicates(theta: NDArray[np.float64], confidence: float, *, ratio: bool 
 
 
 def of_share(successes: int, trials: int, confidence: float) -> Bounds:
-    """Interval of a probability from yes and no, one for each seed.
+    """Compute the interval of a probability from a number of successes in independent trials.
 
     References
     ----------

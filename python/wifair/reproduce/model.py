@@ -1,4 +1,4 @@
-"""What a reproduction is made of: papers, experiments, cases."""
+"""The data model of a reproduction: papers, experiments, cases."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = ["Case", "Deviation", "Draw", "Effort", "Experiment", "Measure", "Meas
 
 
 class Effort(enum.Enum):
-    """How much is run."""
+    """How much of a paper is run."""
 
     QUICK = "quick"
-    """Fewer seeds and shorter runs: a look within seconds."""
+    """Fewer seeds and shorter runs."""
     FULL = "full"
-    """Durations of the paper, and more seeds."""
+    """The durations of the paper, and more seeds."""
 
     def pick(self, quick: Any, full: Any) -> Any:
-        """One or the other."""
+        """Choose between two values by effort."""
         return quick if self is Effort.QUICK else full
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds that every case is run with at first."""
+        """The seeds with which every case is run at first."""
         return tuple(range(1, self.seeds_at(0) + 1))
 
     def seeds_at(self, look: int) -> int:
@@ -47,35 +47,35 @@ class Effort(enum.Enum):
 
     @cache
     def shrink(self, look: int) -> float:
-        """How wide intervals are at the last look, about, over how wide they are at this one."""
+        """Approximate the width of intervals at the last look over their width at this one."""
         now, last = self.seeds_at(look), self.seeds_at(self.looks - 1)
         quantiles = student_t_quantile(0.99, last - 1) / student_t_quantile(0.99, now - 1)
         return quantiles * math.sqrt(now / last)
 
     @property
     def looks(self) -> int:
-        """How often a claim is looked at, as long as it is undecided and more seeds may decide."""
+        """The most looks at a claim, of which each after the first has more seeds."""
         return len(SEEDS[self.value])
 
 
 SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (3, 6, 12), "full": (5, 10, 20)}
-"""Seeds at each look at the data."""
+"""Number of seeds at each look at the data."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A point of an experiment: a scenario that is run with each of the seeds."""
+    """A point of an experiment: a scenario, and the seeds that it is run with."""
 
     labels: Mapping[str, Label]
-    """What is varied here, by the names that rows and figures show."""
+    """The varied parameters, by the names that rows and figures show."""
     scenario: Scenario
-    """What is run."""
+    """The scenario that is run."""
     seeds: tuple[int, ...]
-    """With which seeds."""
+    """The seeds that it is run with."""
     series: str | None = None
-    """Time between samples, where series are wanted: ``"100 ms"``; one only for each scenario."""
+    """Time between samples if a series is needed, such as ``"100 ms"``; the same for all cases of a scenario."""
     random: bool = True
-    """Whether seeds matter; where they do not, one run says it all."""
+    """Whether results depend on the seed; if not, one run is enough."""
 
 
 class Measured(NamedTuple):
@@ -84,15 +84,15 @@ class Measured(NamedTuple):
     quantity: str
     """Its name, with the unit: ``goodput_mbps``."""
     values: Iterable[float]
-    """One for each seed."""
+    """One value for each seed."""
     labels: Mapping[str, Label] = {}
-    """More labels, where a case gives several rows of the quantity."""
+    """Further labels, if a case gives several rows of the quantity."""
 
 
 Measure = Callable[[Case, "Results"], Iterator[Measured]]
-"""Reduces the results of a case."""
+"""Computes the measured quantities from the results of a case."""
 Draw = Callable[[Any, Table], None]
-"""Draws into a figure of matplotlib."""
+"""Draws a table into a figure of matplotlib."""
 
 
 @dataclass(frozen=True)
@@ -102,35 +102,35 @@ class Experiment:
     id: str
     """Key of the experiment, as in ``claims.toml``: ``fig2a``."""
     title: str
-    """What it shows."""
+    """What the experiment shows."""
     cases: Callable[[Effort], Iterable[Case]]
-    """What is run."""
+    """The cases that are run."""
     measure: Measure
-    """What is measured in each case."""
+    """The quantities measured in each case."""
     draw: Draw | None = None
-    """The figure, as the paper would draw it; None if a table says it all."""
+    """The figure, drawn as in the paper; None if a table is enough."""
     size: tuple[float, float] = (3.5, 2.6)
     """Width and height of the figure [inch]."""
     shown: tuple[str, ...] = ()
-    """Quantities that tables on screen and page show; all if empty. CSV and JSON have all in any case."""
+    """Quantities shown in tables on the terminal and on pages; all if empty. CSV and JSON always have all."""
     note: str = ""
-    """What a reader must know to read it: settings, and where it departs."""
+    """What a reader needs to know: settings, and departures from the paper."""
     compute: Callable[[], Iterable[tuple[Mapping[str, Label], Measured]]] | None = None
-    """Rows that come from arithmetic and from no run."""
+    """Rows that are computed without a run."""
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Why rows are far from what is known elsewhere."""
+    """The reason why rows are far from published values or from ns-2."""
 
     experiment: str
     quantity: str
     where: Mapping[str, Label | list[Label]]
-    """Labels of the rows; one of several, where there is a list."""
+    """Labels of the rows; a list stands for any of its values."""
     why: str
 
     def fits(self, experiment: str, row: Row) -> bool:
-        """Whether it is about this row."""
+        """Whether the deviation applies to a row."""
         return (self.experiment, self.quantity) == (experiment, row.quantity) and all(
             str(row.labels.get(label)) in ([str(v) for v in value] if isinstance(value, list) else [str(value)])
             for label, value in self.where.items()
@@ -139,20 +139,20 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: experiments, claims, and what is known from elsewhere."""
+    """A paper: experiments, claims, published values, and values of ns-2."""
 
     key: str
     """Key of the paper: ``jung2016``."""
     title: str
     """Authors, title, year."""
     folder: Path
-    """Where its files lie: scenarios, `expected.csv`, `ns2.csv`, `claims.toml`, `verdicts.csv`, `README.md`."""
+    """Folder of its files: scenarios, `expected.csv`, `ns2.csv`, `claims.toml`, `verdicts.csv`, `README.md`."""
     experiments: tuple[Experiment, ...]
-    """All of them, in the paper's order."""
+    """All experiments, in the paper's order."""
     units: Mapping[str, str] = field(default_factory=dict)
-    """What tables and axes call the quantities: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
+    """Names of quantities in tables and on axes: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """What readers call the labels with numbers: ``{"n": "nodes"}``."""
+    """Names of numeric labels for readers: ``{"n": "nodes"}``."""
 
     def experiment(self, key: str) -> Experiment:
         """Look up an experiment by its id; `LookupError` if there is none."""
@@ -163,7 +163,7 @@ class Paper:
 
     @cached_property
     def declared(self) -> Claims:
-        """What `claims.toml` declares: claims, what is left open, controls."""
+        """The declarations in `claims.toml`: claims, open points, controls."""
         return read_claims(self.folder / "claims.toml")
 
     @property
@@ -173,7 +173,7 @@ class Paper:
 
     @cached_property
     def recorded(self) -> dict[str, dict[str, Recorded]]:
-        """What runs of this version said of each claim, by effort."""
+        """The recorded verdicts on each claim, by effort."""
         return read_recorded(self.folder / "verdicts.csv")
 
     @cached_property
@@ -188,7 +188,7 @@ class Paper:
 
     @cached_property
     def deviations(self) -> list[Deviation]:
-        """Why some values are far from published ones, or from those of ns-2."""
+        """The reasons why some values are far from published ones or from ns-2."""
         path = self.folder / "deviations.toml"
         if not path.is_file():
             return []

@@ -1,4 +1,4 @@
-"""Pages of a report: plain HTML with everything in it."""
+"""Pages of a report: self-contained HTML."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS = {
     "depends": "depends on the reading",
     "fails": "does not hold",
     "undecided": "undecided",
-    "calibrated": "calibrated, no prediction",
+    "calibrated": "calibrated, not a prediction",
     "definition": "true by definition",
     "untestable": "cannot be tested",
 }
@@ -42,14 +42,14 @@ PLURAL = {
     "partly": "hold in part",
     "depends": "depend on the reading",
     "fails": "do not hold",
-    "calibrated": "calibrated, no predictions",
+    "calibrated": "calibrated, not predictions",
 }
 ORDER = ("fails", "partly", "depends", "undecided", "holds", "calibrated", "definition", "untestable")
-"""Failures and surprises first."""
+"""Order of claims: failures and surprises first."""
 
 
 def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
-    """Write the page that leads to the others: how many claims hold, what is surprising, every figure, every claim."""
+    """Write the overview page: numbers of verdicts, surprises, every claim, every figure."""
     cards = "".join(_card(item) for item in outcome.papers)
     thumbs = "".join(
         f'<a href="{item.paper.key}.html#{key}"><img loading="lazy" src="{item.paper.key}/{key}.png" alt="">'
@@ -77,7 +77,7 @@ def _card(item: PaperOutcome) -> str:
 
 
 def _counts(item: PaperOutcome) -> str:
-    """How many claims have which verdict, as a bar and in words."""
+    """Write the number of claims for each verdict, as a bar and in words."""
     verdicts = [judged.verdict for judged in item.claims]
     counts = [(verdict, verdicts.count(verdict)) for verdict in VERDICTS if verdict in verdicts]
     bar = "".join(f'<span class="b-{v}" style="flex:{n}" title="{n} {WORDS[v]}"></span>' for v, n in counts)
@@ -85,7 +85,7 @@ def _counts(item: PaperOutcome) -> str:
         f'<span class="v-{v}">{n} {PLURAL.get(v, WORDS[v]) if n > 1 else WORDS[v]}</span>' for v, n in counts
     )
     loose = sum(judged.controlled is not None and judged.controlled.specific is False for judged in item.claims)
-    tail = f'<p class="small">not specific, that is, true without their mechanism, too: {loose}</p>' if loose else ""
+    tail = f'<p class="small">not specific (they hold without their mechanism, too): {loose}</p>' if loose else ""
     return f'<div class="bar">{bar}</div><div class="counts">{words}</div>{tail}'
 
 
@@ -94,7 +94,7 @@ def _filter() -> str:
         f'<label><input type="checkbox" value="{verdict}" checked> {WORDS[verdict]}</label>' for verdict in ORDER
     )
     return (
-        f'<div class="filter"><input type="search" placeholder="filter by words" aria-label="filter by words">{boxes}'
+        f'<div class="filter"><input type="search" placeholder="filter by text" aria-label="filter by text">{boxes}'
         '<label><input type="checkbox" value="loose" checked> not specific</label><output></output></div>'
     )
 
@@ -107,7 +107,7 @@ def _line(of: Paper, judged: Judged) -> str:
         for clause, tested in zip(judged.claim.clauses, first.tested if first else ())
         if tested.result == "fails" and clause.says != judged.claim.says
     )
-    tail = f'<div class="small">not so: {_e(failing)}</div>' if failing else ""
+    tail = f'<div class="small">does not hold: {_e(failing)}</div>' if failing else ""
     return (
         f'<tr data-verdict="{kinds}"><td>{_verdict(judged.judgement)}{_tag(judged)}</td>'
         f'<td><a href="{of.key}.html#{judged.claim.id}">{_e(judged.claim.says)}</a>{tail}</td>'
@@ -134,7 +134,7 @@ def _verdict(judgement: Judgement) -> str:
 
 
 def _of_readings(judgement: Judgement) -> str:
-    """In how many readings a claim holds; nothing where there is one, or where no run can say."""
+    """In how many readings a claim holds; empty if there is only one, or if the verdict is declared."""
     of, holding = len(judgement.readings), judgement.holding
     if of < 2:
         return ""
@@ -150,7 +150,7 @@ def _of_readings(judgement: Judgement) -> str:
 def paper(
     outcome: Outcome, item: PaperOutcome, figures: Mapping[str, str], scenarios: Mapping[str, Sequence[str]]
 ) -> str:
-    """Write the page of a paper: each experiment with figure, residuals, claims; matrices; the README at the end."""
+    """Write the page of a paper: each experiment with figure, residuals and claims; tables of claims; the README."""
     of = item.paper
     links = "".join(f'<li><a href="#{key}">{_e(of.experiment(key).title)}</a></li>' for key in item.tables)
     parts = [
@@ -181,19 +181,19 @@ def paper(
         parts.append(
             f"<details><summary>table ({len(rows)} rows)</summary>"
             f'<div class="wide">{_table(of, compared(of, rows))}</div></details>'
-            f'<p class="small">All rows: {every}. Again: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
+            f'<p class="small">All rows: {every}. To rerun: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
         )
         parts.append(_rerun(of.key, key, scenarios.get(key, ())))
     parts += [_by_reading(item), _by_control(item)]
     readme = of.folder / "README.md"
     if readme.is_file():
         text = READMES.sub("", readme.read_text(encoding="utf-8")).replace("## Verdicts of this version", "")
-        parts.append("<h2>How it was read</h2>" + markdown(text))
+        parts.append("<h2>How the paper was read</h2>" + markdown(text))
     return _page(of.title, parts)
 
 
 WIDE_INCH = 5.0
-"""A figure that is wider has no room for claims beside it."""
+"""A wider figure leaves no room for claims beside it [inch]."""
 
 
 def _claim(of: Paper, judged: Judged) -> str:
@@ -242,10 +242,10 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
     of_all = len(judgement.readings)
     many = f'<div class="small">in {holding} of {of_all} readings</div>' if of_all > 1 else ""
     says = "calibrated" if clause.calibrated else WORDS[result]
-    published = "in words" if clause.published is None else f"{clause.published}"
+    published = "no number" if clause.published is None else f"{clause.published}"
     unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
     return (
-        f'<tr><td>{_e(clause.says)}<div class="small">asked: {_e(asks)}</div></td>'
+        f'<tr><td>{_e(clause.says)}<div class="small">tested: {_e(asks)}</div></td>'
         f'<td data-head="published">{_e(published + unit)}</td><td data-head="measured">{measured}{at}</td>'
         f'<td class="n" data-head="deviation">{deviation or "&ndash;"}</td>'
         f'<td data-head="verdict"><span class="verdict v-{"calibrated" if clause.calibrated else result}">{says}</span>'
@@ -275,7 +275,7 @@ def _digits(low: float, high: float) -> int:
 
 
 def _human(of: Paper, text: str) -> str:
-    """Names of labels as a reader knows them: ``window 30`` becomes ``window 30 kB``."""
+    """Replace labels by their names for readers: ``window 30`` becomes ``window 30 kB``."""
     for label, name in of.names.items():
         word, unit = _word(name)
         text = re.sub(rf"\b{re.escape(label)} ([\d.]+(?: / [\d.]+)?)", rf"{word} \1{unit}", text)
@@ -283,13 +283,13 @@ def _human(of: Paper, text: str) -> str:
 
 
 def _word(name: str) -> tuple[str, str]:
-    """Split the name of a label from its unit, which gets a blank in front."""
+    """Split the name of a label from its unit, which gets a leading blank."""
     word, _, unit = name.partition(" [")
     return word, f" {unit.rstrip(']')}" if unit else ""
 
 
 def _residuals(of: Paper, rows: Iterable[Row]) -> str:
-    """How far what was measured is from what was published, and from ns-2, with intervals."""
+    """Draw the deviations of results from published values and from ns-2, with intervals."""
     known = [row for row in rows if (np.isfinite(row.published) and row.published) or (row.ns2 and row.ns2_mean)]
     if not known or len(known) > MOST_RESIDUALS:
         return ""
@@ -341,7 +341,7 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
 
 
 def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
-    """Labels that tell rows apart, and the quantity where there are several."""
+    """Name a row by the labels that tell rows apart, and by its quantity if there are several."""
     labels = {
         label: value
         for label, value in row.labels.items()
@@ -356,7 +356,7 @@ def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
 
 
 MOST_RESIDUALS = 60
-"""More rows than this are no picture; the table has them."""
+"""The most rows that are drawn; the table has all."""
 
 
 def _far(part: float) -> str:
@@ -364,7 +364,7 @@ def _far(part: float) -> str:
 
 
 def _by_reading(item: PaperOutcome) -> str:
-    """Claims by readings, a matrix for those that have the same ones."""
+    """Write claims by readings: one matrix for all claims with the same readings."""
     groups: dict[tuple[str, ...], list[Judged]] = {}
     for judged in item.claims:
         if len(judged.judgement.readings) > 1:
@@ -385,7 +385,7 @@ def _by_reading(item: PaperOutcome) -> str:
         parts.append(
             f'<div class="wide"><table class="matrix"><thead><tr><th>claim</th>{heads}</tr></thead>'
             f'<tbody>{rows}</tbody></table></div><details class="legend">'
-            f"<summary>what 1 to {len(readings)} are</summary><ol>{legend}</ol></details>"
+            f"<summary>readings 1 to {len(readings)}</summary><ol>{legend}</ol></details>"
         )
     if not parts:
         return ""
@@ -394,7 +394,7 @@ def _by_reading(item: PaperOutcome) -> str:
 
 
 def _by_control(item: PaperOutcome) -> str:
-    """Claims with their mechanism, and without."""
+    """Write a table of claims with their mechanism and without it."""
     some = [
         judged for judged in item.claims if judged.controlled is not None and judged.controlled.judgement is not None
     ]
@@ -414,33 +414,33 @@ def _by_control(item: PaperOutcome) -> str:
         )
     heads = "".join(
         f"<th>{head}</th>"
-        for head in ("claim", "mechanism, and what takes its place", "with it", "without", "the claim is")
+        for head in ("claim", "mechanism, and its null", "with mechanism", "with null", "the claim is")
     )
     return (
-        "<h2>Claims by controls</h2><p>A claim that holds as well without its mechanism is <em>not specific</em>: the "
-        "observation may be right, but it is no evidence for the mechanism.</p>"
+        "<h2>Controls</h2><p>A control replaces the mechanism of a claim by a null. A claim that also holds with the "
+        "null is <em>not specific</em>: the observation may be right, but it is no evidence for the mechanism.</p>"
         f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
 
 def _effort(outcome: Outcome) -> str:
     seeds = [str(outcome.effort.seeds_at(look)) for look in range(outcome.effort.looks)]
-    looks = f"{seeds[0]} seeds; {' or '.join(seeds[1:])} where these do not decide"
+    looks = f"{seeds[0]} seeds; {' or '.join(seeds[1:])} if these do not decide"
     level = (
-        f"An end of a clause's interval errs with probability {100 * LEVEL:g} %, shared by the clauses of a claim and "
-        f"by {outcome.effort.looks} looks."
+        f"Each end of an interval has an error probability of {100 * LEVEL:g} %, divided among the clauses of a claim "
+        f"and {outcome.effort.looks} looks at the data."
     )
     if outcome.effort.value == "full":
         return f'<p class="small">wifair {__version__}, full: the durations of the papers; {looks}. {level}</p>'
     return (
-        f'<p class="small">wifair {__version__}, <strong>quick</strong>: short runs, fewer points, {looks}. What that '
-        f"leaves undecided <code>--full</code> may decide. {level}</p>"
+        f'<p class="small">wifair {__version__}, <strong>quick</strong>: short runs, fewer points, {looks}. '
+        f"Full runs (<code>--full</code>) may decide claims that are undecided here. {level}</p>"
     )
 
 
 def _broken(outcome: Outcome) -> str:
     items = "".join(f"<li>{_e(judged.claim.says)} ({_e(_short(of))})</li>" for of, judged, _ in outcome.broken())
-    return f"<p>Recorded as holding, and not holding here:</p><ul>{items}</ul>" if items else ""
+    return f"<p>Claims that are recorded as holding but do not hold here:</p><ul>{items}</ul>" if items else ""
 
 
 def _rerun(own: str, key: str, names: Sequence[str]) -> str:
@@ -477,7 +477,7 @@ def _e(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Turn the little of Markdown that the READMEs use into HTML: headings, paragraphs, lists, tables, code, links."""
+    """Convert the Markdown of the READMEs to HTML: headings, paragraphs, lists, tables, code, links."""
     parts: list[str] = []
     for block in re.split(r"\n{2,}", text.strip()):
         lines = block.splitlines()

@@ -1,4 +1,4 @@
-"""How the pages of a report look, and the few lines of script that filter claims."""
+"""Style sheet of the pages of a report, and the script that filters claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLOURS = {
     "definition": ("#5a5a5a", "#b0b0b0"),
     "untestable": ("#5a5a5a", "#b0b0b0"),
 }
-"""Of each verdict, on light and on dark ground."""
+"""Colour of each verdict, on a light and on a dark background."""
 
 _LIGHT = "".join(f"--{verdict}: {light};" for verdict, (light, _) in COLOURS.items())
 _DARK = "".join(f"--{verdict}: {dark};" for verdict, (_, dark) in COLOURS.items())

@@ -1,4 +1,4 @@
-"""Claims and the run as plain values, for JSON."""
+"""Claims and facts about the run as plain values, for JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["about", "claim_to_dict"]
 
 
 def about(_: Outcome) -> dict[str, Any]:
-    """Say what made these results: whoever repeats them needs the same."""
+    """Describe the software that produced the results, for those who repeat them."""
     return {
         "version": __version__,
         "sources": VERSION,
@@ -40,7 +40,7 @@ def about(_: Outcome) -> dict[str, Any]:
 
 @cache
 def _commit() -> str:
-    """Name the commit of a checkout, with `+` if files are changed; a wheel has none."""
+    """Get the commit of a checkout, with `+` if files are changed; an installed wheel has none."""
     root = Path(__file__).parents[3]
     if not (root / "Cargo.toml").is_file() or not (root / ".git").exists():
         return "none: an installed wheel"
@@ -51,12 +51,12 @@ def _commit() -> str:
             for command in asked
         )
     except (OSError, subprocess.SubprocessError):
-        return "unknown: git does not say"
+        return "unknown: git failed"
     return commit + ("+" if changed else "")
 
 
 def claim_to_dict(judged: Judged) -> dict[str, Any]:
-    """Give a claim with its verdict, clauses, readings and control."""
+    """Convert a claim with its verdict, clauses, readings and control."""
     claim, judgement = judged.claim, judged.judgement
     first = judgement.readings[0] if judgement.readings else None
     return {

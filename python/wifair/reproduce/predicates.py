@@ -1,9 +1,9 @@
-"""The closed set of predicates of claims, each a test by intervals.
+"""The predicates of claims, each tested by confidence intervals.
 
-A predicate is a number of comparisons: at each point a value lies in a region or not. A comparison holds if the whole
-interval lies in the region, fails if the whole interval lies outside, and is undecided otherwise. A predicate holds if
-all its comparisons hold, each tested at the level of the clause (an intersection-union test: R. L. Berger,
-Technometrics 24, 1982), and fails if one of them fails at that level divided by their number (Bonferroni).
+A predicate consists of comparisons, each of a value with a region. A comparison holds if the whole interval lies in the
+region, fails if the whole interval lies outside, and is undecided otherwise. A predicate holds if all its comparisons
+hold, each tested at the level of the clause (an intersection-union test: R. L. Berger, Technometrics 24, 1982). It
+fails if one comparison fails at that level divided by the number of comparisons (Bonferroni).
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ Result = Literal["holds", "fails", "undecided"]
 
 
 STANDARD_ERROR = 0.4
-"""About what part of the half width of an interval it is."""
+"""The standard error as a fraction of the half width of an interval, approximately."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One value against one region."""
+    """A comparison of a value with a region."""
 
     at: str
-    """Where: ``n 4``, or ``n 4 / n 2`` of a ratio."""
+    """The point: ``n 4``, or ``n 4 / n 2`` for a ratio of two points."""
     bounds: Bounds
     """Estimate and interval, at the level of the clause."""
     low: float
     """Lower end of the region."""
     high: float
-    """Upper end of it."""
+    """Upper end of the region."""
     result: Result
     cases: frozenset[int] = frozenset()
-    """The runs behind it: ids of their scenarios, as far as seeds matter to them."""
+    """The runs behind the value, as ids of their scenarios, without those that do not depend on the seed."""
 
     def may(self, wanted: Result, shrink: float) -> bool:
-        """Whether it may come out as wanted, with an interval `shrink` times as wide as this one.
+        """Whether the result may become `wanted` with an interval `shrink` times as wide as this one.
 
-        The estimate will move, by a standard error in the wanted direction at best. At the limit itself no number of
-        seeds decides.
+        The estimate is assumed to move by at most one standard error in the wanted direction. If the true value is at
+        the limit, no number of seeds decides.
         """
         if self.result != "undecided":
             return self.result == wanted
@@ -69,36 +69,36 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Tested:
-    """What came of a predicate."""
+    """The result of a predicate."""
 
     result: Result
     comparisons: tuple[Comparison, ...]
     rows: tuple[Row, ...] = field(default=(), repr=False)
-    """What it was tested on."""
+    """The rows that it was tested on."""
     missing: str = ""
-    """What was not run."""
+    """The reason why the predicate could not be tested; empty if it was."""
 
     def may(self, wanted: Result, shrink: float) -> bool:
-        """Whether it may come out as wanted with more seeds; see `Comparison.may`."""
+        """Whether the result may become `wanted` with more seeds; see `Comparison.may`."""
         some = all if wanted == "holds" else any
         return not self.missing and some(one.may(wanted, shrink) for one in self.comparisons)
 
     def worth_more(self, shrink: float, *, holding: bool, failing: bool) -> frozenset[int]:
-        """Find the comparisons of which more seeds may decide this.
+        """Find the comparisons for which more seeds may decide the predicate.
 
         Parameters
         ----------
         shrink : float
             As for `may`.
         holding : bool
-            Whether it is of interest that all hold.
+            Whether it matters if all comparisons hold.
         failing : bool
-            Whether it is of interest that one fails.
+            Whether it matters if one comparison fails.
 
         Returns
         -------
         frozenset of int
-            Their places.
+            Indices of the comparisons.
         """
         return frozenset(
             place
@@ -107,7 +107,7 @@ class Tested:
         )
 
     def updated(self, now: Tested, places: frozenset[int]) -> Tested:
-        """Take some comparisons from now, and the others as they are: with these seeds they were decided, or left."""
+        """Replace some comparisons by new ones; keep the others, which were decided or given up with fewer seeds."""
         if len(now.comparisons) != len(self.comparisons):
             return now
         pairs = enumerate(zip(self.comparisons, now.comparisons))
@@ -116,7 +116,7 @@ class Tested:
 
     @property
     def decisive(self) -> Comparison | None:
-        """The comparison that decides: one that fails, else an undecided one, else the one nearest to its limit."""
+        """The deciding comparison: one that fails, else an undecided one, else the one nearest to its limit."""
         for result in ("fails", "undecided", "holds"):
             some = [c for c in self.comparisons if c.result == result]
             if some:
@@ -125,7 +125,7 @@ class Tested:
 
 
 def _room(comparison: Comparison) -> float:
-    """How far the estimate is inside its region, in units of the limit; negative outside."""
+    """Compute how far the estimate is inside its region, in units of the limit; negative outside."""
     estimate = comparison.bounds.estimate
     if math.isnan(estimate):
         return -math.inf
@@ -147,7 +147,7 @@ class _Case:
 
 
 CLOSED = 1e-8
-"""By which part of itself an end is moved out, so that it belongs to its region."""
+"""Fraction by which a closed end of a region is moved outwards, so that the end itself is inside."""
 
 
 def check(
@@ -164,25 +164,25 @@ def check(
     Parameters
     ----------
     predicate : mapping
-        One of `KINDS` with what it is compared with, and its options: ``{"above": 1.6}``.
+        A key of `KINDS` with its argument, and options: ``{"above": 1.6}``.
     rows : str
-        The expression that it is tested on.
+        The expression that is tested.
     tables, bound
         As for `wifair.reproduce.expressions.evaluate`.
     level : float, default 0.05
-        Probability to be wrong about this clause.
+        Error probability of the clause.
     seeds : int, optional
-        As for `evaluate`: what needs rows with fewer seeds is undecided.
+        As for `evaluate`; comparisons that need rows with fewer seeds are undecided.
 
     Returns
     -------
     Tested
-        Undecided if rows are missing.
+        The result; undecided if rows are missing.
 
     Raises
     ------
     ExpressionError
-        If predicate or expression mean nothing.
+        If the predicate or the expression is invalid.
     """
     kind = _kind(predicate)
     try:
@@ -194,7 +194,7 @@ def check(
     except MissingRowsError as missing:
         return Tested("undecided", (), (), str(missing))
     if not cases:
-        return Tested("undecided", (), tuple(points.rows), "fewer points than it needs")
+        return Tested("undecided", (), tuple(points.rows), "too few points")
     tested = [_compared(case, level, level / len(cases)) for case in cases]
     return Tested(_together(tested), tuple(tested), tuple(points.rows))
 
@@ -213,11 +213,12 @@ def _kind(predicate: Mapping[str, Any]) -> str:
 
 
 def _compared(case: _Case, level: float, strict: float) -> Comparison:
-    """Compare: it holds at `level`, and fails at `strict`.
+    """Compare a value with its region: ``holds`` is tested at `level`, ``fails`` at `strict`.
 
-    It is wrong to hold if the value is beyond one end, and beyond both it cannot be: so each end of the interval may
-    err with probability `level` (two one-sided tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15(6), 1987). It is
-    wrong to fail if the value is inside, where it may seem beyond either end of the region, if there are two.
+    A wrong ``holds`` means that the value is beyond one end of the region. It cannot be beyond both, so each end of the
+    interval may have error probability `level` (two one-sided tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm.
+    15(6), 1987). A wrong ``fails`` means that the value is inside; it may seem to be beyond either end, so with two
+    ends the error probability is divided between them.
     """
 
     def bounds(alpha: float) -> Bounds:
@@ -229,7 +230,7 @@ def _compared(case: _Case, level: float, strict: float) -> Comparison:
 
     ends = math.isfinite(case.low) + math.isfinite(case.high)
     narrow, wide = bounds(2 * level), bounds(2 * strict / max(ends, 1))
-    # What is exactly at an open end is outside; rounding is no difference.
+    # A value exactly at an open end is outside; differences within rounding errors do not count.
     scale = max((abs(x) for x in (case.low, case.high, narrow.estimate) if math.isfinite(x)), default=1.0)
     slack = 1e-9 * scale
     above = case.low == -math.inf or narrow.low > case.low + slack
@@ -248,7 +249,7 @@ def _at(points: Points, key: tuple[Label, ...]) -> str:
 
 
 def _number(value: Any) -> float:
-    """Read a threshold: a number, or a text with one after its placeholders are filled in."""
+    """Read a threshold: a number, or a text that is a number once placeholders are filled in."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -270,7 +271,7 @@ def _below(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[
 
 def _within(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     wanted = predicate["within"]
-    if isinstance(wanted, Mapping):  # a part of the published value of each row
+    if isinstance(wanted, Mapping):  # a fraction of the published value of each row
         part = _number(wanted["of_published"])
         for key, theta in points.values.items():
             named = points.named(key)
@@ -286,7 +287,7 @@ def _within(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator
 
 
 def _same_as(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
-    """Compare with each other, or with one where `check` has put the quotient, or the difference, in `points`."""
+    """Compare points with each other, or the quotients (differences) from `check` with one (with zero)."""
     margin = _number(predicate["margin"])
     if predicate["same_as"] == "each other":
         for a, b in combinations(points.values, 2):
@@ -301,7 +302,7 @@ Key = tuple["Label", ...]
 
 
 def _pair(points: Points, a: Key, b: Key, at: str, low: float = 1.0, high: float = math.inf) -> _Case:
-    """Ratio of two values, or, where a ratio says nothing, how much the first is above `low` times the second."""
+    """Compute the ratio of two values; if it is meaningless, the first value minus `low` times the second."""
     cases = points.cases[a] | points.cases[b]
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = np.broadcast_arrays(points.values[a], points.values[b])
@@ -338,7 +339,7 @@ def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
 
 
 def _lines(points: Points, label: str) -> Iterator[tuple[Key, list[tuple[Label, Key]]]]:
-    """By the other labels: keys of the points in the order of a label."""
+    """Sort the keys of the points along a label, for each combination of the other labels."""
     at = points.labels.index(label)
     for rest, line in points.over(label).items():
         yield rest, [(x, (*rest[:at], x, *rest[at:])) for x, _ in line]
@@ -413,7 +414,7 @@ OPTIONS = ("over", "margin", "absolute", "slack", "at", "level")
 
 
 def criterion(predicate: Mapping[str, Any], unit: str = "") -> str:  # noqa: PLR0911
-    """Say in words what a predicate asks."""
+    """Describe a predicate in words."""
     kind = _kind(predicate)
     what = predicate[kind]
     tail = f" {unit}" if unit else ""

@@ -1,8 +1,8 @@
-"""Writes what a run says of each claim into `verdicts.csv` of its paper: ``python -m wifair.reproduce.recording``.
+"""Records the verdicts of a run in the `verdicts.csv` of each paper: ``python -m wifair.reproduce.recording``.
 
-A test holds later runs against it. ``--full`` records a full run, names select papers. How far results are from what
-was published, and from ns-2, goes into `deviations.csv`. The README of a paper gets tables of both, which ``--readmes``
-alone writes anew from what is recorded.
+A test compares later runs with them. ``--full`` records a full run; names select papers. The deviations of results from
+published values and from ns-2 are recorded in `deviations.csv`. The README of a paper gets tables of both; with
+``--readmes`` only the READMEs are rewritten, from the recorded files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEAD = "# What runs of this version said of each claim, with its mechanism and w
 
 
 def record(outcome: Outcome) -> None:
-    """Write the verdicts of whole papers; those of the other effort stay."""
+    """Write the verdicts of whole papers, and keep those recorded with the other effort."""
     for item in outcome.papers:
         recorded = {key: dict(some) for key, some in item.paper.recorded.items()}
         for judged in item.claims:
@@ -51,7 +51,7 @@ def record(outcome: Outcome) -> None:
 
 
 class Deviations(NamedTuple):
-    """How far the rows of a quantity are from what is known elsewhere."""
+    """Deviations of the rows of a quantity from published values or from ns-2."""
 
     experiment: str
     quantity: str
@@ -60,15 +60,15 @@ class Deviations(NamedTuple):
     """``published`` or ``ns-2``."""
     rows: int
     median: float
-    """Of the absolute values of ours over theirs less one."""
+    """Median of the absolute deviation, which is our value over theirs minus one."""
     greatest: float
-    """The one that is farthest from zero, with its sign."""
+    """The deviation farthest from zero, with its sign."""
     at: str
-    """Where."""
+    """The row with that deviation."""
 
 
 def deviations(paper: Paper) -> list[Deviations]:
-    """Read what is recorded of them."""
+    """Read the recorded deviations."""
     path = paper.folder / "deviations.csv"
     if not path.is_file():
         return []
@@ -119,7 +119,7 @@ def _deviations(experiment: str, quantity: str, effort: str, rows: Sequence[Row]
 
 
 READMES = re.compile(r"<!-- (verdicts|deviations): written by recording.py -->.*?<!-- end of \1 -->\n?", re.DOTALL)
-"""The parts of a README that are written here."""
+"""The generated parts of a README."""
 
 
 def _block(name: str, lines: Iterable[str]) -> str:
@@ -127,7 +127,7 @@ def _block(name: str, lines: Iterable[str]) -> str:
 
 
 def beside(paper: Paper) -> str:
-    """Give the recorded deviations of a paper as Markdown: those of full runs where there are any."""
+    """Format the recorded deviations of a paper as Markdown; those of full runs take precedence."""
     every = deviations(paper)
     if not every:
         return _block("deviations", ["Nothing is recorded."])
@@ -152,7 +152,7 @@ def beside(paper: Paper) -> str:
 
 
 def summary(paper: Paper) -> str:
-    """Give the recorded verdicts of a paper as Markdown: how many of each, and each claim."""
+    """Format the recorded verdicts of a paper as Markdown: the count of each verdict, and each claim."""
     counts = []
     for effort, words in (("quick", "Quick runs"), ("full", "Full runs")):
         found = [recorded[effort].verdict for recorded in paper.recorded.values() if effort in recorded]
@@ -176,7 +176,7 @@ def _cell(recorded: Recorded | None, of: int) -> str:
 
 
 def readme(paper: Paper) -> None:
-    """Write the tables of verdicts and of deviations into the README."""
+    """Write the tables of verdicts and deviations into the README of a paper."""
     path = paper.folder / "README.md"
     text = path.read_text(encoding="utf-8")
     blocks = {"verdicts": summary, "deviations": beside}
@@ -184,14 +184,14 @@ def readme(paper: Paper) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run, and record."""
+    """Run the reproductions, and record them."""
     full = "--full" in arguments
     names = [name for name in arguments if not name.startswith("-")]
     if "--readmes" not in arguments:
         _run(names, full)
     for key in KEYS:
         paper = load(key)
-        paper.__dict__.pop("recorded", None)  # read anew
+        paper.__dict__.pop("recorded", None)  # read again
         readme(paper)
 
 

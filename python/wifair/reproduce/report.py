@@ -1,4 +1,4 @@
-"""Writes a reproduction as a folder: pages that need no network, figures, tables, scenarios."""
+"""Writes the report of a reproduction as a folder: pages that need no network, figures, tables, scenarios."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
     outcome : Outcome
         What to report.
     directory : str or path
-        The folder; one that holds an earlier report is updated, paper by paper.
+        The folder; an earlier report in it is updated, paper by paper.
 
     Raises
     ------
     FileExistsError
-        If the folder holds anything else.
+        If the folder contains other files.
     OSError
         If it cannot be written.
     """
@@ -46,24 +46,24 @@ def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
 
 
 def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
-    """Make the folder of a report, and see that it may be written: before what takes long.
+    """Create the folder of a report, and check that it is writable, before the runs start.
 
     Parameters
     ----------
     directory : str or path
         The folder.
     force : bool, default True
-        Whether a report that is there may be updated.
+        Whether an existing report may be updated.
 
     Returns
     -------
     Path
-        The folder, which is there now.
+        The folder, which now exists.
 
     Raises
     ------
     FileExistsError
-        If it is a file, or holds anything but a report.
+        If it is a file, contains other files, or contains a report and `force` is false.
     OSError
         If it cannot be written.
     """
@@ -81,7 +81,7 @@ def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
 
 
 def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> list[str]:
-    """Write what belongs to a paper; the experiments that have a figure."""
+    """Write the files of a paper; return the experiments that have a figure."""
     own = folder / paper.paper.key
     if own.is_dir():
         shutil.rmtree(own)
@@ -103,7 +103,7 @@ def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> list[str]:
 
 
 def _scenarios(cases: list[Case], folder: Path) -> list[str]:
-    """Write the scenario of each case, complete, to be rerun by `wifair run`; the names of the files."""
+    """Write the complete scenario of each case, for `wifair run`; return the names of the files."""
     names = []
     for case in cases:
         folder.mkdir(parents=True, exist_ok=True)

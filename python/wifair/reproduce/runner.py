@@ -1,7 +1,7 @@
-"""Does the runs of all cases at once, each run only once however many experiments want it.
+"""Executes the runs of all cases, each run only once however many experiments need it.
 
-Without a store results stay in memory. With one they are read from it case by case: what was computed before is not
-computed again, and an interrupted reproduction goes on where it was.
+Without a store, results stay in memory. With a store, they are read from it case by case; runs in the store are not
+repeated, and an interrupted reproduction can be resumed.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ class _Key(NamedTuple):
 
 
 def default_store() -> Path:
-    """Name the folder for results, in the user's cache."""
+    """Get the default folder for results, in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wifair"
     return cache / "reproduce"
 
 
 def other_versions(store: str | os.PathLike[str]) -> dict[str, int]:
-    """Count the runs of other versions in a store: they stay as they are, and nothing of them is read.
+    """Count the runs of other versions in a store; such runs are neither used nor changed.
 
     Parameters
     ----------
     store : path
-        The store; it need not be there.
+        The store; it need not exist.
 
     Returns
     -------
     dict of str to int
-        Finished runs by version; empty where there is no store.
+        Number of finished runs by version; empty if there is no store.
 
     Raises
     ------
     StoreError
-        If `store` is none.
+        If `store` is not a store.
     """
     if not (Path(store) / "runs.sqlite").is_file():
         return {}
@@ -78,14 +78,14 @@ def other_versions(store: str | os.PathLike[str]) -> dict[str, int]:
 
 
 class Runner:
-    """Runs cases, each run once however many cases want it.
+    """Executes the runs of cases, each only once however many cases need it.
 
     Parameters
     ----------
     store : path, optional
-        Where results are kept. Without it they stay in memory.
+        Store for the results. Without it they stay in memory.
     threads : int, optional
-        Runs at the same time; all cores by default.
+        Number of runs at the same time; by default the number of cores.
     progress : bool, default False
         Show a progress bar on stderr.
     """
@@ -97,7 +97,7 @@ class Runner:
         self.threads, self.progress = threads, progress
         self._outcomes: dict[_Key, Outcome] = {}
         self._steps: dict[str, int] = {}
-        """Time between samples of the scenarios of which a case wants series: one run does for the others, too."""
+        """Time between samples of each scenario for which a case needs a series; other cases use the same runs."""
         self._read: dict[int, Results] = {}
 
     def run(self, cases: Iterable[Case]) -> None:
@@ -108,7 +108,7 @@ class Runner:
         Interrupted
             On Ctrl-C.
         RunError
-            If a run fails, which is a bug.
+            If a run fails, which is a bug in wifair.
         """
         cases = list(cases)
         if self.path is not None:
@@ -121,7 +121,7 @@ class Runner:
             self._outcomes |= _run(wanted, self.threads or cores(), self.progress)
 
     def results(self, case: Case) -> Results:
-        """Take the results of a case that was run; those of a store can be taken once, as all would fill the memory."""
+        """Take the results of a case; with a store only once, because keeping all of them would fill the memory."""
         if self.path is not None:
             return self._read.pop(id(case))
         keys = self._keys(case)
@@ -134,7 +134,7 @@ class Runner:
 
 
 def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Key, Outcome]:
-    # The longest first, so that no thread is left alone with one at the end.
+    # The longest runs go first, so that none of them is left to a single thread at the end.
     todo = iter(sorted(wanted.items(), key=lambda item: -item[1].duration_s))
     control = _core.Control()
     outcomes: dict[_Key, Outcome] = {}
@@ -179,19 +179,19 @@ def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Ke
 
 
 def _show(bar: _Bar, before: int, now: Progress) -> None:
-    """Show how far a step has come, after those before it."""
+    """Show the progress of a step, after the `before` runs of earlier steps."""
     bar.show(before + now.done)
 
 
 def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: bool) -> None:
-    """Run what a store does not have."""
+    """Execute the runs that are not in the store."""
     by_step: dict[str | None, list[Case]] = defaultdict(list)
     for case in cases:
         by_step[case.series].append(case)
     total = len({(case.scenario.hash, seed) for case in cases for seed in case.seeds})
     done: set[Key] = set()
     with Store(path) as store, _Bar(progress, total, "runs") as bar:
-        # Those with series first: they do for the others, too.
+        # Runs with series go first, because other cases can use them, too.
         for step in sorted(by_step, key=lambda step: step is None):
             requests = {Key(case.scenario.hash, seed): case.scenario for case in by_step[step] for seed in case.seeds}
             before = len(done)
@@ -210,7 +210,7 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
 
 
 def _read(cases: list[Case], path: Path) -> dict[int, Results]:
-    """Read the results of cases, by their ids: all at once, as a store looks through all it has before it answers."""
+    """Read the results of cases, by their ids; all at once, because each query scans the whole store."""
     found: dict[int, Results] = {}
     for with_series in (False, True):
         some = [case for case in cases if (case.series is not None) is with_series]
@@ -226,7 +226,7 @@ def _read(cases: list[Case], path: Path) -> dict[int, Results]:
 
 
 PLACE = "place of the case"
-"""Label of the runs of a case while they are read."""
+"""Label that assigns runs to cases while they are read."""
 
 
 def _part(table: Columns, ends: NDArray[np.int64]) -> Columns:
@@ -234,7 +234,7 @@ def _part(table: Columns, ends: NDArray[np.int64]) -> Columns:
 
 
 class _Read(Results):
-    """Results that were read from a store."""
+    """Results read from a store."""
 
     def __init__(self, case: Case, tables: Mapping[str, Columns]) -> None:
         self.scenario = case.scenario
@@ -246,7 +246,7 @@ class _Read(Results):
 
 
 class _Bar:
-    """A progress bar; where stderr is no terminal, nothing."""
+    """A progress bar, shown only if stderr is a terminal."""
 
     def __init__(self, wanted: bool, total: float, unit: str = "simulated s") -> None:
         self._bar: Any = None

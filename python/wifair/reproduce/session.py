@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
 
 KEYS: tuple[str, ...] = import_module("wifair.papers").KEYS
-"""Papers that there are; they use this package, which finds them by name."""
+"""The papers by name. They import this package, which therefore imports them only when needed."""
 
 FORMAT = 2
-"""Version of the JSON: fields may be added within one, none is renamed or removed."""
+"""Version of the JSON layout. Fields may be added within a version, but none is renamed or removed."""
 
 
 def load(key: str) -> Paper:
@@ -41,19 +41,19 @@ def load(key: str) -> Paper:
 
 @dataclass(frozen=True)
 class Selection:
-    """A paper, and those of its experiments that were asked for."""
+    """A paper, and the experiments of it that were selected."""
 
     paper: Paper
     experiments: tuple[str, ...]
-    """Those that were asked for, and those of claims that were."""
+    """Experiments that were selected, and those of selected claims."""
     only: frozenset[str] = frozenset()
-    """Experiments that were not asked for as a whole: only for some of their claims."""
+    """Experiments that were selected only through some of their claims."""
     chosen: frozenset[str] = frozenset()
-    """These claims, by their ids."""
+    """IDs of claims that were selected individually."""
 
     @property
     def claims(self) -> list[Claim]:
-        """Claims on them, or those that were asked for."""
+        """The claims on the selected experiments, and those selected individually."""
         return [
             claim
             for claim in self.paper.claims
@@ -62,24 +62,24 @@ class Selection:
 
     @property
     def needed(self) -> list[Experiment]:
-        """The experiments, and further ones that claims on them need."""
+        """The selected experiments, and others that their claims need."""
         ids = {*self.experiments, *(key for claim in self.claims for key in self._needed(claim))}
         return [experiment for experiment in self.paper.experiments if experiment.id in ids]
 
     def _needed(self, claim: Claim) -> set[str]:
-        """Experiments of a claim and of its control."""
+        """Find the experiments that a claim and its control need."""
         control = self.paper.declared.controls.get(claim.control or "")
         others = control.relabel.get("experiment", {}) if control else {}
         return claim.needs | {str(source) for key, source in others.items() if key in claim.needs}
 
 
 def select(names: Sequence[str]) -> list[Selection]:
-    """Read what to reproduce: ``PAPER``, ``PAPER/EXPERIMENT`` or ``PAPER/CLAIM`` each; everything if there is none.
+    """Parse a selection of ``PAPER``, ``PAPER/EXPERIMENT`` and ``PAPER/CLAIM``; an empty one means everything.
 
     Raises
     ------
     LookupError
-        If there is no such paper, experiment or claim; the message says what there is.
+        If there is no such paper, experiment or claim; the message lists those that exist.
     """
     chosen: dict[str, set[str] | None] = {}
     for name in names or KEYS:
@@ -102,7 +102,7 @@ def select(names: Sequence[str]) -> list[Selection]:
 
 
 def _selection(paper: Paper, wanted: set[str] | None) -> Selection:
-    """Select experiments and claims by their ids; everything without."""
+    """Select experiments and claims of a paper by their IDs; without any, everything."""
     if wanted is None:
         return Selection(paper, tuple(item.id for item in paper.experiments))
     whole = {item.id for item in paper.experiments} & wanted
@@ -114,42 +114,46 @@ def _selection(paper: Paper, wanted: set[str] | None) -> Selection:
 
 @dataclass(frozen=True)
 class Controlled:
-    """A claim without its mechanism."""
+    """The outcome of a claim's control run, without the mechanism."""
 
     control: Control
     judgement: Judgement | None
-    """In the readings in which the claim holds with its mechanism, or in all; None if it was not run."""
+    """Judgement in the readings in which the claim holds with its mechanism, or in all; None if it was not run."""
     specific: bool | None
-    """Whether it needs its mechanism; None if that is not known, or if it holds in no reading anyway."""
+    """Whether the claim needs its mechanism; None if unknown, or if the claim holds in no reading."""
     held: bool | None = None
-    """True if it holds in some reading with its mechanism; None if in none."""
+    """True if the claim holds in some reading with its mechanism; None if in none."""
 
     @property
     def reason(self) -> str:
-        """What that means."""
+        """The meaning of the outcome, in words."""
         if self.judgement is None:
-            return "not run: `wifair reproduce --controls` does"
+            return "not run; `wifair reproduce --controls` runs it"
         if self.specific is None:
-            return "" if self.held is None else "it is not decided whether it needs its mechanism"
+            return "" if self.held is None else "whether the claim needs its mechanism is undecided"
         if self.specific:
-            smaller = "the effect is smaller, for sure" if self.judgement.verdict == "undecided" else "it does not hold"
-            return f"with {self.control.null} {smaller}: it is about {self.control.mechanism}"
+            smaller = (
+                "the effect is significantly smaller"
+                if self.judgement.verdict == "undecided"
+                else "the claim does not hold"
+            )
+            return f"with {self.control.null}, {smaller}: it depends on {self.control.mechanism}"
         return (
-            f"it holds as well with {self.control.null}: the observation is right, but no evidence for "
+            f"the claim also holds with {self.control.null}: the observation is right, but no evidence for "
             f"{self.control.mechanism}"
         )
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with all that was found of it."""
+    """A claim with its judgement."""
 
     claim: Claim
     judgement: Judgement
     controlled: Controlled | None
-    """None if the sentence has no mechanism."""
+    """The control run; None if the claim has no control."""
     alone: Judgement
-    """What this run alone says: a quick one that a full one contradicts is `undecided` in `judgement`."""
+    """The judgement from this run alone; in `judgement`, a quick run that contradicts the full one is `undecided`."""
 
     @property
     def verdict(self) -> str:
@@ -159,17 +163,17 @@ class Judged:
 
 @dataclass
 class PaperOutcome:
-    """What came of a paper."""
+    """The outcome of reproducing a paper."""
 
     paper: Paper
     tables: dict[str, Table]
-    """By experiment."""
+    """Results by experiment."""
     claims: list[Judged]
     cases: dict[str, list[Case]]
-    """What was run, by experiment."""
+    """Cases that were run, by experiment."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Convert to plain values."""
         from wifair.reproduce.plain import claim_to_dict  # noqa: PLC0415
 
         return {
@@ -194,7 +198,7 @@ class PaperOutcome:
 
 @dataclass
 class Outcome:
-    """What came of all papers."""
+    """The outcome of reproducing all selected papers."""
 
     effort: Effort
     controls: bool
@@ -202,7 +206,7 @@ class Outcome:
     wall_s: float = field(default=0.0)
 
     def changed(self) -> list[tuple[Paper, Judged, str]]:
-        """Claims of which this run says something else than what is recorded of the same effort, and what that is."""
+        """Find the claims whose verdict differs from that recorded with the same effort, each with the difference."""
         found = []
         for outcome in self.papers:
             for judged in outcome.claims:
@@ -222,11 +226,11 @@ class Outcome:
         return found
 
     def contradicted(self) -> list[tuple[Paper, Judged, str]]:
-        """Those of the changed claims of which both runs are sure: neither says `undecided`, with or without."""
+        """Find the changed claims for which neither verdict is `undecided`, with or without the mechanism."""
         return [change for change in self.changed() if "undecided" not in change[2] and "nothing" not in change[2]]
 
     def broken(self) -> list[tuple[Paper, Judged, str]]:
-        """Those that are recorded as holding, and do not."""
+        """Find the claims that are recorded as holding but do not hold."""
         return [
             change
             for change in self.changed()
@@ -236,7 +240,7 @@ class Outcome:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, in the layout of ``wifair reproduce --json``."""
+        """Convert to plain values, in the layout of ``wifair reproduce --json``."""
         from wifair.reproduce.plain import about  # noqa: PLC0415
 
         return {
@@ -264,13 +268,13 @@ def reproduce(
     selection : sequence of str
         ``PAPER``, ``PAPER/EXPERIMENT`` or ``PAPER/CLAIM`` each; everything if empty.
     full : bool, default False
-        With the durations of the papers; otherwise fewer and shorter runs.
+        Whether to use the durations of the papers; otherwise there are fewer and shorter runs.
     controls : bool, default False
-        Judge each claim without its mechanism, too.
+        Whether to judge each claim without its mechanism, too.
     store : path, optional
-        Where runs are kept, as those of sweeps are: what it has is not computed again. Without it they are not kept.
+        Store for runs, as for sweeps; runs in it are not repeated. Without it runs are not kept.
     threads : int, optional
-        Runs at the same time; all cores by default.
+        Number of runs at the same time; by default the number of cores.
     progress : bool, default False
         Show a progress bar on stderr.
 
@@ -284,9 +288,9 @@ def reproduce(
     LookupError
         If there is no such paper, experiment or claim.
     Interrupted
-        On Ctrl-C; with a store, a repetition goes on from there.
+        On Ctrl-C; with a store, the next call resumes.
     StoreError
-        If `store` is none.
+        If `store` is not a store.
     """
     began = time.monotonic()
     effort = Effort.FULL if full else Effort.QUICK
@@ -295,7 +299,7 @@ def reproduce(
     works = [_Work(chosen, effort, controls) for chosen in selections]
     waiting: tuple[_Work, Future[bool]] | None = None
     todo = deque(works)
-    # While the runs of a paper are done, another is judged.
+    # One paper is judged while the runs of another are executed.
     with ThreadPoolExecutor(1) as judges:
         while todo or waiting:
             work = todo.popleft() if todo else None
@@ -308,9 +312,9 @@ def reproduce(
 
 
 class _Sequential:
-    """A claim, or a claim without its mechanism, that is looked at with more and more seeds until it is decided.
+    """Sequential judgement of a claim, with or without its mechanism: more and more seeds until it is decided.
 
-    What it says depends on its own rows alone, not on which other claims are judged in the same run.
+    The result depends only on the claim's own rows, not on the other claims judged in the same run.
     """
 
     def __init__(self, work: _Work, claim: Claim, control: Control | None) -> None:
@@ -318,10 +322,10 @@ class _Sequential:
         self.look = -1
         self.judgement: Judgement | None = None
         self.again: Again = {}
-        """Comparisons that wait for more seeds."""
+        """The comparisons that wait for more seeds."""
 
     def judge(self) -> Judgement:
-        """Look at the rows that there are now."""
+        """Judge the claim with the rows available now."""
         self.look += 1
         effort, declared = self.work.effort, self.work.chosen.paper.declared
         tables = self.work.tables_at(self.look, self.control)
@@ -338,7 +342,7 @@ class _Sequential:
         return self.judgement
 
     def ask(self, readings: Iterable[int] | None = None) -> dict[int, int]:
-        """Ask for more seeds where they may decide, in these readings; how many, by the id of the scenario."""
+        """Request more seeds where they may decide, in these readings. Returns their number by id of the scenario."""
         assert self.judgement is not None
         wanted: dict[int, int] = {}
         if self.look + 1 >= self.work.effort.looks:
@@ -352,7 +356,7 @@ class _Sequential:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for more seeds."""
+        """Whether the judgement waits for more seeds."""
         return bool(self.again)
 
 
@@ -376,7 +380,7 @@ class _Work:
         }
 
     def _nulls(self) -> dict[str, dict[str, list[Case | None]]]:
-        """By control and experiment: each case without the mechanism, None where that changes nothing."""
+        """Create, by control and experiment, each case without the mechanism; None if the case does not change."""
         found: dict[str, dict[str, list[Case | None]]] = {}
         declared = self.chosen.paper.declared
         for claim in self.chosen.claims:
@@ -395,13 +399,13 @@ class _Work:
         return found
 
     def todo(self) -> Iterable[Case]:
-        """Cases that are not measured yet."""
+        """Find the cases that are not measured yet."""
         every = [case for some in self.cases.values() for case in some]
         every += [null for some in self.nulls.values() for nulls in some.values() for null in nulls if null is not None]
         return [case for case in every if id(case) not in self.rows]
 
     def judge(self, runner: Runner) -> bool:
-        """Measure, judge, and ask for more seeds where they may decide; say whether it did."""
+        """Measure, judge, and request more seeds where they may decide. Returns whether any were requested."""
         self._measure(runner)
         wanted: dict[int, int] = {}
 
@@ -420,7 +424,7 @@ class _Work:
                 continue
             if without.look < 0 or without.waits:
                 without.judge()
-            # Only where it holds can it hold without its mechanism, too.
+            # The control matters only where the claim holds with its mechanism.
             if not own.waits and not without.waits and without.judgement is not None:
                 holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
                 if holding and _specific(own.judgement, without.judgement) is None:
@@ -432,7 +436,7 @@ class _Work:
             nulls = [null for some in self.nulls.values() for null in some.get(experiment.id, ()) if null is not None]
             for case in [*self.cases[experiment.id], *nulls]:
                 if id(case) not in self.rows:
-                    self.kept.append(case)  # its id stays its own
+                    self.kept.append(case)  # keep the object alive, so that its id stays unique
                     results = runner.results(case)
                     self.rows[id(case)] = [_row(case.labels, item, case) for item in experiment.measure(case, results)]
         self.tables = {one.id: self._table(one, self.cases[one.id]) for one in self.chosen.needed}
@@ -447,7 +451,7 @@ class _Work:
         self._at: dict[tuple[int, str], dict[str, Table]] = {}
 
     def tables_at(self, look: int, control: Control | None) -> dict[str, Table]:
-        """Tables with the seeds of a look, without the mechanism of a control if there is one."""
+        """Build the tables with the seeds of a look, without the mechanism if `control` is given."""
         key = (look, control.id if control is not None else "")
         if key not in self._at:
             tables = self.tables if control is None else self.tables_without.get(control.id, self.tables)
@@ -487,7 +491,7 @@ class _Work:
         return table
 
     def _more(self, wanted: Mapping[int, int]) -> bool:
-        """Give cases with these scenarios so many seeds; say whether anything waits for them."""
+        """Extend cases to the wanted numbers of seeds by scenario. Returns whether any claim waits for seeds."""
 
         def longer(case: Case) -> Case:
             seeds = wanted.get(id(case.scenario), 0)
@@ -508,21 +512,21 @@ class _Work:
 
 
 def shown(paper: Paper, claim: Claim, effort: Effort, judgement: Judgement) -> Judgement:
-    """Choose what is shown of a claim: a quick run that contradicts the recorded full one has not decided it."""
+    """Choose the judgement to show: a quick run that contradicts the recorded full run counts as undecided."""
     full = paper.recorded.get(claim.id, {}).get(Effort.FULL.value)
     if effort is not Effort.QUICK or claim.given is not None or full is None:
         return judgement
     if judgement.verdict in ("undecided", full.verdict):
         return judgement
-    note = f"short runs and few seeds say `{judgement.verdict}`, a full run `{full.verdict}`"
+    note = f"the verdict of short runs with few seeds is `{judgement.verdict}`, that of full runs `{full.verdict}`"
     return Judgement("undecided", judgement.readings, note)
 
 
 def _specific(judgement: Judgement, without: Judgement | None) -> bool | None:
-    """Whether a claim needs its mechanism: where it holds, it does not hold without.
+    """Whether a claim needs its mechanism: it holds with the mechanism and does not hold without it.
 
-    Without it a value often lies at the limit itself (a ratio at one, where the null makes both sides alike), so that
-    no number of seeds decides. Then the claim needs its mechanism if the effect is smaller without, for sure.
+    Without the mechanism a value is often exactly at the limit (a ratio of one, if the null makes both sides equal), so
+    that no number of seeds decides. Then the claim needs its mechanism if the effect is significantly smaller without.
     """
     if without is None:
         return None
@@ -535,7 +539,7 @@ def _specific(judgement: Judgement, without: Judgement | None) -> bool | None:
 
 
 def _is_weaker(without: Read, held: Read) -> bool:
-    """Whether an undecided comparison is, for sure, farther from holding than where the claim holds."""
+    """Whether the interval of an undecided comparison without the mechanism is disjoint from that with it."""
     return any(
         there.result == "undecided" and (there.bounds.high < here.bounds.low or here.bounds.high < there.bounds.low)
         for i, counts in enumerate(held.counted)

@@ -1,4 +1,4 @@
-"""How figures look: for print, in one column, and for readers who cannot tell colours apart."""
+"""Style of figures: for print, one column wide, and legible to colour-blind readers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "MARKERS", "bars", "draw", "legend_below", "lines", "points", "save", "svg_text"]
 
 COLOURS = LINES
-"""Okabe and Ito; see `wifair.figures.style`."""
+"""Colours of Okabe and Ito; see `wifair.figures.style`."""
 SHORT_NAMES = 30
-"""Letters of four names that fit into a row under a figure of one column."""
+"""The most letters of four names that fit into one row under a figure of one column."""
 DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-")
 
 RC: Mapping[str, Any] = {
@@ -84,7 +84,7 @@ def save(figure: Any, stem: Path) -> None:
 
 
 def svg_text(file: Path, prefix: str) -> str:
-    """Read an SVG to stand within a page: no XML head, and names that no other figure of the page has."""
+    """Read an SVG for embedding in a page: without XML declaration, and with IDs that are unique on the page."""
     text = file.read_text(encoding="utf-8")
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -102,9 +102,9 @@ def lines(
     order: Sequence[Any] | None = None,
     scale: float = 1.0,
 ) -> None:
-    """Draw a line over label `x` for each value of label `series`, with 95 % intervals and what is known elsewhere.
+    """Draw a line over label `x` for each value of label `series`, with 95 % intervals, published values and ns-2.
 
-    `names` says what the legend calls the series, `order` which there are, `scale` what values are multiplied with.
+    `names` gives the names of series in the legend, `order` the series to draw, `scale` a factor of the values.
     """
     rows = table.where(quantity)
     groups = list(order) if order is not None else (rows.distinct(series) if series else [None])
@@ -133,7 +133,7 @@ def lines(
 
 
 def bars(axes: Any, rows: Sequence[Row], at: Iterable[float], *, colour: str, label: str | None, width: float) -> None:
-    """Draw a bar for each row, with 95 % intervals and what is known from elsewhere."""
+    """Draw a bar for each row, with 95 % intervals, published values and ns-2."""
     at = list(at)
     estimates = [row.estimate for row in rows]
     axes.bar(
@@ -164,7 +164,7 @@ def _elsewhere(axes: Any, at: Sequence[Any], rows: Sequence[Row], scale: float, 
 
 
 def legend_below(figure: Any, *axes: Any, columns: int = 3) -> None:
-    """Draw one legend for all axes, under them; each name once."""
+    """Draw one legend for all axes below them, with each name once."""
     known: dict[str, Any] = {}
     for some in axes:
         for handle, label in zip(*some.get_legend_handles_labels()):
@@ -175,6 +175,6 @@ def legend_below(figure: Any, *axes: Any, columns: int = 3) -> None:
         known["ns-2"] = Line2D([], [], **NS2)
     last = [label for label in ("ns-2", "published") if label in known]
     labels = [label for label in known if label not in last] + last
-    if columns == 3 and len(labels) == 4:  # none alone in its row
+    if columns == 3 and len(labels) == 4:  # no name is alone in its row
         columns = 4 if sum(map(len, labels)) <= SHORT_NAMES else 2
     figure.legend([known[label] for label in labels], labels, loc="outside lower center", ncols=columns)

@@ -1,4 +1,4 @@
-"""What an experiment measured, beside what was published and what ns-2 gave."""
+"""Results of an experiment, beside published values and values of ns-2."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Label = str | int | float
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds with the half width of its 95 % interval, NaN where there is none.
+    """A mean over seeds with the half width of its 95 % confidence interval; NaN if there is none.
 
-    Arithmetic takes the errors for independent and small against the means (Gauss).
+    Arithmetic propagates the errors, assumed independent and small against the means (Gauss).
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Estimate:
-        """Of values, one for each seed."""
+        """Estimate the mean of values, one for each seed."""
         interval = mean_interval(values)
         return cls(interval.mean, interval.half_width)
 
@@ -88,7 +88,7 @@ def _estimate(value: Estimate | float) -> Estimate:
 
 @dataclass(frozen=True)
 class Known:
-    """A value from elsewhere: a row of `expected.csv` or `ns2.csv`."""
+    """A published value or a value of ns-2: a row of `expected.csv` or `ns2.csv`."""
 
     experiment: str
     quantity: str
@@ -97,14 +97,14 @@ class Known:
     source: str
 
     def fits(self, experiment: str, row: Row) -> bool:
-        """Whether it stands beside `row` of `experiment`."""
+        """Whether the value belongs to `row` of `experiment`."""
         if self.experiment != experiment or self.quantity != row.quantity:
             return False
         return all(str(row.labels.get(name)) == value for name, value in self.labels.items())
 
 
 def read_known(path: Path) -> list[Known]:
-    """Read values with columns ``experiment``, ``quantity``, ``value``, ``source``; all others are labels."""
+    """Read a CSV file with columns ``experiment``, ``quantity``, ``value``, ``source``; all others are labels."""
     if not path.is_file():
         return []
     fixed = ("experiment", "quantity", "value", "source", "seed")
@@ -124,21 +124,21 @@ def read_known(path: Path) -> list[Known]:
 
 @dataclass
 class Row:
-    """One quantity at one point of an experiment."""
+    """A quantity at a point of an experiment."""
 
     labels: dict[str, Label]
     quantity: str
     values: NDArray[np.float64]
-    """One for each seed."""
+    """One value for each seed."""
     published: float = math.nan
     ns2: list[float] = field(default_factory=list)
-    """ns-2's runs at the same settings."""
+    """Values from runs of ns-2 with the same settings."""
     seeds: tuple[int, ...] | None = None
     """Seeds of the values; None if nothing in them is random."""
     case: Case | None = field(default=None, repr=False, compare=False)
-    """What was run; None for arithmetic."""
+    """The case that was run; None if the values were computed without a run."""
     why: str = ""
-    """Why it is far from what is known elsewhere, where that is known."""
+    """Why the row is far from published values or ns-2, if known."""
 
     def first(self, seeds: int) -> Row:
         """Keep the first seeds."""
@@ -153,22 +153,22 @@ class Row:
 
     @property
     def ns2_mean(self) -> float:
-        """Mean of ns-2's runs; NaN without any."""
+        """Mean of the runs of ns-2; NaN if there are none."""
         return float(np.mean(self.ns2)) if self.ns2 else math.nan
 
     @property
     def is_far(self) -> bool:
-        """Whether it is 5 % or more from what was published, or from ns-2."""
+        """Whether the mean deviates by 5 % or more from the published value or from ns-2."""
         known = [x for x in (self.published, self.ns2_mean) if np.isfinite(x) and x != 0]
         return any(abs(self.estimate.mean / x - 1) >= 0.05 for x in known)
 
     @property
     def name(self) -> str:
-        """The labels in short."""
+        """The labels as short text."""
         return ", ".join(f"{value}" if isinstance(value, str) else f"{k} {value:g}" for k, value in self.labels.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; None where there is none."""
+        """Convert to plain values, with None for missing ones."""
         finite = self.values[np.isfinite(self.values)]
         estimate = self.estimate
         return {
@@ -189,13 +189,13 @@ class Table:
     """All rows of an experiment."""
 
     def __init__(self, experiment: str, rows: Iterable[Row] = ()) -> None:
-        """`rows` of `experiment`, in the order in which they are shown."""
+        """Hold `rows` of `experiment`, in the order in which they are shown."""
         self.experiment = experiment
         self.rows = list(rows)
         self._by_quantity: tuple[int, dict[str, list[Row]]] = (0, {})
 
     def of(self, quantity: str) -> list[Row]:
-        """Rows with this quantity."""
+        """Get the rows with this quantity."""
         if self._by_quantity[0] != len(self.rows):  # rows were added
             found: dict[str, list[Row]] = defaultdict(list)
             for row in self.rows:
@@ -208,7 +208,7 @@ class Table:
         return Table(self.experiment, [row.first(seeds) for row in self.rows])
 
     def where(self, quantity: str | None = None, **labels: Label) -> Table:
-        """Rows with this quantity and these labels."""
+        """Get the rows with this quantity and these labels."""
         some = self.rows if quantity is None else self.of(quantity)
         rows = [row for row in some if all(row.labels.get(name) == value for name, value in labels.items())]
         return Table(self.experiment, rows)
@@ -227,11 +227,11 @@ class Table:
         return rows[0]
 
     def __call__(self, quantity: str, **labels: Label) -> Estimate:
-        """Mean of that row."""
+        """Get the mean of the row that `row` finds."""
         return self.row(quantity, **labels).estimate
 
     def distinct(self, label: str) -> list[Any]:
-        """Values that a label has, in order of appearance."""
+        """Get the values of a label, in order of appearance."""
         return list(dict.fromkeys(row.labels[label] for row in self.rows if label in row.labels))
 
     @property
@@ -240,7 +240,7 @@ class Table:
         return list(dict.fromkeys(name for row in self.rows for name in row.labels))
 
     def put_beside(self, published: Iterable[Known], ns2: Iterable[Known]) -> None:
-        """Note what is known from elsewhere."""
+        """Attach published values and values of ns-2 to the rows."""
         for row in self.rows:
             row.published, row.ns2 = math.nan, []
         for known in published:
@@ -254,7 +254,7 @@ class Table:
                         row.ns2.append(known.value)
 
     def to_csv(self) -> str:
-        """As CSV, a column for each label."""
+        """Convert to CSV, with a column for each label."""
         records = [row.to_dict() for row in self.rows]
         names = [*self.label_names, *(Row({}, "", np.empty(0)).to_dict())]
         out = io.StringIO()
@@ -265,7 +265,7 @@ class Table:
 
 
 def named(labels: Mapping[str, Label]) -> str:
-    """Labels as they stand in a file name."""
+    """Format labels for a file name."""
     return "-".join(str(value).replace("/", "") for value in labels.values())
 
 

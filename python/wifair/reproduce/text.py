@@ -21,7 +21,7 @@ __all__ = ["aligned", "compared", "first_readings", "number", "shown_rows", "tex
 
 
 def text(outcome: Outcome) -> str:
-    """Tables of what is known from elsewhere beside what was measured, then the verdicts."""
+    """Format results beside published values and ns-2 as tables, then the verdicts."""
     parts = [_paper(paper) for paper in outcome.papers]
     return "\n\n".join([*parts, _total(outcome)])
 
@@ -41,12 +41,12 @@ def _paper(outcome: PaperOutcome) -> str:
 
 
 def shown_rows(experiment: Experiment, table: Table) -> list[Row]:
-    """Rows that tables show."""
+    """Select the rows that tables show."""
     return [row for row in table.rows if not experiment.shown or row.quantity in experiment.shown]
 
 
 def first_readings(paper: Paper, experiment: str, rows: Sequence[Row]) -> list[Row]:
-    """Rows of the first reading of everything that the paper leaves open."""
+    """Select the rows of the first reading of every open point."""
     first = {
         one.label: one.readings[0].value
         for one in paper.declared.open
@@ -60,7 +60,7 @@ def first_readings(paper: Paper, experiment: str, rows: Sequence[Row]) -> list[R
 
 
 def compared(paper: Paper, rows: Sequence[Row]) -> list[list[str]]:
-    """Rows beside what is known, as cells with a head."""
+    """Arrange rows beside published values and ns-2, as cells with a header."""
     with_published = any(np.isfinite(row.published) for row in rows)
     with_ns2 = any(row.ns2 for row in rows)
     head = ["", ""]
@@ -102,7 +102,7 @@ def _total(outcome: Outcome) -> str:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Cells in columns: text to the left, numbers to the right."""
+    """Align cells in columns: text left, numbers right."""
     columns = list(zip(*lines))
     widths = [max(map(len, column)) for column in columns]
     right = [index >= 2 and len(columns) > 3 and not column[0].startswith("  ") for index, column in enumerate(columns)]
@@ -113,7 +113,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def with_interval(estimate: Estimate) -> str:
-    """Mean and half width, to as many digits as the half width gives sense to."""
+    """Format mean and half width, with the digits that the half width justifies."""
     mean, half = estimate.mean, estimate.ci95
     if not math.isfinite(mean) or not math.isfinite(half) or half == 0:
         return number(mean)
@@ -122,7 +122,7 @@ def with_interval(estimate: Estimate) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number to three digits."""
+    """Format a number with three significant digits."""
     if math.isnan(value):
         return "-"
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

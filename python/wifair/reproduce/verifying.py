@@ -1,4 +1,4 @@
-"""Reruns what a `reproduction.json` records, and says what differs: ``wifair reproduce --verify``."""
+"""Reruns the reproduction recorded in a `reproduction.json`, and lists differences: ``wifair reproduce --verify``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["RecordError", "differences", "read_record", "verify"]
 
 
 class RecordError(ValueError):
-    """A file that records no reproduction, or one of another layout."""
+    """A file that is not a record of a reproduction, or has another layout."""
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     RecordError
-        If it is none.
+        If the file is not a record.
     OSError
         If it cannot be read.
     """
@@ -40,32 +40,32 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     if document["format"] != FORMAT:
         raise RecordError(
             f"`{path}` has layout {document['format']}, of version {document.get('version', 'unknown')}; this version "
-            f"reads layout {FORMAT}: install that version, or record anew"
+            f"reads layout {FORMAT}: install that version, or record again"
         )
     return document
 
 
 def verify(path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = False) -> list[str]:
-    """Rerun what a file records.
+    """Rerun the reproduction that a file records.
 
     Parameters
     ----------
     path : path
         A `reproduction.json`.
     threads : int, optional
-        Runs at the same time; all cores by default.
+        Number of runs at the same time; by default the number of cores.
     progress : bool, default False
         Show a progress bar on stderr.
 
     Returns
     -------
     list of str
-        What differs, a line each; empty if nothing does.
+        One line for each difference; empty if there is none.
 
     Raises
     ------
     RecordError
-        If the file records no reproduction, or one of another layout.
+        If the file is not a record of a reproduction, or has another layout.
     LookupError
         If it names a paper or experiment that this version does not have.
     """
@@ -82,7 +82,7 @@ def verify(path: str | os.PathLike[str], *, threads: int | None = None, progress
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Say what differs between two reproductions."""
+    """List the differences between two reproductions."""
     for name in ("version", "sources"):
         if before.get(name) != now[name]:
             yield f"{name}: {before.get(name)} before, {now[name]} now"
@@ -96,7 +96,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[s
         for claim in paper["claims"]:
             other = claims.get(claim["id"])
             if other is None:
-                yield f"{paper['key']}: claim {claim['id']} is gone"
+                yield f"{paper['key']}: claim {claim['id']} is missing now"
             elif other["verdict"] != claim["verdict"]:
                 yield f"{paper['key']}: claim {claim['id']}: {claim['verdict']} before, {other['verdict']} now"
 
@@ -108,11 +108,11 @@ def _experiment(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) ->
     new = keyed(now["cases"])
     for key, case in keyed(before["cases"]).items():
         if key not in new:
-            yield f"{name}: {key} is not run any more"
+            yield f"{name}: {key} is no longer run"
         elif new[key]["scenario"] != case["scenario"]:
-            yield f"{name}: another scenario at {key}"
+            yield f"{name}: {key} has another scenario"
         elif new[key]["seeds"] != case["seeds"]:
-            yield f"{name}: other seeds at {key}"
+            yield f"{name}: {key} has other seeds"
     values = ("value", "ci95", "min", "max", "seeds")
     known = ("published", "ns2", "ns2_runs")
 
@@ -127,6 +127,6 @@ def _experiment(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) ->
     fresh = rows(now)
     for key, row in rows(before).items():
         if key not in fresh:
-            yield f"{name}: no row {key} any more"
+            yield f"{name}: row {key} is missing now"
         elif fresh[key] != row:
             yield f"{name}: {key}: {row[0]} before, {fresh[key][0]} now"
