@@ -1,4 +1,4 @@
-"""Experiments of jung2016: what is run, measured and drawn. The README says which readings were taken."""
+"""Experiments of jung2016: scenarios, measured quantities and figures. The README gives the readings."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ HERE = Path(__file__).parent
 NODES = (2, 4, 6, 8, 10)
 QUICK_NODES = (2, 4, 10)
 LENGTHS = (5_000, 10_000, 50_000, 100_000, 500_000)
-"""Bytes; the text names 10, 50 and 500 kB, the points of the figures are lost."""
+"""Lengths of sessions [bytes]; the text names 10, 50 and 500 kB, the points of the figures are not available."""
 QUICK_LENGTHS = (10_000, 50_000, 500_000)
-"""A quick run has fewer points, so that there is time for more seeds."""
+"""Fewer lengths for quick runs, which leaves time for more seeds."""
 
 TCPS: Mapping[str, Mapping[str, object]] = {
     "reno": {"tcp.cc": "reno"},
@@ -57,24 +57,24 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "no restart": {"tcp.idle_restart": "never"},
     "queue 100": {"ap.queue.limit": "99 packets"},
 }
-"""What the paper leaves open: first the reading taken, then others that the text leaves open."""
+"""Readings of what the paper leaves open: first the one taken, then others."""
 
 BASES = {"down": 4.96e6, "up": 6.88e6}
-"""rho B of equation 1 [bit/s]: the best TCP cells of Table 1."""
+"""rho B of equation 1 [bit/s]: the best values of TCP in Table 1."""
 UDP_BASES = {"down": 7.84e6, "up": 9.04e6}
-"""The same from its UDP cells [bit/s], which carry no ACKs: another reading."""
+"""The same from the values of UDP [bit/s], which has no ACKs: another reading."""
 RTS = {
     "TCP only": {},
     "never": {"wlan.rts_threshold": "2347 B"},
     "always": {"wlan.rts_threshold": "0 B"},
 }
-"""Whether Table 1 was measured with RTS/CTS: first what fits best, then others."""
+"""Readings of whether Table 1 was measured with RTS/CTS: first the one that fits best, then others."""
 
 UNITS = {
     "goodput_mbps": "aggregate goodput [Mb/s]",
-    "if_sent": "IF, last segment handed down",
+    "if_sent": "IF, last segment sent",
     "if_acked": "IF, last byte acknowledged",
-    "if_sent_udp": "IF, last segment handed down, share from UDP",
+    "if_sent_udp": "IF, last segment sent, share from UDP",
     "if_acked_udp": "IF, last byte acknowledged, share from UDP",
     "unfinished": "sessions that did not finish [%]",
     "slowdown": "mean of real over ideal finish time",
@@ -89,7 +89,7 @@ def _file(name: str) -> Scenario:
 
 
 def _durations(effort: Effort) -> dict[str, object]:
-    """Choose how long is measured, which the paper does not give."""
+    """Choose duration and warm-up, which the paper does not give."""
     return {"duration": "35 s", "warm_up": "5 s"} if effort is Effort.QUICK else {"duration": "120 s"}
 
 
@@ -129,11 +129,11 @@ def _draw_table1(figure: Any, table: Table) -> None:
 LOADS = ("reno", "vegas", "westwood")
 ADJUSTED = ("reno", "reno-maxwin10", "vegas", "vegas-fair")
 INTRODUCTIONS = (0, 5_000, 20_000, 50_000)
-"""Bytes; 0 stands for Vegas."""
+"""Lengths of introductions [bytes]; 0 stands for Vegas."""
 
 
 def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *, setting: str = "ns-2") -> Case:
-    """Nodes `n` (4 by default), sessions of `length` bytes (10 000 by default)."""
+    """Make a case with `n` nodes (default 4) and sessions of `length` bytes (default 10 000)."""
     changes: dict[str, object] = {
         **TCPS[tcp],
         **SETTINGS[setting],
@@ -164,7 +164,7 @@ def _others(effort: Effort) -> Iterator[Case]:
 
 
 def _adjustments(effort: Effort) -> Iterator[Case]:
-    """Fig. 6a, and what it takes for Vegas-Fair to differ from Vegas: longer introductions, in longer sessions."""
+    """Make the cases of Fig. 6a, and some with longer introductions and sessions, where Vegas-Fair and Vegas differ."""
     yield from _by_nodes("down", ADJUSTED)(effort)
     for length in (10_000, 100_000):
         for intro in INTRODUCTIONS:
@@ -189,7 +189,7 @@ def _by_length(direction: str) -> Cases:
 def _fairness(case: Case, results: Results) -> Iterator[Measured]:
     cells = results.cells
     direction = str(results.flows["direction"][0])
-    scale = BASES[direction] / UDP_BASES[direction]  # the index is inverse to the share
+    scale = BASES[direction] / UDP_BASES[direction]  # the index is inversely proportional to the share
     for quantity, column in (("if_sent", "instantaneous_fairness"), ("if_acked", "instantaneous_fairness_acked")):
         yield Measured(quantity, cells[column])
         yield Measured(f"{quantity}_udp", cells[column] * scale)
@@ -201,7 +201,7 @@ def _fairness(case: Case, results: Results) -> Iterator[Measured]:
 
 
 def _slowdown(case: Case, results: Results, seed: int) -> float:
-    """Mean of real over ideal finish time, last segment handed down."""
+    """Compute the mean of real over ideal finish times, up to the last segment sent."""
     sessions = results.sessions.where(seed=seed)
     direction = str(results.flows["direction"][0])
     share = metrics.fair_share(BASES[direction], int(case.labels.get("n", 4)))
@@ -271,7 +271,7 @@ def _both(effort: Effort) -> Iterator[Case]:
 
 
 def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
-    """Each session against the share of its own direction."""
+    """Compare each session with the share of its own direction."""
     readings = [
         (f"{quantity}{base}", column, bases)
         for quantity, column in (("if_sent", "sent_after_s"), ("if_acked", "acked_after_s"))
@@ -308,7 +308,7 @@ def _draw_both(figure: Any, table: Table) -> None:
 TWO = (6.9, 2.9)
 OTHERS = ("reno", "westwood", "westwood-plus", "westwood-nr", "linux")
 QUICK_OTHERS = ("reno", "westwood", "westwood-nr", "linux")
-"""Those of the claim."""
+"""The congestion controls that a claim names."""
 
 EXPERIMENTS = (
     Experiment(
@@ -348,11 +348,11 @@ EXPERIMENTS = (
     ),
     Experiment(
         "bidir", "IF with traffic both ways", _both, _both_fairness, _draw_both,
-        note="The paper mentions the experiment and shows no data.",
+        note="The paper mentions the experiment but shows no data.",
     ),
     Experiment(
         "other_tcps", "IF of downloads with other TCPs", _others, _fairness,
         _draw_index("n", OTHERS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
-        note="The paper mentions the experiment and shows no data. ns-2's points are those of its Westwood+.",
+        note="The paper mentions the experiment but shows no data. The points of ns-2 are those of its Westwood+.",
     ),
 )  # fmt: skip

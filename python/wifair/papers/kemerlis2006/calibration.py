@@ -1,20 +1,20 @@
 """Calibration of kemerlis2006, on published values of a single client only.
 
-The testbed had properties that the paper does not give. Three of them are found here, each from one published value, so
-that these three numbers are inputs and no predictions:
+The testbed had properties that the paper does not give. Three of them are fitted here, each to one published value, so
+that these three values are inputs, not predictions:
 
-| parameter | found from |
+| parameter | fitted to |
 |---|---|
 | rate of control frames, one of 802.11b's four | downlink at location A |
 | attenuation of the path to location B | downlink at B over that at A |
 | attenuation of the path from location B | uplink at B |
 
-Bits go wrong at random, so that a frame is lost the more often the longer it is. In the reading "loss per frame" the
-probability that a data frame is lost takes the place of the attenuation, whatever its length; in the readings "on/off"
-it is the part of the time in which the link is down, and all that is sent then is lost.
+Bit errors are random, so longer frames are lost more often. In the reading "loss per frame" the parameter is not the
+attenuation but the probability that a data frame is lost, whatever its length. In the readings "on/off" it is the
+fraction of the time in which the link is down and loses every frame.
 
 Nothing is fitted to two clients: those are predicted. ``python -m wifair.papers.kemerlis2006`` computes
-`calibration.csv` anew, which the experiments read.
+`calibration.csv` again, which the experiments read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CONTROL: Mapping[str, Changes] = {
 
 PER_FRAME_RADIO: Changes = {"space.reception.spoils": "threshold", "space.reception.capture_threshold": "4 dB"}
 CYCLES_S: Mapping[str, float] = {"20 ms": 0.02, "200 ms": 0.2, "2 s": 2.0}
-"""Mean time from one outage to the next in the readings "on/off": about a tenth of a round trip, and more."""
+"""Mean time from one outage to the next in the readings "on/off" [s]: from about a tenth of a round-trip time up."""
 
 READINGS: Mapping[str, Changes] = {
     "taken": {},
@@ -58,30 +58,30 @@ READINGS: Mapping[str, Changes] = {
     "4 tries": {"wlan.short_retry_limit": 4},
     "3 tries": {"wlan.short_retry_limit": 3, "wlan.long_retry_limit": 3},
 }
-"""What the paper leaves open and a single client feels: the reading taken, then others, each calibrated for itself."""
+"""Readings of open points that affect a single client: the one taken, then others, each calibrated separately."""
 
 
 class Calibrated(NamedTuple):
-    """Parameters found, and what they give."""
+    """Fitted parameters, and the throughput that they give."""
 
     reading: str
-    """Which of `READINGS`."""
+    """The reading, one of `READINGS`."""
     control: str
     """Rate of control frames."""
     down: float
-    """Of the path to location B: attenuation [dB], probability that a data frame is lost, or part of the time down."""
+    """Path to location B: attenuation [dB], loss probability of a data frame, or fraction of the time down."""
     up: float
-    """The same from location B."""
+    """The same for the path from location B."""
     a_down: float
-    """Throughput of a single client [bytes/s]: downlink at A."""
+    """Downlink throughput of a single client at A [bytes/s]."""
     b_down: float
-    """Downlink at B."""
+    """Downlink throughput at B [bytes/s]."""
     b_up: float
-    """Uplink at B."""
+    """Uplink throughput at B [bytes/s]."""
 
     @property
     def weak(self) -> dict[str, object]:
-        """Location B: what changes for Apollo."""
+        """Get the changes for Apollo at location B."""
         far: dict[str, object] = {"space.paths[0].gain": "-111 dB", "space.paths[1].gain": "-111 dB"}
         if self.reading == PER_FRAME:
             return {**far, "stations.apollo.data_error_down": self.down, "stations.apollo.data_error_up": self.up}
@@ -98,10 +98,10 @@ PER_FRAME, ON_OFF = "loss per frame", "on/off "
 
 
 def throughput(changes: Changes) -> float:
-    """Measure what a single client gets [bytes/s], mean over the seeds."""
+    """Measure the throughput of a single client [bytes/s], mean over the seeds."""
     sessions = run(Scenario.from_file(HERE / "single.toml").with_(changes), seeds=SEEDS).sessions
     rates = sessions["length_bytes"] / sessions["acked_after_s"]
-    return float(np.nan_to_num(rates).mean())  # a transfer that does not finish has none
+    return float(np.nan_to_num(rates).mean())  # NaN if the transfer does not finish
 
 
 def calibrate(reading: str = "taken") -> Calibrated:
@@ -120,7 +120,7 @@ def calibrate(reading: str = "taken") -> Calibrated:
         errors = Calibrated(reading, control, down, up, 0, 0, 0).weak
         return throughput({**changes, **errors, "flows.direction": direction})
 
-    # TCP's ACKs go the other way, so each parameter is felt in both directions, but less than the other one.
+    # TCP's ACKs go the other way, so each parameter affects both directions, but one more than the other.
     low, high, step = SCALES[reading == PER_FRAME or reading.startswith(ON_OFF)]
     down = up = (low + high) / 2
     ratio = PUBLISHED["B down"] / PUBLISHED["A down"]
@@ -132,14 +132,14 @@ def calibrate(reading: str = "taken") -> Calibrated:
 
 ROUNDS = 4
 SCALES = {True: (0.0, 0.9, 0.005), False: (107.0, 111.0, 0.01)}
-"""Whether it is a probability or part of the time: least and greatest parameter, and the step to which it is found.
+"""Least and greatest parameter and search step, by whether it is a probability or fraction of time.
 
 One step is 1 to 2 % of throughput, about the error of a mean of ten runs.
 """
 
 
 def _falls_to(wanted: float, function: Callable[[float], float], least: float, most: float, unit: float) -> float:
-    """Find the parameter, a whole number of steps, at which a falling function comes nearest to a value."""
+    """Find the parameter, a whole number of steps, at which a decreasing function is nearest to a value."""
     low, high = 0, round((most - least) / unit)
     known: dict[int, float] = {}
 
@@ -156,7 +156,7 @@ def _falls_to(wanted: float, function: Callable[[float], float], least: float, m
 
 @cache
 def calibrated(reading: str = "taken") -> Calibrated:
-    """Look up what `calibrate` has found, in `calibration.csv`."""
+    """Read the result of `calibrate` from `calibration.csv`."""
     with FILE.open(encoding="utf-8") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             if row["reading"] == reading:
@@ -165,7 +165,7 @@ def calibrated(reading: str = "taken") -> Calibrated:
 
 
 def main(keep: Container[str] = ()) -> None:
-    """Write `calibration.csv`; the readings to keep are not computed again."""
+    """Write `calibration.csv`; the readings in `keep` are not computed again."""
     lines = [
         "# Written by calibration.py. Attenuations [dB]; with loss per frame probabilities, with on/off parts of time.",
         "# Throughput in bytes/s.",

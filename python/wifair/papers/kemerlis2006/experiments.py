@@ -1,4 +1,4 @@
-"""Experiments of kemerlis2006: what is run, measured and drawn. The README says which readings were taken."""
+"""Experiments of kemerlis2006: scenarios, measured quantities and figures. The README gives the readings."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ CELLS = [(direction, rts) for rts in RTS for direction in ("down", "up")]
 QUEUES = (100, 50, 30, 20, 10)
 """Buffers of the access point [packets]; the paper does not give it."""
 ASYMMETRIES = (0.02, 0.05, 0.1)
-"""Probabilities that a frame from location A is lost, where one to it never is."""
+"""Probabilities that a frame from location A is lost, while frames to A never are."""
 MISSES = (0.02, 0.05, 0.1, 0.5, 1.0)
-"""Probabilities that a client does not notice a frame of the other one; at first it notices each."""
+"""Probabilities that a client does not sense a frame of the other one; by default it senses every frame."""
 MISS = "space.paths[3].miss"
 QUICK_SIZE = "7864320 B"
 """Transfers of quick runs: half of the paper's 15 MB."""
 STEP_S = 0.5
-"""Between samples; what two clients get while both send is counted in whole ones."""
+"""Time between samples [s]; the throughput while both clients send is computed over whole sampling steps."""
 GRID_S = 0.02
 OVER_TIME = {"taken": "7 tries", "4 tries": "4 tries"}
-"""Settings of which outstanding data is drawn over time."""
+"""Settings for which outstanding data is drawn over time."""
 BINS_S = 0.25
-"""Outstanding data is looked at this often, and drawn from its least to its greatest value in each bin."""
+"""Outstanding data is sampled at this interval, and drawn from minimum to maximum in each bin [s]."""
 
 
 class _Setting(NamedTuple):
-    """A reading of what the paper leaves open."""
+    """A reading of points that the paper leaves open."""
 
     calibration: str = "taken"
-    """Which of `READINGS` it is calibrated as."""
+    """The one of `READINGS` whose calibration it uses."""
     everywhere: Mapping[str, object] = {}
-    """What changes in every case."""
+    """Changes in every case."""
     apart: Mapping[str, object] = {}
-    """What changes where the clients are apart."""
+    """Changes where the clients are at different locations."""
     at_a: float = 0.0
-    """Part of the frames from location A that is lost."""
+    """Fraction of the frames from location A that is lost."""
 
 
 SETTINGS: Mapping[str, _Setting] = {
@@ -70,7 +70,7 @@ SETTINGS: Mapping[str, _Setting] = {
     **{f"unnoticed {miss:g}": _Setting(apart={MISS: miss}) for miss in MISSES},
     **{f"lossy uplink {error:g}": _Setting(at_a=error) for error in ASYMMETRIES},
 }
-"""What the paper leaves open, one thing at a time; the first is what is shown."""
+"""Readings that differ from the first in one point each; figures show the first."""
 
 UNITS = {
     "throughput_kBps": "throughput [kB/s]",
@@ -108,7 +108,7 @@ def _case(
     chosen = SETTINGS.get(setting, _Setting())
     found = calibrated(chosen.calibration)
     given = READINGS[chosen.calibration]
-    if file == "together.toml":  # everybody hears everybody there
+    if file == "together.toml":  # all stations hear each other
         given = {path: value for path, value in given.items() if not path.startswith("space.")}
     new = {**given, **CONTROL[found.control], "wlan.rts_threshold": RTS[str(labels["rts"])], **chosen.everywhere}
     if file == "apart.toml" or labels.get("place") == "B":
@@ -145,7 +145,7 @@ def _single(effort: Effort) -> Iterator[Case]:
 
 
 def _wire(effort: Effort) -> Iterator[Case]:
-    """Make a download at A without RTS, by AP queue and rate of the wire."""
+    """Make downloads at A without RTS, by AP queue and rate of the wired link."""
     for queue in QUEUES:
         for wire in (10, 100):
             labels: Labels = {"place": "A", "direction": "down", "rts": "off"}
@@ -162,7 +162,7 @@ def _measure_single(_: Case, results: Results) -> Iterator[Measured]:
 
 
 def _own(results: Results, flow: str) -> NDArray[np.float64]:
-    """Bytes over the time of the transfer [kB/s], as tcptrace reckons."""
+    """Compute bytes over the time of the transfer [kB/s], as tcptrace does."""
     sessions = results.sessions.where(flow=flow)
     return np.asarray(sessions["length_bytes"] / sessions["acked_after_s"] / 1e3)
 
@@ -210,7 +210,7 @@ HOSTS = ("ares", "apollo")
 
 
 def _overlapped(results: Results) -> dict[str, NDArray[np.float64]]:
-    """Measure what each got while both sent [kB/s], one value for each seed."""
+    """Measure the throughput of each client while both send [kB/s], one value for each seed."""
     assert results.series is not None
     values: dict[str, list[float]] = {host: [] for host in HOSTS}
     for seed in results.seeds:
@@ -272,22 +272,22 @@ def _outstanding_pair(effort: Effort) -> Iterator[Case]:
 
 
 class _Outstanding(NamedTuple):
-    """What a capture tells of the data to a host."""
+    """Results of a capture for the data to a host."""
 
     time_s: NDArray[np.float64]
-    """Since the first packet of the connection, evenly spaced."""
+    """Times since the first packet of the connection, evenly spaced [s]."""
     kb: NDArray[np.float64]
-    """Outstanding at these times."""
+    """Outstanding data at these times [kB]."""
     mean_kb: float
-    """Mean over the time of the connection."""
+    """Mean over the duration of the connection [kB]."""
     reductions: int
-    """Recoveries and timeouts."""
+    """Number of recoveries and timeouts."""
     duration_s: float
-    """Time of the connection."""
+    """Duration of the connection [s]."""
 
 
 def _captured(case: Case, seed: int) -> dict[str, _Outstanding]:
-    """Capture at the wired host, once for each run, and analyse as ``wifair analyze`` does; by the other end."""
+    """Capture at the wired host, once for each run, and analyse as ``wifair analyze`` does. Returns results by peer."""
     key = (case.scenario.hash, seed)
     if key not in _CAPTURED:
         _CAPTURED[key] = _capture(case.scenario, seed)
@@ -295,7 +295,7 @@ def _captured(case: Case, seed: int) -> dict[str, _Outstanding]:
 
 
 _CAPTURED: dict[tuple[str, int], dict[str, _Outstanding]] = {}
-"""By scenario and seed: cases with more seeds have those of before, too."""
+"""Cache by scenario and seed, because a case with more seeds includes the earlier ones."""
 
 
 def _capture(scenario: Scenario, seed: int) -> dict[str, _Outstanding]:
@@ -326,10 +326,10 @@ def _measure_outstanding(case: Case, results: Results) -> Iterator[Measured]:
     for host in sorted(captured[0], reverse=True):
         label = {} if "place" in case.labels else {"host": host}
         each = [capture[host] for capture in captured]
-        # Neither the first slow start nor the end, when nothing more is to be sent.
+        # Leave out the first slow start, and the end, when no new data is sent.
         settled = [one.kb[(one.time_s > 1.0) & (one.time_s < one.duration_s - 1.0)] for one in each]
         yield Measured("outstanding_mean_kB", [one.mean_kb for one in each], label)
-        # Less the first value, so that what is constant has a deviation of zero exactly.
+        # Subtract the first value, so that a constant has a standard deviation of exactly zero.
         yield Measured("outstanding_cv", [(kb - kb[0]).std() / kb.mean() for kb in settled], label)
         yield Measured("reductions_per_s", [one.reductions / one.duration_s for one in each], label)
         if case.labels["setting"] not in OVER_TIME:
@@ -345,7 +345,7 @@ def _measure_outstanding(case: Case, results: Results) -> Iterator[Measured]:
 
 @cache
 def _swapped(name: str) -> Scenario:
-    """Ares where Apollo was, and the other way round; their random streams go with the names."""
+    """Exchange Ares and Apollo; the random streams belong to the names."""
     text = (HERE / name).read_text(encoding="utf-8")
     names = {"ares": "apollo", "apollo": "ares"}
     return Scenario.from_text(re.sub("ares|apollo", lambda found: names[found[0]], text), name=name)
@@ -365,7 +365,7 @@ def _swap(effort: Effort) -> Iterator[Case]:
 
 
 def _measure_swap(case: Case, results: Results) -> Iterator[Measured]:
-    """By role: the client that is first in the file is always at A."""
+    """Measure by role: the client that is first in the file is always at A."""
     overlapped = _overlapped(results)
     first = case.labels["swapped"] == "no"
     for role, host in zip(("at A", str(case.labels["apollo_at"])), HOSTS if first else HOSTS[::-1]):
@@ -381,13 +381,13 @@ OUTSTANDING = ("outstanding_mean_kB", "outstanding_cv", "reductions_per_s")
 
 
 CAPTURED = (
-    "From captures at the wired host, analysed as `wifair analyze` does: from least to greatest in each quarter of a "
-    "second. Above with the standard's seven tries of each frame, below with four, calibrated for themselves."
+    "From captures at the wired host, analysed as by `wifair analyze`: minimum to maximum in each quarter of a second. "
+    "Above with the standard's seven attempts per frame, below with four, calibrated separately."
 )
 
 
 def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Callable[[Any, Table], None]:
-    """Draw a panel for each of `panels` and setting, from least to greatest in each quarter of a second."""
+    """Draw a panel for each of `panels` and each setting, from minimum to maximum in each quarter of a second."""
 
     def draw(figure: Any, table: Table) -> None:
         every = figure.subplots(len(OVER_TIME), len(panels), sharex=True, sharey=True)
@@ -430,8 +430,8 @@ EXPERIMENTS = (
     Experiment(
         "fig3_right", "Throughput of two clients, Ares at A and Apollo at B",
         _apart, _measure_pair, _draw_pair, TWO, SHOWN,
-        note="Nothing is fitted here. Throughput while both clients send; Ares' published uplink follows from "
-        "Apollo's and the ratio.",
+        note="Nothing is fitted here. Throughput while both clients send; the published uplink of Ares follows from "
+        "that of Apollo and the ratio.",
     ),
     Experiment(
         "fig4", "Outstanding data of two clients, downlink, RTS off", _outstanding_pair, _measure_outstanding,
@@ -440,7 +440,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "role_swap", "Ares and Apollo exchanged", _swap, _measure_swap, shown=("throughput_kBps",),
-        note="Names carry the random streams, so that this tells how much chance does.",
+        note="Random streams belong to the names, so the differences show the effect of chance.",
     ),
 )  # fmt: skip
-"""All of them, in the paper's order."""
+"""All experiments, in the paper's order."""

@@ -1,4 +1,4 @@
-"""Experiments of las: what is run, measured and drawn. The README says which readings were taken."""
+"""Experiments of las: scenarios, measured quantities and figures. The README gives the readings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["COVS", "EXPERIMENTS", "LOADS", "PERCENTILES", "SPACINGS", "UNITS"]
 HERE = Path(__file__).parent
 
 SPACINGS = (150, 200)
-"""Between neighbours of a chain [m]: the reading taken, at which four nodes sense each other, and another."""
+"""Distance of neighbours in a chain [m]: the reading taken, at which four nodes sense each other, and another."""
 CHAINS: Mapping[int | str, Mapping[str, object]] = {
     150: {"stations.chain.spacing": "150 m"},
     200: {"stations.chain.spacing": "200 m"},
@@ -32,12 +32,12 @@ CHAINS: Mapping[int | str, Mapping[str, object]] = {
         "flows.start": "60 s", "warm_up": "70 s", "duration": "170 s",
     },
 }  # fmt: skip
-"""What the paper leaves open of its chains: distance, ACKs, routes. With DSDV flows begin after a minute."""
+"""Readings of the chains: distance, delayed ACKs, routes. With DSDV flows begin after a minute."""
 WINDOWS = (1, 2, 5, 10, 20, 30, 50)
 BUFFERS = (20, 50, 100, 200)
 WLAN_WINDOWS = (10, 15, 20, 25, 30, 40, 50)
 WLAN_BUFFERS = (20, 50, 100, 150, 200)
-"""In kbytes, that is segments."""
+"""Buffers [kbytes], which equals the number of segments."""
 DISCIPLINES: Mapping[str, Mapping[str, object]] = {
     "FIFO": {"queue.discipline": "fifo"},
     "LAS": {"queue.discipline": "las"},
@@ -46,10 +46,10 @@ DISCIPLINES: Mapping[str, Mapping[str, object]] = {
 BOTH = ("FIFO", "LAS")
 UDP_RATES = (0.5, 1.0, 2.0, 5.0)
 LOADS = {"0.5": 4.2, "0.7": 5.8, "0.9": 7.5}
-"""Of the grid: part of the 2.0 Mb/s that it carries under FIFO, and transfers of 30 kbytes on average each second."""
+"""Loads of the grid as fractions of its 2.0 Mb/s under FIFO, with the transfers (mean 30 kbytes) per second."""
 COVS = (1, 2, 5)
 WEB_LOADS = {"0.6": 46.0, "0.8": 35.0, "0.9": 31.0}
-"""Part of 3.9 Mb/s, and time between the sessions of a client at a server [s]."""
+"""Loads as fractions of 3.9 Mb/s, with the time between the sessions of a client at a server [s]."""
 PERCENTILES = (*range(5, 100, 5), 99, 100)
 """Upper ends of the bins of sizes."""
 
@@ -75,7 +75,7 @@ def _file(name: str) -> Scenario:
 
 
 def _queue(where: str, discipline: str, buffer: int) -> dict[str, object]:
-    """Set discipline and buffer, in segments; ns-2's limit holds one less."""
+    """Set discipline and buffer, in segments; a queue of ns-2 holds one less than its limit."""
     keys = {f"{where}.{key}": value for key, value in DISCIPLINES[discipline].items()}
     return {**keys, f"{where}.queue.limit": f"{buffer - 1} packets"}
 
@@ -86,7 +86,7 @@ def _case(effort: Effort, file: str, labels: Mapping[str, Any], changes: Mapping
 
 
 def _flows(_: Case, results: Results) -> Iterator[Measured]:
-    """All flows; in `packets_ps` a packet counts once for each hop that it made."""
+    """Measure all flows; in `packets_ps` a packet counts once for each hop."""
     cells, flows = results.cells, results.flows
     shape = (len(results.seeds), -1)
     names = flows["name"].reshape(shape)[0].tolist()
@@ -145,7 +145,7 @@ def _udp(effort: Effort) -> Iterator[Case]:
 
 
 def _surface(axes: Any, table: Table, quantity: str, buffers: Iterable[int]) -> None:
-    """Lines over the window, one for each buffer."""
+    """Draw lines over the window, one for each buffer."""
     style.lines(
         axes, table, quantity, x="window", series="buffer", order=list(buffers),
         names={b: f"buffer {b} kB" for b in (*WLAN_BUFFERS, *BUFFERS)}, scale=1e-3 if "kbps" in quantity else 1.0,
@@ -260,7 +260,7 @@ WARM_UP_S = 40
 
 @cache
 def _grid_file(rate: float, mean_kb: int) -> Scenario:
-    """Transfers between all pairs, `rate` of them a second."""
+    """Make a scenario with transfers between all pairs, `rate` per second."""
     interval = 240 / rate
     pairs = [(a, b) for a in range(1, 17) for b in range(1, 17) if a != b]
     flows = "\n".join(
@@ -297,9 +297,9 @@ def _web(effort: Effort) -> Iterator[Case]:
 
 
 def _responses(_: Case, results: Results) -> Iterator[Measured]:
-    """Mean response time by percentile of the size, each seed by itself; transfers of the last 20 s do not count.
+    """Compute mean response times by percentile of the size for each seed, without transfers of the last 20 s.
 
-    A transfer that has not finished counts with the time until the end of the run: it takes longer.
+    A transfer that has not finished counts with the time until the end of the run, which underestimates it.
     """
     by_seed, deciles, counts, unfinished, covs, loads = [], [], [], [], [], []
     end = results.scenario.duration_s - 20
@@ -348,7 +348,7 @@ def _draw_grid(figure: Any, table: Table) -> None:
 
 
 def _realised_load(table: Table, load: str) -> str:
-    """Load that was asked for, and that of the sample."""
+    """Label with the nominal load and the load of the sample."""
     return f"load {load}: here {table('load_kbps', discipline='FIFO', load=load).mean / 1e3:.2f} Mb/s"
 
 
@@ -357,7 +357,7 @@ def _draw_web(figure: Any, table: Table) -> None:
 
 
 def _realised(table: Table, cov: int) -> str:
-    """CoV of the law; CoV and load of the sample."""
+    """Label with the CoV of the distribution, and CoV and load of the sample."""
     at: dict[str, Any] = {"discipline": "FIFO", "cov": cov, "offered": "0.8"}
     return f"CoV {cov}: here {table('cov', **at).mean:.1f}, {table('load_kbps', **at).mean / 1e3:.1f} Mb/s"
 
@@ -391,4 +391,4 @@ EXPERIMENTS = (
         ("response_s", "transfers", "unfinished", "cov", "load_kbps"),
     ),
 )  # fmt: skip
-"""All of them, in the paper's order."""
+"""All experiments, in the paper's order."""

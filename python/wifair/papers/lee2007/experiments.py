@@ -1,4 +1,4 @@
-"""Experiments of lee2007: what is run, measured and drawn. The README says which readings were taken."""
+"""Experiments of lee2007: scenarios, measured quantities and figures. The README gives the readings."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ SCHEMES: Mapping[str, Mapping[str, object]] = {
     "B/n": {"ap.scheme.window": "b-over-n", "ap.scheme.b-over-n.buffer": "100 packets"},
     "Wmax/n": {"ap.scheme.window": "wmax-over-n", "ap.scheme.wmax-over-n.buffer": "100 packets"},
 }
-"""B is 100 packets, whatever ns-2's queue of 100 holds (99)."""
+"""B is 100 packets, although ns-2's queue with a limit of 100 holds only 99."""
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     "as printed": {},
     "delayed ACK": {"tcp.delayed_ack": True},
     "window 20": {"tcp.receive_window": "20 packets"},
 }
-"""What the paper leaves open in every figure: windows of 60 packets and an ACK for each, then others."""
+"""Readings of points left open in every figure, first the one taken: windows of 60 packets, undelayed ACKs."""
 RTTS = (20, 50, 100, 200, 300, 400, 500, 600, 800, 1000)
-"""Of the wires, both ways [ms]; the points of the figures are lost."""
+"""Round-trip times of the wired links [ms]; the points of the paper's figures are not available."""
 QUICK_RTTS = (20, 100, 300, 600, 800, 1000)
 STATIONS = (2, 4, 6, 8, 10, 12, 14, 16, 20)
-"""Half of them senders; the points of the figures are lost."""
+"""Numbers of stations, half of them senders; the points of the paper's figures are not available."""
 QUICK_STATIONS = (4, 8, 12, 16, 20)
 NS2_STATIONS = (8, 16)
-"""Those of ns-2's runs with 200 ms one way."""
+"""Numbers of stations in the runs of ns-2 with 200 ms one way."""
 STARTS = {"within 1 s": "1 s", "together": "0 s", "within 10 s": "10 s"}
-"""Fig. 3: the reading taken, and others."""
+"""Spread of start times in Fig. 3: the reading taken, then others."""
 ERRORS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
-"""Of a frame; the text names 0.2."""
+"""Frame error rates; the text names 0.2."""
 QUICK_ERRORS = (0.0, 0.1, 0.2)
-"""Runs with errors take most of the time."""
+"""Fewer error rates for quick runs, because runs with errors take the most time."""
 
 UNITS = {
     "goodput_mbps": "all flows [Mb/s]",
@@ -74,7 +74,7 @@ def _file(name: str) -> Scenario:
 
 
 def _cases(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object]) -> Iterator[Case]:
-    """One point in each setting."""
+    """Make the cases of one point, one for each setting."""
     shorter = effort.pick({"duration": "65 s"}, {})
     for setting, more in SETTINGS.items():
         scenario = _file(file).with_({**changes, **more, **shorter})
@@ -82,7 +82,7 @@ def _cases(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mappin
 
 
 def _changes(scheme: str, rtt_ms: float = 100) -> dict[str, object]:
-    """Choose a scheme and the round-trip time of the wires, which Wmax/n is told."""
+    """Set the scheme and the round-trip time of the wired links, which is a parameter of Wmax/n."""
     told = {"ap.scheme.wmax-over-n.rtt": "given", "ap.scheme.wmax-over-n.given_rtt": f"{rtt_ms:g} ms"}
     return {**SCHEMES[scheme], **(told if scheme == "Wmax/n" else {}), "servers.delay": f"{rtt_ms / 2:g} ms"}
 
@@ -99,12 +99,12 @@ def _cell(case: Case, results: Results) -> Iterator[Measured]:
     yield Measured("down_mb", down_mb)
     yield Measured("jain_index", cells["jain_index"])
     if up.any() and not up.all():
-        # Infinite where downloads get nothing.
+        # The ratio is infinite if downloads get nothing.
         with np.errstate(divide="ignore"):
             yield Measured("up_down_ratio", up_mb / down_mb)
         yield Measured("down_share", down_mb / (up_mb + down_mb))
     if case.labels.get("scheme") == "B/n" and "rtt" in case.labels:
-        # Equation 1: each flow has floor(B / n) packets of 8000 bit on the way.
+        # Equation 1: each flow has floor(B / n) packets of 8000 bit in flight.
         flows_n = received.shape[1]
         rate = flows_n * (100 // flows_n) * 8000 / (float(case.labels["rtt"]) / 1e3)
         yield Measured("of_eq1", cells["goodput_bps"] / rate)
@@ -195,7 +195,7 @@ def _by_rtt(schemes: Iterable[str]) -> Callable[[Effort], Iterator[Case]]:
 
 
 def _by_stations(effort: Effort) -> Iterator[Case]:
-    """At the stated 50 ms one way; in full runs also at 200 ms, where there are runs of ns-2."""
+    """Make cases at the stated 50 ms one way; in full runs also at 200 ms, for which there are runs of ns-2."""
     for rtt in effort.pick((100,), (100, 400)):
         for scheme in SCHEMES:
             for stations in effort.pick(QUICK_STATIONS, STATIONS) if rtt == 100 else NS2_STATIONS:
@@ -244,7 +244,7 @@ DATA_RATE, CONTROL_RATE = 11.0, 2.0
 
 
 def _exchange(payload: float, *, backoff: float, tau: float) -> float:
-    """Equations 5 and 6 [us]: RTS, CTS, a data frame with `payload` bytes in the MAC frame, ACK."""
+    """Compute equations 5 and 6 [us]: RTS, CTS, a data frame with `payload` bytes in the MAC frame, ACK."""
     plcp = PREAMBLE + PHY + tau
     control = sum(8 * length / CONTROL_RATE for length in (RTS, CTS, MAC_ACK))
     return backoff + DIFS + 4 * plcp + 3 * SIFS + control + 8 * (MAC + payload) / DATA_RATE
@@ -324,4 +324,4 @@ EXPERIMENTS = (
     ),
     Experiment("calc_mu", "Calculation of mu and Wmax", lambda _: (), _cell, compute=_calculate),
 )  # fmt: skip
-"""All of them, in the paper's order."""
+"""All experiments, in the paper's order."""

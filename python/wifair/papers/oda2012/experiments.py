@@ -1,4 +1,4 @@
-"""Experiments of oda2012: what is run, measured and drawn. The README says which readings were taken."""
+"""Experiments of oda2012: scenarios, measured quantities and figures. The README gives the readings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 PLUS: Mapping[str, str] = {"ctcp+ eq 7": "multiplicative", "ctcp+ eq 8": "linear", "ctcp+ eq 9": "hold"}
 """Compound TCP+ by its function f."""
 MODULE = "ns-2's module"
-"""Compound as ns-2 has it: whole segments, k = 3/4, SACK and timestamps."""
+"""Compound as in ns-2: whole segments, k = 3/4, SACK and timestamps."""
 TCPS: Mapping[str, Mapping[str, object]] = {
     "ctcp": {"tcp.cc": "compound"},
     **{name: {"tcp.cc": "compound-plus", "tcp.compound-plus.function": f} for name, f in PLUS.items()},
@@ -42,7 +42,7 @@ WITHIN_1_S = {"flows.start_spread": "1 s"}
 
 
 def _ap(packets: int) -> dict[str, object]:
-    """Set the buffer of the access point; ns-2's limit holds one less."""
+    """Set the buffer of the access point; a queue of ns-2 holds one less than its limit."""
     return {"ap.queue.limit": f"{packets - 1} packets"}
 
 
@@ -64,19 +64,19 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "AP 50, guard": GUARD,
     "AP 600, guard": {**_ap(600), **WITHIN_1_S, **GUARD},
 }
-"""ns-2's buffers and MAC, and others: the paper gives neither buffers nor when flows start."""
+"""Readings: buffers and MAC of ns-2, then others. The paper gives neither the buffers nor when flows start."""
 WINDOWS = tuple(setting for setting in SETTINGS if "guard" not in setting)
-"""Settings that CTCP can tell apart."""
+"""The settings that differ for CTCP."""
 LIMITS = {
     setting: next((int(word.rstrip(",")) for word in setting.split() if word[0].isdigit()), 50) for setting in SETTINGS
 } | {"stations 1000": 50, "ssthresh 10000": 50}
 """Buffer of the access point [packets]."""
 NODES = (2, 5, 10, 20, 40)
-"""Stations; the points of Fig. 6 are lost."""
+"""Numbers of stations; the points of Fig. 6 are not available."""
 QUICK_NODES = (5, 20)
 NS2_NODES = (2, 5, 15, 20)
 BUFFERS = {"0.1": 0.1, "0.5": 0.5, "0.75": 0.75, "1": 1.0}
-"""Of the high-speed path, in products of bandwidth and delay."""
+"""Buffers of the high-speed path, in bandwidth-delay products."""
 BASE_S = 0.22
 PACKET, PAYLOAD = 1500, 1460
 
@@ -125,7 +125,7 @@ def _case(
 ) -> Case:  # fmt: skip
     changes = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n, **_shorter(effort)}
     if tcp not in PLUS:
-        changes.pop("tcp.compound-plus.guard", None)  # the same runs
+        changes.pop("tcp.compound-plus.guard", None)  # so that the runs are the same
     chosen = effort.seeds if seeds is None else tuple(range(1, seeds + 1))
     shown: Mapping[str, Any] = {"tcp": tcp, "setting": setting, "n": n}
     return Case(shown if labels is None else labels, _file("uploads.toml").with_(changes), chosen, series)
@@ -211,7 +211,7 @@ def _over_time(n: int, step: str) -> Callable[[Effort], Iterator[Case]]:
 
 
 def _windows(case: Case, results: Results) -> Iterator[Measured]:
-    """Windows of the fastest flow of each run; over time those of the first run, a point a second."""
+    """Measure the windows of the fastest flow of each run, and for the first run over time, one point per second."""
     series = results.series
     assert series is not None
     begin = min(BEGIN_S, results.scenario.duration_s / 3)
@@ -221,7 +221,7 @@ def _windows(case: Case, results: Results) -> Iterator[Measured]:
         fastest = str(flows["name"][int(np.argmax(flows["goodput_bps"]))])
         own = series.where(seed=seed, flow=fastest)
         late = own["time_s"] > begin
-        dwnd = np.nan_to_num(own["dwnd"])  # a TCP without delay window has none
+        dwnd = np.nan_to_num(own["dwnd"])  # a TCP without a delay window has NaN
         shares.append(float((dwnd[late] < ZERO).mean()))
         loss_window = (own["cwnd"] - dwnd)[late]
         swings.append(float(loss_window.std() / loss_window.mean()))
@@ -343,7 +343,7 @@ RATES = {"10 Gb/s": 10e9, "1 Gb/s": 1e9, "100 Mb/s": 100e6}
 
 
 def _fig8(effort: Effort) -> Iterator[Case]:
-    """Make the path of the paper; slower ones where ns-2 was run, and for a look in a quick run."""
+    """Make cases on the path of the paper, and on slower paths for comparison with ns-2 and for quick runs."""
     tcps = ("ctcp", "ctcp+ eq 8")
     if effort is Effort.FULL:
         runs = [("10 Gb/s", tcp, buffer) for tcp in tcps for buffer in BUFFERS]
@@ -491,7 +491,7 @@ EXPERIMENTS = (
     Experiment(
         "fig8", "Throughput over a high-speed path", _fig8, _throughput, _draw_fig8, TWO,
         ("peak_share", "dip_share", "late_share", "mean_mbps"),
-        note="A quick run has a path of 100 Mb/s, for a look; claims are judged at 10 Gb/s.",
+        note="A quick run has a path of 100 Mb/s, as an illustration; claims are judged at 10 Gb/s.",
     ),
     Experiment(
         "coexist", "CTCP+ beside NewReno and CTCP", _coexist, _shares, _draw_coexist, (6.9, 3.3),
@@ -499,4 +499,4 @@ EXPERIMENTS = (
         "settings, for a look.",
     ),
 )  # fmt: skip
-"""All of them, in the paper's order."""
+"""All experiments, in the paper's order."""
