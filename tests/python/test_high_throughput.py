@@ -48,6 +48,7 @@ udp.rate = "80 Mb/s"
         ({"wlan.standard": "802.11g", "wlan.mcs": 3}, "`mcs` does not apply to 802.11g"),
         ({"tcp.gro_flush_timeout": "1 ms"}, "`gro_flush_timeout` is 1 ms"),
         ({"wlan.aggregation.agreements": "never"}, "unknown agreements `never`"),
+        ({"wlan.aggregation.inactivity_timeout": "1 s"}, "`inactivity_timeout` ends agreements that last"),
         ({"wlan.standard": "802.11g", "flows.category": "voice"}, "`category` does not apply to 802.11g"),
         ({"flows.category": "voice", "flows.dscp": 46}, "`category` and `dscp` exclude each other"),
         ({"ap.scheme.access": "edca"}, "`access` does not apply to 802.11n"),

@@ -253,6 +253,12 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"(flows\.)?tcp\.vegas-fair\..*", "cell", PERIODIC, []),
     (r"flows\.transport", "cell", {}, ["udp"]),
     (r"wlan\.aggregation\.reorder_timeout", "categories", {}, ["1 us"]),
+    (
+        r"wlan\.aggregation\.inactivity_timeout",
+        "categories",
+        {"wlan.aggregation.agreements": "on-the-air"},
+        ["1 ms", "50 ms"],
+    ),
     (r"wlan\.aggregation\.max_amsdu", "categories", {}, ["3839 B"]),
     (r"wlan\.aggregation\.count_in_flight", "categories", {"stations.queue.limit": "4 packets"}, [True]),
     (r"wlan\.aggregation\.min_start_spacing", "cell", STANDARDS["n"], ["16 us"]),

@@ -412,6 +412,70 @@ def test_agreements_are_made_before_the_first_aggregate(tmp_path: Path) -> None:
     assert sorted(seen) == sorted([["0x00", "0x0000", "64"]] * 4 + [["0x01", "0x0000", "64"]] * 4)
 
 
+def test_an_agreement_that_is_not_used_is_ended(tmp_path: Path) -> None:
+    """IEEE 802.11-2016, 10.24.5 and 11.5.4: without data in time the recipient sends DELBA, and data need another.
+
+    A DELBA frame has 24 + 6 + 4 bytes, at 24 Mb/s 20 us and four symbols.
+    """
+    path = tmp_path / "n.toml"
+    keys = 'aggregation = { agreements = "on-the-air", inactivity_timeout = "300 ms" }'
+    path.write_text(f"""
+duration = "1.2 s"
+wlan = {{ standard = "802.11n", {keys} }}
+servers = [{{ name = "server" }}]
+stations = [{{ name = "sta" }}]
+[[flows]]
+name = "early"
+station = "sta"
+transport = "udp"
+udp.rate = "40 Mb/s"
+stop = "0.2 s"
+[[flows]]
+name = "late"
+station = "sta"
+transport = "udp"
+udp.rate = "40 Mb/s"
+start = "0.7 s"
+""")
+    results = wifair.run(path, frames=True, pcap=wifair.Pcap(tmp_path / "c", at=("air",)))
+    assert results.frames is not None
+    rows = results.frames.records()
+    about = [row for row in rows if row["kind"].startswith(("addba", "delba"))]
+    expected = [("addba-request", "sta"), ("addba-response", "ap")]
+    assert [(row["kind"], row["sender"]) for row in about] == [*expected, ("delba", "ap"), *expected]
+    end = about[2]
+    assert (end["length_bytes"], round((end["end_s"] - end["start_s"]) * 1e6)) == (34, 36)
+    last = max(row["end_s"] for row in rows if row["kind"] == "data" and row["end_s"] < end["start_s"])
+    assert end["start_s"] - last == pytest.approx(0.3, abs=1e-4)
+    assert about[3]["start_s"] > 0.7
+    assert all(flow > 0 for flow in results.flows["received_bytes"])
+    lasting = path.read_text().replace(', inactivity_timeout = "300 ms"', "")
+    others = wifair.run(wifair.Scenario.from_text(lasting), frames=True).frames
+    assert others is not None
+    kinds = [row["kind"] for row in others.records() if row["kind"].startswith(("addba", "delba"))]
+    assert kinds == ["addba-request", "addba-response"]
+    if shutil.which("tshark") is None:
+        return
+    names = ["action_code", "batimeout", "reason_code"]
+    shown = [word for name in names for word in ("-e", f"wlan.fixed.{name}")]
+    command = ["tshark", "-r", str(tmp_path / "c" / "air.pcap"), "-o", "wlan.check_checksum:TRUE"]
+    what = "wlan.fc.type_subtype == 0x0d"
+    out = subprocess.run(
+        [*command, "-Y", what, "-T", "fields", *shown], capture_output=True, text=True, timeout=60, check=True
+    )
+    # 300 ms are 293 units of 1024 us; 39 is the reason "timeout".
+    asked, answered = ["0x00", "0x0125", ""], ["0x01", "0x0125", ""]
+    assert [line.split("\t") for line in out.stdout.splitlines()] == [
+        asked,
+        answered,
+        ["0x02", "", "0x0027"],
+        asked,
+        answered,
+    ]
+    bad = [*command, "-Y", "_ws.malformed || _ws.expert.severity == error || wlan.fcs.status == 0"]
+    assert subprocess.run(bad, capture_output=True, text=True, timeout=60, check=True).stdout == ""
+
+
 def test_data_go_one_by_one_where_no_agreement_comes_about(tmp_path: Path) -> None:
     """Most control frames are lost, ADDBA frames among them: there is no aggregate before a response has arrived."""
     path = tmp_path / "n.toml"

@@ -31,6 +31,8 @@ pub enum FrameKind {
     AddbaRequest,
     /// The answer to that.
     AddbaResponse,
+    /// The end of an agreement.
+    Delba,
 }
 
 /// What became of a frame at a station that heard it.

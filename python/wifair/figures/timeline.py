@@ -36,6 +36,7 @@ KINDS = {
     "block-ack-request": ("#D55E00", "block ACK request"),
     "addba-request": ("#7A5195", "ADDBA request"),
     "addba-response": ("#B79BD9", "ADDBA response"),
+    "delba": ("#4A2E5E", "DELBA"),
     "cf-end": ("#5F5F5F", "CF-End"),
 }
 LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unheard": ("----", "not heard")}

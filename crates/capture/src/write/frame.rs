@@ -507,7 +507,30 @@ pub fn wifi_block_ack(frame: &mut Vec<u8>, ack: &BlockAck, bitmap: &[u8]) {
     frame.extend(bitmap);
 }
 
-/// An ADDBA request or response, to be written.
+/// What a frame does about a block ACK agreement; timeouts are in TU of 1024 us, 0 for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockAckAction {
+    /// ADDBA request: starting sequence number of the data, and MPDUs that may be outstanding, up to 1024.
+    Request {
+        /// Starting sequence number.
+        start: u16,
+        /// Buffer size.
+        window: u16,
+        /// Block Ack Timeout Value.
+        timeout: u16,
+    },
+    /// ADDBA response that accepts.
+    Response {
+        /// Buffer size.
+        window: u16,
+        /// Block Ack Timeout Value.
+        timeout: u16,
+    },
+    /// DELBA of the recipient, because of a timeout.
+    Delete,
+}
+
+/// An ADDBA request or response or a DELBA frame, to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addba {
     /// Address 1.
@@ -524,14 +547,12 @@ pub struct Addba {
     pub sequence: u16,
     /// Traffic identifier of the data.
     pub tid: u8,
-    /// Starting sequence number of the data, which a request has; none makes it a response, one that accepts.
-    pub start: Option<u16>,
-    /// MPDUs that may be outstanding, up to 1024.
-    pub window: u16,
+    /// What it does.
+    pub action: BlockAckAction,
 }
 
-/// Appends an ADDBA request or response for immediate block ACK, without timeout (IEEE Std 802.11-2016, 9.6.5.2 and
-/// 9.6.5.3). Windows above 1023 stand in an ADDBA extension element (802.11be).
+/// Appends an ADDBA request or response for immediate block ACK, or a DELBA frame (IEEE Std 802.11-2016, 9.6.5.2 to
+/// 9.6.5.4). Windows above 1023 stand in an ADDBA extension element (802.11be).
 pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
     frame.extend([0xd0, u8::from(addba.retry) << 3]);
     frame.extend(addba.duration.to_le_bytes());
@@ -539,21 +560,32 @@ pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
     frame.extend(addba.transmitter.0);
     frame.extend(addba.cell.0);
     frame.extend((addba.sequence << 4).to_le_bytes());
-    // Category block ACK, action, dialog token.
-    frame.extend([3, u8::from(addba.start.is_none()), 1]);
-    if addba.start.is_none() {
-        frame.extend([0, 0]); // successful
-    }
+    // Category block ACK, action; then the dialog token.
+    let (window, timeout) = match addba.action {
+        BlockAckAction::Request { window, timeout, .. } => {
+            frame.extend([3, 0, 1]);
+            (window, timeout)
+        }
+        BlockAckAction::Response { window, timeout } => {
+            frame.extend([3, 1, 1, 0, 0]); // successful
+            (window, timeout)
+        }
+        BlockAckAction::Delete => {
+            // The initiator bit is 0, the TID has the upper four bits. Reason 39: timeout.
+            frame.extend([3, 2, 0, (addba.tid & 0x0f) << 4, 39, 0]);
+            return;
+        }
+    };
     // A-MSDUs are permitted; immediate.
-    let parameters = 0x0003 | u16::from(addba.tid & 0x0f) << 2 | (addba.window & 0x03ff) << 6;
+    let parameters = 0x0003 | u16::from(addba.tid & 0x0f) << 2 | (window & 0x03ff) << 6;
     frame.extend(parameters.to_le_bytes());
-    frame.extend([0, 0]);
-    if let Some(start) = addba.start {
+    frame.extend(timeout.to_le_bytes());
+    if let BlockAckAction::Request { start, .. } = addba.action {
         frame.extend((start << 4).to_le_bytes());
     }
-    if addba.window > 1023 {
+    if window > 1023 {
         // Element ID and length; the upper bits of the window follow three others.
-        frame.extend([159, 1, ((addba.window >> 10) as u8) << 5]);
+        frame.extend([159, 1, ((window >> 10) as u8) << 5]);
     }
 }
 

@@ -1,18 +1,23 @@
 //! Block ACK agreements that are made on the air.
 //!
-//! Source: IEEE Std 802.11-2016, 10.24.2 (set-up), 9.6.5.2 and 9.6.5.3 (ADDBA request and response). The originator
+//! Source: IEEE Std 802.11-2016, 10.24.2 (set-up), 10.24.5 (tear-down), 11.5.4 (timeout), 9.6.5.2 and 9.6.5.3 (ADDBA
+//! request and response), 9.6.5.4 (DELBA). The originator
 //! sends a request before its first data to a receiver in a category, and holds these data back, so that the starting
 //! sequence number of the request stays true (as Linux does). The recipient answers in its own time, by its category
 //! that goes first. Both frames are sent as single frames with ACK, at the rate of control frames, and tried as often
 //! as others. Without a response data go one by one, with ACK, until the originator asks again. The standard leaves
 //! open how long it waits and when it asks again ([`RESPONSE_TIMEOUT`], [`ASKED_AGAIN`]).
 //!
-//! Agreements last: nobody sends a DELBA frame, and they do not time out.
+//! Agreements last, unless `inactivity_timeout` is set: a recipient that has got no data under an agreement for so long
+//! ends it by a DELBA frame, and the originator asks for another one before its next data. The originator has a timer
+//! too, from the last block ACK on. It is not modelled by itself, for it would run out while the DELBA frame arrives;
+//! where that is given up the originator takes the agreement for ended all the same.
 
 use wifair_units::{Bytes, Duration, Time};
 
 use super::ppdu::rules_between;
 use super::settings::BLOCK_ACK_REQ;
+use super::window::Window;
 use super::{Edcafs, Task, number};
 use crate::exchange::Purpose;
 use crate::tap::FrameKind;
@@ -39,19 +44,36 @@ pub(crate) enum Agreement {
     Asked(Time),
 }
 
-/// A request or a response that an EDCAF has to send.
+/// Length of a DELBA frame: header, category, action, parameters, reason and FCS.
+const DELBA: Bytes = Bytes(34);
+
+/// What an EDCAF has to send about an agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// It asks for one.
+    Asks,
+    /// It answers the request of this EDCAF, for this of its windows.
+    Answers(usize, usize),
+    /// It ends the agreement of this EDCAF for this of its windows.
+    Ends(usize, usize),
+}
+
+/// A request, a response or an end that an EDCAF has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Setup {
     /// The window towards whom it is sent.
     pub window: usize,
-    /// The EDCAF whose request it answers, and the place of its window; none of a request.
-    pub answers: Option<(usize, usize)>,
+    pub says: Says,
 }
 
 impl Setup {
     /// What it is on the air.
     pub const fn kind(self) -> FrameKind {
-        if self.answers.is_some() { FrameKind::AddbaResponse } else { FrameKind::AddbaRequest }
+        match self.says {
+            Says::Asks => FrameKind::AddbaRequest,
+            Says::Answers(..) => FrameKind::AddbaResponse,
+            Says::Ends(..) => FrameKind::Delba,
+        }
     }
 }
 
@@ -65,7 +87,7 @@ impl Edcafs {
             Agreement::Asked(until) if until <= now => window.agreement = Agreement::Wanted(now + ASKED_AGAIN),
             Agreement::Wanted(from) if from <= now => {
                 window.agreement = Agreement::Asked(Time::NEVER);
-                contender.setups.push(Setup { window: place, answers: None });
+                contender.setups.push(Setup { window: place, says: Says::Asks });
                 contender.task = Some(Task::Setup(place));
             }
             Agreement::There | Agreement::Wanted(_) => return,
@@ -80,10 +102,12 @@ impl Edcafs {
     }
 
     /// Purpose and length of a frame without data.
-    pub(super) fn dataless(&self, station: usize, to: u32, task: Task) -> (Purpose, Bytes) {
-        let window = rules_between(&self.stations, station, to).map_or(0, |rules| rules.window);
+    pub(super) fn dataless(&self, sender: usize, to: u32, task: Task) -> (Purpose, Bytes) {
+        let rules = rules_between(&self.stations, self.station_of(sender), to);
+        let ends = |setup: &Setup| matches!(setup.says, Says::Ends(..));
         match task {
-            Task::Setup(_) => (Purpose::Agreement, addba_length(window)),
+            Task::Setup(_) if self.contenders[sender].setups.first().is_some_and(ends) => (Purpose::Agreement, DELBA),
+            Task::Setup(_) => (Purpose::Agreement, addba_length(rules.map_or(0, |rules| rules.window))),
             _ => (Purpose::BlockAckRequest, BLOCK_ACK_REQ),
         }
     }
@@ -94,21 +118,34 @@ impl Edcafs {
         contender.task.is_none_or(|task| contender.windows[task.window()].agreement == Agreement::There)
     }
 
-    /// A request or a response that `sender` sent has arrived.
+    /// A request, a response or an end that `sender` sent has arrived.
     pub(super) fn receive_setup(&mut self, now: Time, sender: usize) {
         let station = self.station_of(sender);
         let contender = &self.contenders[sender];
-        let Some(&Setup { window, answers }) = contender.setups.first() else { return };
-        if let Some((originator, window)) = answers {
-            self.contenders[originator].windows[window].agreement = Agreement::There;
-            self.paused_queues.sleep(number(originator), now);
-            return;
+        let Some(&Setup { window, says }) = contender.setups.first() else { return };
+        match says {
+            Says::Asks => {}
+            Says::Answers(originator, window) => {
+                let window = &mut self.contenders[originator].windows[window];
+                window.agreement = Agreement::There;
+                window.used_at = now;
+                self.paused_queues.sleep(number(originator), now);
+                if let Some(timeout) = self.aggregation.as_ref().and_then(|rules| rules.inactivity_timeout) {
+                    self.inactive_at = self.inactive_at.min(now + timeout);
+                    self.reorder_timeout = self.reorder_timeout.min(self.inactive_at);
+                }
+                return;
+            }
+            Says::Ends(originator, window) => {
+                self.contenders[originator].windows[window].agreement = Agreement::Wanted(now);
+                return;
+            }
         }
         let index = self.index(contender.ppdu.to, 0);
         let rules = self.stations[self.rate_of(contender.ppdu.to as usize, number(station))].rules.clone();
         let recipient = &mut self.contenders[index];
         let response =
-            Setup { window: recipient.window_to(number(station), rules.as_ref()), answers: Some((sender, window)) };
+            Setup { window: recipient.window_to(number(station), rules.as_ref()), says: Says::Answers(sender, window) };
         if !recipient.setups.contains(&response) {
             recipient.setups.push(response);
         }
@@ -117,23 +154,58 @@ impl Edcafs {
         }
     }
 
-    /// The originator or recipient takes note of its request or response that was acknowledged.
+    /// The recipients of agreements under which no data have come for long enough end them.
+    #[cold]
+    pub(super) fn end_inactive(&mut self, now: Time) {
+        let Some(timeout) = self.aggregation.as_ref().and_then(|rules| rules.inactivity_timeout) else { return };
+        self.inactive_at = Time::NEVER;
+        for originator in 0..self.contenders.len() {
+            let station = self.station_of(originator);
+            for place in 0..self.contenders[originator].windows.len() {
+                let &Window { to, agreement, used_at, .. } = &self.contenders[originator].windows[place];
+                let rules = rules_between(&self.stations, station, to).filter(|rules| rules.makes_agreements());
+                if rules.is_none() || agreement != Agreement::There {
+                    continue;
+                }
+                if used_at + timeout > now {
+                    self.inactive_at = self.inactive_at.min(used_at + timeout);
+                    continue;
+                }
+                let (rules, index) = (rules.cloned(), self.index(to, 0));
+                let recipient = &mut self.contenders[index];
+                let window = recipient.window_to(number(station), rules.as_ref());
+                let end = Setup { window, says: Says::Ends(originator, place) };
+                if !recipient.setups.contains(&end) {
+                    recipient.setups.push(end);
+                }
+                if recipient.task.is_none() {
+                    self.paused_queues.sleep(number(index), now);
+                }
+            }
+        }
+    }
+
+    /// The originator or recipient takes note of its request, response or end that was acknowledged.
     pub(super) fn settle_setup(&mut self, now: Time, sender: usize) {
         let contender = &mut self.contenders[sender];
-        let Setup { window, answers } = contender.setups.remove(0);
+        let Setup { window, says } = contender.setups.remove(0);
         let agreement = &mut contender.windows[window].agreement;
-        if answers.is_none() && *agreement != Agreement::There {
+        if says == Says::Asks && *agreement != Agreement::There {
             *agreement = Agreement::Asked(now + RESPONSE_TIMEOUT);
         }
     }
 
-    /// `sender` gives up a request or response.
+    /// `sender` gives up a request, a response or an end.
     pub(super) fn discard_setup(&mut self, now: Time, sender: usize) {
         let contender = &mut self.contenders[sender];
-        let Setup { window, answers } = contender.setups.remove(0);
+        let Setup { window, says } = contender.setups.remove(0);
         let agreement = &mut contender.windows[window].agreement;
-        if answers.is_none() && *agreement != Agreement::There {
-            *agreement = Agreement::Wanted(now + ASKED_AGAIN);
+        match says {
+            Says::Asks if *agreement != Agreement::There => *agreement = Agreement::Wanted(now + ASKED_AGAIN),
+            Says::Asks | Says::Answers(..) => {}
+            Says::Ends(originator, place) => {
+                self.contenders[originator].windows[place].agreement = Agreement::Wanted(now);
+            }
         }
     }
 }

@@ -3,11 +3,11 @@
 //!
 //! A frame from the access point goes in a mode of its receiver, any other in one of its sender. Where a sender adapts,
 //! it keeps the statistics of [`MinstrelHt`] for each of its receivers, over all access categories. The signal-to-noise
-//! ratio of a station holds for both directions and does not change, so the best mode by it ([`Ideal`]) is found once.
-//! In space there is a ratio for each sender and receiver ([`Edcafs::know_ratios`]).
+//! ratio of a station holds for both directions and does not change, so the best mode by it ([`best_mode`]) is found
+//! once. In space there is a ratio for each sender and receiver ([`Edcafs::know_ratios`]).
 
 use wifair_engine::{Stream, stream};
-use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, sinr_of};
+use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
 use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduTiming, TxMode, mcs_errors};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -117,7 +117,7 @@ impl StationLink {
             band = own_band;
         }
         let best = match snr {
-            Some(snr) if is_best_wanted && all.len() > 1 => Ideal::new(&all, USUAL_MPDU).mode(*snr),
+            Some(snr) if is_best_wanted && all.len() > 1 => best_mode(&all, USUAL_MPDU, *snr, &[1.0]),
             _ => 0,
         };
         let narrower = |tx: &TxMode| {
@@ -272,16 +272,16 @@ impl Edcafs {
         if !self.stations.iter().any(is_asked) {
             return;
         }
-        // Stations have few different sets of modes.
-        let mut known: Vec<(Vec<TxMode>, Ideal)> = vec![];
+        // Stations have few different sets of modes; tables are for means over many factors.
+        let mut known: Vec<(Vec<TxMode>, Option<Ideal>)> = vec![];
         let sets = self.stations.iter().map(|station| {
             let modes: Vec<TxMode> = station.link.modes.iter().map(|mode| mode.tx).collect();
             if modes.len() < 2 {
                 return None;
             }
             let place = known.iter().position(|(others, _)| *others == modes).unwrap_or_else(|| {
-                let ideal = Ideal::with_fading(&modes, USUAL_MPDU, factors);
-                known.push((modes, ideal));
+                let table = (factors.len() > 1).then(|| Ideal::new(&modes, USUAL_MPDU, factors));
+                known.push((modes, table));
                 known.len() - 1
             });
             Some(place)
@@ -293,7 +293,10 @@ impl Edcafs {
             }
             let towards = |to: usize| {
                 let set = sets[self.rate_of(from, number(to))].filter(|_| to != from);
-                set.map_or(0, |set| known[set].1.mode(ratio(number(from), number(to))))
+                let Some(set) = set else { return 0 };
+                let (modes, table) = &known[set];
+                let ratio = ratio(number(from), number(to));
+                table.as_ref().map_or_else(|| best_mode(modes, USUAL_MPDU, ratio, factors), |table| table.mode(ratio))
             };
             let best = (0..self.stations.len()).map(towards).collect();
             if let Some(choice) = &mut self.stations[from].choice {

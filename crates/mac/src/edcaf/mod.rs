@@ -72,7 +72,7 @@ pub(crate) enum Task {
     Data(usize),
     /// A BlockAckReq to the receiver of this window.
     Request(usize),
-    /// An ADDBA request or response to it, the first of [`Edcaf::setups`].
+    /// An ADDBA request or response or a DELBA frame to it, the first of [`Edcaf::setups`].
     Setup(usize),
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Edcaf {
     pub backlog: Vec<usize>,
     /// Windows whose receiver is to be asked or told.
     pub requests: Vec<usize>,
-    /// ADDBA requests and responses to be sent.
+    /// ADDBA requests and responses and DELBA frames to be sent.
     pub setups: Vec<Setup>,
     /// The window towards each receiver, by its number.
     pub window_of: Vec<Option<usize>>,
@@ -192,8 +192,10 @@ pub struct Edcafs {
     /// Packets that have been received and not yet been told of, and since when.
     pub(crate) released: Released,
     released_at: Time,
-    /// When the first recipient stops waiting for what it lacks.
+    /// When the first recipient stops waiting for what it lacks, or looks whether its agreements are used.
     reorder_timeout: Time,
+    /// When the first agreement ends if no data come under it.
+    inactive_at: Time,
     /// Windows whose recipients wait, as sender and place among its windows.
     blocked: Vec<(usize, usize)>,
     /// Stations with a source that did not keep up with the air.
@@ -268,6 +270,7 @@ impl Edcafs {
             released: Released::default(),
             released_at: Time::NEVER,
             reorder_timeout: Time::NEVER,
+            inactive_at: Time::NEVER,
             blocked: vec![],
             exhausted: vec![],
             paused_queues: PausedQueues::new(),

@@ -86,7 +86,7 @@ impl Ppdu {
         self.purpose == Purpose::BlockAckRequest
     }
 
-    /// Whether it is an ADDBA request or response.
+    /// Whether it is about an agreement: an ADDBA request or response, or a DELBA frame.
     pub fn is_setup(&self) -> bool {
         self.purpose == Purpose::Agreement
     }
@@ -363,9 +363,9 @@ impl Edcafs {
         ppdu.sequence = sequence(purpose, protection);
     }
 
-    /// A BlockAckReq, or an ADDBA request or response.
+    /// A BlockAckReq, or a frame about an agreement.
     fn form_dataless(&mut self, sender: usize, station: usize, to: u32, task: Task) {
-        let (purpose, length) = self.dataless(station, to, task);
+        let (purpose, length) = self.dataless(sender, to, task);
         let air = self.access.timing.frame(length, self.control_rate(station, to));
         let response = self.response_air(station, to, purpose);
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
@@ -534,7 +534,7 @@ impl Edcafs {
         let to = window.to;
         let mut exchange = timing.sifs;
         if !matches!(task, Task::Data(_)) {
-            let (purpose, length) = self.dataless(station, to, task);
+            let (purpose, length) = self.dataless(sender, to, task);
             exchange += timing.frame(length, self.control_rate(station, to));
             exchange += timing.sifs + self.response_air(station, to, purpose);
         } else {

@@ -18,6 +18,9 @@ impl Edcafs {
     /// Recipients pass over MPDUs that they have waited for long enough.
     #[cold]
     pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        if self.inactive_at <= now {
+            self.end_inactive(now);
+        }
         let patience = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
         let mut blocked = std::mem::take(&mut self.blocked);
         blocked.sort_unstable();
@@ -45,7 +48,7 @@ impl Edcafs {
             first = since.into_iter().chain(first).min();
             since.is_some()
         });
-        self.reorder_timeout = first.map_or(Time::NEVER, |since| since + rules.reorder_timeout);
+        self.reorder_timeout = first.map_or(Time::NEVER, |since| since + rules.reorder_timeout).min(self.inactive_at);
     }
 
     /// The next of the packets that have been handed up.
@@ -100,6 +103,7 @@ impl Edcafs {
         let window = &mut windows[place];
         let before = self.released.up.mark();
         let was_blocked = window.blocked_since().is_some();
+        window.used_at = now;
         if ppdu.is_request() {
             window.request(now, &self.chain, &mut self.released);
         } else if let Some(count) = window.expected().and_then(|first| ppdu.run_from(first)) {

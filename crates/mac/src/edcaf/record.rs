@@ -3,6 +3,7 @@
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::agreement::Says;
 use super::ppdu::Inside;
 use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_rate, number};
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
@@ -61,7 +62,10 @@ impl Edcafs {
             let frame = FrameRecord::new(setup.kind(), ends, span, fate_of(!ppdu.is_read()));
             let rate = self.control_rate(station, ppdu.to);
             // The numbers are those of the data: of the request the first that the agreement covers.
-            let (originator, place) = setup.answers.unwrap_or((sender, setup.window));
+            let (originator, place) = match setup.says {
+                Says::Asks => (sender, setup.window),
+                Says::Answers(originator, place) | Says::Ends(originator, place) => (originator, place),
+            };
             let (sequence, tid) =
                 (Some(on_air(self.contenders[originator].windows[place].origin())), self.tid_of(originator));
             let retry = contender.contention.is_retry();

@@ -83,6 +83,8 @@ pub struct Aggregation {
     pub count_in_flight: bool,
     /// Whether agreements are made on the air, by ADDBA frames; otherwise they are there from the start.
     pub agreements_on_air: bool,
+    /// After how long without data a recipient ends an agreement made on the air; never, if absent.
+    pub inactivity_timeout: Option<Duration>,
     /// A sender that has fewer packets waits until it has so many, or for so long; it sends what it has, if absent.
     pub wait_until: Option<(u32, Duration)>,
 }

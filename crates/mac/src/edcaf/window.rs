@@ -108,6 +108,8 @@ pub(crate) struct Window {
     block_ack: bool,
     /// How the ends stand with each other; without agreement MPDUs go one by one.
     pub agreement: Agreement,
+    /// When the recipient got data or a request last.
+    pub used_at: Time,
     /// The MPDUs from `start` to `next`, each in the place that the last bits of its sequence number give; a power of
     /// two of places.
     ring: Vec<Mpdu>,
@@ -200,6 +202,7 @@ impl Window {
             size: u64::from(size),
             block_ack,
             agreement: Agreement::There,
+            used_at: Time::ZERO,
             ring: vec![],
             start: 0,
             next: 0,

@@ -37,6 +37,7 @@ fn aggregation() -> Aggregation {
         lifetime: None,
         count_in_flight: false,
         agreements_on_air: false,
+        inactivity_timeout: None,
         wait_until: None,
     }
 }

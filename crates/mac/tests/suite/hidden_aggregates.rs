@@ -42,6 +42,7 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
         lifetime: None,
         count_in_flight: false,
         agreements_on_air: false,
+        inactivity_timeout: None,
         wait_until: None,
     };
     let station = |number: u32| {

@@ -16,7 +16,31 @@ const DENSITY: f64 = 4.0;
 /// Number of table entries: up to 70 dB.
 const ENTRIES: u32 = 320;
 
-/// See the [module](self).
+/// The index of the best of `modes`, all of them HT or later, for MPDUs of `length` at a mean SINR, as a ratio in 20
+/// MHz with all power in one stream. The SINR of a frame is the mean times one of these equally likely factors.
+///
+/// # Panics
+/// If there is no mode or no factor, or a mode older than HT.
+#[must_use]
+pub fn best_mode(modes: &[TxMode], length: Bytes, sinr: f64, factors: &[f64]) -> usize {
+    assert!(!modes.is_empty() && !factors.is_empty(), "there is a mode to choose, and a factor");
+    let rate = |mode: &TxMode| mode.data_rate().as_bps() as f64;
+    let slowest = (0..modes.len()).min_by(|a, b| rate(&modes[*a]).total_cmp(&rate(&modes[*b]))).unwrap_or(0);
+    let mut found = (slowest, 0.0);
+    for (index, mode) in modes.iter().enumerate() {
+        let survival = |factor: &f64| {
+            let log = mcs_errors::log_survival(*mode, sinr_of(*mode, sinr * factor), 8.0 * length.0 as f64);
+            libm::exp(log.expect("modes are from HT on"))
+        };
+        let throughput = rate(mode) * factors.iter().map(survival).sum::<f64>();
+        if throughput > found.1 {
+            found = (index, throughput);
+        }
+    }
+    found.0
+}
+
+/// [`best_mode`] by a table, for many SINRs.
 #[derive(Clone, Debug)]
 pub struct Ideal {
     slowest: usize,
@@ -24,46 +48,17 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// Chooses among `modes`, all of them HT or later, for MPDUs of `length`.
-    ///
-    /// # Panics
-    /// If there is no mode, or a mode older than HT.
-    #[must_use]
-    pub fn new(modes: &[TxMode], length: Bytes) -> Self {
-        Self::with_fading(modes, length, &[1.0])
-    }
-
-    /// The same where the SINR is the mean one times one of these equally likely factors.
+    /// The table for these modes, this length and these factors.
     ///
     /// # Panics
     /// If there is no mode or no factor, or a mode older than HT.
     #[must_use]
-    pub fn with_fading(modes: &[TxMode], length: Bytes, factors: &[f64]) -> Self {
-        assert!(!factors.is_empty(), "there is a factor");
-        assert!(!modes.is_empty(), "there is a mode to choose");
-        let rate = |mode: &TxMode| mode.data_rate().as_bps() as f64;
-        let slowest = (0..modes.len()).min_by(|a, b| rate(&modes[*a]).total_cmp(&rate(&modes[*b]))).unwrap_or(0);
+    pub fn new(modes: &[TxMode], length: Bytes, factors: &[f64]) -> Self {
         let best = |entry: u32| {
             let sinr = libm::pow(10.0, (LOWEST + f64::from(entry) / DENSITY) / 10.0);
-            let throughput = |index: usize| {
-                let mode = modes[index];
-                let survival = |factor: &f64| {
-                    let in_mode = sinr_of(mode, sinr * factor);
-                    let log = mcs_errors::log_survival(mode, in_mode, 8.0 * length.0 as f64);
-                    libm::exp(log.expect("modes are from HT on"))
-                };
-                rate(&mode) * factors.iter().map(survival).sum::<f64>()
-            };
-            let mut found = (slowest, 0.0);
-            for index in 0..modes.len() {
-                let value = throughput(index);
-                if value > found.1 {
-                    found = (index, value);
-                }
-            }
-            found.0
+            best_mode(modes, length, sinr, factors)
         };
-        Self { slowest, choices: (0..ENTRIES).map(best).collect() }
+        Self { slowest: best_mode(modes, length, 0.0, factors), choices: (0..ENTRIES).map(best).collect() }
     }
 
     /// The index of the best mode at `sinr`, a ratio in 20 MHz with all power in one stream.
@@ -100,17 +95,21 @@ mod tests {
     /// leaves 51.1.
     #[test]
     fn the_best_expected_throughput() {
-        let ideal = Ideal::new(&modes(), Bytes(2000));
+        let table = Ideal::new(&modes(), Bytes(2000), &[1.0]);
         for (db, mcs) in [(13.0, 2), (14.0, 3), (21.0, 4), (22.0, 5), (-20.0, 0), (60.0, 7), (90.0, 7)] {
-            assert_eq!(ideal.mode(libm::pow(10.0, (db + 0.01) / 10.0)), mcs, "{db} dB");
+            let sinr = libm::pow(10.0, (db + 0.01) / 10.0);
+            assert_eq!(table.mode(sinr), mcs, "{db} dB");
+            assert_eq!(best_mode(&modes(), Bytes(2000), sinr, &[1.0]), mcs, "{db} dB");
         }
-        assert_eq!((ideal.mode(0.0), ideal.mode(f64::NAN)), (0, 0));
+        for (sinr, mcs) in [(0.0, 0), (f64::NAN, 0), (f64::INFINITY, 7)] {
+            assert_eq!((table.mode(sinr), best_mode(&modes(), Bytes(2000), sinr, &[1.0])), (mcs, mcs));
+        }
     }
 
     #[test]
     fn more_signal_never_makes_it_slower() {
         let modes = modes();
-        let ideal = Ideal::new(&modes, Bytes(1500));
+        let ideal = Ideal::new(&modes, Bytes(1500), &[1.0]);
         assert!(ideal.choices.windows(2).all(|pair| modes[pair[0]].data_rate() <= modes[pair[1]].data_rate()));
     }
 
@@ -121,8 +120,8 @@ mod tests {
     fn fading_asks_for_a_margin() {
         let factors: Vec<f64> = (0..500).map(|place| -libm::log(1.0 - (f64::from(place) + 0.5) / 500.0)).collect();
         let sinr = libm::pow(10.0, 2.351);
-        assert_eq!(Ideal::new(&modes()[..7], Bytes(2000)).mode(sinr), 6);
-        assert_eq!(Ideal::with_fading(&modes()[..7], Bytes(2000), &factors).mode(sinr), 4);
+        assert_eq!(Ideal::new(&modes()[..7], Bytes(2000), &[1.0]).mode(sinr), 6);
+        assert_eq!(Ideal::new(&modes()[..7], Bytes(2000), &factors).mode(sinr), 4);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use wifair_mac::{Fate, FrameKind, FrameRecord};
 use wifair_packet::Packet;
+use wifair_units::Duration;
 
 use super::air::Known;
 use crate::world::Stamp;
@@ -79,22 +80,27 @@ pub(super) struct Aggregates {
     scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
     /// The sequence number of the next management frame of each station.
     management: BTreeMap<u32, u16>,
+    timeout: u16,
 }
 
 /// The contents of a block ACK: starting sequence number and bitmap.
 pub(super) type Acknowledged = (u16, Vec<u8>);
 
-/// What an ADDBA frame says besides its record: its sequence number and how many MPDUs may be outstanding.
+/// What an ADDBA or DELBA frame says besides its record: its sequence number, how many MPDUs may be outstanding, and
+/// the Block Ack Timeout Value in TU of 1024 us, 0 for none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreement {
     pub sequence: u16,
     pub window: u16,
+    pub timeout: u16,
 }
 
 impl Aggregates {
     /// `sizes` are the bitmap sizes in bits of each station; between two stations the smaller one is used.
-    pub(super) fn new(sizes: Vec<u16>) -> Self {
-        Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new(), management: BTreeMap::new() }
+    pub(super) fn new(sizes: Vec<u16>, inactivity_timeout: Option<Duration>) -> Self {
+        let units = |time: Duration| u16::try_from(time.as_nanos().div_ceil(1_024_000)).unwrap_or(u16::MAX);
+        let timeout = inactivity_timeout.map_or(0, units);
+        Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new(), management: BTreeMap::new(), timeout }
     }
 
     /// The contents of an MPDU with a sequence number, also if its receiver already has it; `further` are the packets
@@ -115,16 +121,16 @@ impl Aggregates {
         Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to, further })
     }
 
-    /// The contents of an ADDBA frame.
+    /// The contents of an ADDBA or DELBA frame.
     pub(super) fn agreement(&mut self, record: &FrameRecord) -> Option<Agreement> {
-        if !matches!(record.kind, FrameKind::AddbaRequest | FrameKind::AddbaResponse) {
+        if !matches!(record.kind, FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba) {
             return None;
         }
         let next = self.management.entry(record.from).or_default();
         if !record.retry {
             *next = (*next + 1) % NUMBERS;
         }
-        Some(Agreement { sequence: *next, window: self.window_between(record.from, record.to) })
+        Some(Agreement { sequence: *next, window: self.window_between(record.from, record.to), timeout: self.timeout })
     }
 
     /// Bits of a block ACK between two stations.

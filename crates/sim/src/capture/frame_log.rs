@@ -16,8 +16,8 @@ row! {
         pub start_s: f64,
         /// End of the frame [s].
         pub end_s: f64,
-        /// `data`, `ack`, `rts`, `cts`, `block-ack`, `block-ack-request`, `addba-request`, `addba-response` or
-        /// `cf-end`; a cts addressed to its own sender is a CTS-to-self.
+        /// `data`, `ack`, `rts`, `cts`, `block-ack`, `block-ack-request`, `addba-request`, `addba-response`,
+        /// `delba` or `cf-end`; a cts addressed to its own sender is a CTS-to-self.
         pub kind: String,
         /// The sender.
         pub sender: String,
@@ -181,6 +181,7 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
             FrameKind::CfEnd => "cf-end",
             FrameKind::AddbaRequest => "addba-request",
             FrameKind::AddbaResponse => "addba-response",
+            FrameKind::Delba => "delba",
         }
         .to_owned(),
         sender: name(record.from),

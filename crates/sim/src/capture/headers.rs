@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use wifair_capture::frame::{self, Addba, BlockAck, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
+use wifair_capture::frame::{self, Addba, BlockAck, BlockAckAction, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, adjust, flag as wire};
@@ -366,8 +366,9 @@ impl Headers {
                 frame::wifi_block_ack(to, &ack, bitmap);
                 to.len()
             }
-            FrameKind::AddbaRequest | FrameKind::AddbaResponse => {
-                let (tid, start, Agreement { sequence, window }) = (record.tid?, record.sequence?, says.agreement?);
+            FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba => {
+                let (tid, start, Agreement { sequence, window, timeout }) =
+                    (record.tid?, record.sequence?, says.agreement?);
                 let ap = |node: &Node| matches!(node, Node::Ap(_));
                 let cell = match (self.is_ad_hoc, ap(&nodes[record.from as usize])) {
                     (true, _) => AD_HOC,
@@ -382,8 +383,11 @@ impl Headers {
                     retry: record.retry,
                     sequence,
                     tid,
-                    start: (record.kind == FrameKind::AddbaRequest).then_some(start),
-                    window,
+                    action: match record.kind {
+                        FrameKind::AddbaRequest => BlockAckAction::Request { start, window, timeout },
+                        FrameKind::AddbaResponse => BlockAckAction::Response { window, timeout },
+                        _ => BlockAckAction::Delete,
+                    },
                 };
                 frame::wifi_addba(to, &addba);
                 to.len()
@@ -463,7 +467,7 @@ pub(super) struct Says {
     pub known: Option<Known>,
     /// Contents of a block ACK.
     pub acknowledged: Option<Acknowledged>,
-    /// Of an ADDBA frame, what is agreed.
+    /// Of an ADDBA or DELBA frame, what is agreed.
     pub agreement: Option<Agreement>,
 }
 

@@ -173,7 +173,9 @@ impl<W: Write> Capture<W> {
             let length = wlan.aggregation_rules(own.unwrap_or(wlan.standard)).block_ack();
             u16::try_from((length.0 - 24) * 8).expect("bitmaps are short")
         };
-        let aggregates = headers.channels().iter().map(|nodes| Aggregates::new(nodes.iter().map(bits).collect()));
+        let timeout = scenario.file.wlan.as_ref().and_then(|wlan| wlan.aggregation.inactivity_timeout);
+        let aggregates =
+            headers.channels().iter().map(|nodes| Aggregates::new(nodes.iter().map(bits).collect(), timeout));
         let aggregates = aggregates.collect();
         Ok(Self { points, headers, files, arrivals, departures, air, retries, aggregates, snap, buffer: vec![] })
     }

@@ -128,6 +128,11 @@ table! {
         pub policy: AggregationPolicy = AggregationPolicy::WhatWaits;
         /// Whether block ACK agreements are there from the start, or made by ADDBA frames.
         pub agreements: Agreements = Agreements::FromTheStart;
+        /// After how long without data a receiver ends an agreement by a DELBA frame, with agreements = "on-the-air";
+        /// if absent, agreements last.
+        pub inactivity_timeout: Option<Duration> = None, "above 0 and at most 67 s" => |time| {
+            time.is_none_or(|time| time > Duration::ZERO && time <= Duration::from_secs(67))
+        };
         /// Longest A-MPDU; "0 B" sends single MPDUs with ACK. If absent, the limit of the standard: 65535 B in 802.11n,
         /// 1048575 B in ac, 6500631 B in ax, 15523200 B in be.
         pub max_ampdu: Option<Bytes> = None;
@@ -331,6 +336,7 @@ impl Wlan {
             lifetime: keys.lifetime,
             count_in_flight: keys.count_in_flight,
             agreements_on_air: matches!(keys.agreements, Agreements::OnTheAir),
+            inactivity_timeout: keys.inactivity_timeout,
             wait_until: match &keys.policy {
                 AggregationPolicy::WhatWaits => None,
                 AggregationPolicy::WaitUntil(wait) => Some((wait.packets, wait.time)),
@@ -346,6 +352,10 @@ impl Wlan {
         }
         if let Err(error) = self.mode(OwnMode::default()) {
             at.problem(error.key, &error.message, &format!("`standard` is \"{}\"", self.standard));
+        }
+        if self.aggregation.inactivity_timeout.is_some() && self.aggregation.agreements == Agreements::FromTheStart {
+            let note = "write agreements = \"on-the-air\", or leave it out";
+            at.problem("aggregation.inactivity_timeout", "`inactivity_timeout` ends agreements that last", note);
         }
         let amendment = self.standard.amendment();
         if let Some(size) = self.aggregation.max_ampdu.filter(|size| *size > longest_ampdu(amendment)) {

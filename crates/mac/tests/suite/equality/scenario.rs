@@ -466,6 +466,7 @@ pub fn with_aggregates(
         lifetime: None,
         count_in_flight: false,
         agreements_on_air,
+        inactivity_timeout: None,
         wait_until: None,
     };
     for station in &mut settings.stations {
