@@ -464,6 +464,10 @@ fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<
         return Err((format!("`{}` sets nothing", shown(text)), 0..text.len(), "write PATH=VALUE".to_owned()));
     };
     let steps = steps(path)?;
+    if value.trim().is_empty() {
+        let note = "write a value behind it; \"\" is an empty text".to_owned();
+        return Err((format!("`{}` has no value", shown(path)), 0..text.len(), note));
+    }
     let offset = path.len() + 1;
     let trimmed = value.trim();
     let start = offset + (value.len() - value.trim_start().len());

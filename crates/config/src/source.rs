@@ -41,7 +41,12 @@ impl Source {
         let is_control = |b: &u8| *b < 32 && !matches!(*b, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b);
         if bytes.iter().any(is_control) {
             let message = format!("`{name}` is not a text file");
-            return Err(Problem::of_file(name, &message, "a scenario is TOML: text in UTF-8").into());
+            return Err(Problem::of_file(
+                name,
+                &message,
+                "a scenario is TOML, text in UTF-8; `wifair analyze` reads captures",
+            )
+            .into());
         }
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self::file(name, text)),
@@ -135,7 +140,7 @@ mod tests {
         let problem = Source::from_bytes("a.out", b"\x7fELF\x02\x01\x01\0\0").unwrap_err();
         assert_eq!(
             problem.to_string(),
-            "error: `a.out` is not a text file\n --> a.out\n  = a scenario is TOML: text in UTF-8\n"
+            "error: `a.out` is not a text file\n --> a.out\n  = a scenario is TOML, text in UTF-8; `wifair analyze` reads captures\n"
         );
     }
 

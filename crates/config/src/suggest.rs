@@ -11,10 +11,18 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// The most words that "did you mean" proposes.
 const MOST_MEANT: usize = 8;
 
-/// The words of `known` that end with `word` as a part, as `data_rate` does with `rate`; if there are none, those that
-/// have it as another part.
+/// The words of `known` that `word` may be short for: the one that differs in capitals only; those that end with it as
+/// a part, as `data_rate` does with `rate`; if there are none, those that have it as another part.
 fn longer<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
     let parts = |name: &'a str| name.split(['_', '-']);
+    let like = |name: &&&str| name.eq_ignore_ascii_case(word);
+    if let Some(name) = known.iter().find(like) {
+        return vec![name];
+    }
+    let inside: Vec<&str> = known.iter().copied().filter(|name| name.contains('.') && name.ends_with(word)).collect();
+    if let [name] = inside[..] {
+        return vec![name]; // as `ac` is the end of 802.11ac
+    }
     let ending: Vec<&str> = known.iter().copied().filter(|name| parts(name).next_back() == Some(word)).collect();
     if ending.is_empty() {
         known.iter().copied().filter(|name| parts(name).any(|part| part == word)).collect()
@@ -83,5 +91,10 @@ mod tests {
         assert_eq!(hint("rate", &known), "did you mean `data_rate` or `basic_rate`?");
         assert_eq!(hint("adaptation", &known), "did you mean `rate_adaptation`?");
         assert_eq!(hint("data", &known), "did you mean `data_rate`?");
+        assert_eq!(hint("RATE_Adaptation", &known), "did you mean `rate_adaptation`?");
+        let standards = ["802.11b", "802.11n", "802.11ac", "802.11ax"];
+        assert_eq!(hint("ac", &standards), "did you mean `802.11ac`?");
+        assert_eq!(hint("11b", &standards), "did you mean `802.11b`?");
+        assert_eq!(hint("wifi6", &standards), "one of 802.11b, 802.11n, 802.11ac, 802.11ax");
     }
 }

@@ -425,10 +425,10 @@ impl World {
                     ppdus_40_mhz: mhz40.ppdus,
                     ppdus_80_mhz: mhz80.ppdus,
                     ppdus_160_mhz: mhz160.ppdus,
-                    air_20_mhz_s: mhz20.air.as_secs(),
-                    air_40_mhz_s: mhz40.air.as_secs(),
-                    air_80_mhz_s: mhz80.air.as_secs(),
-                    air_160_mhz_s: mhz160.air.as_secs(),
+                    air_20_mhz_s: mhz20.air.nearest_secs(),
+                    air_40_mhz_s: mhz40.air.nearest_secs(),
+                    air_80_mhz_s: mhz80.air.nearest_secs(),
+                    air_160_mhz_s: mhz160.air.nearest_secs(),
                     held_back_by_secondary: held_back,
                 });
             }
