@@ -236,6 +236,24 @@ def test_a_sweep_has_ticks_on_its_points() -> None:
     assert (goodput.get_yscale(), ratio.get_yscale()) == ("linear", "log")
 
 
+def test_a_legend_lies_on_no_line() -> None:
+    """Lines go up and down all over the panel: the legend stands above it."""
+    rows = [(count, cc) for cc in range(4) for count in range(1, 9)]
+    goodput = np.array([1e6 * (1 + (count + cc) % 4) for count, cc in rows])
+    data: dict[str, Any] = {
+        "stations.count": np.array([count for count, _ in rows]),
+        "flows.tcp.cc": np.array([("reno", "cubic", "vegas", "bbr")[cc] for _, cc in rows]),
+        "goodput_bps": goodput,
+        "goodput_bps_low": goodput - 1e4,
+        "goodput_bps_high": goodput + 1e4,
+    }
+    figure = sweep.draw(Columns(data), "stations.count", ["goodput_bps"], ["flows.tcp.cc"])
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+    assert [text.get_text() for text in legend.get_texts()] == ["reno", "cubic", "vegas", "bbr"]
+
+
 def test_points_that_do_not_set_what_is_along_the_axis_have_a_tick_that_says_so() -> None:
     data = {
         "ap.queue.discipline": np.array(["las", ""]),

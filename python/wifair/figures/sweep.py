@@ -84,8 +84,22 @@ def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Lo
         _ticks(panels[-1], places, ticks, look)
         if by:
             title = ", ".join(look.label(name, parameter(name)) for name in by)
-            panels[0].legend(title=title, ncols=1 + len(groups) // 8, title_fontsize=7)
+            inside = panels[0].legend(title=title, ncols=1 + len(groups) // 8, title_fontsize=7)
+            if _covers(inside, panels[0]):
+                handles, labels = panels[0].get_legend_handles_labels()
+                inside.remove()
+                figure.legend(handles, labels, loc="outside upper left", ncols=2, title=title, title_fontsize=7)
     return figure
+
+
+def _covers(legend: Any, panel: Any) -> bool:
+    """Whether a legend lies on a line of its panel, or is wider than it."""
+    legend.figure.draw_without_rendering()
+    box, room = legend.get_window_extent(), panel.get_window_extent()
+    if box.x0 < room.x0 or box.x1 > room.x1:
+        return True
+    paths = (line.get_path().transformed(line.get_transform()) for line in panel.lines)
+    return any(path.intersects_bbox(box, filled=False) for path in paths)
 
 
 def _scale(panel: Any, name: str, look: Look) -> None:
