@@ -133,11 +133,9 @@ class Controlled:
             return "" if self.held is None else "whether the claim needs its mechanism is undecided"
         if self.specific:
             smaller = (
-                "the effect is significantly smaller"
-                if self.judgement.verdict == "undecided"
-                else "the claim does not hold"
+                "the effect is significantly smaller" if self.judgement.verdict == "undecided" else "it does not hold"
             )
-            return f"with {self.control.null}, {smaller}: it depends on {self.control.mechanism}"
+            return f"with {self.control.null}, {smaller}: the claim depends on {self.control.mechanism}"
         return (
             f"the claim also holds with {self.control.null}: the observation is right, but no evidence for "
             f"{self.control.mechanism}"
