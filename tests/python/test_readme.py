@@ -70,7 +70,7 @@ def test_figures_of_the_first_screen_are_those_of_the_record() -> None:
         assert f"{_near(ns2)}" in readme
         assert f"{_near(ns3)}" in readme
         assert hundred is None or abs(float(hundred.replace(",", "")) - own) < 0.05 * own
-    agreed = re.search(r"Of (\d+) comparisons that are held to something (\d+) agree", VALIDATION)
+    agreed = re.search(r"Of (\d+) comparisons with a criterion (\d+) agree", VALIDATION)
     assert agreed is not None
     assert f"Of {agreed[1]} comparisons" in readme
     assert f"{agreed[2]} agree" in readme

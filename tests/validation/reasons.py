@@ -1,33 +1,33 @@
-"""Why rows differ, where we know or have looked: the page prints it beside them. Rows without a reason must agree."""
+"""Reasons for differences, which the page prints beside them. Comparisons without a reason here must agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 ERRORS = (
-    "channel access is not the cause: saturated uploads over UDP with RTS and CTS at 0.2 differ by -2.7 % with one "
-    "station "
-    "and +0.6 % with eight from the fourth second on, and the least waits after each kind of frame are the same; nor "
-    "are routes that expire: ns-2's totals stay as they are where these never do. TCP above it is not explained"
+    "not explained. Channel access is not the cause: at an error rate of 0.2, saturated UDP uploads with RTS/CTS "
+    "differ by -2.7 % with one station and +0.6 % with eight from the fourth second on, and the shortest waits after "
+    "each kind of frame are the same. Nor are expiring routes: ns-2's totals are the same if routes never expire"
 )
 MORE_STARVED = "not explained; two or three runs of ns-2"
 
 SACK1 = (
-    "ns-2's Sack1 recovers otherwise than RFC 6675, which is what `profile` ns2 has here. On a wire, segment by "
-    "segment: of 12 segments lost in a row ns-2 sends the first again, and the second after a timeout 309 ms later; "
-    "here eight of them leave within 25 ms. With seven losses in a window the second one leaves two ACKs later in "
-    "ns-2, and after a timeout it sends again what the blocks said had arrived. Its ACKs are 8 bytes longer for each "
-    "block. That uploads whose ACKs are lost starve more in ns-2 for this reason is likely, but no run shows it"
+    "ns-2's Sack1 recovers differently from RFC 6675, which wifair follows here. Compared over a wired link, segment "
+    "by segment: of 12 consecutive lost segments, ns-2 retransmits the first, and the second only after a timeout "
+    "309 ms later; wifair retransmits eight of them within 25 ms. With seven losses in a window, ns-2 retransmits the "
+    "second one two ACKs later, and after a timeout it retransmits segments that were selectively acknowledged. Its "
+    "ACKs are 8 bytes longer for each SACK block. This is probably why uploads whose ACKs are lost starve more in "
+    "ns-2, but no run shows it"
 )
 
 IN_FLIGHT = (
     "with packets in flight counted against the limit, as ns-3 does, one CUBIC download gets 39.4 instead of 43.5"
     " Mb/s in 802.11n and 49.8 instead of 56.8 in ax (ns-3: 20.7 and 27.8), and its round trips 30.1 instead of "
-    "32.2 ms and 24.2 instead of 24.9 (ns-3: 25.6 and 22.3). ns-3's own CUBIC, written as a class in Python, "
-    "gives 49 in ax; without its HyStart, which waits until round trips are twice as long as the shortest, 49 "
-    "too; recovery by counting, a timeout of 1 s and delayed ACKs of 200 ms give 46 to 50. Where each loss keeps "
-    "0.34 of the window instead of 0.7, there are 36, and with 1000 packets 54 ms instead of 89 (ns-3: 52): so "
-    "ns-3 may reduce its window more than once for a loss. What makes it do so is not explained"
+    "32.2 ms and 24.2 instead of 24.9 (ns-3: 25.6 and 22.3). In ax, wifair with ns-3's CUBIC as a class in Python gets "
+    "49 Mb/s; without its HyStart, which waits until round-trip times are twice the shortest, 49 too; with recovery "
+    "by counting, a timeout of 1 s and delayed ACKs of 200 ms, 46 to 50. If each loss keeps 0.34 of the window instead "
+    "of 0.7, it gets 36, and with 1000 packets a round trip of 54 ms instead of 89 (ns-3: 52). So ns-3 may reduce its "
+    "window more than once for a loss. Why it does so is not explained"
 )
 
 REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
@@ -63,8 +63,8 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "anomaly",
         {"slow station": "12 Mb/s"},
         frozenset({"goodput [Mb/s]"}),
-        "INET's slow station gets a quarter less than the others here, so that more of the air is theirs; its one "
-        "run does not tell why",
+        "in INET the slow station gets a quarter less than the others, which leaves them more of the air; its single "
+        "run does not show why",
     ),
     (
         "aggregates",
@@ -76,40 +76,40 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "published",
         {"example": "wifi-txop-aggregation", "case": "A-MPDU 65 kB"},
         frozenset({"goodput [Mb/s]"}),
-        "0.09 Mb/s above the band, not shown why; ns-3 sends beacons, which are not modelled here",
+        "0.09 Mb/s above the band; not explained. ns-3 sends beacons, which wifair does not model",
     ),
     (
         "published",
         {"example": "wifi-txop-aggregation", "case": "none"},
         frozenset({"goodput [Mb/s]"}),
-        "0.06 Mb/s above the band, not shown why; ns-3 sends beacons, which are not modelled here",
+        "0.06 Mb/s above the band; not explained. ns-3 sends beacons, which wifair does not model",
     ),
     (
         "published",
         {"example": "wifi-txop-aggregation", "case": "A-MSDU 8 kB"},
         frozenset({"goodput [Mb/s]"}),
-        "here a single packet fills what three A-MSDUs leave of the TXOP; three and CF-End would make 53.8 Mb/s, the "
-        "rest is not explained",
+        "in wifair a single packet fills the rest of the TXOP after three A-MSDUs; three A-MSDUs and CF-End would give "
+        "53.8 Mb/s. The rest is not explained",
     ),
     (
         "published",
         {"example": "hidden stations", "case": "32 MPDUs"},
         frozenset({"goodput [Mb/s]"}),
-        "not shown why: ns-3's figure is about what one station gets alone; here both stations send, and "
+        "not explained. The value of ns-3 is about the goodput of one station alone; in wifair both stations send, and "
         "A-MPDUs of 5.4 ms collide most of the time",
     ),
     (
         "published",
         {"example": "hidden stations", "case": "32 MPDUs and RTS"},
         frozenset({"goodput [Mb/s]"}),
-        "RTS and CTS go at 24 Mb/s here and at 6 Mb/s in the example; at 6 Mb/s it is 57.5 Mb/s, the rest is "
-        "not explained",
+        "RTS and CTS are sent at 24 Mb/s in wifair and at 6 Mb/s in the example; at 6 Mb/s wifair gets 57.5 Mb/s. The "
+        "rest is not explained",
     ),
     (
         "categories",
         {"A-MPDU": "65535", "BAR": "1"},
         frozenset({"BE [Mb/s]"}),
-        "not explained: 400 s here give 2.89; 50 s, as the Monte Carlo has, would have a standard error of 6 %",
+        "not explained; 400 s in wifair give 2.89, and 50 s, as in the Monte Carlo, would have a standard error of 6 %",
     ),
     (
         "aggregates-tcp",

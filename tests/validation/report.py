@@ -16,34 +16,36 @@ from wifair.reproduce import style
 CAPTURES = "Captures: tcptrace"
 BALANCE = "Means above those of the reference: {above}, below: {below}; p = {p:.2g} by the sign test."
 ALONE = (
-    "Of {tests} t tests {alone} have p below 5 %, where {expected:.0f} would by chance. In half of the comparisons a "
-    "difference of {visible:.0f} % would show."
+    "Of {tests} t tests {alone} have p below 5 %; by chance {expected:.0f} would. In half of the comparisons the test "
+    "would detect a difference of {visible:.0f} %."
 )
-RECORDED = "Of ns-2's runs as recorded, with DSDV: "
+RECORDED = "Comparisons with the original runs of ns-2, with DSDV: "
 HEAD = """# Validation
 
-wifair beside other programs, theory and real stacks, at the same settings. This page is written by `make validate`,
-which runs every row with 20 seeds (`tests/validation`); the references are in `tests/data/reference` and
-`tests/data/captures`. A part of the rows runs with every `make test`.
+This page compares wifair with other programs, theory and real TCP stacks, at the same settings. `make validate` writes
+it and runs every row with 20 seeds (`tests/validation`); the references are in `tests/data/reference` and
+`tests/data/captures`. `make test` runs some of the rows.
 
-Ours is the mean over the seeds, with the least and the greatest in brackets. A row agrees when its aggregate lies
-within the tolerance. Indices, and flows that compete by chance, are compared by Student's t test, whose p stands in the
-table; where the reference has a single run the test is the prediction interval of our seeds. Such a row differs if p is
-at most {cutoff:.2g} and the means are more than 1 % apart: where seeds hardly matter the test asks for too much.
+The column `wifair` has the mean over the seeds, with minimum and maximum in brackets. An aggregate agrees if it lies
+within the tolerance. Indices, and flows that compete by chance, are compared by Student's t test, with p in the table;
+if the reference has a single run, the test uses the prediction interval of wifair's seeds. Such a comparison differs if
+p is at most {cutoff:.2g} and the means are more than 1 % apart. Without the second condition, negligible differences
+would count where results hardly depend on the seed.
 
-This cut-off is that of Benjamini and Hochberg (1995): of the rows that differ one in twenty may do so by chance. With
-Bonferroni's correction, or Holm's, a row among hundreds has to be enormously off before it counts; here the cut-off
-follows the share of rows that differ, so more rows of the same kind leave it where it is. Rows that agree still lower
-it, so three numbers stand beside it that do not depend on what else is on the page. A row with p below 5 % that passes
-has the word `weak`: alone it would differ. All in all {alone} of {tests} t tests have p below 5 %, where chance would
-have {expected:.0f}. Were the tests independent the chance of so many would be {chance:.1g}; goodput and Jain's index
-of the same runs are not, so that number is only a sign, but a clear one: wifair and the references are not the same
-thing in every row that passes. And a bias too small for one row shows in many: {above} of the means are above those of
-the reference and {below} below (p = {p:.2g} by the sign test); each section has its own.
+The cut-off for p follows Benjamini and Hochberg (1995): one in twenty of the differences found may be due to chance.
+With the corrections of Bonferroni or Holm, only enormous differences would count among hundreds of comparisons; this
+cut-off depends on the fraction of comparisons that differ, not on their number. But comparisons that agree still lower
+it. The page therefore gives three indications that do not depend on what else is compared. First, a comparison with p
+below 5 % that passes is marked `weak`: by itself it would count as different. Second, {alone} of {tests} t tests have p
+below 5 %; by chance {expected:.0f} would. If the tests were independent, the probability of so many would be
+{chance:.1g}. Goodput and Jain's index of the same runs are not independent, so this number is only an indication, but a
+clear one: wifair and its references are not identical in every comparison that passes. Third, a bias that is too small
+for one comparison shows in many: {above} means are above those of the reference and {below} below (p = {p:.2g} by the
+sign test); each section has its own numbers.
 
-Of {total} comparisons that are held to something {agree} agree; the others are marked, each with its reason or the
-word that there is none. Where ns-2 was run again with its routing and address resolution kept out, those runs count;
-its runs as recorded stand beside them, and of these {free_total} comparisons {free_agree} agree by the same rules.
+Of {total} comparisons with a criterion {agree} agree. The others are marked, each with its reason or as not explained.
+Where ns-2 was run again without the effects of its routing and address resolution, those runs count; its original runs
+are shown beside them, and of these {free_total} comparisons {free_agree} agree by the same rules.
 
 """
 
@@ -104,7 +106,7 @@ def table(section: Section, rows: Sequence[Row]) -> str:
 
 
 def count(rows: Sequence[Row], *, binding: bool) -> tuple[int, int]:
-    """Comparisons held to something, and those that agree; or those that do not bind."""
+    """Count the comparisons with a criterion, and those that agree; or those that do not bind."""
     held = [one for row in rows for one in row.comparisons if one.rule is not Rule.SHOWN and one.binding is binding]
     agree = [one.agrees(source) for one in held for source in one.theirs]
     return len(agree), sum(agree)
