@@ -170,7 +170,10 @@ def test_an_export_is_the_page_and_the_core(tmp_path: Path, monkeypatch: pytest.
     ran = CliRunner().invoke(main, ["lab", str(scenario), "--export", str(out)])
     assert ran.exit_code == 0, ran.output
     assert sorted(path.name for path in out.iterdir()) == sorted([*page.FILES, page.ENGINE])
-    assert '"engine": "wasm"' in (out / "index.html").read_text()
+    index = (out / "index.html").read_text()
+    assert '"engine": "wasm"' in index
+    assert f'<meta http-equiv="Content-Security-Policy" content="{page.POLICY}">' in index
+    assert "connect-src 'self'" in page.POLICY
     again = CliRunner().invoke(main, ["lab", "--export", str(out)])
     assert (again.exit_code, "exists" in again.output) == (2, True)
     assert CliRunner().invoke(main, ["lab", "--export", str(out), "--force"]).exit_code == 0

@@ -275,6 +275,24 @@ def test_the_browser_computes_what_the_command_computes(
     assert page.page.evaluate(replies, requests) == [digest(native, one) for one in requests]
 
 
+def test_an_exported_page_works_without_a_network_and_asks_no_other_host(
+    opened: Callable[..., Opened], exported: str
+) -> None:
+    page = opened(exported)
+    page.context.set_offline(True)
+    before = shown(page)
+    slider = page.page.locator('#story input[type="range"]')
+    slider.fill("2")
+    page.settle()
+    assert shown(page) != before
+    assert page.wrong == []
+    asked = """(url) => fetch(url, { mode: "no-cors" }).then(() => "answered", (error) => error.name)"""
+    page.context.set_offline(False)
+    assert page.page.evaluate(asked, "http://127.0.0.2:9/") == "TypeError"
+    assert any("Content Security Policy" in text for text in page.wrong)
+    page.wrong.clear()  # that was on purpose
+
+
 def digest(lab: _core.Lab, request: dict[str, object]) -> str:
     return hashlib.sha256(lab.ask(json.dumps(request).encode())).hexdigest()
 

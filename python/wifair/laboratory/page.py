@@ -11,7 +11,7 @@ from wifair import _core
 if TYPE_CHECKING:
     from wifair.scenario import Scenario
 
-__all__ = ["ENGINE", "FILES", "Start", "has_engine", "index", "lessons", "read"]
+__all__ = ["ENGINE", "FILES", "POLICY", "Start", "has_engine", "index", "lessons", "read"]
 
 FILES = {
     "index.html": "text/html; charset=utf-8",
@@ -22,6 +22,11 @@ FILES = {
 """The files of the page and their types."""
 ENGINE = "engine.wasm"
 """The core as WebAssembly, which only exported pages need."""
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
+)
+"""What the page may load: only what is its own. The browser refuses requests to other hosts."""
 PLACE = '<script type="application/json" id="start"></script>'
 
 
@@ -77,4 +82,7 @@ def index(start: Start, *, engine: str) -> bytes:
     text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
     page = read("index.html").decode()
     assert PLACE in page
+    if engine == "wasm":  # the server sends it as a header; a folder of files has no other way to say it
+        charset = '<meta charset="utf-8">'
+        page = page.replace(charset, f'{charset}\n<meta http-equiv="Content-Security-Policy" content="{POLICY}">', 1)
     return page.replace(PLACE, PLACE.replace("></", f">{text}</")).encode()

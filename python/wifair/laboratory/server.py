@@ -30,12 +30,7 @@ MOST_LABS = 16
 """The most runs that are held at the same time."""
 PATIENCE_S = 120.0
 """A connection that is idle for this long is closed [s]."""
-POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline';"
-    " img-src 'self' data: blob:;"
-    " connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
-)
+POLICY = f"{page.POLICY}; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 
 
 class LabServer:
