@@ -170,6 +170,35 @@ mod tests {
         assert_eq!(Histogram::default().percentile(0.5), None);
     }
 
+    /// By hand: units of 1024 ns, one to a bucket up to 128 of them, then two.
+    #[test]
+    fn buckets_widen_with_each_octave() {
+        let bucket = |nanos| bucket_of(Duration::from_nanos(nanos));
+        assert_eq!([0, 1023, 1024, 65_535, 65_536].map(bucket), [0, 0, 1, 63, 64]);
+        assert_eq!([131_071, 131_072, 133_119, 133_120, 262_144].map(bucket), [127, 128, 128, 129, 192]);
+        let end = |bucket| end_of(bucket).as_nanos();
+        assert_eq!([0, 63, 64, 127, 128, 129].map(end), [1023, 65_535, 66_559, 131_071, 133_119, 135_167]);
+    }
+
+    #[test]
+    fn what_is_absorbed_counts_as_if_it_were_added() {
+        let of = |millis: &[u64]| {
+            let mut histogram = Histogram::default();
+            millis.iter().for_each(|ms| histogram.add(Duration::from_millis(*ms)));
+            histogram
+        };
+        for (mut one, other) in [(of(&[1, 2]), of(&[6, 8])), (of(&[6, 8]), of(&[1, 2]))] {
+            one.absorb(&other);
+            assert_eq!(
+                (one.samples(), one.minimum(), one.maximum()),
+                (4, Duration::from_millis(1), Duration::from_millis(8))
+            );
+            assert!((one.mean() - 4.25e-3).abs() < 1e-15);
+            assert_eq!(one.percentile(1.0), Some(Duration::from_millis(8)));
+            assert!((one.fraction_above(Duration::from_millis(3)) - 0.5).abs() < 1e-15);
+        }
+    }
+
     proptest! {
         /// Compared with sorting: never below the true percentile, and at most 1/64 (or 1024 ns) above it.
         #[test]
