@@ -76,10 +76,11 @@ impl ContentionRed {
 
 impl Discipline for ContentionRed {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        if self.draws.chance(self.probability()) && !spare(&mut packets[id], self.params.ecn, true) {
+        let chosen = self.draws.chance(self.probability());
+        if chosen && !spare(&mut packets[id], self.params.ecn, true) {
             dropped.push((id, Cause::Early));
         } else {
-            self.line.put(id, packets, dropped);
+            self.line.put(id, chosen, packets, dropped);
         }
     }
 

@@ -224,6 +224,46 @@ mod tests {
     use super::super::{Limit, Site};
     use super::*;
 
+    fn queue(limit: u64, packets: u64) -> (Fifo, Packets) {
+        let site = Site { limit: Limit::Packets(limit), ..Bench::<Fifo>::SITE };
+        let mut queue = Fifo::new(&Params { drop: Victim::Tail }, &site);
+        let mut arena = Packets::default();
+        let ids: Vec<_> =
+            (0..packets).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
+        queue.append_together(ids.into_iter(), 1000);
+        (queue, arena)
+    }
+
+    /// Packets that come and go together count one by one.
+    #[test]
+    fn packets_that_are_added_together_take_their_room() {
+        let (mut queue, mut arena) = queue(10, 3);
+        assert_eq!((queue.room_for(1000), queue.room.bytes()), (Some(7), 3000));
+        let more: Vec<_> = (3..7).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
+        queue.append_together(more.into_iter(), 1000);
+        assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(3), 7, 7000));
+        queue.remove_together(2, 3, 1000);
+        assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(6), 4, 4000));
+        let left: Vec<_> = queue.behind(0).map(|id| arena[id].seq).collect();
+        assert_eq!(left, [0, 1, 5, 6]);
+    }
+
+    /// The first packet for a receiver leaves out of turn, if it fits; what is before it stays.
+    #[test]
+    fn a_packet_for_a_receiver_is_taken_out_of_turn() {
+        let (mut queue, arena) = queue(10, 5);
+        let mut take = |from: usize, room: u64, seqs: &[u64]| {
+            let (place, taken) = queue.take_for(from, room, |packet| seqs.contains(&packet.seq), &arena);
+            (place, taken.map(|(_, packet)| packet.seq), queue.len(), queue.room.bytes())
+        };
+        assert_eq!(take(0, 2000, &[2, 3]), (2, Some(2), 4, 4000));
+        assert_eq!(take(2, 2000, &[0, 3]), (2, Some(3), 3, 3000));
+        assert_eq!(take(0, 999, &[0]), (0, None, 3, 3000));
+        assert_eq!(take(0, 1000, &[0]), (0, Some(0), 2, 2000));
+        assert_eq!(take(0, 2000, &[9]), (2, None, 2, 2000));
+        assert_eq!(take(7, 2000, &[1]), (2, None, 2, 2000));
+    }
+
     fn run(limit: Limit, drop: Victim, sizes: &[u16]) -> (Vec<u64>, Vec<u64>) {
         let mut bench = Bench::new(Fifo::new(&Params { drop }, &Site { limit, ..Bench::<Fifo>::SITE }));
         for (seq, size) in (0..).zip(sizes) {

@@ -123,6 +123,14 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(0, 3), (1, 1), (0, 4), (0, 5)]);
     }
 
+    /// The first three outputs of Vigna's splitmix64.c from state 0 end in 0xdaf, 0x5f4 and 0x54f; there are 1024 lines.
+    #[test]
+    fn flows_are_spread_by_splitmix64() {
+        let params = Params { lines: 1024, ..Params::default() };
+        let queue = FqCodel { key: 0, ..FqCodel::new(&params, &Bench::<FqCodel>::SITE) };
+        assert_eq!([1, 2, 3].map(|flow| queue.hash(flow)), [0x1af, 0x1f4, 0x14f]);
+    }
+
     /// The bound is that of DRR: quantum + 2 largest packets.
     #[test]
     fn long_lines_share_fairly() {

@@ -28,11 +28,14 @@ impl Held {
         Self { room, line: VecDeque::new(), ready: Time::ZERO }
     }
 
-    /// Adds an arrival, which is dropped if it does not fit.
-    pub fn put(&mut self, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
+    /// Adds an arrival, which is dropped if it does not fit; `marked` if its discipline has marked it.
+    pub fn put(&mut self, id: PacketId, marked: bool, packets: &mut Packets, dropped: &mut Dropped) {
         let packet = &mut packets[id];
         if self.room.fits(packet.bytes().0) {
             self.room.enter(packet);
+            if marked {
+                self.room.count_mark();
+            }
             self.line.push_back(id);
         } else {
             dropped.push((id, Cause::Overflow));

@@ -256,6 +256,24 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(7, 0), (9, 0), (7, 1), (9, 1), (7, 2)]);
     }
 
+    /// A segment counts with its payload, a datagram without payload, or a packet where packets are counted, with its
+    /// size: of flow 7 these are 1000, 1040 or 2000 B, so the second packet of flow 9 comes before or after its second.
+    #[test]
+    fn what_counts_is_the_payload_where_there_is_one() {
+        let long = |seq| Packet { size: 2000, ..data(7, seq) };
+        let empty = |seq| Packet { payload: 0, size: 1500, ..data(7, seq) };
+        let size = Params { count: Count::Packet, ..Params::default() };
+        for (params, first, order) in [
+            (Params::default(), long(0), [(7, 0), (9, 0), (7, 1), (9, 1)]),
+            (size, long(0), [(7, 0), (9, 0), (9, 1), (7, 1)]),
+            (Params::default(), empty(0), [(7, 0), (9, 0), (9, 1), (7, 1)]),
+        ] {
+            let mut bench = las(Limit::Packets(50), &params);
+            bench.put_all([first, Packet { seq: 1, ..first }, data(9, 0), data(9, 1)]);
+            assert_eq!(names(&bench.drain()), order);
+        }
+    }
+
     /// Flow 1 has received 3000 B when flow 2 arrives: tags 0 and 1000 go before its 3000.
     #[test]
     fn attained_service_is_kept_when_the_queue_is_empty() {

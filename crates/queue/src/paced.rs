@@ -102,7 +102,7 @@ impl Paced {
 
 impl Discipline for Paced {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        self.line.put(id, packets, dropped);
+        self.line.put(id, false, packets, dropped);
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {

@@ -160,6 +160,13 @@ mod tests {
         assert_eq!((lost, sent), (vec![3, 2, 5], vec![0, 1, 4, 6]));
     }
 
+    /// What exceeds a share is dropped although there is room for it.
+    #[test]
+    fn a_share_is_a_bound_where_there_is_room() {
+        let mut bench = per_flow(Rule::Share, Limit::Packets(4));
+        assert_eq!(run(&mut bench, &[0, 0, 1, 0]), (vec![3], vec![0, 1, 2]));
+    }
+
     /// Room for four packets, or 400 B. As soon as flow 1 has a packet inside, no flow gets a third one.
     #[test]
     fn nobody_gets_more_than_a_share() {

@@ -49,4 +49,8 @@ impl Discipline for Python {
     fn is_full(&self) -> bool {
         self.0.is_full()
     }
+
+    fn marks(&self) -> u64 {
+        self.0.marks()
+    }
 }

@@ -120,7 +120,8 @@ fn limit() -> impl Strategy<Value = Limit> {
 
 proptest! {
     /// Whatever the calls: every packet is exactly once inside, sent or dropped; `len` counts those inside; the limit
-    /// holds; and a discipline that claims to be work conserving hands out a packet whenever it has one.
+    /// holds, and where it is reached the queue says that it is full; a discipline that claims to be work conserving hands
+    /// out a packet whenever it has one; and as many packets are marked as it says.
     #[test]
     fn every_discipline_keeps_its_books(
         name in prop::sample::select(Chosen::NAMES.to_vec()),
@@ -133,6 +134,7 @@ proptest! {
         let settings = Settings { discipline, limit, mark_above, routing_first };
         let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
         let (mut inside, mut bytes, mut routing) = (0_usize, 0_u64, 0_usize);
+        let (mut marked, mut marked_and_lost) = (0_u64, 0_u64);
         let mut steps = steps;
         // Drain the queue at the end.
         steps.extend([Step::Wait(10_000_000_000), Step::Get].repeat(200));
@@ -152,6 +154,7 @@ proptest! {
                     let dropped_all = inside == bench.lost.len() - lost_before;
                     prop_assert!(got.is_some() || dropped_all || holds_back, "{} keeps {} packets", name, inside);
                     if let Some(packet) = got {
+                        marked += u64::from(packet.has(flag::CE));
                         inside -= 1;
                         bytes -= packet.bytes().0;
                         routing -= usize::from(packet.kind == Kind::Routing);
@@ -165,6 +168,7 @@ proptest! {
                 }
             }
             for packet in &bench.lost[lost_before..] {
+                marked_and_lost += u64::from(packet.has(flag::CE));
                 inside -= 1;
                 bytes -= packet.bytes().0;
                 routing -= usize::from(packet.kind == Kind::Routing);
@@ -180,8 +184,13 @@ proptest! {
                 Limit::Bytes(limit) if !routing_first => prop_assert!(bytes <= limit.0, "{} holds {} B", name, bytes),
                 Limit::Bytes(_) => {}
             }
+            if let (Limit::Packets(limit), false) = (limit, routing_first || name == "dual") {
+                prop_assert_eq!(bench.queue.is_full(), inside as u64 == limit, "{} with {} packets", name, inside);
+            }
             bench.queue.show(&mut |what, value| assert!(value.is_finite(), "{what} of {name} is {value}"));
         }
         prop_assert_eq!(inside, 0, "{} keeps packets", name);
+        let marks = marked..=marked + marked_and_lost;
+        prop_assert!(marks.contains(&bench.queue.marks()), "{} marks {}, and says {}", name, marked, bench.queue.marks());
     }
 }

@@ -337,6 +337,7 @@ struct Queue {
     on_air: Option<Py<PyAny>>,
     packets: usize,
     is_full: bool,
+    marks: u64,
     ready: Time,
     /// When `dequeue` began to return nothing although packets are inside and the class gives no time for the next one.
     idle_since: Option<Time>,
@@ -369,6 +370,7 @@ impl Queue {
             on_air: own_method(&any, &base, "on_air")?,
             packets: 0,
             is_full: !object.borrow().has_room(FULL_SIZE),
+            marks: 0,
             ready: Time::ZERO,
             idle_since: None,
             caller: caller.clone(),
@@ -383,6 +385,12 @@ impl Queue {
         self.is_full = !own.has_room(FULL_SIZE);
         self.ready =
             if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s.min(1e9)) } else { Time::ZERO };
+    }
+
+    /// Marks a packet, and counts it if it was not marked before.
+    fn mark(&mut self, packet: &mut Inner) {
+        self.marks += u64::from(!packet.has(flag::CE));
+        packet.flags |= flag::CE;
     }
 
     /// Reports an error if a class never releases its packets.
@@ -412,7 +420,7 @@ impl Queue {
             self.enqueue.bind(py).call1((&packet,))?;
             let mut packet = packet.borrow_mut();
             if packet.marked {
-                packets[id].flags |= flag::CE;
+                self.mark(&mut packets[id]);
             }
             let mut own = object.borrow_mut();
             if packet.state == State::Arriving {
@@ -451,7 +459,7 @@ impl Queue {
                 packet.state = State::Gone;
                 object.borrow_mut().leaves(packet.size);
                 if packet.marked {
-                    packets[own].flags |= flag::CE;
+                    self.mark(&mut packets[own]);
                 }
                 id = Some(own);
             }
@@ -512,6 +520,10 @@ impl Discipline for Queue {
 
     fn is_full(&self) -> bool {
         self.is_full
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
     }
 
     fn ready(&self) -> Time {
