@@ -79,6 +79,39 @@ class Fifo(wifair.QueueDiscipline):
         return self.line.popleft() if self.line else None
 
 
+class Marking(Fifo):
+    """Marks each packet that finds another one, when it comes or when it goes."""
+
+    marks = 0
+    late = False
+
+    def enqueue(self, packet: wifair.Packet) -> None:
+        super().enqueue(packet)
+        if not self.late and len(self.line) > 1 and packet.mark():
+            Marking.marks += 1
+
+    def dequeue(self) -> wifair.Packet | None:
+        packet = super().dequeue()
+        if self.late and packet is not None and self.line and packet.mark():
+            Marking.marks += 1
+        return packet
+
+
+class MarkingLate(Marking):
+    late = True
+
+
+@pytest.mark.parametrize("discipline", [Marking, MarkingLate])
+def test_marks_of_a_class_are_counted(discipline: type[Marking]) -> None:
+    Marking.marks = 0
+    cell = {"duration": "5 s", "wlan": {"standard": "802.11b"}, "stations": [{"name": "sta"}]}
+    flow = {"name": "f", "station": "sta", "direction": "down", "tcp": {"ecn": True}}
+    servers = [{"name": "server", "delay": "5 ms"}]
+    marking = wifair.Scenario.from_dict({**cell, "servers": servers, "flows": [flow]})
+    results = wifair.run(marking.with_({"ap.queue.discipline": discipline, "ap.queue.limit": "30 packets"}), seeds=1)
+    assert sum(row["queue_marks"] for row in results.stations.records()) == Marking.marks > 0
+
+
 def test_vegas_fair_in_python_gives_the_same_bytes() -> None:
     mine = wifair.Scenario.from_dict(SCENARIO)
     same(mine, mine.with_({"flows.tcp.cc": "vegas-fair"}))

@@ -123,7 +123,8 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(0, 3), (1, 1), (0, 4), (0, 5)]);
     }
 
-    /// The first three outputs of Vigna's splitmix64.c from state 0 end in 0xdaf, 0x5f4 and 0x54f; there are 1024 lines.
+    /// The first three outputs of Vigna's splitmix64.c from state 0 end in 0xdaf, 0x5f4 and 0x54f; there are 1024
+    /// lines.
     #[test]
     fn flows_are_spread_by_splitmix64() {
         let params = Params { lines: 1024, ..Params::default() };

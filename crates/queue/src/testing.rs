@@ -120,8 +120,8 @@ fn limit() -> impl Strategy<Value = Limit> {
 
 proptest! {
     /// Whatever the calls: every packet is exactly once inside, sent or dropped; `len` counts those inside; the limit
-    /// holds, and where it is reached the queue says that it is full; a discipline that claims to be work conserving hands
-    /// out a packet whenever it has one; and as many packets are marked as it says.
+    /// holds, and where it is reached the queue says that it is full; a discipline that claims to be work conserving
+    /// hands out a packet whenever it has one; and as many packets are marked as it says.
     #[test]
     fn every_discipline_keeps_its_books(
         name in prop::sample::select(Chosen::NAMES.to_vec()),
