@@ -77,15 +77,19 @@ impl Fifo {
         if self.room.may_mark() { None } else { Some(self.room.fits_together(size)) }
     }
 
-    /// Adds packets of `size` bytes each, for which [there is room](Fifo::room_for).
+    /// Adds a packet for which [there is room](Fifo::room_for); [`Fifo::count_pushed`] follows after the last.
+    #[inline(always)]
+    pub fn push(&mut self, id: PacketId) {
+        self.line.push_back(id);
+    }
+
+    /// Counts the packets that were pushed, of `size` bytes each.
     ///
     /// # Panics
-    /// If there are more than 2^32.
+    /// If there are 2^32 packets in the queue.
     #[inline]
-    pub fn append_together(&mut self, ids: impl Iterator<Item = PacketId>, size: u16) {
-        let before = self.line.len();
-        self.line.extend(ids);
-        let more = u32::try_from(self.line.len() - before).expect("a queue holds fewer than 2^32 packets");
+    pub fn count_pushed(&mut self, size: u16) {
+        let more = u32::try_from(self.line.len() - self.room.len()).expect("a queue holds fewer than 2^32 packets");
         self.room.enter_together(more, size);
     }
 

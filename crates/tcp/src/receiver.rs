@@ -62,6 +62,8 @@ pub struct Receiver {
     duplicates: u64,
     /// Segments that are not handed up yet.
     batch: Option<Box<Batch>>,
+    /// See [`Receiver::has_timer`].
+    has_timer: bool,
 }
 
 impl Receiver {
@@ -97,6 +99,7 @@ impl Receiver {
             fin: u64::MAX,
             duplicates: 0,
             batch: None,
+            has_timer: config.ack_every > 1 || config.sack_compression > Duration::ZERO || config.gro.is_some(),
         }
     }
 
@@ -417,7 +420,7 @@ impl Receiver {
     #[inline]
     #[must_use]
     pub const fn has_timer(&self) -> bool {
-        self.config.ack_every > 1 || self.config.sack_compression.as_nanos() > 0 || self.config.gro.is_some()
+        self.has_timer
     }
 
     /// An ACK acknowledges the FIN too, once it has come.

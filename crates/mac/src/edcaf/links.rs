@@ -375,9 +375,14 @@ impl Edcafs {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
         let (to, is_block_ack) = (ppdu.to, ppdu.has(Step::BlockAck));
-        let length = self.response_length(station, to, ppdu.purpose);
-        let rate = self.control_rate(station, to);
-        let is_lost = self.loses_control(station, to, number(station), rate, length);
+        let purpose = ppdu.purpose;
+        let is_lost = if self.stations[self.rate_of(station, to)].link.is_noisy() {
+            let length = self.response_length(station, to, purpose);
+            let rate = self.control_rate(station, to);
+            self.loses_control(station, to, number(station), rate, length)
+        } else {
+            self.stations[station].errors.loses_control()
+        };
         let counters = &mut self.contenders[sender].counters;
         counters.block_acks += u64::from(is_block_ack);
         counters.block_acks_lost += u64::from(is_lost && is_block_ack);

@@ -9,7 +9,7 @@ use super::growing::{Alike, DELIMITER, Growing};
 use super::links::LinkMode;
 use super::settings::Aggregation;
 use super::window::{Mpdu, Window};
-use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
+use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
@@ -47,6 +47,9 @@ pub(crate) struct Ppdu {
     pub air: Duration,
     /// Air time of the answer.
     pub response: Duration,
+    /// Receiver, purpose and PSDU of the data of which the air times and the sequence are, if they go by the mode of
+    /// their station.
+    timed: Option<(u32, Purpose, Bytes)>,
     spoilt: usize,
 }
 
@@ -65,6 +68,7 @@ impl Default for Ppdu {
             rate: None,
             air: Duration::ZERO,
             response: Duration::ZERO,
+            timed: None,
             spoilt: 0,
         }
     }
@@ -354,6 +358,11 @@ impl Edcafs {
             ppdu.psdu = single_psdu(single, aggregation);
         }
         let (psdu, purpose) = (ppdu.psdu, ppdu.purpose);
+        let Station { choice, widest, .. } = &self.stations[station];
+        let timed = (choice.is_none() && *widest == ANY_WIDTH).then_some((to, purpose, psdu));
+        if timed.is_some() && ppdu.timed == timed {
+            return; // as the one before
+        }
         let air = self.data_air(station, to, psdu);
         let response = self.response_air(station, to, purpose);
         let protection = self.protection(psdu, to, station, None);
@@ -361,6 +370,7 @@ impl Edcafs {
         ppdu.air = air;
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, protection);
+        ppdu.timed = timed;
     }
 
     /// A BlockAckReq, or a frame about an agreement.
@@ -375,6 +385,7 @@ impl Edcafs {
         ppdu.air = air;
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, Protection::None);
+        ppdu.timed = None;
     }
 
     /// The station by whose rate frames between two stations go: the access point takes that of its receiver.
@@ -425,6 +436,7 @@ impl Edcafs {
         let protection = self.protection(psdu, to, self.station_of(sender), Some(rate));
         let ppdu = &mut self.contenders[sender].ppdu;
         ppdu.rate = Some(rate);
+        ppdu.timed = None;
         ppdu.air = timing.frame(psdu, rate);
         ppdu.response = timing.frame(timing.sizes.ack, timing.answer_rate(rate));
         ppdu.sequence = sequence(purpose, protection);
@@ -527,6 +539,12 @@ impl Edcafs {
     /// Whether the next exchange of a sender still belongs to its TXOP.
     pub(crate) fn may_go_on(&self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
+        if contender.in_a_row < contender.burst {
+            return true;
+        }
+        if contender.txop == Duration::ZERO {
+            return false;
+        }
         let station = self.station_of(sender);
         let timing = &self.access.timing;
         let task = contender.task.expect("there is more to send");
@@ -551,7 +569,7 @@ impl Edcafs {
                 }
             }
         }
-        contender.in_a_row < contender.burst || now + exchange - contender.won_at <= contender.txop
+        now + exchange - contender.won_at <= contender.txop
     }
 
     /// The originator takes note of an exchange that has ended, `answered` or not. How many MPDUs were delivered.

@@ -21,7 +21,7 @@ pub(crate) struct Waiting {
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full where there are several.
+    /// Packets in all queues, and how many of these are full; of one alone, whether it is while it is empty.
     len: usize,
     full: usize,
     /// In the one FIFO for all receivers no packet to this receiver stands before this place.
@@ -93,7 +93,12 @@ impl Waiting {
     /// Whether a queue is full.
     #[inline]
     pub fn is_full(&self) -> bool {
-        if let [queue] = &self.queues[..] { queue.is_full() } else { self.full > 0 }
+        match &self.queues[..] {
+            [Queue::Fifo(fifo)] if self.len > 0 => fifo.is_full(),
+            [Queue::Fifo(_)] => self.full > 0,
+            [queue] => queue.is_full(),
+            _ => self.full > 0,
+        }
     }
 
     /// Does something to one of the queues, and keeps account of what is inside.

@@ -101,18 +101,16 @@ impl SaturatedSource {
         let taken = came.min(room);
         let payload = u64::from(packet.payload);
         let mut time = next;
-        let arrivals = (0..taken).map(|_| {
+        for _ in 0..taken {
             let (id, slot) = packets.add();
             packet.set_sent_at(time);
             *slot = packet;
             note(id, time);
+            queue.push(id);
             packet.seq += payload;
             time += interval;
-            id
-        });
-        if taken > 0 {
-            queue.append_together(arrivals, self.packet.size);
         }
+        queue.count_pushed(packet.size);
         self.came += came;
         self.refused += came - taken;
         self.packet.seq += payload * came;
