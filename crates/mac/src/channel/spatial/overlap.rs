@@ -6,7 +6,8 @@
 //!
 //! - Carrier sense. A frame is sensed that has a preamble in the primary channel, and there the power of a frame that
 //!   can be sensed: with 20 MHz at -82 dBm, a frame of 40, 80 or 160 MHz is at -79, -76 or -73 dBm (IEEE
-//!   Std 802.11-2016, 21.3.18.5.3). All else keeps the primary channel busy from -62 dBm on, together.
+//!   Std 802.11-2016, 21.3.18.5.3). All else keeps the primary channel busy from -62 dBm on, together
+//!   (from the carrier-sense level on if that is asked for).
 //! - Reception. Data are read by a receiver whose channel has all of them and its primary channel in them. Control
 //!   frames are sent in each 20 MHz channel of the PPDU that they protect or answer (non-HT duplicate, 10.7.6.6), and
 //!   read in the receiver's primary one. What interferes is what arrives in the channels in which a frame is read, and
@@ -18,7 +19,7 @@ use wifair_phy::{Arrival, ChannelWidth, OperatingChannel, SEGMENTS};
 use wifair_units::{Dbm, Duration, Time};
 
 use super::bitset::{each, place};
-use super::radio_links::milliwatts;
+use super::radio_links::{RadioLevels, milliwatts};
 use super::rx_power::RxWord;
 use super::signal::Signals;
 use super::{Kind, SpatialChannel, Stage};
@@ -124,6 +125,10 @@ pub(super) struct Overlap {
     different: usize,
     /// [`ENERGY`] and [`DETECTION`] in mW.
     energy: [f64; SEGMENTS],
+    /// The same of the primary channel of each station.
+    primary_energy: Vec<f64>,
+    /// It is the carrier-sense level.
+    by_total: bool,
     detection: [f64; SEGMENTS - 1],
     segments: Vec<[Segment; SEGMENTS]>,
     /// What of each sender's frame arrives in the segments, by its place among all powers.
@@ -136,7 +141,12 @@ pub(super) struct Overlap {
 }
 
 impl Overlap {
-    fn new(settings: ChannelSettings, powers: usize, eifs_after_error: bool) -> Self {
+    fn new(
+        settings: ChannelSettings,
+        (primary_energy, by_total): (Vec<f64>, bool),
+        powers: usize,
+        eifs_after_error: bool,
+    ) -> Self {
         let mut different: Vec<&OperatingChannel> = vec![];
         let kind = |channel| {
             different.iter().position(|known| *known == channel).unwrap_or_else(|| {
@@ -158,6 +168,8 @@ impl Overlap {
         Self {
             different: different.len(),
             energy: ENERGY.map(milliwatts),
+            primary_energy,
+            by_total,
             detection: DETECTION.map(milliwatts),
             eifs_after_error,
             arrivals,
@@ -187,9 +199,13 @@ impl Overlap {
         (noise * f64::from(1_u32 << width), power)
     }
 
-    /// Whether the energy in the primary channel makes it busy, which has no preamble of a frame.
-    fn is_over(&self, station: u32) -> bool {
-        self.segments[station as usize][0].power >= self.energy[0]
+    /// Whether the energy in the primary channel makes it busy; if the total does not count, only where no frame is
+    /// sensed.
+    fn is_over(&self, station: u32, senses_frame: bool) -> bool {
+        if senses_frame && !self.by_total {
+            return false;
+        }
+        self.segments[station as usize][0].power >= self.primary_energy[station as usize]
     }
 
     /// The width that `station` may use at `now`, as doublings of 20 MHz.
@@ -233,7 +249,8 @@ impl Signals {
             let Some(overlap) = &mut self.overlap else { continue };
             overlap.change(station, rx.at(station), true);
             let (_, bit) = place(station);
-            self.over.put(station, overlap.is_over(station));
+            let over = overlap.is_over(station, self.sensed.any(word) & place(station).1 != 0);
+            self.over.put(station, over);
             if self.bits.is_none() && self.receiving.has(station) {
                 let (sender, power) = (self.sender_at(station), self.received[station as usize].power);
                 exceeded |= if self.stands_out(sender, power, station, 0.0) { 0 } else { bit };
@@ -256,7 +273,8 @@ impl Signals {
                 // Rounding must not outlast the frames.
                 overlap.segments[station as usize].iter_mut().for_each(|segment| segment.power = 0.0);
             }
-            self.over.put(station, overlap.is_over(station));
+            let over = overlap.is_over(station, self.sensed.any(word) & place(station).1 != 0);
+            self.over.put(station, over);
         }
     }
 
@@ -291,7 +309,10 @@ impl SpatialChannel {
         assert!(self.links.has_powers() && self.signals.captures(), "what overlaps is told apart by its power");
         let eifs_after_error = self.access.eifs == Eifs::AfterError;
         let powers = self.signals.rx_powers.powers_in_all();
-        self.signals.overlap = Some(Box::new(Overlap::new(settings, powers, eifs_after_error)));
+        let by_total = self.signals.by_total;
+        let energy = |level: &RadioLevels| if by_total { level.carrier_sense } else { milliwatts(ENERGY[0]) };
+        let energy = (self.links.levels().iter().map(energy).collect(), by_total);
+        self.signals.overlap = Some(Box::new(Overlap::new(settings, energy, powers, eifs_after_error)));
         self.signals.varies = true;
         self.signals.constant = false;
         self.signals.weighs = false; // in one band, that is
@@ -319,6 +340,7 @@ impl SpatialChannel {
         let width = self.width_of(sender);
         let signals = &mut self.signals;
         let Some(overlap) = &mut signals.overlap else { return };
+        let width = width.min(overlap.settings.channels[sender as usize].width() as usize);
         let transmission = &self.transmissions[sender as usize];
         let is_duplicate = transmission.kind != Kind::Data;
         overlap.now = now;

@@ -5,4 +5,5 @@
 mod scenario;
 
 mod all_hear_all;
+mod overlap;
 mod space;
