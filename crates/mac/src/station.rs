@@ -101,8 +101,8 @@ impl AirTime {
         self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
     }
 
-    /// What was added since `earlier`. A frame that was on the air then counted as one that is read: where it was not,
-    /// that time is taken off errors and collisions.
+    /// What was added since `earlier`. A frame that was on the air then counted as one that is read, or as a collision
+    /// if it had met another: where it turned out otherwise, that time is taken off what it is counted as now.
     ///
     /// ```
     /// # use wifair_units::Duration;
@@ -111,31 +111,27 @@ impl AirTime {
     /// let cut = AirTime { data: ms(7), ..AirTime::default() };
     /// let lost = AirTime { data: ms(6), error: ms(3), ..AirTime::default() };
     /// assert_eq!(lost.since(&cut), AirTime { error: ms(2), ..AirTime::default() });
+    /// let cut = AirTime { collision: ms(2), ..AirTime::default() };
+    /// let read_in_part = AirTime { data: ms(5), ..AirTime::default() };
+    /// assert_eq!(read_in_part.since(&cut), AirTime { data: ms(3), ..AirTime::default() });
     /// ```
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let mut missing = Duration::ZERO;
-        let mut added = |now: Duration, before: Duration| {
-            missing += before.saturating_sub(now);
-            now.saturating_sub(before)
+        let read = [(self.data, earlier.data), (self.ack, earlier.ack), (self.rts_cts, earlier.rts_cts)];
+        let lost = [(self.error, earlier.error), (self.collision, earlier.collision)];
+        let missing = |parts: &[(Duration, Duration)]| -> Duration {
+            parts.iter().fold(Duration::ZERO, |sum, (now, before)| sum + before.saturating_sub(*now))
         };
-        let data = added(self.data, earlier.data);
-        let ack = added(self.ack, earlier.ack);
-        let rts_cts = added(self.rts_cts, earlier.rts_cts);
-        let mut without = |now: Duration, before: Duration| {
-            let part = missing.min(now - before);
-            missing = missing - part;
-            now - before - part
+        let (mut of_read, mut of_lost) = (missing(&read), missing(&lost));
+        let without = |(now, before): (Duration, Duration), missing: &mut Duration| {
+            let added = now.saturating_sub(before);
+            let part = added.min(*missing);
+            *missing = *missing - part;
+            added - part
         };
-        Self {
-            data,
-            ack,
-            rts_cts,
-            error: without(self.error, earlier.error),
-            collision: without(self.collision, earlier.collision),
-            reuse: self.reuse - earlier.reuse,
-            idle: self.idle - earlier.idle,
-        }
+        let [data, ack, rts_cts] = read.map(|part| without(part, &mut of_lost));
+        let [error, collision] = lost.map(|part| without(part, &mut of_read));
+        Self { data, ack, rts_cts, error, collision, reuse: self.reuse - earlier.reuse, idle: self.idle - earlier.idle }
     }
 }
 
