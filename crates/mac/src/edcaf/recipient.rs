@@ -28,7 +28,7 @@ impl Edcafs {
             let before = self.released.up.mark();
             let Edcaf { windows, counters, .. } = &mut self.contenders[*index];
             let window = &mut windows[*place];
-            if window.blocked_since().is_some_and(|since| since + patience <= now) {
+            while window.blocked_since().is_some_and(|since| since + patience <= now) {
                 window.time_out(now, &self.chain, &mut self.released);
             }
             counters.reorder_delay += window.take_reorder_delay();

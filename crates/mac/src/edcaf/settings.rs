@@ -73,7 +73,7 @@ pub struct Aggregation {
     pub request_after_miss: bool,
     /// Attempts of an MPDU.
     pub retry_limit: u8,
-    /// How long a receiver waits for an MPDU before it hands up those behind it.
+    /// How long a receiver holds the first MPDU behind a gap before it passes over what is missing.
     pub reorder_timeout: Duration,
     /// How long a packet may wait and an MPDU be tried, from the time when the packet came into its queue; for ever if
     /// absent. Looked at when a packet leaves its queue, and at the end of each exchange.

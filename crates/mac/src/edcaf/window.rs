@@ -128,7 +128,7 @@ pub(crate) struct Window {
     gave_up: bool,
     /// A BlockAckReq is due: the recipient waits for an MPDU that was given up, or the originator wants to know.
     pub request_due: bool,
-    /// MPDUs that the recipient holds behind a gap, and since when.
+    /// MPDUs that the recipient holds behind a gap, and since when the first of them.
     buffered: usize,
     blocked_since: Option<Time>,
     /// Time that packets handed up have waited for others, and that was not yet taken note of.
@@ -456,7 +456,13 @@ impl Window {
             self.released += 1;
             self.buffered -= 1;
         }
-        self.blocked_since = (self.buffered > 0).then(|| self.blocked_since.unwrap_or(now));
+        self.blocked_since = self.first_held().map(|number| self.mpdu(number).received_at);
+    }
+
+    /// The first MPDU that the recipient holds behind a gap.
+    fn first_held(&self) -> Option<u64> {
+        let is_held = |number: &u64| self.mpdu(*number).is_received();
+        if self.buffered > 0 { (self.released..self.next).find(is_held) } else { None }
     }
 
     /// The recipient passes over whatever it lacks before `number`.
@@ -481,16 +487,14 @@ impl Window {
         self.trim();
     }
 
-    /// Since when the recipient holds MPDUs behind a gap, if it does.
+    /// Since when the recipient holds the first MPDU behind a gap, if it holds any.
     pub const fn blocked_since(&self) -> Option<Time> {
         self.blocked_since
     }
 
     /// The recipient has waited long enough for what it lacks.
     pub fn time_out(&mut self, now: Time, chain: &Chain, released: &mut Released) {
-        let found = (self.released..self.next).find(|number| self.mpdu(*number).is_received());
-        self.blocked_since = None;
-        self.pass_over(now, found.unwrap_or(self.released), chain, released);
+        self.pass_over(now, self.first_held().unwrap_or(self.released), chain, released);
         self.hand_up(now, chain, released);
         self.trim();
     }
@@ -569,5 +573,38 @@ impl Window {
             if is_up || is_lost { 0 } else { usize::from(mpdu.packets) }
         };
         (self.start..self.next).map(held).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::{Packet, Packets};
+
+    use super::*;
+
+    /// Of MPDUs 0 to 6 the recipient gets 1 at 0 ms, 4 at 20 ms, 6 at 30 ms, 0 at 60 ms, 3 at 70 ms, and never 2 and 5.
+    /// It waits 100 ms by the first MPDU that it holds behind a gap, as mac80211 does: for 2 by 3, until 170 ms, and then
+    /// no longer for 5, by 6.
+    #[test]
+    fn the_first_mpdu_held_behind_a_gap_has_the_clock() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let (chain, mut released, mut packets) = (Chain::default(), Released::default(), Packets::default());
+        let mut window = Window::new(0, 64, true);
+        for _ in 0..7 {
+            window.push(Mpdu::new(packets.insert(Packet::default()), 1538, Time::NEVER));
+        }
+        let mut blocked = vec![];
+        for (ms, number) in [(0, 1), (20, 4), (30, 6), (60, 0), (70, 3)] {
+            window.receive(at(ms), number, &chain, &mut released);
+            window.hand_up(at(ms), &chain, &mut released);
+            blocked.push(window.blocked_since());
+        }
+        assert_eq!(blocked, [at(0), at(0), at(0), at(20), at(70)].map(Some));
+        assert_eq!(released.up.rest().len(), 2);
+        window.time_out(at(170), &chain, &mut released);
+        assert_eq!(released.up.rest().len(), 4);
+        assert_eq!(window.blocked_since(), Some(at(30)));
+        window.time_out(at(170), &chain, &mut released);
+        assert_eq!((released.up.rest().len(), window.blocked_since()), (5, None));
     }
 }

@@ -152,7 +152,7 @@ table! {
         /// Whether a sender that gets no block ACK requests it by a BlockAckReq, as in ns-3, instead of sending the
         /// data again.
         pub request_after_miss: bool = false;
-        /// How long a receiver waits for a missing MPDU before it passes up later ones. Linux waits 100 ms.
+        /// How long a receiver holds the first MPDU behind a missing one before it passes it up. In Linux 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
         /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue,
         /// as in ns-3.
