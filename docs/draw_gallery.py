@@ -1,6 +1,6 @@
-"""Draws the figures of docs/gallery.md by the commands that stand there: ``python docs/draw_gallery.py``.
+"""Draws the figures of docs/gallery.md with the commands on that page: ``python docs/draw_gallery.py``.
 
-Each picture of the page has the name of the file that a command of the page writes.
+Each picture of the page has the name of the file that one of the commands writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")
 
 
 def main() -> None:
-    """Run the page in a folder of its own, and take its figures over with a palette of 256 colours."""
+    """Run the commands in a temporary folder, and copy the figures with a palette of 256 colours."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     with tempfile.TemporaryDirectory() as folder:
         for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S):

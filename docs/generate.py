@@ -1,6 +1,6 @@
 """Writes the reference of congestion controls, queues and schemes, and the lessons: ``python docs/generate.py``.
 
-What each page says stands at the head of the module it is about; names, sources and keys come from the core.
+The text about each item is the documentation of its module; names, sources and keys come from the core.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PAGES = {
 
 
 def head(path: Path) -> str:
-    """Get what a module says of itself, with links to other code as plain names."""
+    """Get the documentation at the head of a module, with links to other code as plain names."""
     lines = [line[4:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("//!")]
     text = "\n".join(line.rstrip() for line in lines)
     return re.sub(r"\[(`[^`\]]+`)\](\([^)]*\))?", r"\1", text)
 
 
 def keys() -> dict[str, str]:
-    """Get the tables of keys by path, as the reference of scenarios has them."""
+    """Get the tables of keys by path, from the reference of scenarios."""
     parts = re.split(r"^#{2,6} `\[*([\w.-]+)\]*`\n", _core.reference(), flags=re.M)
     return {path: body.split("\nValues of")[0].strip() for path, body in zip(parts[1::2], parts[2::2])}
 
@@ -47,7 +47,12 @@ def page(title: str, folder: str, choosers: list[str], prefix: str) -> str:
     """Write one page."""
     tables = keys()
     items = [item for item in _core.catalogue() if any(_same(item[0], chooser) for chooser in choosers)]
-    lines = [f"# {title}", "", "Generated from the code. What is known from an outline only is marked.", ""]
+    lines = [
+        f"# {title}",
+        "",
+        "This page is generated from the code. Entries whose source was known only as an outline are marked.",
+        "",
+    ]
     lines += ["| name | what it is | source |", "| --- | --- | --- |"]
     for _, name, summary, source, outline in items:
         mark = " (outline only)" if outline else ""
@@ -58,7 +63,7 @@ def page(title: str, folder: str, choosers: list[str], prefix: str) -> str:
             continue
         lines += ["", f"## {name}", "", f'`{key} = "{name}"`: {summary}', ""]
         if outline:
-            lines += ["**Known from an outline only**: details were guessed, as said below.", ""]
+            lines += ["**Only an outline of the source was known**: details are guesses, as described below.", ""]
         lines += [head(path), ""]
         table = next((body for where, body in tables.items() if _same(where, f"{prefix}.{name}") and "|" in body), "")
         if table:
@@ -67,7 +72,7 @@ def page(title: str, folder: str, choosers: list[str], prefix: str) -> str:
 
 
 def lesson(number: int, about: dict[str, Any]) -> str:
-    """Write the page of a lesson, with the page of the lab in it where the core was built for the browser."""
+    """Write the page of a lesson; if the core was built for the browser, it contains the page of the lab."""
     name, title = about["id"], about["title"]
     text = (ROOT / "lab" / "lessons" / f"{name}.toml").read_text(encoding="utf-8")
     lines = [f"# {number}. {title}", "", " ".join(about["sentences"]), "", f"**Move** {about['move']}", ""]
@@ -75,14 +80,14 @@ def lesson(number: int, about: dict[str, Any]) -> str:
         address = f"../../live/index.html?lesson={name}"
         style = "width:100%;height:1100px;border:1px solid #8888"
         lines += [f'<iframe src="{address}" title="The lab: {title}" loading="lazy" style="{style}"></iframe>', ""]
-        lines += [f'<a href="{address}">In a page of its own</a>', ""]
+        lines += [f'<a href="{address}">Open in a separate page</a>', ""]
     lines += ["On your own machine:", "", "<!-- not run: a server that goes on -->", "```sh"]
     lines += [f"wifair lab --lesson {name}", "```", "", "The scenario:", "", "```toml", text.rstrip(), "```", ""]
     return "\n".join(lines)
 
 
 def _same(path: str, wanted: str) -> bool:
-    """Whether two paths of keys end in the same steps: a queue is described where it first occurs."""
+    """Whether two paths of keys end in the same two steps, because a queue is described only where it first occurs."""
     return path.split(".")[-2:] == wanted.split(".")[-2:]
 
 

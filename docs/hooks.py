@@ -1,4 +1,4 @@
-"""Hook of the site: links to files outside of `docs` become the file's path, for the site holds only `docs`."""
+"""Hook of the site: replaces links to files outside `docs` by their paths, because the site contains only `docs`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(#[^)]*)?\)")
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Rewrite the links of one page; what mkdocs calls."""
+    """Rewrite the links of a page; called by mkdocs."""
     folder = posixpath.dirname(str(page.file.src_uri))
 
     def plain(match: re.Match[str]) -> str:

@@ -44,7 +44,7 @@ def almost_whole(table: Columns) -> dict[str, float]:
 
 def test_times_of_a_run_and_of_its_captures_are_rounded_once(tmp_path: Path) -> None:
     scenario = wifair.Scenario.from_text(PAGES)
-    run = wifair.run(scenario, seeds=[1], series="100 ms", frames=True, pcap=wifair.Pcap(tmp_path, at=["server"]))
+    run = wifair.run(scenario, seeds=[1], series="100 ms", frames=True, pcap=wifair.Pcap(tmp_path, at=("server",)))
     tables = {**run.tables, "frames": run.frames, "backoffs": run.backoffs}
     capture = wifair.read_capture(tmp_path / "server.pcap", packets=True)
     tables |= {f"capture's {name}": table for name, table in capture.tables.items()}

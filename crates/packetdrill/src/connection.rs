@@ -121,7 +121,7 @@ pub struct Connection {
     supplied: u64,
     /// Bytes of a blocking call that are not in the send buffer yet.
     blocked: u64,
-    /// Whether the last write had `MSG_MORE`: a last short segment then waits for more data or for a timer.
+    /// Whether a write with `MSG_MORE` is in progress; its last short segment waits for the next ACK or for a timer.
     more: bool,
     probe_at: Time,
     /// Since when the device has refused packets, and when sending is tried again.

@@ -5,4 +5,4 @@ from __future__ import annotations
 __all__ = ["KEYS"]
 
 KEYS = ("jung2016", "lee2007", "kemerlis2006", "oda2012", "las")
-"""In the order in which they are reproduced."""
+"""The papers, in the order in which they are reproduced."""

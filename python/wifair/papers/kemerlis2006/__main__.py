@@ -1,4 +1,4 @@
-"""``python -m wifair.papers.kemerlis2006`` calibrates anew."""
+"""``python -m wifair.papers.kemerlis2006`` repeats the calibration."""
 
 from wifair.papers.kemerlis2006.calibration import main
 
