@@ -145,7 +145,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::published;
+    use crate::cc::testing::{ack, published};
 
     /// The curves by hand for dm = 100 ms: alpha is 10 up to 1 ms, 0.3 at 100 ms, and between them k1 / (k2 + da) with
     /// k1 = 99 * 3 / 9.7 ms and k2 = 99 * 0.3 / 9.7 - 1 ms, so 0.585 at 50.3 ms; beta is 1/8 at 10 ms, 5/16 halfway to
@@ -193,5 +193,28 @@ mod tests {
             }
             row.hold(&cc);
         }
+    }
+
+    /// Linux: after a timeout the window is what a loss would leave as the threshold, and growth and loss are Reno's
+    /// until the next round. An ACK adds its part of alpha, and nothing in recovery or where the window is not used.
+    #[test]
+    fn a_timeout_makes_it_reno_for_a_round() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(100.0) });
+        (cc.alpha, cc.beta, cc.above, cc.low_rounds) = (5.0, 0.25, true, 3);
+        cc.delays.sample(&ack(0.0, 0.1, 1, 100));
+        for other in
+            [Ack { in_recovery: true, ..ack(0.0, 0.1, 1, 100) }, Ack { window_limited: false, ..ack(0.0, 0.1, 1, 100) }]
+        {
+            cc.on_ack(&other);
+            assert_eq!(cc.cwnd(), 100.0);
+        }
+        cc.alpha = 5.0;
+        cc.on_ack(&ack(0.0, 0.1, 2, 100));
+        assert_relative_eq!(cc.cwnd(), 100.05);
+        (cc.window.cwnd, cc.beta) = (100.0, 0.25);
+        cc.on_rto(100.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 75.0));
+        assert_eq!((cc.alpha, cc.beta, cc.above, cc.low_rounds), (1.0, 0.5, false, 0));
+        assert!(cc.delays.mean().is_none());
     }
 }

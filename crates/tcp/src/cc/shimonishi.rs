@@ -139,8 +139,10 @@ impl CongestionControl for Shimonishi {
 
 #[cfg(test)]
 mod tests {
+    use approx::assert_relative_eq;
+
     use super::*;
-    use crate::cc::testing::Pipe;
+    use crate::cc::testing::{Pipe, ack};
 
     /// 100 segments fill the pipe, one more is in service, and two are to wait.
     #[test]
@@ -161,5 +163,25 @@ mod tests {
         windows.dedup();
         assert_eq!(windows[..2], [4.0, 32.0]);
         assert!((95.0..=105.0).contains(&windows[2]), "{windows:?}");
+    }
+
+    /// By hand, with w = 100, gain 1/2 and a backlog of 2: 200 segments in flight at 1000 a second will see 200 ms,
+    /// twice the base, so w = 50 + (50 + 2) / 2; 50 in flight see the base, w = 50 + (100 + 2) / 2. ACKs of 1000 bytes
+    /// at 0, 10 and 20 ms measure 2000 bytes in 20 ms.
+    #[test]
+    fn the_window_follows_the_predicted_round_trip_time() {
+        for (in_flight, window) in [(200.0, 76.0), (50.0, 101.0)] {
+            let mut cc = new(&Params::default(), Start::with_window(100.0));
+            (cc.stage, cc.bandwidth) = (Stage::Done, 1e6);
+            (cc.delays.base, cc.delays.last) = (0.1, 0.1);
+            cc.decide(&Ack { in_flight, ..ack(1.0, 0.1, 1, 101) });
+            assert_relative_eq!(cc.cwnd(), window, max_relative = 1e-9);
+        }
+        let mut cc = new(&Params::default(), Start::with_window(100.0));
+        for (now, una) in [(0.0, 1), (0.01, 2), (0.02, 3)] {
+            cc.on_ack(&Ack { in_recovery: true, ..ack(now, 0.1, una, 101) });
+        }
+        cc.measure();
+        assert_relative_eq!(cc.bandwidth, 100_000.0, max_relative = 1e-9);
     }
 }

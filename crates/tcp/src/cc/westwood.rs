@@ -205,4 +205,17 @@ mod tests {
         // The ACK that fills the hole covers three segments, two of which were counted.
         assert_eq!(counter.arrived(&Ack { bytes: 3000, ..ack(0.0, 0.1, 4, 9) }), 1000.0);
     }
+
+    /// Casetti et al., 2002, AckedCount: a duplicate ACK is a segment that has arrived. Of a later ACK for several
+    /// these are taken off; an ACK for fewer than there were is a delayed one of a segment.
+    #[test]
+    fn what_duplicates_told_counts_once() {
+        let mut counter = Counter::default();
+        let segments = |n: u64| Ack { bytes: n * MSS, ..ack(0.0, 0.1, 1, 20) };
+        let dup = Ack { duplicate: true, bytes: 0, ..ack(0.0, 0.1, 1, 20) };
+        let mut arrived = |ack: &Ack| counter.arrived(ack) / MSS as f64;
+        assert_eq!([arrived(&dup), arrived(&dup), arrived(&dup)], [1.0; 3]);
+        assert_eq!([arrived(&segments(2)), arrived(&segments(1)), arrived(&segments(4))], [1.0, 1.0, 3.0]);
+        assert_eq!([arrived(&segments(4)), arrived(&Ack { bytes: MSS / 2, ..dup })], [4.0, 1.0]);
+    }
 }
