@@ -234,7 +234,8 @@ mod tests {
         let mut arena = Packets::default();
         let ids: Vec<_> =
             (0..packets).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
-        queue.append_together(ids.into_iter(), 1000);
+        ids.into_iter().for_each(|id| queue.push(id));
+        queue.count_pushed(1000);
         (queue, arena)
     }
 
@@ -244,7 +245,8 @@ mod tests {
         let (mut queue, mut arena) = queue(10, 3);
         assert_eq!((queue.room_for(1000), queue.room.bytes()), (Some(7), 3000));
         let more: Vec<_> = (3..7).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
-        queue.append_together(more.into_iter(), 1000);
+        more.into_iter().for_each(|id| queue.push(id));
+        queue.count_pushed(1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(3), 7, 7000));
         queue.remove_together(2, 3, 1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(6), 4, 4000));
