@@ -133,3 +133,23 @@ def test_ctrl_c_ends_a_run_that_is_still_being_set_up(tmp_path: Path) -> None:
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert time.monotonic() - began < 20.0, "about a second where nothing else goes on"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["run", "two.toml", "--json"], ["airtime", "--help"], ["--help"], ["--version"]]
+)
+def test_output_to_a_full_disk_is_one_clear_error(arguments: list[str], tmp_path: Path, text: str) -> None:
+    (tmp_path / "two.toml").write_text(text)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "wifair", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1:] == ["error: cannot write to standard output: no space left on device"]
+    assert "Traceback" not in done.stderr

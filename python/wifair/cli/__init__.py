@@ -7,6 +7,7 @@ Results go to stdout, everything else to stderr.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -67,6 +68,9 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        return guarded(lambda: super(Commands, self).main(*args, **more))  # help, too, can meet a full disk
 
     def invoke(self, ctx: click.Context) -> object:
         return guarded(lambda: super(Commands, self).invoke(ctx))

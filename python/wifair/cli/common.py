@@ -171,12 +171,22 @@ def guarded(call: Callable[[], object]) -> object:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of stdout has gone, as in `wifair list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+            raise
+        _forget_output()  # what is printed goes to a file on a full disk
+        fail(f"cannot write to standard output: {reason(error)}", FAILED)
     except TooLargeError as error:
         fail(str(error), WRONG)
     except MemoryError:
         fail("out of memory", FAILED)
+
+
+def _forget_output() -> None:
+    """Let what is not written yet vanish, so that nothing complains at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
