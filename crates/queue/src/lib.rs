@@ -99,10 +99,10 @@ pub trait Discipline {
     /// Removes the packet to send next; may drop others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
-    /// Removes the next packet for the station `to`, out of turn if necessary, so that an aggregate can be filled with
-    /// packets for one receiver. `is_to` tells whether a packet goes to that station. Returns `None` if there is no
-    /// such packet, if it is longer than `room` bytes and the discipline can look ahead, or if the discipline does not
-    /// support this: then each station needs a queue of its own.
+    /// Removes a packet with which an aggregate to the station `to` can go on: the next one, unless the discipline can
+    /// look for one to that station out of turn. `is_to` tells whether a packet goes there. May drop others. If the
+    /// packet that is returned goes to another station the caller must send it next. Returns `None` if there is no
+    /// packet, or none to that station, or one that is longer than `room` bytes and the discipline can look ahead.
     fn dequeue_for(
         &mut self,
         now: Time,
@@ -112,8 +112,8 @@ pub trait Discipline {
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        let _ = (now, to, room, is_to, packets, dropped);
-        None
+        let _ = (to, room, is_to);
+        self.dequeue(now, packets, dropped)
     }
 
     /// Packets in the queue.

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{Kind, PacketId, Packets};
+use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use super::room::Room;
@@ -56,6 +56,22 @@ impl Discipline for RoutingFirst {
         self.others.dequeue(now, packets, dropped)
     }
 
+    fn dequeue_for(
+        &mut self,
+        now: Time,
+        to: u32,
+        room: u64,
+        is_to: &dyn Fn(&Packet) -> bool,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Option<PacketId> {
+        if self.line.is_empty() {
+            self.others.dequeue_for(now, to, room, is_to, packets, dropped)
+        } else {
+            self.dequeue(now, packets, dropped)
+        }
+    }
+
     fn len(&self) -> usize {
         self.line.len() + self.others.len()
     }
@@ -87,8 +103,6 @@ impl Discipline for RoutingFirst {
 
 #[cfg(test)]
 mod tests {
-    use wifair_packet::Packet;
-
     use super::super::testing::Bench;
     use super::*;
 

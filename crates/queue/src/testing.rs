@@ -55,6 +55,14 @@ impl<Q: Discipline> Bench<Q> {
         id.map(|id| self.packets.remove(id))
     }
 
+    pub fn get_for(&mut self, to: u32) -> Option<Packet> {
+        let is_to = |packet: &Packet| packet.hop == to;
+        let Self { queue, packets, now, dropped, .. } = self;
+        let id = queue.dequeue_for(*now, to, u64::MAX, &is_to, packets, dropped);
+        self.settle();
+        id.map(|id| self.packets.remove(id))
+    }
+
     pub fn drain(&mut self) -> Vec<Packet> {
         std::iter::from_fn(|| self.get()).collect()
     }
@@ -91,10 +99,24 @@ pub fn unfairness<Q: Discipline>(mut bench: Bench<Q>, sizes: &[u16]) -> u64 {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Put { flow: u32, kind: Kind, payload: u16, flags: u8, ack: u64, to: u32 },
+    Put {
+        flow: u32,
+        kind: Kind,
+        payload: u16,
+        flags: u8,
+        ack: u64,
+        to: u32,
+    },
     Get,
+    /// The station to which an aggregate goes on.
+    GetFor(u32),
     Wait(u64),
-    Air { peer: u32, sent: bool, micros: u64, attempts: u32 },
+    Air {
+        peer: u32,
+        sent: bool,
+        micros: u64,
+        attempts: u32,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -108,6 +130,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0_u32..6, kind, prop_oneof![Just(0_u16), 1_u16..1461], flags, 0_u64..100_000, 0_u32..4)
             .prop_map(|(flow, kind, payload, flags, ack, to)| Step::Put { flow, kind, payload, flags, ack, to }),
         5 => Just(Step::Get),
+        2 => (0_u32..4).prop_map(Step::GetFor),
         2 => (0_u64..300_000_000).prop_map(Step::Wait),
         1 => (0_u32..4, any::<bool>(), 0_u64..5_000, 1_u32..8)
             .prop_map(|(peer, sent, micros, attempts)| Step::Air { peer, sent, micros, attempts }),
@@ -143,7 +166,7 @@ proptest! {
             match step {
                 Step::Put { flow, kind, payload, flags, ack, to } => {
                     let size = payload + 40;
-                    bench.put_to(Packet { flow, kind, payload, size, flags, ack, ..Packet::default() }, to);
+                    bench.put_to(Packet { flow, kind, payload, size, flags, ack, hop: to, ..Packet::default() }, to);
                     inside += 1;
                     bytes += u64::from(size);
                     routing += usize::from(kind == Kind::Routing);
@@ -155,6 +178,13 @@ proptest! {
                     prop_assert!(got.is_some() || dropped_all || holds_back, "{} keeps {} packets", name, inside);
                     if let Some(packet) = got {
                         marked += u64::from(packet.has(flag::CE));
+                        inside -= 1;
+                        bytes -= packet.bytes().0;
+                        routing -= usize::from(packet.kind == Kind::Routing);
+                    }
+                }
+                Step::GetFor(to) => {
+                    if let Some(packet) = bench.get_for(to) {
                         inside -= 1;
                         bytes -= packet.bytes().0;
                         routing -= usize::from(packet.kind == Kind::Routing);

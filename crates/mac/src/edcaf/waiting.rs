@@ -1,9 +1,11 @@
 //! Packets that wait in one category of a station: in one queue, or in one for each receiver.
 //!
-//! One queue for all receivers is what most hardware has: the packet that the discipline chooses decides the receiver,
-//! and an aggregate takes in what else waits for that receiver. With a queue for each receiver any discipline can be
-//! asked for more packets to the same receiver, and receivers take turns, as in the Linux stack (one queue a station
-//! and traffic identifier).
+//! One queue for all receivers is what most hardware has: the packet that the discipline chooses decides the receiver.
+//! A FIFO and the airtime scheduler then look for whatever else waits for that receiver. Any other discipline goes on
+//! deciding what is next, and the aggregate takes that as long as it goes to the same receiver. A packet to another
+//! receiver has left the queue by then: it is sent next, whatever comes in between (as Linux's `qdisc_peek_dequeued`
+//! does). With a queue for each receiver these take turns, as in the Linux stack (one queue a station and traffic
+//! identifier).
 
 use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;
@@ -28,6 +30,8 @@ pub(crate) struct Waiting {
     looked: (u32, usize),
     /// The longest packet that ever came, in bytes; where there is more than one FIFO.
     longest: u64,
+    /// The packet to send next: it was taken out of the one queue for an aggregate, but goes to another receiver.
+    next: Option<PacketId>,
 }
 
 impl Waiting {
@@ -42,6 +46,7 @@ impl Waiting {
             full,
             looked: (0, 0),
             longest: 0,
+            next: None,
         }
     }
 
@@ -169,6 +174,10 @@ impl Waiting {
     pub fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if self.is_one() {
             self.looked = (0, 0);
+            if let Some(next) = self.next.take() {
+                self.len -= 1;
+                return Some(next);
+            }
             return self.change(0, |queue| queue.dequeue(now, packets, dropped));
         }
         for _ in 0..self.turns.len() {
@@ -248,16 +257,60 @@ impl Waiting {
         next_hops: NextHops<'_>,
     ) -> Option<PacketId> {
         let index = if self.is_one() { 0 } else { to as usize };
-        if !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
+        if self.next.is_some() || !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
             return None; // it cannot be looked at before it is taken
         }
         if self.is_one() {
             let is_to = |packet: &Packet| next_hops.of(packet) == to;
-            return self.change(0, |queue| queue.dequeue_for(now, to, room, &is_to, packets, dropped));
+            let id = self.change(0, |queue| queue.dequeue_for(now, to, room, &is_to, packets, dropped))?;
+            if is_to(&packets[id]) {
+                return Some(id);
+            }
+            self.next = Some(id);
+            self.len += 1;
+            return None;
         }
         self.change(index, |queue| match queue {
             Queue::Fifo(fifo) => fifo.dequeue_for(now, to, room, &|_| true, packets, dropped),
             queue => queue.dequeue(now, packets, dropped),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_queue::{Chosen, Limit, Settings};
+
+    use super::*;
+
+    /// CoDel, which cannot look for packets out of turn, sends in the order of arrival: so packets to the stations 1, 1,
+    /// 2, 1, 2 and 2 make aggregates of 2, 1, 1 and 2. Those that were taken out too early still count as waiting.
+    #[test]
+    fn an_aggregate_takes_what_the_discipline_gives_next_to_the_same_receiver() {
+        let codel = Chosen::named("codel").expect("a discipline");
+        let settings =
+            Settings { discipline: codel, limit: Limit::Packets(50), mark_above: None, routing_first: false };
+        let mut waiting = Waiting::new(vec![Queue::new(&settings, None, 1, "ap")]);
+        let (mut packets, mut dropped) = (Packets::default(), vec![]);
+        let next_hops = NextHops(&[0, 1, 2]);
+        let now = Time::ZERO;
+        for (seq, station) in (0..).zip([1, 1, 2, 1, 2, 2]) {
+            let id = packets.insert(Packet { seq, hop: station, size: 1000, ..Packet::default() });
+            waiting.enqueue(now, id, &mut packets, &mut dropped, next_hops);
+        }
+        let mut sent = vec![];
+        while let Some(first) = waiting.dequeue(now, &mut packets, &mut dropped) {
+            let to = next_hops.of(&packets[first]);
+            let mut aggregate = vec![packets[first].seq];
+            while let Some((_, packet)) = waiting.dequeue_for(now, to, u64::MAX, &mut packets, &mut dropped, next_hops)
+            {
+                aggregate.push(packet.seq);
+            }
+            waiting.count();
+            sent.push((to, aggregate));
+            assert_eq!(waiting.len(), 6 - sent.iter().map(|(_, packets)| packets.len()).sum::<usize>());
+        }
+        assert_eq!(sent, [(1, vec![0, 1]), (2, vec![2]), (1, vec![3]), (2, vec![4, 5])]);
+        assert!(dropped.is_empty());
     }
 }
