@@ -583,8 +583,8 @@ mod tests {
     use super::*;
 
     /// Of MPDUs 0 to 6 the recipient gets 1 at 0 ms, 4 at 20 ms, 6 at 30 ms, 0 at 60 ms, 3 at 70 ms, and never 2 and 5.
-    /// It waits 100 ms by the first MPDU that it holds behind a gap, as mac80211 does: for 2 by 3, until 170 ms, and then
-    /// no longer for 5, by 6.
+    /// It waits 100 ms by the first MPDU that it holds behind a gap, as mac80211 does: for 2 by 3, until 170 ms, and
+    /// then no longer for 5, by 6.
     #[test]
     fn the_first_mpdu_held_behind_a_gap_has_the_clock() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
