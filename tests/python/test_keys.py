@@ -229,6 +229,7 @@ SHORT = {
     "flows.workload": "sessions",
     "flows.sessions.list": [{"start": f"{i} ms", "length": "200 B"} for i in range(1, 50)],
 }
+BONDED = {"space.overlapping_channels": True, "wlan.standard": "802.11ac", "ap.channels": [36, 40]}
 STANDARDS = {letters: {"wlan.standard": f"802.11{letters}"} for letters in ("n", "ac", "ax")}
 LIMIT = {"ap.scheme.uplink": "rate-limit", "ap.scheme.rate-limit.rate": "1 Mb/s"}
 RED = {"X.discipline": "red", "X.limit": "60 kB", "X.red.min_threshold": "4 kB", "X.red.max_threshold": "20 kB"}
@@ -265,6 +266,9 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.aggregation\..*", "categories", {}, []),
     (r"(wlan|stations)\.width", "categories", {}, [40]),
     (r"(wlan|stations)\.streams", "categories", STANDARDS["ac"], [2]),
+    (r"space\.overlapping_channels", "campus", {"ap.channels": [1, 2], "ap.chain.spacing": "10 m"}, []),
+    (r"ap\.widths", "campus", BONDED, [[40]]),
+    (r"wlan\.bandwidth", "campus", BONDED | {"ap.widths": [40, 20], "ap.chain.spacing": "10 m"}, ["static"]),
     (r"wlan\.guard_interval", "categories", {}, ["400 ns"]),
     (r"wlan\.ltf", "categories", STANDARDS["ax"], [1]),
     (r"wlan\.dcm", "categories", STANDARDS["ax"] | {"wlan.mcs": 0}, [True]),

@@ -15,6 +15,7 @@ NETWORKS = {
     "rrul": "latency under load: echoes and a call beside four uploads and four downloads",
     "wifi-6": "802.11ax, 80 MHz: uploads and downloads in aggregates",
     "four-categories": "a call, a video and uploads in the access categories of 802.11n",
+    "bonded-channels": "802.11ac, 80 MHz beside a neighbour on one of its 20 MHz channels",
     "hidden-nodes": "two stations that hear the access point but not each other",
     "weak-station": "a strong and a weak station, bit errors by signal and noise",
     "mesh-chain": "five nodes in a line, packets passed on from node to node",
