@@ -327,6 +327,25 @@ impl Edcafs {
         self.stations[station as usize].widest = widest;
     }
 
+    /// The data that `sender` has formed go in a PPDU of at most this width, as doublings of 20 MHz. What does not fit
+    /// into the time that was meant for them waits for another.
+    pub(crate) fn narrow(&mut self, sender: usize, widest: u8) {
+        let station = self.station_of(sender);
+        self.stations[station].widest = widest;
+        let (to, air) = (self.contenders[sender].ppdu.to, self.contenders[sender].ppdu.air);
+        let longest = self.mode_towards(station, to).and_then(|mode| mode.timing.longest(air));
+        let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
+        let window = &mut windows[task.expect("a sender has something to send").window()];
+        for super::ppdu::Inside { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
+            let mpdu = window.mpdu_mut(number);
+            mpdu.attempts -= 1;
+            counters.mpdus -= 1;
+            counters.retries -= u64::from(mpdu.attempts > 0);
+        }
+        let psdu = ppdu.psdu;
+        self.contenders[sender].ppdu.air = self.data_air(station, to, psdu);
+    }
+
     /// The mode of the data that `sender` has formed, from HT on, and the length of each MPDU in bytes.
     pub(crate) fn mpdu_lengths(&self, sender: usize) -> Option<(TxMode, Vec<u32>)> {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];

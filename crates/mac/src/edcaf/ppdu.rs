@@ -199,6 +199,17 @@ impl Ppdu {
         self.mpdus.extend((0..count).map(inside));
     }
 
+    /// Leaves out MPDUs from the end until it is at most so long, but not the first. What is left out.
+    pub fn shorten(&mut self, longest: Bytes) -> Vec<Inside> {
+        let kept = self.mpdus.iter().take_while(|mpdu| mpdu.end <= longest.0).count().max(1);
+        let left_out = self.mpdus.split_off(kept.min(self.mpdus.len()));
+        if !left_out.is_empty() {
+            self.psdu = Bytes(self.mpdus[kept - 1].end);
+            self.grown = None;
+        }
+        left_out
+    }
+
     /// If all of it is to be sent again, from this window and within these limits: how far it has grown.
     fn grown(&self, window: usize, limit: u64, min_subframe: u64) -> Option<Grown> {
         let limits = |growing: &Growing| (growing.limit, growing.min_subframe);
@@ -464,7 +475,7 @@ impl Edcafs {
     }
 
     /// Air time of data.
-    fn data_air(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
+    pub(super) fn data_air(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
         match self.mode_towards(station, to) {
             _ if to == BROADCAST => self.access.timing.frame(psdu, self.access.broadcast_rate),
             Some(mode) => mode.timing.duration(psdu),

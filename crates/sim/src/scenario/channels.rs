@@ -204,6 +204,7 @@ impl Scenario {
     #[must_use]
     pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
         // 11.16.9: DIFS in 2.4 GHz.
+        let has_vht = wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac;
         let is_2_4_ghz = wlan.channel_band() == PhyBand::Ghz2_4;
         ChannelSettings {
             channels,
@@ -211,7 +212,8 @@ impl Scenario {
                 Some(Bandwidth::Static) => Policy::Static,
                 None | Some(Bandwidth::Dynamic) => Policy::Dynamic,
             },
-            detects_secondary: wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac,
+            detects_secondary: has_vht,
+            signals_bandwidth: has_vht,
             idle_before: if is_2_4_ghz { wlan.difs } else { wlan.sifs + wlan.slot },
         }
     }

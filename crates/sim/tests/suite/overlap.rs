@@ -252,6 +252,29 @@ fn interference_is_what_falls_into_the_frame() {
     }
 }
 
+/// A neighbour on the secondary channel that only the access point hears (-66 dBm): frames of 40 MHz are lost there
+/// whenever it sends, which is nearly always (-60 dBm are not 10 dB above it). An RTS finds out: with static bandwidth
+/// it gets no CTS while the neighbour sends, with dynamic one a CTS of 20 MHz, and data of 20 MHz follow.
+#[test]
+fn a_cts_tells_what_is_idle_at_the_receiver() {
+    let ap = "count = 2\nchannels = [36, 40]\nwidths = [40, 20]";
+    let found = |bandwidth: &str, rts: &str| {
+        let wlan = format!("{AC}bandwidth = '{bandwidth}'\nrts_threshold = '{rts}'\n");
+        powers(&wlan, ap, -66.0)
+    };
+    let narrow = powers(&format!("{AC}rts_threshold = '0 B'\n"), &ap.replace("[40, 20]", "[20]"), -66.0);
+    let alone = goodput(&narrow, 1);
+    let blind = found("dynamic", "16 MB");
+    assert_eq!(widths_of(&blind, 1), [false, true, false, false], "its sender hears nothing");
+    assert!(goodput(&blind, 1) < 0.2 * alone);
+    let dynamic = found("dynamic", "0 B");
+    assert_eq!(widths_of(&dynamic, 1), [true, true, false, false]);
+    assert!(goodput(&dynamic, 1) > 0.9 * alone, "{} of {alone}", goodput(&dynamic, 1));
+    let is_static = found("static", "0 B");
+    assert_eq!(widths_of(&is_static, 1), [false, true, false, false]);
+    assert!(goodput(&is_static, 1) < 0.5 * goodput(&dynamic, 1));
+}
+
 /// In 802.11g channels 1 and 3 share half of their spectrum: near each other, stations wait for each other's energy
 /// (-62 dBm) though they read nothing; channels 1 and 6 do not.
 #[test]

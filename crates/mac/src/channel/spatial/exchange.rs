@@ -261,6 +261,7 @@ impl SpatialChannel {
         // 10.3.2.9: no CTS while the NAV says that the channel is busy.
         let nav = self.backoffs[transmission.to as usize].nav_until();
         let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
+        let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
         self.answer(sender, transmission, answers.then_some(Kind::Cts), call);
         MacEvent::Nothing
     }

@@ -43,6 +43,8 @@ pub struct ChannelSettings {
     pub bandwidth: Bandwidth,
     /// Whether PPDUs in secondary channels are noticed by their preambles too, as from VHT on.
     pub detects_secondary: bool,
+    /// Whether a CTS tells how much of the RTS's width is idle at its sender, as from VHT on.
+    pub signals_bandwidth: bool,
     /// How long a secondary channel must have been idle before a TXOP.
     pub idle_before: Duration,
 }
@@ -89,17 +91,26 @@ struct Segment {
     power: f64,
     /// PPDUs that are noticed by their preambles.
     detected: u32,
-    /// Since when it is idle; [`Time::NEVER`]: it is busy.
+    /// Since when it is idle, or was until it fell busy.
     idle_since: Time,
+    /// Since when it is busy; [`Time::NEVER`]: it is idle.
+    busy_since: Time,
 }
 
 impl Segment {
     fn update(&mut self, now: Time, threshold: f64) {
-        if self.detected > 0 || self.power >= threshold {
-            self.idle_since = Time::NEVER;
-        } else if self.idle_since == Time::NEVER {
-            self.idle_since = now;
+        if self.detected == 0 && self.power < threshold {
+            if self.busy_since < Time::NEVER {
+                (self.idle_since, self.busy_since) = (now, Time::NEVER);
+            }
+        } else if self.busy_since == Time::NEVER {
+            self.busy_since = now;
         }
+    }
+
+    /// Whether it has been idle for so long; a frame that begins at this instant is not seen.
+    fn was_idle(&self, now: Time, time: Duration) -> bool {
+        self.busy_since >= now && self.idle_since + time <= now
     }
 }
 
@@ -110,6 +121,8 @@ struct Sent {
     width: usize,
     /// It is in each 20 MHz channel, and read in one.
     is_duplicate: bool,
+    /// How wide its receiver found its channel idle when it began, as doublings of 20 MHz.
+    idle_at_receiver: u8,
 }
 
 /// See the [module](self).
@@ -164,7 +177,7 @@ impl Overlap {
             }
         }
         let stations = kinds.len();
-        let idle = Segment { power: 0.0, detected: 0, idle_since: Time::ZERO };
+        let idle = Segment { power: 0.0, detected: 0, idle_since: Time::ZERO, busy_since: Time::NEVER };
         Self {
             different: different.len(),
             energy: ENERGY.map(milliwatts),
@@ -193,7 +206,7 @@ impl Overlap {
 
     /// Noise and the power of all frames at `station` in the channels in which it reads the frame of `sender`.
     pub fn surroundings(&self, station: u32, sender: u32, noise: f64) -> (f64, f64) {
-        let Sent { width, is_duplicate } = self.sent[sender as usize];
+        let Sent { width, is_duplicate, .. } = self.sent[sender as usize];
         let width = if is_duplicate || !self.arrival(sender, station).is_whole { 0 } else { width };
         let power = self.segments[station as usize][..=width].iter().map(|segment| segment.power).sum();
         (noise * f64::from(1_u32 << width), power)
@@ -211,9 +224,7 @@ impl Overlap {
     /// The width that `station` may use at `now`, as doublings of 20 MHz.
     pub fn idle_width(&self, now: Time, station: u32) -> u8 {
         let own = self.settings.channels[station as usize].width() as usize;
-        let is_idle = |segment: &&Segment| {
-            segment.idle_since < Time::NEVER && segment.idle_since + self.settings.idle_before <= now
-        };
+        let is_idle = |segment: &&Segment| segment.was_idle(now, self.settings.idle_before);
         let secondary = &self.segments[station as usize][1..=own];
         u8::try_from(secondary.iter().take_while(is_idle).count()).expect("there are three secondary channels")
     }
@@ -345,7 +356,9 @@ impl SpatialChannel {
         let is_duplicate = transmission.kind != Kind::Data;
         overlap.now = now;
         overlap.sender = sender;
-        overlap.sent[sender as usize] = Sent { width, is_duplicate };
+        let is_rts = transmission.kind == Kind::Rts;
+        let idle_at_receiver = if is_rts { overlap.idle_width(now, transmission.to) } else { 0 };
+        overlap.sent[sender as usize] = Sent { width, is_duplicate, idle_at_receiver };
         if !is_duplicate {
             let counters = &mut overlap.counters[sender as usize].widths[width];
             counters.ppdus += 1;
@@ -374,6 +387,23 @@ impl SpatialChannel {
 }
 
 impl SpatialChannel {
+    /// Whether the receiver of an RTS of `sender` finds its secondary channels idle, so that it answers: all of those
+    /// that the RTS used, or with dynamic bandwidth any, and then exchange and CTS are narrower (10.3.2.7).
+    pub(super) fn answers_in_width(&mut self, sender: u32) -> bool {
+        let Some(overlap) = self.signals.overlap.as_ref().filter(|overlap| overlap.settings.signals_bandwidth) else {
+            return true;
+        };
+        let Sent { width, idle_at_receiver, .. } = overlap.sent[sender as usize];
+        if usize::from(idle_at_receiver) >= width {
+            return true;
+        }
+        let is_dynamic = overlap.settings.bandwidth == Bandwidth::Dynamic;
+        if is_dynamic && let Some(edca) = self.edca.as_deref_mut() {
+            edca.edcafs.narrow(edca.current_of(sender), idle_at_receiver);
+        }
+        is_dynamic
+    }
+
     /// Of those who are about to begin, those who contend hold back for whom a secondary channel is not idle; each of
     /// the others learns how wide its TXOP may be (10.22.2.5 for VHT, 11.16.9 for HT).
     #[cold]

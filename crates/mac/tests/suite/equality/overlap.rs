@@ -21,7 +21,13 @@ fn channel(number: u32, width: ChannelWidth) -> OperatingChannel {
 }
 
 fn channels(channels: Vec<OperatingChannel>, bandwidth: Bandwidth, detects_secondary: bool) -> ChannelSettings {
-    ChannelSettings { channels, bandwidth, detects_secondary, idle_before: Duration::from_micros(30) }
+    ChannelSettings {
+        channels,
+        bandwidth,
+        detects_secondary,
+        signals_bandwidth: detects_secondary,
+        idle_before: Duration::from_micros(30),
+    }
 }
 
 fn reception() -> impl Strategy<Value = Reception> {
