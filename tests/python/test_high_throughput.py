@@ -48,6 +48,9 @@ udp.rate = "80 Mb/s"
         ({"wlan.standard": "802.11g", "wlan.mcs": 3}, "`mcs` does not apply to 802.11g"),
         ({"tcp.gro_flush_timeout": "1 ms"}, "`gro_flush_timeout` is 1 ms"),
         ({"wlan.aggregation.agreements": "never"}, "unknown agreements `never`"),
+        ({"wlan.packet_padding": "8 us"}, "no packet padding of 8 us in 802.11n"),
+        ({"wlan.standard": "802.11ax", "wlan.packet_padding": "20 us"}, "no packet padding of 20 us in 802.11ax"),
+        ({"wlan.standard": "802.11g", "wlan.ldpc_extra_symbol": True}, "`ldpc_extra_symbol` does not apply to 802.11g"),
         ({"wlan.aggregation.inactivity_timeout": "1 s"}, "`inactivity_timeout` ends agreements that last"),
         ({"wlan.standard": "802.11g", "flows.category": "voice"}, "`category` does not apply to 802.11g"),
         ({"flows.category": "voice", "flows.dscp": 46}, "`category` and `dscp` exclude each other"),
@@ -163,6 +166,21 @@ def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
     assert protected({}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258), rel=0.005)
     assert protected({"wlan.protect_by_rts": True}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258 + 282), rel=0.005)
     assert protected({"wlan.use_protection": False}) == pytest.approx(alone, rel=0.005)
+
+
+def test_extra_symbol_and_packet_extension_take_time() -> None:
+    """1542 bytes fill a symbol of HE MCS 9, 80 MHz, two streams, to its last quarter; LDPC needs a quarter more.
+
+    PPDU, SIFS, ACK, AIFS and 7.5 slots: 64 + 16 + 28 + 43 + 67.5 us. A quarter more begins another symbol of 13.6 us.
+    Packet padding of 16 us follows a full symbol as it is, and three quarters of it are in a symbol of one quarter
+    (IEEE Std 802.11ax-2021, 27.3.12.5.2 and 27.3.13).
+    """
+    own: dict[str, object] = {"wlan.standard": "802.11ax", "wlan.width": 80, "wlan.mcs": 9, "wlan.streams": 2}
+    own |= {"wlan.aggregation.max_ampdu": "0 B"}
+    extra: dict[str, object] = {"wlan.ldpc_extra_symbol": True}
+    padding: dict[str, object] = {"wlan.packet_padding": "16 us"}
+    for changes, longer in (({}, 0.0), (extra, 13.6), (padding, 16.0), (extra | padding, 17.6)):
+        assert goodput_mbps(own | changes) == pytest.approx(1472 * 8 / (218.5 + longer), rel=0.005)
 
 
 def test_older_stations_send_as_they_can() -> None:

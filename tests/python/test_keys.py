@@ -272,6 +272,13 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.guard_interval", "categories", {}, ["400 ns"]),
     (r"wlan\.ltf", "categories", STANDARDS["ax"], [1]),
     (r"wlan\.dcm", "categories", STANDARDS["ax"] | {"wlan.mcs": 0}, [True]),
+    (
+        r"wlan\.ldpc_extra_symbol",
+        "categories",
+        STANDARDS["ax"] | {"wlan.width": 80, "wlan.mcs": 9, "wlan.streams": 2},
+        [True],
+    ),
+    (r"wlan\.packet_padding", "categories", STANDARDS["ax"], ["16 us"]),
     (r"wlan\.coding", "cell", STANDARDS["n"] | {"wlan.mcs": 0}, ["bcc", "ldpc"]),
     (r"(ap|stations)\.cw_max", "cell", {"wlan.data_error": 0.3}, [31, 63]),
     (r"ap\.edca\.bk\.cw_max", "categories", {}, [15]),

@@ -166,11 +166,12 @@ impl PpduTiming {
         }
     }
 
-    /// The longest PSDU whose PPDU takes at most `time`; `None` if not even an empty one fits. Packet extension and
-    /// extra symbol are ignored.
+    /// The longest PSDU such that the PPDUs of all up to it take at most `time`; `None` if not even an empty one fits.
+    /// With an extra symbol or packet extension it may be up to a symbol shorter than that.
     #[must_use]
     pub fn longest(&self, time: Duration) -> Option<Bytes> {
-        let fixed = self.preamble + self.signal_extension;
+        let extra = if self.options.ldpc_extra_symbol { self.data.symbol } else { Duration::ZERO };
+        let fixed = self.preamble + self.signal_extension + extra + self.packet_extension(4);
         let left = (time >= fixed).then(|| time.saturating_sub(fixed))?;
         let on_grid = self.data.grid * left.div_floor(self.data.grid);
         let symbols = on_grid.div_floor(self.data.symbol);

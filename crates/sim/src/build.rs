@@ -411,6 +411,7 @@ fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option
     let modes: Vec<TxMode> = mode.into_iter().chain(ladder.iter().copied()).filter(|_| may_narrow).collect();
     LinkSettings {
         narrower: wlan.narrower(&modes, own),
+        options: wlan.ppdu_options(),
         ladder,
         adaptation: adaptation.clone(),
         draws: stream(seed, "rate", &name),

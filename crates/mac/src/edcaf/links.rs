@@ -8,7 +8,7 @@
 
 use wifair_engine::{Stream, stream};
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
-use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduTiming, TxMode, mcs_errors};
+use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduOptions, PpduTiming, TxMode, mcs_errors};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::Aggregation;
@@ -24,6 +24,8 @@ pub struct LinkSettings {
     pub ladder: Vec<TxMode>,
     /// For each of all these modes that may be sent in less than its width what takes its place, narrowest first.
     pub narrower: Vec<(TxMode, Vec<TxMode>)>,
+    /// What counts in the air time of these modes.
+    pub options: PpduOptions,
     /// How the station chooses the modes of its data frames.
     pub adaptation: Adaptation,
     /// Draws of the choice.
@@ -40,7 +42,15 @@ impl LinkSettings {
     #[must_use]
     pub fn fixed() -> Self {
         let draws = stream(0, "rate", "");
-        Self { ladder: vec![], narrower: vec![], adaptation: Adaptation::Fixed, noise: draws.clone(), draws, snr: None }
+        Self {
+            ladder: vec![],
+            narrower: vec![],
+            options: PpduOptions::default(),
+            adaptation: Adaptation::Fixed,
+            noise: draws.clone(),
+            draws,
+            snr: None,
+        }
     }
 }
 
@@ -56,8 +66,8 @@ pub(crate) struct LinkMode {
 }
 
 impl LinkMode {
-    fn new(tx: TxMode, band: Band, rules: Option<&Aggregation>) -> Self {
-        let timing = PpduTiming::new(tx, band);
+    fn new(tx: TxMode, band: Band, rules: Option<&Aggregation>, options: PpduOptions) -> Self {
+        let timing = PpduTiming::with_options(tx, band, options);
         let spacing = rules.map_or(0, |rules| rules.min_start_spacing.as_nanos());
         Self {
             tx,
@@ -109,7 +119,7 @@ impl StationLink {
         rules: Option<&Aggregation>,
         is_best_wanted: bool,
     ) -> Self {
-        let LinkSettings { ladder, narrower, snr, noise, .. } = settings;
+        let LinkSettings { ladder, narrower, options, snr, noise, .. } = settings;
         let (mut all, mut band) = (vec![], Band::Ghz5);
         if let Some((own, own_band)) = mode {
             all.push(own);
@@ -122,11 +132,11 @@ impl StationLink {
         };
         let narrower = |tx: &TxMode| {
             let known = narrower.iter().find(|(wide, _)| wide == tx).map_or(&[][..], |(_, narrower)| narrower);
-            known.iter().map(|tx| LinkMode::new(*tx, band, rules)).collect()
+            known.iter().map(|tx| LinkMode::new(*tx, band, rules, *options)).collect()
         };
         Self {
             narrower: all.iter().map(narrower).collect(),
-            modes: all.into_iter().map(|tx| LinkMode::new(tx, band, rules)).collect(),
+            modes: all.into_iter().map(|tx| LinkMode::new(tx, band, rules, *options)).collect(),
             band,
             best,
             snr: *snr,

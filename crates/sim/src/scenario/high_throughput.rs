@@ -3,7 +3,9 @@
 use wifair_config::{At, Limit, choice, table};
 use wifair_mac::{AccessCategory, Category, edcaf};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, TxMode};
+use wifair_phy::{
+    Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, PacketPadding, PpduOptions, TxMode,
+};
 use wifair_units::{Bytes, Duration};
 
 use super::file::{File, Stations};
@@ -221,6 +223,18 @@ impl Wlan {
         amendment.mode(&request)
     }
 
+    /// What counts in the air time of PPDUs.
+    #[must_use]
+    pub fn ppdu_options(&self) -> PpduOptions {
+        let packet_padding = match self.packet_padding.as_nanos() {
+            0 => PacketPadding::Us0,
+            1..=8_000 => PacketPadding::Us8,
+            8_001..=16_000 => PacketPadding::Us16,
+            _ => PacketPadding::Us20,
+        };
+        PpduOptions { ldpc_extra_symbol: self.ldpc_extra_symbol, packet_padding }
+    }
+
     /// The modes available to rate adaptation in a group whose own mode is `highest`: those with the same width, up to
     /// its MCS and its number of streams.
     #[must_use]
@@ -353,6 +367,16 @@ impl Wlan {
         if let Err(error) = self.mode(OwnMode::default()) {
             at.problem(error.key, &error.message, &format!("`standard` is \"{}\"", self.standard));
         }
+        let most = match self.standard.amendment() {
+            Amendment::Be => 20,
+            Amendment::Ax => 16,
+            _ => 0,
+        };
+        if self.packet_padding > Duration::from_micros(most) {
+            let message = format!("no packet padding of {} in {}", self.packet_padding, self.standard);
+            let note = if most == 0 { "802.11ax and be have it".to_owned() } else { format!("at most {most} us") };
+            at.problem("packet_padding", &message, &note);
+        }
         if self.aggregation.inactivity_timeout.is_some() && self.aggregation.agreements == Agreements::FromTheStart {
             let note = "write agreements = \"on-the-air\", or leave it out";
             at.problem("aggregation.inactivity_timeout", "`inactivity_timeout` ends agreements that last", note);
@@ -413,6 +437,8 @@ impl Wlan {
             ("dcm", self.dcm),
             ("extended_range", self.extended_range.is_some()),
             ("coding", self.coding.is_some()),
+            ("ldpc_extra_symbol", self.ldpc_extra_symbol),
+            ("packet_padding", self.packet_padding > Duration::ZERO),
             ("aggregation", self.aggregation != Aggregation::default()),
             ("edca", self.edca != Edca::default()),
             ("protect_by_rts", self.protect_by_rts),

@@ -179,6 +179,14 @@ table! {
         pub extended_range: Option<u32> = None;
         /// Error-correcting code (802.11n and later); if absent, the one that the standard prefers.
         pub coding: Option<Coding> = None;
+        /// Whether the extra symbol that LDPC needs for some lengths counts (802.11n and later); most simulators leave
+        /// it out.
+        pub ldpc_extra_symbol: bool = false;
+        /// Processing time that receivers need after a PPDU whose last symbol is full (802.11ax and be): 0, 8 or 16 us,
+        /// in be also 20 us. It determines the packet extension.
+        pub packet_padding: Duration = Duration::ZERO, "0 us, 8 us, 16 us or 20 us" => |padding| {
+            [0, 8, 16, 20].map(Duration::from_micros).contains(padding)
+        };
         /// Aggregation and block ACK (802.11n and later).
         pub aggregation: Aggregation = Aggregation::default();
         /// The four access categories (802.11n and later).
