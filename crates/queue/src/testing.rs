@@ -185,6 +185,7 @@ proptest! {
                 }
                 Step::GetFor(to) => {
                     if let Some(packet) = bench.get_for(to) {
+                        marked += u64::from(packet.has(flag::CE));
                         inside -= 1;
                         bytes -= packet.bytes().0;
                         routing -= usize::from(packet.kind == Kind::Routing);
