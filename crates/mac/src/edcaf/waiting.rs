@@ -283,8 +283,8 @@ mod tests {
 
     use super::*;
 
-    /// CoDel, which cannot look for packets out of turn, sends in the order of arrival: so packets to the stations 1, 1,
-    /// 2, 1, 2 and 2 make aggregates of 2, 1, 1 and 2. Those that were taken out too early still count as waiting.
+    /// CoDel, which cannot look for packets out of turn, sends in the order of arrival: so packets to the stations 1,
+    /// 1, 2, 1, 2 and 2 make aggregates of 2, 1, 1 and 2. Those that were taken out too early still count as waiting.
     #[test]
     fn an_aggregate_takes_what_the_discipline_gives_next_to_the_same_receiver() {
         let codel = Chosen::named("codel").expect("a discipline");
