@@ -99,6 +99,8 @@ pub(crate) struct StationLink {
     modes: Vec<LinkMode>,
     /// What takes the place of each in 20, 40 and 80 MHz, as far as these are less than its width.
     narrower: Vec<Vec<LinkMode>>,
+    /// The longest PSDU that lasts no longer than a PPDU may in any of all these modes.
+    pub longest_in_any: Bytes,
     band: Band,
     /// Place of the best mode by the signal-to-noise ratio; that of the station's own mode, 0, where nobody asks.
     best: usize,
@@ -134,9 +136,13 @@ impl StationLink {
             let known = narrower.iter().find(|(wide, _)| wide == tx).map_or(&[][..], |(_, narrower)| narrower);
             known.iter().map(|tx| LinkMode::new(*tx, band, rules, *options)).collect()
         };
+        let narrower: Vec<Vec<LinkMode>> = all.iter().map(narrower).collect();
+        let modes: Vec<LinkMode> = all.into_iter().map(|tx| LinkMode::new(tx, band, rules, *options)).collect();
+        let longest = modes.iter().chain(narrower.iter().flatten()).map(|mode| mode.longest_psdu);
         Self {
-            narrower: all.iter().map(narrower).collect(),
-            modes: all.into_iter().map(|tx| LinkMode::new(tx, band, rules, *options)).collect(),
+            longest_in_any: longest.min().unwrap_or(Bytes(0)),
+            narrower,
+            modes,
             band,
             best,
             snr: *snr,

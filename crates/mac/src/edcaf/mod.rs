@@ -12,6 +12,7 @@
 mod agreement;
 mod fast;
 mod growing;
+mod limits;
 mod links;
 mod ppdu;
 mod recipient;

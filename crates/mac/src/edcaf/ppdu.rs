@@ -9,7 +9,7 @@ use super::growing::{Alike, DELIMITER, Growing};
 use super::links::LinkMode;
 use super::settings::Aggregation;
 use super::window::{Mpdu, Window};
-use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
+use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
@@ -264,9 +264,10 @@ impl Edcafs {
         let sizes = self.access.timing.sizes;
         let (overhead, llc) = (sizes.mac_overhead.0, sizes.llc_overhead.0);
         let routing_overhead = self.stations[station].routing_overhead;
+        let has_msdus = aggregation.is_some_and(|rules| rules.max_amsdu.0 > 0);
+        let longest_amsdu = if has_msdus { self.longest_amsdu(now, sender, station, to) } else { 0 };
         let Edcaf { windows, waiting, ppdu, counters, .. } = &mut self.contenders[sender];
         let window = &mut windows[place];
-        let has_msdus = aggregation.is_some_and(|rules| rules.max_amsdu.0 > 0);
         let (mut growing, mut number) = if let Some(grown) = ppdu.grown(place, limit, min_subframe) {
             ppdu.send_again(window);
             counters.retries += ppdu.mpdus.len() as u64;
@@ -317,7 +318,7 @@ impl Edcafs {
                 && window.has_room()
             {
                 let room = if limit == 0 {
-                    window.room_in_last(overhead, rules).checked_sub(llc)
+                    window.room_in_last(overhead, longest_amsdu).checked_sub(llc)
                 } else {
                     let is_last = number < window.next();
                     let start =
@@ -333,7 +334,7 @@ impl Edcafs {
                     continue;
                 }
                 let length = frame_length(&self.access.timing, packet, routing_overhead).0;
-                if !has_msdus || !window.append(id, length - overhead, overhead, rules, &mut self.chain) {
+                if !has_msdus || !window.append(id, length - overhead, overhead, longest_amsdu, &mut self.chain) {
                     window.push(Mpdu::new(id, length, expires));
                 }
             }
@@ -493,7 +494,7 @@ impl Edcafs {
     }
 
     /// Air time of the answer to data or a request.
-    fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
+    pub(super) fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
         let length = self.response_length(station, to, purpose);
         if to == BROADCAST { Duration::ZERO } else { self.access.timing.frame(length, self.control_rate(station, to)) }
     }
@@ -507,7 +508,7 @@ impl Edcafs {
     }
 
     /// How data are protected that go at this rate, or at that of the station.
-    fn protection(&self, psdu: Bytes, to: u32, station: usize, rate: Option<BitRate>) -> Protection {
+    pub(super) fn protection(&self, psdu: Bytes, to: u32, station: usize, rate: Option<BitRate>) -> Protection {
         if to != BROADCAST && self.access.protects(psdu) {
             return Protection::RtsCts;
         }
@@ -522,65 +523,6 @@ impl Edcafs {
             (Some(_), false) if !is_dsss => Protection::CtsToSelf,
             _ => Protection::None,
         }
-    }
-
-    /// Length to which an A-MPDU may grow; zero if there is none.
-    fn psdu_limit(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
-        let Some(rules) = rules_between(&self.stations, station, to).filter(|rules| rules.max_ampdu.0 > 0) else {
-            return 0;
-        };
-        let Some(mode) = self.mode_towards(station, to) else { return 0 };
-        if rules.agreements_on_air && !self.has_agreement(sender) {
-            return 0;
-        }
-        if self.stations[station].choice.as_ref().is_some_and(|choice| choice.is_sample(to)) {
-            return 1;
-        }
-        let txop = self.contenders[sender].txop;
-        let longest = if txop > Duration::ZERO {
-            let answer = self.access.timing.sifs + self.response_air(station, to, Purpose::Aggregate);
-            let left = txop.saturating_sub(now - self.contenders[sender].won_at + answer);
-            mode.timing.longest(left.min(rules.max_duration)).unwrap_or(Bytes(0))
-        } else {
-            mode.longest_psdu
-        };
-        rules.max_ampdu.0.min(longest.0).max(1)
-    }
-
-    /// Whether the next exchange of a sender still belongs to its TXOP.
-    pub(crate) fn may_go_on(&self, now: Time, sender: usize) -> bool {
-        let contender = &self.contenders[sender];
-        if contender.in_a_row < contender.burst {
-            return true;
-        }
-        if contender.txop == Duration::ZERO {
-            return false;
-        }
-        let station = self.station_of(sender);
-        let timing = &self.access.timing;
-        let task = contender.task.expect("there is more to send");
-        let window = &contender.windows[task.window()];
-        let to = window.to;
-        let mut exchange = timing.sifs;
-        if !matches!(task, Task::Data(_)) {
-            let (purpose, length) = self.dataless(sender, to, task);
-            exchange += timing.frame(length, self.control_rate(station, to));
-            exchange += timing.sifs + self.response_air(station, to, purpose);
-        } else {
-            let first = window.first_pending().expect("there is something to send");
-            let rules = rules_between(&self.stations, station, to);
-            let psdu = single_psdu(Bytes(u64::from(window.mpdu(first).length)), rules);
-            exchange += self.data_air(station, to, psdu);
-            if to != BROADCAST {
-                exchange += timing.sifs + self.response_air(station, to, Purpose::Single);
-            }
-            for step in sequence(Purpose::Single, self.protection(psdu, to, station, None)) {
-                if matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf) {
-                    exchange += control_air(&self.access, *step) + timing.sifs;
-                }
-            }
-        }
-        now + exchange - contender.won_at <= contender.txop
     }
 
     /// The originator takes note of an exchange that has ended, `answered` or not. How many MPDUs were delivered.
@@ -678,6 +620,6 @@ pub(super) fn rules_between(stations: &[Station], station: usize, to: u32) -> Op
 }
 
 /// The PSDU of a single MPDU: in VHT and HE PPDUs it has a delimiter too.
-fn single_psdu(length: Bytes, aggregation: Option<&Aggregation>) -> Bytes {
+pub(super) fn single_psdu(length: Bytes, aggregation: Option<&Aggregation>) -> Bytes {
     if aggregation.is_some_and(|rules| rules.single_in_ampdu) { length + Bytes(DELIMITER) } else { length }
 }

@@ -8,7 +8,6 @@ use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
 use super::agreement::Agreement;
-use super::settings::Aggregation;
 
 /// Header of a subframe of an A-MSDU: addresses and length, in bytes (IEEE Std 802.11-2016, 9.3.2.2.2).
 const SUBFRAME_HEADER: u64 = 14;
@@ -311,21 +310,22 @@ impl Window {
     }
 
     /// How long a packet with its LLC header may be that the last MPDU can take in: see [`Window::append`].
-    pub fn room_in_last(&self, overhead: u64, rules: &Aggregation) -> u64 {
+    pub fn room_in_last(&self, overhead: u64, longest: u64) -> u64 {
         let Some(last) = self.last_unsent().map(|last| self.mpdu(last)) else { return 0 };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
         let body = (u64::from(last.length) - overhead + alone).next_multiple_of(4) + SUBFRAME_HEADER;
-        rules.max_amsdu.0.min(rules.max_mpdu.0.saturating_sub(overhead)).saturating_sub(body)
+        longest.saturating_sub(body)
     }
 
     /// Appends a packet that is `msdu` bytes long with its LLC header to the last MPDU, which becomes an A-MSDU;
-    /// whether it could, for that MPDU was never sent and is short enough. `overhead`: MAC header and FCS.
-    pub fn append(&mut self, id: PacketId, msdu: u64, overhead: u64, rules: &Aggregation, chain: &mut Chain) -> bool {
+    /// whether it could, for that MPDU was never sent and the A-MSDU is not longer than `longest`. `overhead`: MAC
+    /// header and FCS.
+    pub fn append(&mut self, id: PacketId, msdu: u64, overhead: u64, longest: u64, chain: &mut Chain) -> bool {
         let Some(last) = self.last_unsent().map(|last| self.mpdu_mut(last)) else { return false };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
         let body = u64::from(last.length) - overhead + alone;
         let longer = body.next_multiple_of(4) + SUBFRAME_HEADER + msdu;
-        if longer > rules.max_amsdu.0 || longer + overhead > rules.max_mpdu.0 {
+        if longer > longest {
             return false;
         }
         chain.link(last.last, id);

@@ -102,6 +102,18 @@ fn build_linked(
     cf_end: bool,
     link: &LinkSettings,
 ) -> GeneralChannel {
+    GeneralChannel::new(settings(rules, stations, seed, data_error, control_error, cf_end, link))
+}
+
+fn settings(
+    rules: Aggregation,
+    stations: Vec<(TxMode, Category)>,
+    seed: u64,
+    data_error: f64,
+    control_error: f64,
+    cf_end: bool,
+    link: &LinkSettings,
+) -> EdcaSettings {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
     let access = Access { answer_timeout: micros(45), cf_end, ..Access::standard(timing) };
@@ -130,14 +142,14 @@ fn build_linked(
             categories: vec![category],
         }
     };
-    GeneralChannel::new(EdcaSettings {
+    EdcaSettings {
         access,
         aps: vec![0],
         classifier: Classifier::Caller,
         slot_rules: SlotRules::Edca,
         aggregation: Some(rules.clone()),
         stations: stations.into_iter().enumerate().map(station).collect(),
-    })
+    }
 }
 
 /// What was received from each station, in Mb/s of UDP payload.
@@ -266,6 +278,62 @@ fn an_amsdu_has_the_closed_form() {
     let goodput = saturate(channel(ht_mcs7(), rules, &[BE], 1), 1, 20);
     let cycle = 36.0 + 4.0 * ((22.0 + 8.0 * 7648.0) / 260.0_f64).ceil() + 16.0 + 28.0 + 43.0 + 67.5;
     assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
+}
+
+/// The longest PPDU and the TXOP limit hold for single A-MSDUs, and not for a packet alone, which cannot be made
+/// shorter without fragments. N packets make 1524 N - 2 + 30 bytes.
+#[test]
+fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
+    let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
+    let rules =
+        Aggregation { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7965), ..aggregation() };
+    let ppdu = |bits: f64, bytes: f64| 36.0 + 4.0 * ((22.0 + 8.0 * bytes) / bits).ceil();
+    let gaps = 43.0 + 67.5;
+    let check = |mode: TxMode, ladder: &[TxMode], max: u64, txop: u64, packets: f64, time: f64| {
+        let rules = Aggregation { max_duration: micros(max), ..rules.clone() };
+        let link = LinkSettings { ladder: ladder.to_vec(), ..LinkSettings::fixed() };
+        let stations = vec![(mode, BE), (mode, Category { txop: micros(txop), ..BE })];
+        let goodput = saturate(build_linked(rules, stations, 1, 0.0, 0.0, false, &link), 1, 10);
+        let what = format!("{packets} packets, longest PPDU {max} us, TXOP {txop} us");
+        assert_within(goodput.total(), packets * 1472.0 * 8.0 / (time + gaps), 0.002, &what);
+    };
+    // MCS 0, 26 bits a symbol, ACK at 6 Mb/s: 2 packets take 3828 us, and 3, 4600 bytes, 5700 us. Alone 1936 us.
+    check(slow, &[], 5484, 0, 2.0, ppdu(26.0, 3076.0) + 16.0 + 44.0);
+    check(slow, &[], 3800, 0, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
+    check(slow, &[], 1000, 0, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
+    check(slow, &[], 5484, 1000, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
+    // MCS 7, 260 bits a symbol, ACK at 24 Mb/s: 5 packets take 980 us and 44 us for SIFS and ACK, 4 take 792 us.
+    check(ht_mcs7(), &[], 5484, 1023, 4.0, ppdu(260.0, 6124.0) + 16.0 + 28.0);
+    // Then SIFS, and 2 packets in 416 us, in all 1500 us.
+    check(ht_mcs7(), &[], 5484, 1500, 7.0, 980.0 + 44.0 + 16.0 + 416.0 + 44.0);
+    // It may have to be sent again at MCS 0.
+    check(ht_mcs7(), &[slow], 5484, 0, 2.0, ppdu(260.0, 3076.0) + 16.0 + 28.0);
+}
+
+/// RTS and CTS, or a CTS-to-self, belong to the TXOP: 28 us each at 24 Mb/s and SIFS. Of 2000 us they leave 1864 or
+/// 1908 us for the PPDU, 14,849 or 15,207 bytes, 9 MPDUs; without them there are 1952 us, 15,564 bytes, 10 MPDUs of
+/// 1544.
+#[test]
+fn protection_is_part_of_the_txop() {
+    let rate = Some(BitRate::from_mbps(24));
+    for (rts_threshold, protection, mpdus, before) in [
+        (1000, None, 9.0, 88.0),
+        (15_400, None, 9.0, 0.0),
+        (15_438, None, 10.0, 0.0),
+        (u64::MAX, rate, 9.0, 44.0),
+        (1000, rate, 9.0, 88.0),
+        (u64::MAX, None, 10.0, 0.0),
+    ] {
+        let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), Category { txop: micros(2000), ..BE })];
+        let mut settings = settings(aggregation(), stations, 1, 0.0, 0.0, false, &LinkSettings::fixed());
+        settings.access.rts_threshold = Bytes(rts_threshold);
+        settings.access.protection = protection;
+        let goodput = saturate(GeneralChannel::new(settings), 1, 10);
+        let ppdu = 36.0 + 4.0 * ((22.0 + 8.0 * (1544.0 * mpdus - 2.0)) / 260.0_f64).ceil();
+        let cycle = before + ppdu + 16.0 + 32.0 + 43.0 + 67.5;
+        let what = format!("RTS above {rts_threshold} bytes, protection {protection:?}");
+        assert_within(goodput.total(), mpdus * 1472.0 * 8.0 / cycle, 0.002, &what);
+    }
 }
 
 /// What was offered is received once and in order, lost, dropped, or held: with errors of data and of block ACKs,

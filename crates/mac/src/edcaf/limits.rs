@@ -1,0 +1,106 @@
+//! How long what an EDCA function sends may be, by the longest PPDU and by its TXOP.
+//!
+//! Sources: IEEE Std 802.11-2016, 10.22.2.8 (TXOP limits), table 19-25 (aPPDUMaxTime). A frame alone in its TXOP may
+//! exceed the limit if it is sent again, or if it is an MSDU under a block ACK agreement and not in an A-MSDU. Other
+//! MSDUs would be sent in fragments, which there are not here: they exceed it, too.
+
+use wifair_units::{Bytes, Duration, Time};
+
+use super::links::LinkMode;
+use super::ppdu::{rules_between, single_psdu};
+use super::settings::Aggregation;
+use super::{BROADCAST, Edcafs, Step, Task, control_air};
+use crate::exchange::{Purpose, sequence};
+
+impl Edcafs {
+    /// Length to which an A-MPDU may grow; zero if there is none.
+    pub(super) fn psdu_limit(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
+        let Some(rules) = rules_between(&self.stations, station, to).filter(|rules| rules.max_ampdu.0 > 0) else {
+            return 0;
+        };
+        let Some(mode) = self.mode_towards(station, to) else { return 0 };
+        if rules.agreements_on_air && !self.has_agreement(sender) {
+            return 0;
+        }
+        if self.stations[station].choice.as_ref().is_some_and(|choice| choice.is_sample(to)) {
+            return 1;
+        }
+        let longest = if self.contenders[sender].txop > Duration::ZERO {
+            self.longest_in_txop(now, sender, to, Purpose::Aggregate, mode, rules)
+        } else {
+            mode.longest_psdu
+        };
+        rules.max_ampdu.0.min(longest.0).max(1)
+    }
+
+    /// The longest PSDU that with what precedes and answers it still belongs to the TXOP of a sender.
+    fn longest_in_txop(
+        &self,
+        now: Time,
+        sender: usize,
+        to: u32,
+        purpose: Purpose,
+        mode: &LinkMode,
+        rules: &Aggregation,
+    ) -> Bytes {
+        let (contender, station) = (&self.contenders[sender], self.station_of(sender));
+        let answer = self.access.timing.sifs + self.response_air(station, to, purpose);
+        let left = contender.txop.saturating_sub(now - contender.won_at + answer);
+        let within = |time: Duration| mode.timing.longest(time.min(rules.max_duration)).unwrap_or(Bytes(0));
+        let protected = |most: Bytes| most.min(within(left.saturating_sub(self.protection_time(most, to, station))));
+        let longest = within(left);
+        protected(longest).max(protected(longest.min(self.access.rts_threshold)))
+    }
+
+    /// How long an A-MSDU may be. It cannot be split when it is sent again, so that it is short enough for a PPDU in
+    /// any mode of its link, and for the TXOP in the mode in which it is sent first.
+    pub(super) fn longest_amsdu(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
+        let Some(rules) = rules_between(&self.stations, station, to) else { return 0 };
+        let Some(mode) = self.mode_towards(station, to) else { return 0 };
+        let mut psdu = self.stations[self.rate_of(station, to)].link.longest_in_any;
+        if self.contenders[sender].txop > Duration::ZERO {
+            psdu = psdu.min(self.longest_in_txop(now, sender, to, Purpose::Single, mode, rules));
+        }
+        let mpdu = psdu.0.saturating_sub(single_psdu(Bytes(0), Some(rules)).0).min(rules.max_mpdu.0);
+        rules.max_amsdu.0.min(mpdu.saturating_sub(self.access.timing.sizes.mac_overhead.0))
+    }
+
+    /// Time that protection takes before data.
+    fn protection_time(&self, psdu: Bytes, to: u32, station: usize) -> Duration {
+        let steps = sequence(Purpose::Single, self.protection(psdu, to, station, None));
+        let before = steps.iter().filter(|step| matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf));
+        before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
+    }
+
+    /// Whether the next exchange of a sender still belongs to its TXOP.
+    pub(crate) fn may_go_on(&self, now: Time, sender: usize) -> bool {
+        let contender = &self.contenders[sender];
+        if contender.in_a_row < contender.burst {
+            return true;
+        }
+        if contender.txop == Duration::ZERO {
+            return false;
+        }
+        let station = self.station_of(sender);
+        let timing = &self.access.timing;
+        let task = contender.task.expect("there is more to send");
+        let window = &contender.windows[task.window()];
+        let to = window.to;
+        let mut exchange = timing.sifs;
+        if !matches!(task, Task::Data(_)) {
+            let (purpose, length) = self.dataless(sender, to, task);
+            exchange += timing.frame(length, self.control_rate(station, to));
+            exchange += timing.sifs + self.response_air(station, to, purpose);
+        } else {
+            let first = window.first_pending().expect("there is something to send");
+            let rules = rules_between(&self.stations, station, to);
+            let psdu = single_psdu(Bytes(u64::from(window.mpdu(first).length)), rules);
+            exchange += self.data_air(station, to, psdu);
+            if to != BROADCAST {
+                exchange += timing.sifs + self.response_air(station, to, Purpose::Single);
+            }
+            exchange += self.protection_time(psdu, to, station);
+        }
+        now + exchange - contender.won_at <= contender.txop
+    }
+}
