@@ -71,7 +71,7 @@ def test_air_that_errors_waste_is_no_reason_for_fewer_stations() -> None:
         flows = [{ name = "up", station = "sta", transport = "udp", udp.rate = "60 Mb/s" }]
     """
     said = topics(explain(run(Scenario.from_text(cell), seeds=[1])))["air"]
-    assert "collisions 0 %" in said
+    assert "collisions 0.0 %" in said
     assert "Lower rates would waste less" in said
 
 
