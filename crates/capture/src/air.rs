@@ -86,6 +86,8 @@ pub(crate) struct Air {
     /// Frames of stations beyond the limit.
     pub(crate) nameless: u64,
     ampdu: Option<u32>,
+    /// Bytes of the PSDU of that A-MPDU seen so far.
+    psdu: u32,
     /// The sender of the last A-MPDU and the number of its MPDUs seen, until a block ACK answers it.
     open: Option<(usize, u32)>,
 }
@@ -103,6 +105,10 @@ impl Air {
         }
         let first = radio.ampdu.is_none() || radio.ampdu != self.ampdu;
         self.ampdu = radio.ampdu;
+        let start = if first { 0 } else { self.psdu };
+        let delimiter = if radio.ampdu.is_some() { 4 } else { 0 };
+        self.psdu = start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
+        let psdu = start..self.psdu;
         self.note_aggregate(frame, radio, first, sender);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
             self.nameless += 1;
@@ -128,7 +134,7 @@ impl Air {
             station.unrated += 1;
             return;
         };
-        station.air_time_us += air_time_us(frame.length, rate, radio, first);
+        station.air_time_us += air_time_us(psdu, rate, radio);
         let kbps = (rate.bits_per_second() / 1e3).round() as u32;
         match station.rates.binary_search_by_key(&kbps, |(rate, _)| *rate) {
             Ok(at) => station.rates[at].1 += 1,

@@ -125,6 +125,12 @@ impl HeMode {
         self.guard_interval
     }
 
+    /// Length of the training fields.
+    #[must_use]
+    pub const fn ltf(self) -> Ltf {
+        self.ltf
+    }
+
     /// Whether each bit is sent on two subcarriers.
     #[must_use]
     pub const fn dcm(self) -> bool {

@@ -27,6 +27,10 @@ pub struct Radio {
     pub tsf: Option<u64>,
     /// Number of the A-MPDU that contained the frame.
     pub ampdu: Option<u32>,
+    /// Whether the preamble was that of HT alone.
+    pub is_greenfield: bool,
+    /// Length of a training symbol of HE in us, without its guard interval, where it is told.
+    pub ltf_us: Option<f64>,
 }
 
 /// The rate of a frame.
@@ -172,6 +176,7 @@ impl Radio {
             // RX flags, bit 1: the PLCP check failed, so the frame is noise.
             (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
             (19, &[known, flags, mcs]) if known & 0x02 != 0 => {
+                self.is_greenfield = known & flags & 0x08 != 0;
                 self.rate =
                     Some(Rate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & 4 != 0 && flags & 4 != 0 });
             }
@@ -260,6 +265,7 @@ impl Radio {
         let [mcs, streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
         let extended = known & 0x0003 == 1;
+        self.ltf_us = [None, Some(3.2), Some(6.4), Some(12.8)][usize::from(fifth >> 6 & 3)];
         self.rate = Some(Rate::He { mcs, streams, carriers, guard_ns, dcm, extended });
         Some(())
     }

@@ -1,5 +1,7 @@
 //! 802.11 frames (IEEE 802.11-2020, clause 9): addresses, retries, data and A-MSDUs.
 
+use std::ops::Range;
+
 use super::radiotap::{Radio, Rate};
 use super::{Outcome, Sink, by_type, snap};
 
@@ -182,51 +184,52 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
     outcome
 }
 
-/// The air time of a frame of `length` bytes in us, preamble included.
+/// What a frame adds to the air time of its PPDU, in us: it takes the bytes `psdu` of what follows the preamble, and the
+/// first frame brings the preamble. In an A-MPDU a delimiter of four bytes stands before each frame, at a multiple of
+/// four bytes, so all frames of a PPDU make up its duration.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
-/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. HE: 802.11ax,
-/// 27.4.3, and EHT: 802.11be, single user, with the usual training fields for the guard interval, and without packet
-/// extension. `first` is false for the later frames of an A-MPDU, which have no preamble of their own.
+/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, without STBC. HE: 802.11ax, 27.4.3, and
+/// EHT: 802.11be, single user, without packet extension; the training fields are of the usual length for the guard
+/// interval where the radio does not tell.
 #[must_use]
-pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
-    let bits = f64::from(length) * 8.0;
+pub fn air_time_us(psdu: Range<u32>, rate: Rate, radio: &Radio) -> f64 {
+    let is_first = psdu.start == 0;
     let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };
-    match rate {
-        Rate::Legacy(half @ (2 | 4 | 11 | 22)) => {
-            let preamble = if radio.short_preamble && half > 2 { 96.0 } else { 192.0 };
-            preamble + bits / (f64::from(half) * 0.5)
+    if let Rate::Legacy(half @ (2 | 4 | 11 | 22)) = rate {
+        let preamble = if radio.short_preamble && half > 2 { 96.0 } else { 192.0 };
+        return preamble + f64::from(psdu.end) * 8.0 / (f64::from(half) * 0.5);
+    }
+    let (preamble, symbol) = match rate {
+        Rate::Legacy(_) => (20.0, 4.0),
+        Rate::Ht { mcs, short_guard, .. } => {
+            // 19.3.9.4.6: three streams take four training fields.
+            let fields = [1, 2, 4, 4][usize::from(mcs / 8 % 4)];
+            let format = if radio.is_greenfield { 20.0 } else { 32.0 };
+            (format + 4.0 * f64::from(fields), if short_guard { 3.6 } else { 4.0 })
         }
-        Rate::Legacy(_) => 20.0 + 4.0 * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension,
-        Rate::Ht { short_guard, .. } | Rate::Vht { short_guard, .. } => {
-            let symbol = if short_guard { 3.6 } else { 4.0 };
-            let (streams, fixed) = match rate {
-                Rate::Vht { streams, .. } => (streams, 40.0),
-                Rate::Ht { mcs, .. } => (mcs / 8 % 4 + 1, 36.0),
-                Rate::Legacy(_) | Rate::He { .. } | Rate::Eht { .. } => (1, 0.0),
-            };
-            let payload = bits / rate.bits_per_symbol();
-            if !first {
-                return symbol * payload;
-            }
-            // L-STF to HT-STF; one long training field per stream, except that three streams take four.
-            let training = 4.0 * f64::from(if streams == 3 { 4 } else { streams });
-            let preamble = fixed - 4.0 + training;
-            preamble + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
+        Rate::Vht { streams, short_guard, .. } => {
+            (36.0 + 4.0 * f64::from(training_fields(streams)), if short_guard { 3.6 } else { 4.0 })
         }
         Rate::He { streams, guard_ns, .. } | Rate::Eht { streams, guard_ns, .. } => {
             let guard = f64::from(guard_ns) * 1e-3;
-            let symbol = 12.8 + guard;
-            if !first {
-                return symbol * bits / rate.bits_per_symbol();
-            }
-            // L-STF to HE-STF: 36 us. Per stream (rounded up to an even number) an HE-LTF of 6.4 us, or 12.8 us with a
-            // guard interval of 3.2 us.
-            let fields = if streams < 2 { 1 } else { streams.next_multiple_of(2) };
-            let training = (if guard_ns == 3200 { 12.8 } else { 6.4 } + guard) * f64::from(fields);
+            let usual = if guard_ns == 3200 { 12.8 } else { 6.4 };
+            let training = (radio.ltf_us.unwrap_or(usual) + guard) * f64::from(training_fields(streams));
             // Extended range has HE-SIG-A twice, and EHT has U-SIG and two symbols of EHT-SIG.
             let signals = if matches!(rate, Rate::He { extended: false, .. }) { 36.0 } else { 44.0 };
-            signals + training + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
+            (signals + training, 12.8 + guard)
         }
+    };
+    // Service and tail bits.
+    let symbols = |bytes: u32| ((16.0 + 6.0 + f64::from(bytes) * 8.0) / rate.bits_per_symbol()).ceil();
+    if is_first {
+        preamble + symbol * symbols(psdu.end) + extension
+    } else {
+        symbol * (symbols(psdu.end) - symbols(psdu.start))
     }
+}
+
+/// Table 21-13 of IEEE 802.11-2020: from two streams on an even number.
+fn training_fields(streams: u8) -> u8 {
+    if streams < 2 { 1 } else { streams.next_multiple_of(2) }
 }

@@ -41,6 +41,8 @@ pub struct Tcp {
     pub ip_id: u16,
     /// Time to live, or hop limit.
     pub ttl: u8,
+    /// Differentiated services code point of the IP header (RFC 2474), below 64.
+    pub dscp: u8,
     /// ECN field of the IP header.
     pub ecn: u8,
 }
@@ -60,6 +62,7 @@ impl Tcp {
             payload: 0,
             ip_id: 0,
             ttl: 64,
+            dscp: 0,
             ecn: 0,
         }
     }
@@ -112,6 +115,7 @@ struct Ip {
     protocol: u8,
     id: u16,
     ttl: u8,
+    dscp: u8,
     ecn: u8,
 }
 
@@ -120,16 +124,17 @@ fn ip(frame: &mut Vec<u8>, head: &Ip, above: usize) -> u64 {
     let (source, destination) = (head.source.address, head.destination.address);
     assert_eq!(source.is_v6(), destination.is_v6(), "both ends of a packet are of one family");
     let start = frame.len();
+    let traffic_class = head.dscp << 2 | head.ecn;
     if source.is_v6() {
         let length = u16::try_from(above).expect("an IPv6 packet carries 65,535 bytes at most");
-        frame.extend([0x60, head.ecn << 4, 0, 0]);
+        frame.extend([0x60 | traffic_class >> 4, traffic_class << 4, 0, 0]);
         frame.extend(length.to_be_bytes());
         frame.extend([head.protocol, head.ttl]);
         frame.extend(source.bits().to_be_bytes());
         frame.extend(destination.bits().to_be_bytes());
     } else {
         let length = u16::try_from(20 + above).expect("an IPv4 packet has 65,535 bytes at most");
-        frame.extend([0x45, head.ecn]);
+        frame.extend([0x45, traffic_class]);
         frame.extend(length.to_be_bytes());
         frame.extend(head.id.to_be_bytes());
         frame.extend([0x40, 0, head.ttl, head.protocol, 0, 0]); // do not fragment
@@ -157,6 +162,7 @@ pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
         protocol: 6,
         id: segment.ip_id,
         ttl: segment.ttl,
+        dscp: segment.dscp,
         ecn: segment.ecn,
     };
     let pseudo = ip(frame, &head, header + usize::from(segment.payload));
@@ -219,6 +225,8 @@ pub struct Udp<'a> {
     pub ip_id: u16,
     /// Time to live.
     pub ttl: u8,
+    /// See [`Tcp::dscp`].
+    pub dscp: u8,
 }
 
 /// Appends a UDP datagram in its IP packet. At most `keep` bytes of the payload are written out.
@@ -226,9 +234,9 @@ pub struct Udp<'a> {
 /// # Panics
 /// As for [`tcp`].
 pub fn udp(frame: &mut Vec<u8>, udp: &Udp<'_>, keep: u32) {
-    let Udp { source, destination, payload, ip_id, ttl, .. } = *udp;
+    let Udp { source, destination, payload, ip_id, ttl, dscp, .. } = *udp;
     let content = &udp.content[..udp.content.len().min(usize::from(payload) & !1)];
-    let head = Ip { source, destination, protocol: 17, id: ip_id, ttl, ecn: 0 };
+    let head = Ip { source, destination, protocol: 17, id: ip_id, ttl, dscp, ecn: 0 };
     let length = payload.checked_add(8).expect("a UDP datagram has 65,535 bytes at most");
     let pseudo = ip(frame, &head, usize::from(length));
     let start = frame.len();
@@ -264,6 +272,8 @@ pub struct Echo {
     pub ip_id: u16,
     /// Payload, in bytes.
     pub payload: u16,
+    /// See [`Tcp::dscp`].
+    pub dscp: u8,
 }
 
 /// Appends an ICMP echo in its IPv4 packet. At most `keep` bytes of the payload are written out.
@@ -274,7 +284,7 @@ pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
     assert!(!echo.source.is_v6(), "echoes are of IPv4");
     let end = |address| Endpoint { address, port: 0 };
     let (source, destination) = (end(echo.source), end(echo.destination));
-    let head = Ip { source, destination, protocol: 1, id: echo.ip_id, ttl: 64, ecn: 0 };
+    let head = Ip { source, destination, protocol: 1, id: echo.ip_id, ttl: 64, dscp: echo.dscp, ecn: 0 };
     ip(frame, &head, 8 + usize::from(echo.payload));
     let start = frame.len();
     frame.extend([if echo.reply { 0 } else { 8 }, 0, 0, 0]);
@@ -307,6 +317,10 @@ pub struct HeardLater {
     pub he: Option<[u16; 6]>,
     /// Whether the header omits the rate.
     pub unrated: bool,
+    /// Whether the preamble is that of HT alone.
+    pub is_greenfield: bool,
+    /// Whether the code is LDPC, of HT and VHT.
+    pub is_ldpc: bool,
 }
 
 /// Appends a radiotap header. The frame after it must end with its check sequence, see [`fcs`].
@@ -345,7 +359,10 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
         frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
     }
     if let (Rate::Ht { mcs, wide, short_guard }, false) = (heard.rate, is_unrated) {
-        frame.extend([0x07, u8::from(wide) | u8::from(short_guard) << 2, mcs]);
+        // Known is all that there is: width, MCS, guard interval, format, code, STBC and extension streams, of which
+        // there are none.
+        let format = u8::from(later.is_greenfield) << 3 | u8::from(later.is_ldpc) << 4;
+        frame.extend([0x7f, u8::from(wide) | u8::from(short_guard) << 2 | format, mcs]);
     }
     let align = |frame: &mut Vec<u8>, to: usize| frame.resize(start + (frame.len() - start).next_multiple_of(to), 0);
     if let Some((number, is_last)) = later.ampdu {
@@ -362,8 +379,9 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
             _ => 11,
         };
         align(frame, 2);
-        frame.extend([0x44, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
-        frame.extend([0; 7]);
+        // Known are STBC, of which there is none, guard interval, beamforming, of which there is none, and width.
+        frame.extend([0x65, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
+        frame.extend([0, 0, 0, u8::from(later.is_ldpc), 0, 0, 0]);
     }
     if let Some(words) = later.he {
         align(frame, 2);

@@ -153,6 +153,7 @@ fn segments_are_written_as_linux_writes_them() {
                     payload: 0,
                     ip_id: segment.ip_id,
                     ttl: segment.ttl,
+                    dscp: 0,
                     ecn: 0,
                 };
                 frame::tcp(&mut packet, &tcp, 0);
@@ -165,6 +166,33 @@ fn segments_are_written_as_linux_writes_them() {
         }
     }
     assert!(compared > 3_000, "{compared}");
+}
+
+/// RFC 791 and RFC 8200: expedited forwarding (46, RFC 3246) with congestion experienced (3) makes 0xbb, in IPv6 between
+/// version and flow label.
+#[test]
+fn dscp_and_ecn_stand_in_the_ip_header() {
+    for (v6, expected) in [(false, [0x45, 0xbb]), (true, [0x6b, 0xb0])] {
+        let [client, server] = ends(v6);
+        let mut packet = Vec::new();
+        frame::tcp(&mut packet, &frame::Tcp { dscp: 46, ecn: 3, ..frame::Tcp::between(client, server) }, 0);
+        assert_eq!(packet[..2], expected);
+    }
+}
+
+/// radiotap.org, fields MCS and VHT: everything is known; format and code by their bits.
+#[test]
+fn format_and_code_of_ht_and_vht_are_known() {
+    let heard = |rate| Heard { rate, frequency: 5_180, levels: None, bad_fcs: false };
+    let mut bytes = vec![];
+    let later = HeardLater { is_greenfield: true, is_ldpc: true, ..HeardLater::default() };
+    let ht = Rate::Ht { mcs: 15, wide: true, short_guard: true };
+    frame::radiotap_later(&mut bytes, &heard(ht), &later);
+    assert_eq!(bytes[14..], [0x7f, 0b1_1101, 15]);
+    let mut bytes = vec![];
+    let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: false };
+    frame::radiotap_later(&mut bytes, &heard(vht), &HeardLater { is_ldpc: true, ..HeardLater::default() });
+    assert_eq!(bytes[14..], [0x65, 0, 0, 4, 0x92, 0, 0, 0, 1, 0, 0, 0]);
 }
 
 /// radiotap.org, fields HE, U-SIG and EHT: the words are put together by hand. HE with extended range (format 1) at MCS

@@ -15,7 +15,7 @@ use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
-use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, TxMode};
+use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
 use super::aggregates::{Acknowledged, Agreement};
@@ -64,6 +64,8 @@ pub(super) struct Headers {
     announced: Vec<Option<AnnouncedOptions>>,
     /// Whether the flow consists of ICMP echoes.
     pings: Vec<bool>,
+    /// Differentiated services code point of the packets of each flow.
+    dscp: Vec<u8>,
     names: Vec<(Node, String)>,
     /// Nodes by channel and number.
     on_air: Vec<Vec<Node>>,
@@ -90,6 +92,7 @@ impl Headers {
         Self {
             announced: scenario.network.flows.iter().map(announced).collect(),
             pings: scenario.network.flows.iter().map(is_ping).collect(),
+            dscp: scenario.network.flows.iter().map(|flow| scenario.flows_of(flow).dscp.unwrap_or(0)).collect(),
             ends: scenario.network.flows.iter().map(|flow| (flow.from, flow.to)).collect(),
             names: nodes.into_iter().map(|node| (node, node_name(scenario, node))).collect(),
             legs,
@@ -208,6 +211,7 @@ impl Headers {
         let (from_port, to_port) = if stamp.is_reverse { (ports.1, ports.0) } else { ports };
         let source = Endpoint { address: address(from), port: from_port };
         let destination = Endpoint { address: address(end), port: to_port };
+        let dscp = self.dscp.get(stamp.flow as usize).copied().unwrap_or(0);
         let payload = match packet.kind {
             Kind::Data | Kind::Ack => {
                 let announced = self.announced[stamp.flow as usize].as_ref()?;
@@ -215,6 +219,7 @@ impl Headers {
                     ttl,
                     ip_id: stamp.ip_id,
                     payload: packet.payload,
+                    dscp,
                     ecn: if packet.has(flag::CE) { 3 } else { u8::from(packet.has(flag::ECT)) * 2 },
                     ..self.segment(packet, stamp, announced, (source, destination))
                 };
@@ -230,14 +235,15 @@ impl Headers {
                     sequence: (packet.seq / u64::from(packet.payload.max(1))) as u16,
                     ip_id: stamp.ip_id,
                     payload: packet.payload,
+                    dscp,
                 };
                 frame::echo(to, &echo, keep);
                 packet.payload
             }
             Kind::Udp => {
                 let content = numbered(packet);
-                let udp =
-                    Udp { source, destination, payload: packet.payload, content: &content, ip_id: stamp.ip_id, ttl };
+                let (payload, content, ip_id) = (packet.payload, &content, stamp.ip_id);
+                let udp = Udp { source, destination, payload, content, ip_id, ttl, dscp };
                 frame::udp(to, &udp, keep);
                 packet.payload
             }
@@ -255,6 +261,7 @@ impl Headers {
                     sequence: (packet.seq / 1_000_000) as u16,
                     ip_id: stamp.ip_id,
                     payload,
+                    dscp: 0,
                 };
                 frame::echo(to, &echo, keep);
                 payload
@@ -486,11 +493,14 @@ fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
     let short_guard = mode.guard_interval() == Some(GuardInterval::Ns400);
     match mode {
         TxMode::Ht(ht) => {
-            (Some(Rate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), none)
+            let is_greenfield = ht.format() == HtFormat::Greenfield;
+            let later = HeardLater { is_greenfield, is_ldpc: ht.coding() == Coding::Ldpc, ..none };
+            (Some(Rate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), later)
         }
         TxMode::Vht(vht) => {
             let width = u16::try_from(vht.width().mhz()).expect("channels are narrow");
-            (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), none)
+            let later = HeardLater { is_ldpc: vht.coding() == Coding::Ldpc, ..none };
+            (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), later)
         }
         TxMode::He(he) => {
             // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is
@@ -504,7 +514,8 @@ fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
                 HeRange::Extended106 => 6,
                 HeRange::Extended242 => 7,
             };
-            let words = [known[0], known[1], data, 0, width | guard << 4, u16::from(he.streams())];
+            let training = he.ltf() as u16 + 1;
+            let words = [known[0], known[1], data, 0, width | guard << 4 | training << 6, u16::from(he.streams())];
             (None, HeardLater { he: Some(words), ..none })
         }
         _ => (None, none),
@@ -531,7 +542,7 @@ fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> 
     let source = Endpoint { address: address(station), port: ROUTING_PORT };
     let destination = Endpoint { address: Address::v4(u32::MAX), port: ROUTING_PORT };
     let payload = packet.size.saturating_sub(28);
-    frame::udp(to, &Udp { source, destination, payload, content: &[], ip_id: 0, ttl: 1 }, keep);
+    frame::udp(to, &Udp { source, destination, payload, content: &[], ip_id: 0, ttl: 1, dscp: 0 }, keep);
     28 + usize::from(payload)
 }
 
