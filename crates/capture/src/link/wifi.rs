@@ -184,9 +184,9 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
     outcome
 }
 
-/// What a frame adds to the air time of its PPDU, in us: it takes the bytes `psdu` of what follows the preamble, and the
-/// first frame brings the preamble. In an A-MPDU a delimiter of four bytes stands before each frame, at a multiple of
-/// four bytes, so all frames of a PPDU make up its duration.
+/// What a frame adds to the air time of its PPDU, in us: it takes the bytes `psdu` of what follows the preamble, and
+/// the first frame brings the preamble. In an A-MPDU a delimiter of four bytes stands before each frame, at a multiple
+/// of four bytes, so all frames of a PPDU make up its duration.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
 /// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, without STBC. HE: 802.11ax, 27.4.3, and

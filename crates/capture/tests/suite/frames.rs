@@ -168,8 +168,8 @@ fn segments_are_written_as_linux_writes_them() {
     assert!(compared > 3_000, "{compared}");
 }
 
-/// RFC 791 and RFC 8200: expedited forwarding (46, RFC 3246) with congestion experienced (3) makes 0xbb, in IPv6 between
-/// version and flow label.
+/// RFC 791 and RFC 8200: expedited forwarding (46, RFC 3246) with congestion experienced (3) makes 0xbb, in IPv6
+/// between version and flow label.
 #[test]
 fn dscp_and_ecn_stand_in_the_ip_header() {
     for (v6, expected) in [(false, [0x45, 0xbb]), (true, [0x6b, 0xb0])] {
