@@ -350,13 +350,12 @@ impl Edcafs {
         self.stations[station].widest = widest;
         let (to, air) = (self.contenders[sender].ppdu.to, self.contenders[sender].ppdu.air);
         let longest = self.mode_towards(station, to).and_then(|mode| mode.timing.longest(air));
-        let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
+        let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
         for super::ppdu::Inside { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
             let mpdu = window.mpdu_mut(number);
             mpdu.attempts -= 1;
-            counters.mpdus -= 1;
-            counters.retries -= u64::from(mpdu.attempts > 0);
+            ppdu.retries -= u64::from(mpdu.attempts > 0); // it counts after the CTS
         }
         let psdu = ppdu.psdu;
         self.contenders[sender].ppdu.air = self.data_air(station, to, psdu);

@@ -18,6 +18,7 @@ mod ppdu;
 mod recipient;
 mod record;
 mod settings;
+mod settle;
 mod waiting;
 mod window;
 
@@ -548,7 +549,7 @@ impl Edcafs {
         next_hops: NextHops<'_>,
     ) -> bool {
         self.contenders[sender].in_a_row += 1;
-        let delivered = self.settle(now, sender, true, retry_limit_drops);
+        let delivered = self.settle(now, sender, true, false, retry_limit_drops);
         let station = self.station_of(sender);
         self.counters[station].delivered += delivered;
         self.report_mode(sender, delivered);
@@ -580,7 +581,7 @@ impl Edcafs {
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
         let before = retry_limit_drops.len();
-        self.settle(now, sender, false, retry_limit_drops);
+        self.settle(now, sender, false, by_rts, retry_limit_drops);
         if !by_rts {
             self.report_mode(sender, 0);
         }

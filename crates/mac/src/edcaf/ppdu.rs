@@ -7,7 +7,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::growing::{Alike, DELIMITER, Growing};
 use super::links::LinkMode;
-use super::settings::Aggregation;
+use super::settings::{Aggregation, CategoryCounters};
 use super::window::{Mpdu, Window};
 use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
@@ -33,12 +33,12 @@ pub(crate) struct Ppdu {
     pub first: PacketId,
     pub purpose: Purpose,
     sequence: &'static [Step],
-    mpdus: Vec<Inside>,
+    pub(super) mpdus: Vec<Inside>,
     /// How often the one was sent that was sent most often, and when the first is given up.
-    most_attempts: u8,
-    expires: Time,
+    pub(super) most_attempts: u8,
+    pub(super) expires: Time,
     /// How far it has grown, if all of its MPDUs are to be sent again.
-    grown: Option<Grown>,
+    pub(super) grown: Option<Grown>,
     /// The whole PSDU.
     pub psdu: Bytes,
     /// Rate of the data, if it is not that of the station.
@@ -50,7 +50,11 @@ pub(crate) struct Ppdu {
     /// Receiver, purpose and PSDU of the data of which the air times and the sequence are, if they go by the mode of
     /// their station.
     timed: Option<(u32, Purpose, Bytes)>,
-    spoilt: usize,
+    pub(super) spoilt: usize,
+    /// Those of its MPDUs that had been sent before.
+    pub(super) retries: u64,
+    /// Whether it counts among the PPDUs sent: with RTS/CTS it does so when the CTS has come.
+    is_counted: bool,
 }
 
 impl Default for Ppdu {
@@ -70,6 +74,8 @@ impl Default for Ppdu {
             response: Duration::ZERO,
             timed: None,
             spoilt: 0,
+            retries: 0,
+            is_counted: false,
         }
     }
 }
@@ -181,6 +187,8 @@ impl Ppdu {
         self.psdu = Bytes(0);
         self.rate = None;
         self.spoilt = 0;
+        self.retries = 0;
+        self.is_counted = false;
     }
 
     /// Takes in an MPDU that ends here in the PSDU, and which has been sent so often then.
@@ -218,19 +226,41 @@ impl Ppdu {
 
     /// Its MPDUs are sent again.
     fn send_again(&mut self, window: &mut Window) {
+        self.retries = 0;
+        self.is_counted = false;
         for mpdu in &mut self.mpdus {
             let again = window.mpdu_mut(mpdu.number);
+            self.retries += u64::from(again.attempts > 0);
             again.attempts = again.attempts.saturating_add(1);
             mpdu.is_spoilt = false;
         }
         self.most_attempts = self.most_attempts.saturating_add(1);
         self.spoilt = 0;
     }
+
+    /// Its RTS got no answer, so its MPDUs were not sent.
+    pub(super) fn take_back(&mut self, window: &mut Window) {
+        for mpdu in &self.mpdus {
+            let unsent = window.mpdu_mut(mpdu.number);
+            unsent.attempts -= 1;
+            unsent.rts_failures = unsent.rts_failures.saturating_add(1);
+        }
+        self.most_attempts = self.most_attempts.saturating_sub(1);
+    }
+
+    /// Counts it among what was sent, once.
+    pub(super) fn count(&mut self, counters: &mut CategoryCounters) {
+        if !std::mem::replace(&mut self.is_counted, true) {
+            counters.ppdus += 1;
+            counters.mpdus += self.mpdus.len() as u64;
+            counters.retries += self.retries;
+        }
+    }
 }
 
 /// A PPDU that was formed: in between its MPDUs have not changed.
 #[derive(Clone, Copy, Debug)]
-struct Grown {
+pub(super) struct Grown {
     growing: Growing,
     /// The window from which it was formed, and the sequence number behind those that were looked at.
     window: usize,
@@ -270,7 +300,6 @@ impl Edcafs {
         let window = &mut windows[place];
         let (mut growing, mut number) = if let Some(grown) = ppdu.grown(place, limit, min_subframe) {
             ppdu.send_again(window);
-            counters.retries += ppdu.mpdus.len() as u64;
             (grown.growing, grown.number)
         } else {
             ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
@@ -347,7 +376,7 @@ impl Edcafs {
                     break;
                 }
                 growing.add(u64::from(mpdu.length));
-                counters.retries += u64::from(mpdu.attempts > 0);
+                ppdu.retries += u64::from(mpdu.attempts > 0);
                 mpdu.attempts = mpdu.attempts.saturating_add(1);
                 ppdu.take_in(number, growing.psdu, mpdu.attempts, mpdu.expires);
                 if limit == 0 {
@@ -360,8 +389,6 @@ impl Edcafs {
         ppdu.grown = (limit > 0).then_some(Grown { growing, window: place, number });
         let first = window.mpdu(ppdu.mpdus[0].number);
         ppdu.first = first.first;
-        counters.ppdus += 1;
-        counters.mpdus += growing.mpdus as u64;
         let single = Bytes(u64::from(first.length));
         if growing.mpdus > 1 {
             ppdu.purpose = Purpose::Aggregate;
@@ -373,16 +400,22 @@ impl Edcafs {
         let Station { choice, widest, .. } = &self.stations[station];
         let timed = (choice.is_none() && *widest == ANY_WIDTH).then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
+            if !ppdu.has(Step::Rts) {
+                ppdu.count(counters);
+            }
             return; // as the one before
         }
         let air = self.data_air(station, to, psdu);
         let response = self.response_air(station, to, purpose);
         let protection = self.protection(psdu, to, station, None);
-        let ppdu = &mut self.contenders[sender].ppdu;
+        let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         ppdu.air = air;
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, protection);
         ppdu.timed = timed;
+        if !ppdu.has(Step::Rts) {
+            ppdu.count(counters);
+        }
     }
 
     /// A BlockAckReq, or a frame about an agreement.
@@ -461,11 +494,14 @@ impl Edcafs {
         ppdu.rate.map_or_else(|| self.control_rate(self.station_of(sender), ppdu.to), own)
     }
 
-    /// How often the first MPDU that `sender` has formed was sent before.
+    /// How often `sender` has tried before to send the first MPDU that it has formed, by RTS or without.
     pub(crate) fn attempts_before(&self, sender: usize) -> u8 {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
         let window = &windows[task.expect("a sender has something to send").window()];
-        ppdu.mpdus().first().map_or(0, |first| window.mpdu(first.number).attempts - 1)
+        ppdu.mpdus().first().map_or(0, |first| {
+            let mpdu = window.mpdu(first.number);
+            (mpdu.attempts - 1).saturating_add(mpdu.rts_failures)
+        })
     }
 
     /// Some have received the broadcast of `sender`.
@@ -523,94 +559,6 @@ impl Edcafs {
             (Some(_), false) if !is_dsss => Protection::CtsToSelf,
             _ => Protection::None,
         }
-    }
-
-    /// The originator takes note of an exchange that has ended, `answered` or not. How many MPDUs were delivered.
-    pub(crate) fn settle(
-        &mut self,
-        now: Time,
-        sender: usize,
-        answered: bool,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-    ) -> u64 {
-        let station = self.station_of(sender);
-        if self.contenders[sender].ppdu.is_setup() {
-            if answered {
-                self.settle_setup(now, sender);
-            }
-            return 0;
-        }
-        let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
-        let place = task.expect("a sender has something to send").window();
-        let window = &mut windows[place];
-        let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
-        let mut delivered = 0;
-        if answered || ppdu.is_request() {
-            ppdu.grown = None;
-        }
-        if ppdu.is_request() {
-            requests.retain(|waiting| *waiting != place);
-            if answered {
-                delivered = window.acknowledge_received();
-            } else {
-                window.request_due = true;
-            }
-        } else {
-            let may_expire = rules.is_some_and(|rules| ppdu.most_attempts >= rules.retry_limit || ppdu.expires <= now);
-            if answered && ppdu.spoilt == 0 && window.pending() == ppdu.mpdus.len() {
-                delivered = window.acknowledge_all();
-            } else if answered || may_expire {
-                for &Inside { number, .. } in &ppdu.mpdus {
-                    let mpdu = window.mpdu(number);
-                    if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
-                        window.acknowledge(number);
-                        delivered += 1;
-                    } else if rules.is_some_and(|rules| mpdu.attempts >= rules.retry_limit || mpdu.expires <= now) {
-                        window.discard(number, &self.chain, &mut self.released);
-                        ppdu.grown = None;
-                    }
-                }
-            }
-            if !answered && rules.is_some_and(|rules| rules.request_after_miss) && ppdu.is_aggregate() {
-                window.request_due = true;
-            }
-        }
-        counters.delivered += delivered;
-        window.advance();
-        if window.request_due && !requests.contains(&place) {
-            requests.push(place);
-        }
-        if window.pending() == 0 {
-            backlog.retain(|waiting| *waiting != place);
-        } else if !backlog.contains(&place) {
-            backlog.push(place);
-        }
-        self.note_released(now, station, retry_limit_drops);
-        delivered
-    }
-
-    /// `sender` gives up what it has just sent.
-    pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
-        let station = self.station_of(sender);
-        if self.contenders[sender].ppdu.is_setup() {
-            return self.discard_setup(now, sender);
-        }
-        let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
-        let place = task.expect("a sender has something to send").window();
-        let window = &mut windows[place];
-        for mpdu in &ppdu.mpdus {
-            window.discard(mpdu.number, &self.chain, &mut self.released);
-        }
-        ppdu.grown = None;
-        if ppdu.is_request() {
-            window.request_due = false;
-            requests.retain(|waiting| *waiting != place);
-        }
-        window.advance();
-        if window.pending() == 0 {
-            backlog.retain(|waiting| *waiting != place);
-        }
-        self.note_released(now, station, retry_limit_drops);
     }
 }
 

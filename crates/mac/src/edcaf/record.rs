@@ -100,7 +100,7 @@ impl Edcafs {
                 sequence: self.aggregation.as_ref().map(|_| on_air(number)),
                 tid: self.tid(sender),
                 mode,
-                msdus: mpdu.packets,
+                msdus: mpdu.packets.into(),
                 aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),
                 further,
                 ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_spoilt))

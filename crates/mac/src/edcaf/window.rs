@@ -49,9 +49,11 @@ pub(crate) struct Mpdu {
     /// The last one.
     pub last: PacketId,
     /// Packets inside.
-    pub packets: u16,
+    pub packets: u8,
     /// How often it was sent.
     pub attempts: u8,
+    /// How often it was not sent because its RTS got no answer.
+    pub rts_failures: u8,
     state: u8,
     /// From the MAC header to the FCS, in bytes.
     pub length: u32,
@@ -68,7 +70,17 @@ impl Mpdu {
     /// If it is longer than 4 GB.
     pub fn new(first: PacketId, length: u64, expires: Time) -> Self {
         let length = u32::try_from(length).expect("MPDUs are short");
-        Self { first, last: first, packets: 1, attempts: 0, state: 0, length, expires, received_at: Time::ZERO }
+        Self {
+            first,
+            last: first,
+            packets: 1,
+            attempts: 0,
+            rts_failures: 0,
+            state: 0,
+            length,
+            expires,
+            received_at: Time::ZERO,
+        }
     }
 
     /// Hands up its packets to the station `to`.
@@ -302,11 +314,12 @@ impl Window {
         self.ring = ring;
     }
 
-    /// The last MPDU, if it was never sent.
+    /// The last MPDU, if it was never part of a PPDU and can take in a packet.
     fn last_unsent(&self) -> Option<u64> {
         let last = (self.next > self.start).then(|| self.next - 1)?;
         let mpdu = self.mpdu(last);
-        (mpdu.attempts == 0 && mpdu.is_pending()).then_some(last)
+        let is_new = mpdu.attempts == 0 && mpdu.rts_failures == 0;
+        (is_new && mpdu.packets < u8::MAX && mpdu.is_pending()).then_some(last)
     }
 
     /// How long a packet with its LLC header may be that the last MPDU can take in: see [`Window::append`].

@@ -4,7 +4,7 @@ use wifair_engine::stream;
 use wifair_mac::edcaf::{
     Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::{Access, Call, Category, GeneralChannel, MacEvent, StationSettings};
+use wifair_mac::{Access, Call, Category, FrameKind, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Limit, Queue};
@@ -333,6 +333,53 @@ fn protection_is_part_of_the_txop() {
         let cycle = before + ppdu + 16.0 + 32.0 + 43.0 + 67.5;
         let what = format!("RTS above {rts_threshold} bytes, protection {protection:?}");
         assert_within(goodput.total(), mpdus * 1472.0 * 8.0 / cycle, 0.002, &what);
+    }
+}
+
+/// Data that follow an RTS are sent if its CTS comes, else not. Of ten saturated stations many an RTS collides, and
+/// each PPDU that was sent is among the records of frames: these say how many MPDUs and retries there were, and that a
+/// frame is a retry if, and only if, it was on the air before.
+#[test]
+fn data_whose_rts_got_no_answer_were_not_sent() {
+    for request_after_miss in [false, true] {
+        let rules = Aggregation { request_after_miss, ..aggregation() };
+        let stations = vec![(ht_mcs7(), BE); 11];
+        let mut settings = settings(rules, stations, 1, 0.1, 0.05, false, &LinkSettings::fixed());
+        settings.access.rts_threshold = Bytes(500);
+        let mut channel = GeneralChannel::new(settings);
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let next_hops = NextHops(&[0]);
+        for seq in 0..300 {
+            for station in 1..=10 {
+                let packet = Packet { flow: station, seq, size: SIZE, kind: Kind::Udp, ..Packet::default() };
+                let id = packets.insert(packet);
+                let call = &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops);
+                channel.offer_in(station, 0, id, call);
+            }
+        }
+        let (mut ppdus, mut mpdus, mut retries, mut rts) = (0, 0, 0, 0);
+        let mut on_air = std::collections::BTreeSet::new();
+        while channel.next() < Time::NEVER {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+            let tap = channel.tap().expect("it was set");
+            for frame in tap.frames() {
+                rts += u64::from(frame.kind == FrameKind::Rts);
+                if frame.kind == FrameKind::Data {
+                    ppdus += u64::from(frame.aggregate.is_none_or(|aggregate| aggregate.place == 0));
+                    mpdus += 1;
+                    retries += u64::from(frame.retry);
+                    let is_first = on_air.insert((frame.from, frame.sequence));
+                    assert_eq!(frame.retry, !is_first, "{frame:?}");
+                }
+            }
+            tap.clear();
+        }
+        let counters = (1..=10).flat_map(|station| channel.edcafs().category_counters(station));
+        let sums = counters.fold((0, 0, 0), |sums, c| (sums.0 + c.ppdus, sums.1 + c.mpdus, sums.2 + c.retries));
+        assert!(rts > ppdus + 20, "{rts} RTS for {ppdus} PPDUs");
+        assert_eq!(sums, (ppdus, mpdus, retries));
     }
 }
 

@@ -1,0 +1,109 @@
+//! The originator's side of the end of an exchange: which MPDUs have arrived, which are sent again, and which are given
+//! up.
+
+use wifair_packet::PacketId;
+use wifair_units::Time;
+
+use super::ppdu::Inside;
+use super::{BROADCAST, Edcaf, Edcafs};
+
+impl Edcafs {
+    /// The originator takes note of an exchange that has ended, `answered` or not; `by_rts`: its RTS was not, and the
+    /// rest was not sent. How many MPDUs were delivered.
+    pub(crate) fn settle(
+        &mut self,
+        now: Time,
+        sender: usize,
+        answered: bool,
+        by_rts: bool,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+    ) -> u64 {
+        let station = self.station_of(sender);
+        if self.contenders[sender].ppdu.is_setup() {
+            if answered {
+                self.settle_setup(now, sender);
+            }
+            return 0;
+        }
+        let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
+        let place = task.expect("a sender has something to send").window();
+        let window = &mut windows[place];
+        let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
+        let mut delivered = 0;
+        if answered || ppdu.is_request() {
+            ppdu.grown = None;
+        }
+        if ppdu.is_request() {
+            requests.retain(|waiting| *waiting != place);
+            if answered {
+                delivered = window.acknowledge_received();
+            } else {
+                window.request_due = true;
+            }
+        } else {
+            if by_rts {
+                ppdu.take_back(window);
+            } else {
+                ppdu.count(counters);
+            }
+            let may_expire =
+                rules.is_some_and(|rules| by_rts || ppdu.most_attempts >= rules.retry_limit || ppdu.expires <= now);
+            if answered && ppdu.spoilt == 0 && window.pending() == ppdu.mpdus.len() {
+                delivered = window.acknowledge_all();
+            } else if answered || may_expire {
+                for &Inside { number, .. } in &ppdu.mpdus {
+                    let mpdu = window.mpdu(number);
+                    if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
+                        window.acknowledge(number);
+                        delivered += 1;
+                    } else if rules.is_some_and(|rules| {
+                        mpdu.attempts.max(mpdu.rts_failures) >= rules.retry_limit || mpdu.expires <= now
+                    }) {
+                        window.discard(number, &self.chain, &mut self.released);
+                        ppdu.grown = None;
+                    }
+                }
+            }
+            let is_missed = !answered && !by_rts && ppdu.is_aggregate();
+            if is_missed && rules.is_some_and(|rules| rules.request_after_miss) {
+                window.request_due = true;
+            }
+        }
+        counters.delivered += delivered;
+        window.advance();
+        if window.request_due && !requests.contains(&place) {
+            requests.push(place);
+        }
+        if window.pending() == 0 {
+            backlog.retain(|waiting| *waiting != place);
+        } else if !backlog.contains(&place) {
+            backlog.push(place);
+        }
+        self.note_released(now, station, retry_limit_drops);
+        delivered
+    }
+
+    /// `sender` gives up what it has just sent.
+    pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        let station = self.station_of(sender);
+        if self.contenders[sender].ppdu.is_setup() {
+            return self.discard_setup(now, sender);
+        }
+        let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
+        let place = task.expect("a sender has something to send").window();
+        let window = &mut windows[place];
+        for mpdu in &ppdu.mpdus {
+            window.discard(mpdu.number, &self.chain, &mut self.released);
+        }
+        ppdu.grown = None;
+        if ppdu.is_request() {
+            window.request_due = false;
+            requests.retain(|waiting| *waiting != place);
+        }
+        window.advance();
+        if window.pending() == 0 {
+            backlog.retain(|waiting| *waiting != place);
+        }
+        self.note_released(now, station, retry_limit_drops);
+    }
+}
