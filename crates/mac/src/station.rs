@@ -65,7 +65,7 @@ pub struct Counters {
     pub collisions: u64,
     /// Attempts without an answer because of an error.
     pub errors: u64,
-    /// Frames given up at a retry limit.
+    /// Data frames given up at a retry limit, each MPDU of an aggregate by itself.
     pub retry_limit_drops: u64,
     /// Air time of its data frames that met no other.
     pub data: Duration,

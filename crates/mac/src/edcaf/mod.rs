@@ -549,7 +549,7 @@ impl Edcafs {
         next_hops: NextHops<'_>,
     ) -> bool {
         self.contenders[sender].in_a_row += 1;
-        let delivered = self.settle(now, sender, true, false, retry_limit_drops);
+        let delivered = self.settle(now, sender, true, false, dropped, retry_limit_drops);
         let station = self.station_of(sender);
         self.counters[station].delivered += delivered;
         self.report_mode(sender, delivered);
@@ -580,23 +580,19 @@ impl Edcafs {
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
-        let before = retry_limit_drops.len();
-        self.settle(now, sender, false, by_rts, retry_limit_drops);
+        let lost_before = retry_limit_drops.len() + dropped.len();
+        self.settle(now, sender, false, by_rts, dropped, retry_limit_drops);
         if !by_rts {
             self.report_mode(sender, 0);
         }
         if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {
             self.discard(now, sender, retry_limit_drops);
         }
-        if exhausted || retry_limit_drops.len() > before {
-            let station = self.station_of(sender);
-            self.counters[station].retry_limit_drops += 1;
-        }
         if !self.has_block_ack() && !exhausted {
             return true;
         }
         if self.air_use.is_wanted() {
-            self.tell_air(now, sender, to, retry_limit_drops.len() == before);
+            self.tell_air(now, sender, to, retry_limit_drops.len() + dropped.len() == lost_before);
         }
         self.load(now, sender, packets, dropped, next_hops)
     }

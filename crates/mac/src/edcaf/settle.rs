@@ -5,7 +5,8 @@ use wifair_packet::PacketId;
 use wifair_units::Time;
 
 use super::ppdu::Inside;
-use super::{BROADCAST, Edcaf, Edcafs};
+use super::window::Released;
+use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs};
 
 impl Edcafs {
     /// The originator takes note of an exchange that has ended, `answered` or not; `by_rts`: its RTS was not, and the
@@ -16,6 +17,7 @@ impl Edcafs {
         sender: usize,
         answered: bool,
         by_rts: bool,
+        dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
     ) -> u64 {
         let station = self.station_of(sender);
@@ -29,7 +31,7 @@ impl Edcafs {
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
         let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
-        let mut delivered = 0;
+        let (mut delivered, mut given_up) = (0, 0);
         if answered || ppdu.is_request() {
             ppdu.grown = None;
         }
@@ -56,10 +58,15 @@ impl Edcafs {
                     if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
                         window.acknowledge(number);
                         delivered += 1;
-                    } else if rules.is_some_and(|rules| {
-                        mpdu.attempts.max(mpdu.rts_failures) >= rules.retry_limit || mpdu.expires <= now
-                    }) {
-                        window.discard(number, &self.chain, &mut self.released);
+                        continue;
+                    }
+                    let Some(rules) = rules else { continue };
+                    let is_exhausted = mpdu.attempts.max(mpdu.rts_failures) >= rules.retry_limit;
+                    if is_exhausted || mpdu.expires <= now {
+                        let Released { lost, expired, .. } = &mut self.released;
+                        let is_given_up =
+                            window.discard(number, &self.chain, if is_exhausted { lost } else { expired });
+                        given_up += u64::from(is_exhausted && is_given_up);
                         ppdu.grown = None;
                     }
                 }
@@ -79,6 +86,8 @@ impl Edcafs {
         } else if !backlog.contains(&place) {
             backlog.push(place);
         }
+        self.counters[station].retry_limit_drops += given_up;
+        dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Early)));
         self.note_released(now, station, retry_limit_drops);
         delivered
     }
@@ -92,8 +101,10 @@ impl Edcafs {
         let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
+        let counters = &mut self.counters[station];
         for mpdu in &ppdu.mpdus {
-            window.discard(mpdu.number, &self.chain, &mut self.released);
+            let is_given_up = window.discard(mpdu.number, &self.chain, &mut self.released.lost);
+            counters.retry_limit_drops += u64::from(is_given_up);
         }
         ppdu.grown = None;
         if ppdu.is_request() {

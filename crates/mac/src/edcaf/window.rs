@@ -153,6 +153,8 @@ pub(crate) struct Released {
     pub up: HandedUp,
     /// Packets that nobody will get.
     pub lost: Vec<PacketId>,
+    /// The same because their lifetime has ended.
+    pub expired: Vec<PacketId>,
 }
 
 /// Packets with their receivers, in order, those in front of which were told of.
@@ -532,20 +534,22 @@ impl Window {
         std::mem::take(&mut self.pending) as u64
     }
 
-    /// The originator gives up an MPDU.
-    pub fn discard(&mut self, number: u64, chain: &Chain, released: &mut Released) {
+    /// The originator gives up an MPDU; whether it had it still to send. Its packets are `lost` if the recipient has
+    /// not got them.
+    pub fn discard(&mut self, number: u64, chain: &Chain, lost: &mut Vec<PacketId>) -> bool {
         let mpdu = self.mpdu_mut(number);
         if !mpdu.is_pending() {
-            return;
+            return false;
         }
         mpdu.state |= DISCARDED;
         self.gave_up = true;
         let mpdu = self.mpdu(number);
         if !mpdu.is_received() {
-            released.lost.extend(chain.of(mpdu));
+            lost.extend(chain.of(mpdu));
         }
         self.pending_packets -= usize::from(mpdu.packets);
         self.pending -= 1;
+        true
     }
 
     /// Moves the originator's window past what it is done with. A recipient that waits for an MPDU that was given up

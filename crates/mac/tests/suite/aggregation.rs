@@ -7,7 +7,7 @@ use wifair_mac::edcaf::{
 use wifair_mac::{Access, Call, Category, FrameKind, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
-use wifair_queue::{Limit, Queue};
+use wifair_queue::{Cause, Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 /// IP packets that carry 1472 bytes of UDP.
@@ -333,6 +333,39 @@ fn protection_is_part_of_the_txop() {
         let cycle = before + ppdu + 16.0 + 32.0 + 43.0 + 67.5;
         let what = format!("RTS above {rts_threshold} bytes, protection {protection:?}");
         assert_within(goodput.total(), mpdus * 1472.0 * 8.0 / cycle, 0.002, &what);
+    }
+}
+
+/// What a station gives up at the retry limit is what its receiver never gets, if no block ACK is lost: MPDUs are given
+/// up one by one, also if a block ACK tells of others. With a lifetime of 2 ms, less than a PPDU of 28 MPDUs, none
+/// reaches the limit of 7, and what is lost has expired.
+#[test]
+fn each_mpdu_given_up_counts_with_its_cause() {
+    for lifetime in [None, Some(Duration::from_millis(2))] {
+        let rules = Aggregation { lifetime, retry_limit: if lifetime.is_some() { 7 } else { 3 }, ..aggregation() };
+        let mut channel = lossy(ht_mcs7(), rules, &[BE], 1, 0.6, 0.0);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let next_hops = NextHops(&[0]);
+        for seq in 0..1000 {
+            let id = packets.insert(Packet { flow: 1, seq, size: SIZE, kind: Kind::Udp, ..Packet::default() });
+            let call = &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops);
+            channel.offer_in(1, 0, id, call);
+        }
+        let mut received = 0;
+        while channel.next() < Time::NEVER {
+            let now = channel.next();
+            let event = channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+            received += usize::from(matches!(event, MacEvent::Packet { .. }));
+        }
+        let given_up = channel.counters(1).retry_limit_drops;
+        assert_eq!(given_up, lost.len() as u64);
+        assert_eq!(received + lost.len() + dropped.len(), 1000);
+        assert!(dropped.iter().all(|(_, cause)| *cause == Cause::Early));
+        match lifetime {
+            // 0.6 cubed is 0.216, of 1000 with a standard deviation of 13.
+            None => assert!(dropped.is_empty() && (164..=268).contains(&given_up), "{given_up}"),
+            Some(_) => assert!(given_up == 0 && !dropped.is_empty(), "{given_up} {}", dropped.len()),
+        }
     }
 }
 

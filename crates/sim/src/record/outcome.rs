@@ -221,7 +221,7 @@ row! {
         pub collisions: u64,
         /// Attempts without an answer because of an error.
         pub errors: u64,
-        /// Frames given up at a retry limit.
+        /// Data frames given up at a retry limit, each MPDU of an aggregate by itself.
         pub given_up: u64,
         /// Air time of its data frames that did not collide [s].
         pub air_data_s: f64,
@@ -231,7 +231,8 @@ row! {
         pub air_collided_s: f64,
         /// Packets that its queues dropped because they were full.
         pub queue_drops_overflow: u64,
-        /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel.
+        /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel, and packets
+        /// whose lifetime ended (`aggregation.lifetime`).
         pub queue_drops_early: u64,
         /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
         pub queue_marks: u64,
