@@ -94,10 +94,21 @@ enum Token {
     End,
 }
 
-const SIGNS: [&str; 26] = [
-    "==", "!=", "<=", ">=", "//", "+=", "-=", "*=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",", "=", "[", "]",
-    ":", ".", "&", "|", "!",
+const SIGNS: [&str; 35] = [
+    "==", "!=", "<<", ">>", "<=", ">=", "//", "+=", "-=", "**", "*=", ":=", "<", ">", "+", "-", "*", "/", "%", "(",
+    ")", ",", "=", "[", "]", "{", "}", ":", ".", "&", "|", "!", "~", "^", "@",
 ];
+
+/// Signs and words with which Python continues an expression, and this language does not.
+const CONTINUATIONS: [&str; 15] =
+    ["**", "<<", ">>", "^", "@", ":=", "[", "(", ".", "in", "not", "is", "if", "for", "async"];
+
+/// Signs and words with which Python begins an expression, and this language does not.
+const BEGINNINGS: [&str; 6] = ["~", "[", "{", "lambda", "await", "yield"];
+
+/// Words that are no names.
+const RESERVED: [&str; 14] =
+    ["and", "or", "not", "in", "is", "if", "else", "for", "async", "lambda", "await", "yield", "assert", "import"];
 
 type Parsed<T> = Result<T, ParseError>;
 
@@ -161,8 +172,8 @@ fn tokens(cursor: &mut Cursor<'_>) -> Parsed<Vec<(Place, Token)>> {
             Some(_) => match SIGNS.iter().find(|sign| cursor.eat(sign)) {
                 Some(&sign) => {
                     match sign {
-                        "(" | "[" => open += 1,
-                        ")" | "]" => open = open.saturating_sub(1),
+                        "(" | "[" | "{" => open += 1,
+                        ")" | "]" | "}" => open = open.saturating_sub(1),
                         _ => {}
                     }
                     Token::Sign(sign)
@@ -217,6 +228,26 @@ impl Parser<'_> {
         found
     }
 
+    /// What the next token is, if it is one of `tokens`.
+    fn at_any(&self, tokens: &[&str]) -> Option<&str> {
+        match self.peek() {
+            Token::Sign(text) => Some(*text),
+            Token::Word(text) => Some(text.as_str()),
+            _ => None,
+        }
+        .filter(|text| tokens.contains(text))
+    }
+
+    /// Stops after an expression that does not end as expected: what Python has and this language has not is
+    /// unsupported, everything else is malformed.
+    fn stop_after<T>(&self, expected: &str) -> Result<T, Stop> {
+        match (self.at_any(&CONTINUATIONS), self.peek()) {
+            (Some(text), _) => Err(Stop::Unsupported(format!("`{text}` in code"))),
+            (None, Token::Text(_)) => Err(Stop::Unsupported("strings in a row or with a prefix in code".to_owned())),
+            _ => self.malformed(expected),
+        }
+    }
+
     fn malformed<T>(&self, message: &str) -> Result<T, Stop> {
         Err(Stop::Malformed(self.tokens.get(self.next).map(|(place, _)| *place), message.to_owned()))
     }
@@ -258,7 +289,7 @@ impl Parser<'_> {
     }
 
     fn end(&self) -> Result<(), Stop> {
-        if *self.peek() == Token::End { Ok(()) } else { self.malformed("expected the end of the statement") }
+        if *self.peek() == Token::End { Ok(()) } else { self.stop_after("expected the end of the statement") }
     }
 
     fn expression(&mut self) -> Result<Expression, Stop> {
@@ -377,6 +408,12 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Result<Expression, Stop> {
+        if let Some(text) = self.at_any(&BEGINNINGS) {
+            return Err(Stop::Unsupported(format!("`{text}` in code")));
+        }
+        if self.at_any(&RESERVED).is_some() {
+            return self.malformed("expected a value");
+        }
         let token = self.peek().clone();
         self.next += 1;
         match token {
@@ -411,7 +448,7 @@ impl Parser<'_> {
         let mut items = Vec::new();
         while !self.eat(")") {
             if !items.is_empty() && !self.eat(",") {
-                return self.malformed("expected `,` or `)`");
+                return self.stop_after("expected `,` or `)`");
             }
             if self.eat(")") {
                 break;
@@ -647,6 +684,41 @@ mod tests {
             "assert (",
         ] {
             assert!(check(code).is_err(), "{code}");
+        }
+    }
+
+    /// What is well formed in Python, and not part of this language, is unsupported and named; it is no error of the
+    /// script. The controls are malformed in Python, too.
+    #[test]
+    fn other_python_is_unsupported() {
+        let parsed = |code: &str| parse(code, Place { line: 1, column: 1 });
+        for (code, what) in [
+            ("assert 2**3 == 8", "**"),
+            ("assert 1 << 3 == 8", "<<"),
+            ("assert 8 >> 3 == 1", ">>"),
+            ("assert tcpi_snd_cwnd in (9, 10)", "in"),
+            ("assert (tcpi_snd_cwnd not in (9, 10))", "not"),
+            ("assert ~0 == -1", "~"),
+            ("assert 6 ^ 5 == 3", "^"),
+            ("x = 1 if tcpi_snd_cwnd else 2", "if"),
+            ("assert tcpi_snd_cwnd is not None", "is"),
+            ("x = [1, 2]", "["),
+            ("x = {1: 2}", "{"),
+            ("x = (1, 2)[0]", "["),
+            ("x = lambda: 1", "lambda"),
+            ("assert 'a' 'b'", "strings"),
+            ("assert 1, f'{tcpi_snd_cwnd}'", "strings"),
+            ("x **= 2", "x"),
+            ("x <<= 2", "x"),
+        ] {
+            match parsed(code) {
+                Ok(Err(reason)) => assert!(reason.contains(what), "{code}: {reason}"),
+                other => panic!("{code}: {other:?}"),
+            }
+        }
+        for code in ["assert ** 2", "assert 1 +", "assert in (1, 2)", "assert (1", "assert 1 2", "assert 1 )", "assert"]
+        {
+            assert!(parsed(code).is_err(), "{code}: {:?}", parsed(code));
         }
     }
 

@@ -57,6 +57,9 @@ impl<'a> Parser<'a> {
             script.events.push(Event { place, when, action });
             self.skip()?;
         }
+        if script.events.is_empty() {
+            return Cursor::error_at(self.cursor.place(), "this script has no event, such as `0 socket(...) = 3`");
+        }
         Ok(script)
     }
 

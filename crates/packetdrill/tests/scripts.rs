@@ -131,6 +131,16 @@ fn malformed_scripts_are_errors_with_line_and_column() {
     }
 }
 
+/// A script that checks nothing does not pass.
+#[test]
+fn a_script_without_events_is_an_error() {
+    for text in ["", "\n\n", "// a comment\n/* and another */\n", "--tolerance_usecs=1000\n"] {
+        let report = verdict(text);
+        assert_eq!(report.verdict, Verdict::Error, "{text:?}");
+        assert!(report.place.is_some() && report.reason.contains("no event"), "{text:?}: {}", report.reason);
+    }
+}
+
 /// Arguments and code that are nested too deeply, and numbers that are too large, are errors, not crashes.
 #[test]
 fn extremes_are_refused() {
