@@ -27,7 +27,8 @@ pub fn difference(expected: &Segment, got: &Segment, check_stamp: &dyn Fn(u32, u
         (expected, got) => expected == got,
     };
     if !same_ecn {
-        return field("ECN", format!("{:?}", expected.ecn), format!("{:?}", got.ecn));
+        let name = |ecn: Option<Ecn>| ecn.map_or_else(|| "none".to_owned(), |ecn| ecn.to_string());
+        return field("ECN", name(expected.ecn), name(got.ecn));
     }
     let Some(wanted) = &expected.options else { return None };
     let have = got.options.as_deref().unwrap_or_default();

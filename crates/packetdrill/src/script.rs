@@ -85,6 +85,19 @@ pub enum Ecn {
     AnyEct,
 }
 
+impl fmt::Display for Ecn {
+    /// As in a script, without brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotEct => "noecn",
+            Self::Ect0 => "ect0",
+            Self::Ect1 => "ect1",
+            Self::Ce => "ce",
+            Self::AnyEct => "ect01",
+        })
+    }
+}
+
 /// Header flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
@@ -180,13 +193,8 @@ pub struct Segment {
 
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ecn {
-            Some(Ecn::Ect0) => f.write_str("[ect0] ")?,
-            Some(Ecn::Ect1) => f.write_str("[ect1] ")?,
-            Some(Ecn::Ce) => f.write_str("[ce] ")?,
-            Some(Ecn::AnyEct) => f.write_str("[ect01] ")?,
-            Some(Ecn::NotEct) => f.write_str("[noecn] ")?,
-            None => {}
+        if let Some(ecn) = self.ecn {
+            write!(f, "[{ecn}] ")?;
         }
         write!(f, "{} {}:{}({})", self.flags, self.seq, self.seq.wrapping_add(self.payload), self.payload)?;
         if self.flags.ack {

@@ -64,7 +64,7 @@ fn what_differs_is_told_with_both_sides() {
         ("+0 write(4, ..., 1000) = 1000\n+.01 > P. 1:1001(1000) ack 1\n", "expected at 0.110000 s"),
         ("+0 write(4, ..., 1000) = 999\n+0 > P. 1:1001(1000) ack 1\n", "returned 1000, expected 999"),
         ("+0 write(4, ..., 1000) = 1000\n+0 %{ assert tcpi_snd_cwnd == 11 }%\n", "tcpi_snd_cwnd = 10"),
-        ("+0 write(4, ..., 1000) = 1000\n+0 > [ect0] P. 1:1001(1000) ack 1\n", "ECN"),
+        ("+0 write(4, ..., 1000) = 1000\n+0 > [ect0] P. 1:1001(1000) ack 1\n", "ECN: expected ect0, got noecn"),
         ("+0 read(4, ..., 1000) = 0\n+0 > P. 1:1001(1000) ack 1\n", "returned -1 EAGAIN, expected 0"),
     ] {
         let (verdict, line, reason) = after_open(rest);

@@ -122,7 +122,7 @@ impl Question {
                 20_000 if amendment == Amendment::Be => PacketPadding::Us20,
                 _ => {
                     let most = if amendment == Amendment::Be { "0, 8, 16 and 20 us" } else { "0, 8 and 16 us" };
-                    let message = format!("no packet padding of {time:?} in {}: there are {most}", amendment.name());
+                    let message = format!("no packet padding of {time} in {}: there are {most}", amendment.name());
                     return Err(error("packet_padding", message));
                 }
             },
