@@ -18,6 +18,19 @@ pub struct EhtMode {
     coding: Coding,
 }
 
+/// An EHT MU PPDU has no 1x LTF: its field GI+LTF Size has four values.
+fn check_training(ltf: Ltf, guard_interval: GuardInterval) -> Result<(), ModeError> {
+    if ltf != Ltf::X1 && ltf.goes_with(guard_interval) {
+        return Ok(());
+    }
+    let message = format!(
+        "no {}x LTF with a guard interval of {guard_interval} in 802.11be: there are 2x and 4x with 800 ns, 2x with 1600 \
+         ns, 4x with 3200 ns",
+        ltf.multiple()
+    );
+    Err(ModeError::new("ltf", message))
+}
+
 impl EhtMode {
     /// MCS 0 to 13; 1 to 8 streams; 20 to 320 MHz; 800, 1600 or 3200 ns. If `ltf` is absent it is [`Ltf::usual`]; if
     /// `coding` is absent it is BCC where the standard allows it.
@@ -40,7 +53,7 @@ impl EhtMode {
         }
         he::check_guard_interval(guard_interval, "802.11be")?;
         let ltf = ltf.unwrap_or(Ltf::usual(guard_interval));
-        ltf.check(guard_interval)?;
+        check_training(ltf, guard_interval)?;
         let coding = he::coding(mcs, streams, width, coding)?;
         Ok(Self { mcs, streams, width, guard_interval, ltf, coding })
     }

@@ -79,6 +79,12 @@ impl HeMode {
             );
             return Err(ModeError::new("dcm", message));
         }
+        // HE-SIG-A announces a 4x LTF with 800 ns by the bits of DCM and STBC, of which neither applies then (27.3.11.7).
+        if options.dcm && ltf == Ltf::X4 && guard_interval == GuardInterval::Ns800 {
+            let message = "no dual carrier modulation with a 4x LTF and a guard interval of 800 ns: it exists with 1x and 2x \
+                           with 800 ns, 2x with 1600 ns, 4x with 3200 ns";
+            return Err(ModeError::new("dcm", message));
+        }
         let most = match options.range {
             HeRange::Normal => 11,
             HeRange::Extended242 => 2,
@@ -89,7 +95,7 @@ impl HeMode {
                 "no extended range with MCS {mcs}, {streams} streams and {width}: it exists with 20 MHz, one stream, and MCS \
                  0 to 2 on 242 tones or MCS 0 on 106 tones"
             );
-            return Err(ModeError::new("range", message));
+            return Err(ModeError::new("extended_range", message));
         }
         let coding = coding(mcs, streams, width, options.coding)?;
         Ok(Self { mcs, streams, width, guard_interval, ltf, range: options.range, dcm: options.dcm, coding })

@@ -109,6 +109,47 @@ fn greenfield_and_extended_range() {
     us(mode("802.11n", ModeRequest { greenfield: true, ..short }), 28_000 + 3 * 3_600);
 }
 
+fn refused(standard: &str, request: ModeRequest) -> &'static str {
+    Amendment::parse(standard).unwrap().mode(&request).unwrap_err().key
+}
+
+/// The errors name the key that is wrong: an extended range has no MCS 5.
+#[test]
+fn errors_of_an_extended_range_name_it() {
+    let request = ModeRequest { mcs: Some(5), extended_range: Some(242), ..ModeRequest::default() };
+    assert_eq!(refused("802.11ax", request), "extended_range");
+}
+
+/// The field GI+LTF Size of HE has 1x and 2x with 0.8 us, 2x with 1.6 us and 4x with 3.2 us, and 4x with 0.8 us by DCM
+/// and STBC together, of which neither applies; that of EHT MU has 2x and 4x with 0.8 us, 2x with 1.6 us and 4x with 3.2
+/// us.
+#[test]
+fn long_training_fields_that_a_preamble_can_announce() {
+    for (standard, dcm, exist) in [
+        ("802.11ax", false, [(1, 800), (2, 800), (2, 1600), (4, 800), (4, 3200)].as_slice()),
+        ("802.11ax", true, &[(1, 800), (2, 800), (2, 1600), (4, 3200)]),
+        ("802.11be", false, &[(2, 800), (2, 1600), (4, 800), (4, 3200)]),
+    ] {
+        for ltf in [1, 2, 4] {
+            for interval in [800, 1600, 3200] {
+                let guard_interval = Some(Duration::from_nanos(interval));
+                let request =
+                    ModeRequest { mcs: Some(0), ltf: Some(ltf), guard_interval, dcm, ..ModeRequest::default() };
+                let mode = Amendment::parse(standard).unwrap().mode(&request);
+                assert_eq!(
+                    mode.is_ok(),
+                    exist.contains(&(ltf, interval)),
+                    "{standard} {dcm} {ltf} {interval}: {mode:?}"
+                );
+            }
+        }
+    }
+    let request = ModeRequest { mcs: Some(0), ltf: Some(1), ..ModeRequest::default() };
+    assert_eq!(refused("802.11be", request), "ltf");
+    let request = ModeRequest { mcs: Some(0), ltf: Some(4), dcm: true, ..ModeRequest::default() };
+    assert_eq!(refused("802.11ax", request), "dcm");
+}
+
 /// 802.11be, 320 MHz, MCS 13, 8 streams: 3920 * 12 * 8 * 5 / 6 = 313,600 bits per symbol, preceded by 32 us and EHT-SIG
 /// of 8 us, EHT-STF of 4 us and 8 EHT-LTFs of 7.2 us.
 #[test]
