@@ -102,6 +102,10 @@ impl ExchangeTime {
             );
             return Err(error(query, message));
         }
+        if let (Some(Response::Ack), Some(count @ 2..)) = (query.response, mpdus) {
+            let message = format!("no ACK for {count} MPDUs: an ACK answers one, a block ACK answers several");
+            return Err(ModeError { key: "response", message });
+        }
         let response = match query.response.unwrap_or_else(|| usual_response(query, psdu, longest_mpdu)) {
             Response::None => None,
             kind => {
@@ -284,4 +288,29 @@ fn error(query: &ExchangeQuery, message: String) -> ModeError {
 
 fn micros(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_mpdus_are_not_answered_by_an_ack() {
+        let answer = |amendment, count, response| {
+            let mode = ModeRequest { mcs: Some(7), ..ModeRequest::default() };
+            ExchangeTime::new(&ExchangeQuery {
+                amendment,
+                mode,
+                content: Content::AMpdu(Bytes(1500), count),
+                response: Some(response),
+                basic_rates: BasicRates::mandatory(),
+                options: PpduOptions::default(),
+            })
+        };
+        for amendment in [Amendment::N, Amendment::Ac, Amendment::Ax, Amendment::Be] {
+            assert_eq!(answer(amendment, 4, Response::Ack).unwrap_err().key, "response");
+            assert!(answer(amendment, 4, Response::BlockAck).is_ok());
+            assert!(answer(amendment, 1, Response::Ack).is_ok());
+        }
+    }
 }
