@@ -36,11 +36,12 @@ impl Edcafs {
             self.note_released(now, index / self.categories, retry_limit_drops);
         }
         self.blocked = blocked;
-        self.find_reorder_timeout();
+        self.find_reorder_timeout(now);
     }
 
-    /// Finds out when the first recipient stops waiting.
-    fn find_reorder_timeout(&mut self) {
+    /// Finds out when the first recipient stops waiting: at once, where what it holds behind a gap is older than what it
+    /// held before the last one.
+    fn find_reorder_timeout(&mut self, now: Time) {
         let Some(rules) = &self.aggregation else { return };
         let (contenders, mut first) = (&self.contenders, None);
         self.blocked.retain(|(index, place)| {
@@ -48,7 +49,8 @@ impl Edcafs {
             first = since.into_iter().chain(first).min();
             since.is_some()
         });
-        self.reorder_timeout = first.map_or(Time::NEVER, |since| since + rules.reorder_timeout).min(self.inactive_at);
+        let patience = rules.reorder_timeout;
+        self.reorder_timeout = first.map_or(Time::NEVER, |since| (since + patience).max(now)).min(self.inactive_at);
     }
 
     /// The next of the packets that have been handed up.
@@ -121,7 +123,7 @@ impl Edcafs {
             self.blocked.push((sender, place));
         }
         if is_blocked || was_blocked {
-            self.find_reorder_timeout();
+            self.find_reorder_timeout(now);
         }
         self.note_released(now, station, retry_limit_drops);
     }
