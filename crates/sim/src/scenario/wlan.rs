@@ -310,7 +310,7 @@ table! {
         for (key, rate) in
             [("data_rate", wlan.data_rate), ("basic_rate", wlan.basic_rate), ("eifs_rate", wlan.eifs_rate)]
         {
-            wlan.check_rate(at, key, rate, false);
+            wlan.check_rate(at, key, rate, wlan.standard, false);
         }
         let strange = [
             ("preamble", wlan.standard == Standard::A && wlan.preamble == Preamble::Short),
@@ -343,15 +343,15 @@ const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
 impl Wlan {
-    /// Reports a rate that the standard does not have, unless `nonstandard_rates` allows it. `dsss`: the station is an
-    /// 802.11b station in an 802.11g network.
-    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, dsss: bool) {
-        let dsss = dsss || self.standard == Standard::B;
+    /// Reports a rate that `standard`, that of the station, does not have, unless `nonstandard_rates` allows it. `dsss`:
+    /// the station is an 802.11b station in an 802.11g network.
+    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, standard: Standard, dsss: bool) {
+        let dsss = dsss || standard == Standard::B;
         if self.ladder(dsss).contains(&rate) {
             return;
         }
         let (who, rates) =
-            if dsss { ("802.11b".to_owned(), "1, 2, 5.5, 11") } else { (self.standard.to_string(), OFDM_NAMES) };
+            if dsss { ("802.11b".to_owned(), "1, 2, 5.5, 11") } else { (standard.to_string(), OFDM_NAMES) };
         if !self.nonstandard_rates {
             let note = format!("one of {rates} Mb/s; any other needs nonstandard_rates = true in [wlan]");
             at.problem(key, &format!("{who} has no rate of {rate}"), &note);

@@ -73,7 +73,8 @@ impl Builder<'_> {
             let path = format!("stations[{index}]");
             self.windows(&path, group.cw_min, group.cw_max, wlan);
             if let (Some(rate), Some(node)) = (group.data_rate, self.root.at(&path)) {
-                self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate, group.dsss_only));
+                let own = group.standard.filter(|_| wlan.standard.has_mcs()).unwrap_or(wlan.standard);
+                self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate, own, group.dsss_only));
             }
             if group.dsss_only && wlan.standard == Standard::A {
                 let note = "802.11b is in 2.4 GHz, and `wlan.standard` is \"802.11a\"";
@@ -166,17 +167,20 @@ impl Builder<'_> {
     fn high_throughput(&mut self, wlan: &Wlan) {
         let mut problems = vec![];
         let has_mcs = wlan.standard.has_mcs();
-        let foreign = |key: &str| {
-            if has_mcs {
-                (format!("`{key}` does not apply to {}", wlan.standard), "write `edca` or `mcs`".to_owned())
-            } else {
-                let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]";
-                (format!("`{key}` does not apply to {}", wlan.standard), note.to_owned())
-            }
+        let foreign = |key: &str, standard: Standard| {
+            let note = match key {
+                _ if !has_mcs => "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]".to_owned(),
+                "cw_min" | "cw_max" if standard.has_mcs() => format!("write it for a category, as in `edca.be.{key}`"),
+                "cw_min" | "cw_max" => "older stations have the default windows here; leave it out".to_owned(),
+                "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
+                "mcs" | "streams" | "width" => "write `data_rate`".to_owned(),
+                _ => "write `edca`".to_owned(),
+            };
+            (format!("`{key}` does not apply to {standard}"), note)
         };
-        let mut refuse = |path: String, is_set: bool| {
+        let mut refuse = |path: String, standard: Standard, is_set: bool| {
             if is_set {
-                let (message, note) = foreign(path.rsplit('.').next().unwrap_or_default());
+                let (message, note) = foreign(path.rsplit('.').next().unwrap_or_default(), standard);
                 problems.push((path, message, note));
             }
         };
@@ -189,10 +193,11 @@ impl Builder<'_> {
                 ("edca", false, ap.edca.is_some()),
                 ("queue_per_station", false, ap.queue_per_station.is_some()),
             ] {
-                refuse(format!("ap.{key}"), is_set && is_old == has_mcs);
+                refuse(format!("ap.{key}"), wlan.standard, is_set && is_old == has_mcs);
             }
         }
         for (index, group) in self.file.stations.iter().enumerate() {
+            let standard = group.standard.filter(|_| has_mcs).unwrap_or(wlan.standard);
             let is_legacy = group.standard.is_some_and(|standard| !standard.has_mcs());
             for (key, is_old, is_set) in [
                 ("data_rate", !is_legacy, group.data_rate.is_some()),
@@ -205,12 +210,12 @@ impl Builder<'_> {
                 ("snr", false, group.snr.is_some()),
                 ("edca", false, group.edca.is_some()),
             ] {
-                refuse(format!("stations[{index}].{key}"), is_set && is_old == has_mcs);
+                refuse(format!("stations[{index}].{key}"), standard, is_set && is_old == has_mcs);
             }
         }
         for (index, flow) in self.file.flows.iter().enumerate() {
-            refuse(format!("flows[{index}].category"), flow.category.is_some() && !has_mcs);
-            refuse(format!("flows[{index}].dscp"), flow.dscp.is_some() && !has_mcs);
+            refuse(format!("flows[{index}].category"), wlan.standard, flow.category.is_some() && !has_mcs);
+            refuse(format!("flows[{index}].dscp"), wlan.standard, flow.dscp.is_some() && !has_mcs);
         }
         if has_mcs {
             for (index, group) in self.file.stations.iter().enumerate() {

@@ -486,6 +486,49 @@ fn rates_beside_the_standard_need_a_key_that_says_so() {
     assert!(refused.to_string().contains("a multiple of 250 kb/s"), "{refused}");
 }
 
+/// `UPLOADS` in 802.11n with these keys, and with these keys of the stations.
+fn older(wlan: &str, stations: &str) -> Result<Scenario, Problems> {
+    let text = uploads("\"802.11b\"", &format!("\"802.11n\"\n{wlan}"));
+    read(&text.replacen("count = 8", &format!("count = 8\n{stations}"), 1), &[])
+}
+
+/// A station of 802.11b has the rates of DSSS and CCK also beside 802.11n, and none of OFDM.
+#[test]
+fn the_rate_of_an_older_station_is_one_of_its_own_standard() {
+    let at = |standard: &str, band: &str, rate: &str| {
+        older(&format!("band = \"{band}\""), &format!("standard = \"{standard}\"\ndata_rate = \"{rate}\""))
+    };
+    for rate in ["1 Mb/s", "2 Mb/s", "5.5 Mb/s", "11 Mb/s"] {
+        at("802.11b", "2.4 GHz", rate).unwrap_or_else(|why| panic!("{why}"));
+    }
+    for (standard, band, rate) in [
+        ("802.11b", "2.4 GHz", "54 Mb/s"),
+        ("802.11b", "2.4 GHz", "7 Mb/s"),
+        ("802.11g", "2.4 GHz", "7 Mb/s"),
+        ("802.11a", "5 GHz", "11 Mb/s"),
+    ] {
+        let refused = at(standard, band, rate).expect_err("no such rate").to_string();
+        assert!(refused.contains(&format!("{standard} has no rate of {rate}")), "{refused}");
+    }
+    at("802.11g", "2.4 GHz", "54 Mb/s").unwrap_or_else(|why| panic!("{why}"));
+    at("802.11a", "5 GHz", "6 Mb/s").unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// The message names the standard of the group, and a key that it has.
+#[test]
+fn keys_that_an_older_station_does_not_have() {
+    for (key, note) in
+        [("mcs = 3", "write `data_rate`"), ("streams = 2", "write `data_rate`"), ("cw_min = 7", "leave it out")]
+    {
+        let refused = older("", &format!("standard = \"802.11a\"\n{key}")).expect_err("no such key").to_string();
+        let name = key.split(' ').next().unwrap();
+        assert!(refused.contains(&format!("`{name}` does not apply to 802.11a")), "{refused}");
+        assert!(refused.contains(note), "{refused}");
+    }
+    let refused = older("", "cw_min = 7").expect_err("no such key").to_string();
+    assert!(refused.contains("does not apply to 802.11n") && refused.contains("`edca.be.cw_min`"), "{refused}");
+}
+
 #[test]
 fn a_workload_without_a_size_names_its_key() {
     for name in ["web", "poisson"] {
