@@ -272,6 +272,27 @@ impl Wlan {
                 problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
             }
         }
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
+        if let Some(rate) = self.protection.filter(|rate| !self.nonstandard_rates && !self.ladder(true).contains(rate))
+            && let Some(group) = file.stations.iter().find(|group| is_dsss(group))
+        {
+            let message = format!("the 802.11b stations `{}` cannot read a CTS at {rate}", group.name);
+            let note = "one of 1, 2, 5.5, 11 Mb/s, or leave it out for `dsss_basic_rate`";
+            problems.push(("wlan.protection".to_owned(), message, note.to_owned()));
+        }
+        let is_older = |group: &&Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
+        if self.greenfield
+            && self.use_protection
+            && self.protection.is_none()
+            && !file.stations.iter().any(is_dsss)
+            && let Some(group) = file.stations.iter().find(is_older)
+        {
+            // 10.26.3: stations that do not read the preamble of greenfield need frames before it that they do read.
+            let message = format!("the stations `{}` cannot read the greenfield format", group.name);
+            let note = "write protection = \"6 Mb/s\" in [wlan], or leave `greenfield` out".to_owned();
+            problems.push(("wlan.greenfield".to_owned(), message, note));
+        }
+        problems.extend(access_problems(self, file));
         if self.aggregation.count_in_flight {
             let queues =
                 file.stations.iter().enumerate().map(|(index, group)| (format!("stations[{index}]"), &group.queue));
@@ -449,6 +470,32 @@ impl Wlan {
             at.problem(key, &format!("`{key}` does not apply to {}", self.standard), note);
         }
     }
+}
+
+/// The longest TXOP limit: a field of 16 bits counts 32 us (9.4.2.28).
+const LONGEST_TXOP: Duration = Duration::from_micros(65_535 * 32);
+
+/// Parameters of access categories that the EDCA Parameter Set element cannot announce (9.4.2.28): path, message and
+/// note of each. Only an access point may have an AIFSN of 1.
+fn access_problems(wlan: &Wlan, file: &File) -> Vec<(String, String, String)> {
+    let groups = file.stations.iter().enumerate();
+    let own = groups.filter_map(|(index, group)| Some((format!("stations[{index}]"), group.edca.as_ref()?, true)));
+    let ap = file.ap.iter().filter_map(|ap| Some(("ap".to_owned(), ap.edca.as_ref()?, false)));
+    let mut problems = vec![];
+    for (path, edca, at_stations) in std::iter::once(("wlan".to_owned(), &wlan.edca, true)).chain(ap).chain(own) {
+        for (category, name) in edca.categories().into_iter().zip(["vo", "vi", "be", "bk"]) {
+            if at_stations && category.aifsn < 2 {
+                let message = format!("stations cannot have an AIFSN of {}", category.aifsn);
+                let note = "at least 2; only the access point may have 1, in [ap.edca]".to_owned();
+                problems.push((format!("{path}.edca.{name}.aifsn"), message, note));
+            }
+            if category.txop > LONGEST_TXOP {
+                let message = format!("no TXOP limit of {}", category.txop);
+                problems.push((format!("{path}.edca.{name}.txop"), message, format!("at most {LONGEST_TXOP}")));
+            }
+        }
+    }
+    problems
 }
 
 /// The longest A-MPDU that a receiver may announce (9.4.2.56.3, 9.4.2.158.2; 802.11ax-2021, 9.4.2.248).

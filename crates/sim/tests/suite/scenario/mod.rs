@@ -529,6 +529,48 @@ fn keys_that_an_older_station_does_not_have() {
     assert!(refused.contains("does not apply to 802.11n") && refused.contains("`edca.be.cw_min`"), "{refused}");
 }
 
+/// A CTS-to-self at an OFDM rate does not protect from 802.11b stations; without such stations it does no harm.
+#[test]
+fn protection_that_the_oldest_stations_cannot_read() {
+    let at = |rate: &str, standard: &str| {
+        older(&format!("band = \"2.4 GHz\"\nprotection = \"{rate}\""), &format!("standard = \"{standard}\""))
+    };
+    let refused = at("6 Mb/s", "802.11b").expect_err("no such CTS").to_string();
+    assert!(refused.contains("the 802.11b stations `sta` cannot read a CTS at 6 Mb/s"), "{refused}");
+    at("5.5 Mb/s", "802.11b").unwrap_or_else(|why| panic!("{why}"));
+    at("6 Mb/s", "802.11g").unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// Stations from before HT read no greenfield preamble (10.26.3), so a CTS-to-self must precede it.
+#[test]
+fn greenfield_beside_older_stations_needs_protection() {
+    let refused = older("greenfield = true", "standard = \"802.11a\"").expect_err("not protected").to_string();
+    assert!(refused.contains("the stations `sta` cannot read the greenfield format"), "{refused}");
+    for (wlan, stations) in [
+        ("greenfield = true", ""),
+        ("greenfield = true\nprotection = \"6 Mb/s\"", "standard = \"802.11a\""),
+        ("greenfield = true\nband = \"2.4 GHz\"", "standard = \"802.11b\""),
+    ] {
+        older(wlan, stations).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+/// The EDCA Parameter Set element (9.4.2.28): an AIFSN of 1 for access points alone, TXOP limits up to 65535 * 32 us.
+#[test]
+fn access_parameters_that_cannot_be_announced() {
+    for (wlan, stations, path) in [
+        ("edca.be.aifsn = 1", "", "stations cannot have an AIFSN of 1"),
+        ("", "edca.vo.aifsn = 1", "stations cannot have an AIFSN of 1"),
+        ("edca.be.txop = \"10 s\"", "", "no TXOP limit of 10 s"),
+        ("", "edca.bk.txop = \"2097121 us\"", "no TXOP limit of 2097121 us"),
+    ] {
+        let refused = older(wlan, stations).expect_err("must be refused").to_string();
+        assert!(refused.contains(path), "{refused}");
+    }
+    let text = older("edca.be.aifsn = 2\nedca.be.txop = \"2097120 us\"\n[ap]\nedca.be.aifsn = 1", "");
+    text.unwrap_or_else(|why| panic!("{why}"));
+}
+
 #[test]
 fn a_workload_without_a_size_names_its_key() {
     for name in ["web", "poisson"] {
