@@ -121,8 +121,8 @@ fn errors_of_an_extended_range_name_it() {
 }
 
 /// The field GI+LTF Size of HE has 1x and 2x with 0.8 us, 2x with 1.6 us and 4x with 3.2 us, and 4x with 0.8 us by DCM
-/// and STBC together, of which neither applies; that of EHT MU has 2x and 4x with 0.8 us, 2x with 1.6 us and 4x with 3.2
-/// us.
+/// and STBC together, of which neither applies; that of EHT MU has 2x and 4x with 0.8 us, 2x with 1.6 us and 4x with
+/// 3.2 us.
 #[test]
 fn long_training_fields_that_a_preamble_can_announce() {
     for (standard, dcm, exist) in [

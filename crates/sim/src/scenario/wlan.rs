@@ -343,8 +343,8 @@ const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
 impl Wlan {
-    /// Reports a rate that `standard`, that of the station, does not have, unless `nonstandard_rates` allows it. `dsss`:
-    /// the station is an 802.11b station in an 802.11g network.
+    /// Reports a rate that `standard`, that of the station, does not have, unless `nonstandard_rates` allows it.
+    /// `dsss`: the station is an 802.11b station in an 802.11g network.
     pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, standard: Standard, dsss: bool) {
         let dsss = dsss || standard == Standard::B;
         if self.ladder(dsss).contains(&rate) {
