@@ -39,8 +39,8 @@ impl Edcafs {
         self.find_reorder_timeout(now);
     }
 
-    /// Finds out when the first recipient stops waiting: at once, where what it holds behind a gap is older than what it
-    /// held before the last one.
+    /// Finds out when the first recipient stops waiting: at once, where what it holds behind a gap is older than what
+    /// it held before the last one.
     fn find_reorder_timeout(&mut self, now: Time) {
         let Some(rules) = &self.aggregation else { return };
         let (contenders, mut first) = (&self.contenders, None);
