@@ -55,7 +55,7 @@ def test_a_difference_is_told_with_its_line(tmp_path: Path) -> None:
         (OPEN + "+0 epoll_create(1) = 5\n", 1, "unsupported"),
         (OPEN + "+0 < . 1:2(0) ack 1\n", 2, "error"),
         ("\x00\x01", 2, "error"),
-        ("", 0, "pass"),
+        ("", 2, "error"),
     ],
 )
 def test_exit_codes(tmp_path: Path, text: str, code: int, verdict: str) -> None:
