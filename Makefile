@@ -46,12 +46,12 @@ demo: $(STAMPS)/build $(STAMPS)/plot ## Table 1 of jung2016 and the unfairness o
 test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Python side
 	PROPTEST_RNG_SEED=1 cargo test --locked $(CORE)
 	$(BIN)/pytest --numprocesses logical -m 'not alone'
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m alone
+	$(BIN)/pytest -m alone
 
 test-all: $(STAMPS)/build $(STAMPS)/tools ## the same with the slow tests
 	cargo test --locked $(CORE) -- --include-ignored
 	$(BIN)/pytest --slow --numprocesses logical -m 'not alone'
-	$(BIN)/pytest --slow --numprocesses 2 --dist loadgroup -m alone
+	$(BIN)/pytest --slow -m alone
 
 fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/README.md says more
 	$(BIN)/python fuzz/run.py
