@@ -140,7 +140,8 @@ mod tests {
         let problem = Source::from_bytes("a.out", b"\x7fELF\x02\x01\x01\0\0").unwrap_err();
         assert_eq!(
             problem.to_string(),
-            "error: `a.out` is not a text file\n --> a.out\n  = a scenario is TOML, text in UTF-8; `wifair analyze` reads captures\n"
+            "error: `a.out` is not a text file\n --> a.out\n  = a scenario is TOML, text in UTF-8; \
+             `wifair analyze` reads captures\n"
         );
     }
 

@@ -10,7 +10,7 @@
 //! | `begin` | `text`, `name`, `seed`, `samples`, `frames` | starts a run in place of the previous one |
 //! | `advance` | `until_ns`, `most_events`, `frames` | the progress of the run |
 //! | `columns` | | the results of the run up to now, as columns |
-//! | `change` | those of `edit`, `begin` and `advance` | all their replies and those of `columns` at once, for sliders |
+//! | `change` | those of `edit`, `begin` and `advance` | all their replies and that of `columns`, for sliders |
 //!
 //! A reply consists of the length of its header (eight bytes, little-endian), the header (JSON, padded with spaces),
 //! and the columns. The header gives the offset of each column from its own end. A number takes eight bytes; a string

@@ -213,7 +213,8 @@ impl Session {
     /// The progress of the run.
     pub fn progress(&mut self) -> Value {
         let (now, end) = (self.run.now(), self.run.end());
-        json!({ "now_s": now.nearest_secs(), "end_s": end.nearest_secs(), "over": now >= end, "events": self.run.world().events() })
+        let events = self.run.world().events();
+        json!({ "now_s": now.nearest_secs(), "end_s": end.nearest_secs(), "over": now >= end, "events": events })
     }
 
     /// All results up to now, with the recorded frames that are in the interval.

@@ -24,8 +24,8 @@ fn check_training(ltf: Ltf, guard_interval: GuardInterval) -> Result<(), ModeErr
         return Ok(());
     }
     let message = format!(
-        "no {}x LTF with a guard interval of {guard_interval} in 802.11be: there are 2x and 4x with 800 ns, 2x with 1600 \
-         ns, 4x with 3200 ns",
+        "no {}x LTF with a guard interval of {guard_interval} in 802.11be: there are 2x and 4x with 800 ns, 2x with \
+         1600 ns, 4x with 3200 ns",
         ltf.multiple()
     );
     Err(ModeError::new("ltf", message))

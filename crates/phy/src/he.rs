@@ -81,8 +81,8 @@ impl HeMode {
         }
         // HE-SIG-A announces a 4x LTF with 800 ns by the bits of DCM and STBC, and neither applies then (27.3.11.7).
         if options.dcm && ltf == Ltf::X4 && guard_interval == GuardInterval::Ns800 {
-            let message = "no dual carrier modulation with a 4x LTF and a guard interval of 800 ns: it exists with 1x and 2x \
-                           with 800 ns, 2x with 1600 ns, 4x with 3200 ns";
+            let message = "no dual carrier modulation with a 4x LTF and a guard interval of 800 ns: it exists with 1x and \
+                           2x with 800 ns, 2x with 1600 ns, 4x with 3200 ns";
             return Err(ModeError::new("dcm", message));
         }
         let most = match options.range {

@@ -79,30 +79,14 @@ fn build(
     data_error: f64,
     control_error: f64,
 ) -> GeneralChannel {
-    build_with(rules, stations, seed, data_error, control_error, false)
+    GeneralChannel::new(settings(rules, stations, seed, data_error, control_error))
 }
 
-fn build_with(
-    rules: Aggregation,
-    stations: Vec<(TxMode, Category)>,
-    seed: u64,
-    data_error: f64,
-    control_error: f64,
-    cf_end: bool,
-) -> GeneralChannel {
-    build_linked(rules, stations, seed, data_error, control_error, cf_end, &LinkSettings::fixed())
-}
-
-fn build_linked(
-    rules: Aggregation,
-    stations: Vec<(TxMode, Category)>,
-    seed: u64,
-    data_error: f64,
-    control_error: f64,
-    cf_end: bool,
-    link: &LinkSettings,
-) -> GeneralChannel {
-    GeneralChannel::new(settings(rules, stations, seed, data_error, control_error, cf_end, link))
+/// The same without errors, with these settings of all links.
+fn build_linked(rules: Aggregation, stations: Vec<(TxMode, Category)>, link: &LinkSettings) -> GeneralChannel {
+    let mut settings = settings(rules, stations, 1, 0.0, 0.0);
+    settings.stations.iter_mut().for_each(|station| station.link = link.clone());
+    GeneralChannel::new(settings)
 }
 
 fn settings(
@@ -111,12 +95,10 @@ fn settings(
     seed: u64,
     data_error: f64,
     control_error: f64,
-    cf_end: bool,
-    link: &LinkSettings,
 ) -> EdcaSettings {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
-    let access = Access { answer_timeout: micros(45), cf_end, ..Access::standard(timing) };
+    let access = Access { answer_timeout: micros(45), ..Access::standard(timing) };
     let station = |(number, (mode, parameters)): (usize, (TxMode, Category))| {
         let common = StationSettings {
             cw_min: 0,
@@ -136,7 +118,7 @@ fn settings(
         EdcaStation {
             common,
             mode: Some((mode, Band::Ghz5)),
-            link: link.clone(),
+            link: LinkSettings::fixed(),
             aggregation: Some(rules.clone()),
             is_legacy: false,
             categories: vec![category],
@@ -293,7 +275,7 @@ fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
         let rules = Aggregation { max_duration: micros(max), ..rules.clone() };
         let link = LinkSettings { ladder: ladder.to_vec(), ..LinkSettings::fixed() };
         let stations = vec![(mode, BE), (mode, Category { txop: micros(txop), ..BE })];
-        let goodput = saturate(build_linked(rules, stations, 1, 0.0, 0.0, false, &link), 1, 10);
+        let goodput = saturate(build_linked(rules, stations, &link), 1, 10);
         let what = format!("{packets} packets, longest PPDU {max} us, TXOP {txop} us");
         assert_within(goodput.total(), packets * 1472.0 * 8.0 / (time + gaps), 0.002, &what);
     };
@@ -325,7 +307,7 @@ fn protection_is_part_of_the_txop() {
         (u64::MAX, None, 10.0, 0.0),
     ] {
         let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), Category { txop: micros(2000), ..BE })];
-        let mut settings = settings(aggregation(), stations, 1, 0.0, 0.0, false, &LinkSettings::fixed());
+        let mut settings = settings(aggregation(), stations, 1, 0.0, 0.0);
         settings.access.rts_threshold = Bytes(rts_threshold);
         settings.access.protection = protection;
         let goodput = saturate(GeneralChannel::new(settings), 1, 10);
@@ -377,7 +359,7 @@ fn data_whose_rts_got_no_answer_were_not_sent() {
     for request_after_miss in [false, true] {
         let rules = Aggregation { request_after_miss, ..aggregation() };
         let stations = vec![(ht_mcs7(), BE); 11];
-        let mut settings = settings(rules, stations, 1, 0.1, 0.05, false, &LinkSettings::fixed());
+        let mut settings = settings(rules, stations, 1, 0.1, 0.05);
         settings.access.rts_threshold = Bytes(500);
         let mut channel = GeneralChannel::new(settings);
         channel.set_tap(true);
@@ -556,7 +538,9 @@ fn a_txop_holder_that_is_done_sends_cf_end() {
     let goodput = |cf_end: bool| {
         let category = Category { txop: micros(3008), ..BE };
         let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), category)];
-        saturate(build_with(aggregation(), stations, 1, 0.0, 0.0, cf_end), 1, 20).total()
+        let mut settings = settings(aggregation(), stations, 1, 0.0, 0.0);
+        settings.access.cf_end = cf_end;
+        saturate(GeneralChannel::new(settings), 1, 20).total()
     };
     // 3008 - 16 - 32 us are left for the PPDU: 36 us of preamble and 731 symbols of 260 bits, 23754 bytes; 15 MPDUs of
     // 1544 are 23160.
@@ -578,7 +562,7 @@ fn noise_spoils_mpdus_by_themselves() {
     let noisy = |snr| {
         let link = LinkSettings { snr, ..LinkSettings::fixed() };
         let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), BE)];
-        saturate(build_linked(rules.clone(), stations, 1, 0.0, 0.0, false, &link), 1, 30).total()
+        saturate(build_linked(rules.clone(), stations, &link), 1, 30).total()
     };
     assert!((0.05..0.95).contains(&survival), "{survival}");
     assert_within(noisy(Some(snr)), noisy(None) * survival, 0.01, "goodput");

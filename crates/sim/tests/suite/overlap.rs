@@ -16,8 +16,8 @@ fn problems(text: &str) -> String {
 /// A saturated station at each of these access points, which are 10 m apart, each 5 m from its own.
 fn cells(wlan: &str, ap: &str, only: &[u32]) -> String {
     let mut text = format!(
-        "duration = '4 s'\n[wlan]\n{wlan}\n[space]\noverlapping_channels = true\nradio.tx_power = '15 dBm'\n[ap]\n{ap}\n\
-         layout = 'chain'\nchain.spacing = '10 m'\n"
+        "duration = '4 s'\n[wlan]\n{wlan}\n[space]\noverlapping_channels = true\nradio.tx_power = '15 dBm'\n\
+         [ap]\n{ap}\nlayout = 'chain'\nchain.spacing = '10 m'\n"
     );
     for number in only {
         text += &format!(
