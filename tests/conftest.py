@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 # How long an input takes depends on what else the computer does.
 settings.register_profile("wifair", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("wifair")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two processes for each core: many tests wait for programs that they start."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -261,6 +261,7 @@ def test_files_that_are_no_scenario(content: bytes, expected: str, tmp_path: Pat
     assert expected in err
 
 
+@pytest.mark.alone
 def test_a_file_of_two_gigabytes_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "huge.toml"
     with path.open("wb") as huge:

@@ -105,6 +105,7 @@ def spinning(file: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["Spin", "Sleep"])
 @pytest.mark.parametrize("command", ["run", "sweep"])
 def test_the_first_ctrl_c_ends_a_method_that_does_not_return(
@@ -130,6 +131,7 @@ def test_the_first_ctrl_c_ends_a_method_that_does_not_return(
     assert time.monotonic() - began < 5  # about one second, on a computer with nothing else to do
 
 
+@pytest.mark.alone
 def test_a_run_over_its_time_limit_has_failed(scenario: wifair.Scenario, tmp_path: Path) -> None:
     spin = control("def on_ack(self, ack):\n        while True: pass")
     endless = scenario.with_({"duration": "10000000 s"})

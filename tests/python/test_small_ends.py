@@ -118,6 +118,7 @@ def test_nothing_is_left_of_the_handler() -> None:
     assert os.getpid() > 0
 
 
+@pytest.mark.alone
 def test_ctrl_c_ends_a_run_that_is_still_being_set_up(tmp_path: Path) -> None:
     """A grid of 10,000 stations takes seconds before anything is simulated."""
     file = tmp_path / "grid.toml"

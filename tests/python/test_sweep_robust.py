@@ -314,6 +314,7 @@ def of_session(session: int) -> list[str]:
     return found
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to look for them")
 def test_workers_end_with_their_parent(long: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "wifair", "sweep", str(long), "--seeds", "1..3000", "--processes", "2"]
