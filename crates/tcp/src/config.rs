@@ -1,4 +1,4 @@
-//! What a connection does in each case where implementations differ.
+//! Options of a connection in which implementations differ.
 
 use wifair_config::choice;
 use wifair_units::Duration;
@@ -7,11 +7,11 @@ use crate::cc;
 use crate::rtt::RttConfig;
 
 choice! {
-    /// How a connection begins.
+    /// How a connection is opened.
     pub enum Handshake {
-        /// It is established from the start.
+        /// No handshake: the connection is established from the start.
         None = "none",
-        /// A SYN and its ACK, without the third segment.
+        /// SYN and SYN-ACK, without the third segment.
         OneWay = "one-way" from "ns-2.35, Agent/TCP",
         /// SYN, SYN-ACK, ACK.
         ThreeWay = "three-way" from "RFC 9293, section 3.5",
@@ -19,57 +19,57 @@ choice! {
 }
 
 choice! {
-    /// What happens to the window when nothing was sent for a while.
+    /// What happens to the congestion window after an idle period.
     pub enum IdleRestart {
-        /// Nothing.
+        /// The window stays as it is.
         Never = "never",
-        /// It falls to the initial window when nothing was sent for a timeout.
+        /// After an RTO without sending the window falls to the initial window.
         Rfc5681 = "rfc5681" from "RFC 5681, section 4.1",
-        /// It is halved for each timeout without sending, down to the initial window.
+        /// The window is halved for each RTO without sending, down to the initial window.
         Rfc2861 = "rfc2861" from "RFC 2861, section 3.1; Linux",
-        /// The retransmission timer runs on; at its end the window falls to one segment, ssthresh stays.
+        /// The retransmission timer keeps running; when it expires the window falls to one segment and ssthresh stays.
         TimerRunsOn = "timer-runs-on" from "ns-2.35, Agent/TCP",
     }
 }
 
 choice! {
-    /// Whether the first two duplicate ACKs send a segment each.
+    /// Whether the first two duplicate ACKs send a segment each (limited transmit).
     pub enum LimitedTransmit {
-        /// No.
+        /// They send nothing.
         Off = "off",
-        /// One that was not sent before.
+        /// Each sends one new segment.
         Rfc3042 = "rfc3042" from "RFC 3042",
-        /// The next one in any case, also when a timeout made the sender go back.
+        /// Each sends the next segment, even one that is sent again after a timeout.
         Ns2 = "ns2" from "ns-2.35, singledup_",
     }
 }
 
 choice! {
-    /// By how much an ACK lets the window grow.
+    /// How far one ACK lets the window grow.
     pub enum Growth {
-        /// As for one segment, whatever it acknowledges.
+        /// By one segment's share, however much the ACK covers.
         PerAck = "per-ack" from "ns-2.35",
-        /// As for the bytes that it acknowledges, at most one segment.
+        /// By the bytes acknowledged, at most one segment (appropriate byte counting, L = 1).
         OneSegment = "one-segment" from "RFC 5681, equation 2",
-        /// As for the bytes that it acknowledges, at most two segments.
+        /// By the bytes acknowledged, at most two segments (appropriate byte counting, L = 2).
         TwoSegments = "two-segments" from "RFC 3465, section 2.2",
-        /// As for the bytes that it newly tells to have arrived.
+        /// By all bytes newly delivered, cumulatively or selectively acknowledged.
         Bytes = "bytes" from "Linux",
     }
 }
 
 choice! {
-    /// How lost segments are found and repaired.
+    /// How lost segments are detected and retransmitted.
     pub enum Recovery {
-        /// Fast retransmit, then slow start from the lost segment on.
+        /// Fast retransmit, then slow start from the lost segment.
         Tahoe = "tahoe" from "V. Jacobson, Congestion Avoidance and Control, 1988",
         /// Fast recovery until the first new ACK.
         Reno = "reno" from "RFC 2581, section 3.2",
-        /// Fast recovery until all is acknowledged that was in flight.
+        /// Fast recovery until everything in flight at the loss is acknowledged.
         NewReno = "newreno" from "RFC 6582",
-        /// By a scoreboard of selective ACKs.
+        /// A scoreboard of selective ACKs.
         Sack = "sack" from "RFC 6675",
-        /// By the times of transmission, with tail loss probes.
+        /// Transmission times (RACK), with tail loss probes.
         Rack = "rack" from "RFC 8985",
     }
 }
@@ -85,129 +85,133 @@ impl From<cc::Recovery> for Recovery {
 }
 
 choice! {
-    /// From what the window is reduced on loss.
+    /// What the window is reduced from on loss.
     pub enum ReduceFrom {
-        /// What is in flight.
+        /// The amount in flight.
         Flight = "flight" from "RFC 5681, equation 4",
-        /// The window, at most the receive window.
+        /// The congestion window, at most the receive window.
         Window = "window" from "ns-2.35; Linux",
     }
 }
 
-/// A sender, resolved: no setting depends on another one any more.
+/// Configuration of a sender, with every default resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
-    /// Which congestion control, with its parameters.
+    /// Congestion control and its parameters.
     pub cc: cc::Choice,
-    /// What takes the place of that choice, if it is defined outside this crate.
+    /// A congestion control defined outside this crate; it overrides `cc`.
     pub foreign: Option<cc::Foreign>,
-    /// All else.
+    /// Everything else.
     pub options: StackOptions,
 }
 
-/// What a sender does where implementations differ.
+/// Options of a sender in which implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StackOptions {
-    /// Payload of a full segment, in bytes.
+    /// Payload of a full segment [bytes].
     pub mss: u16,
-    /// IP and TCP header without options, in bytes.
+    /// IP and TCP header without options [bytes].
     pub header: u16,
-    /// TCP options add to the size of segments.
+    /// Whether TCP options add to the size of segments.
     pub count_options: bool,
-    /// How the connection begins.
+    /// How the connection is opened.
     pub handshake: Handshake,
-    /// A FIN follows the last byte after [`crate::Sender::close`].
+    /// Whether a FIN follows the last byte after [`crate::Sender::close`].
     pub fin: bool,
-    /// Initial window, in bytes.
+    /// Initial congestion window [bytes].
     pub initial_window: u64,
-    /// Initial slow-start threshold, in segments; infinite where nothing is known.
+    /// Initial slow-start threshold [segments]; infinite if not set.
     pub initial_ssthresh: f64,
-    /// Bound of the window, inflation included, in segments; infinite where there is none.
+    /// Upper bound of the congestion window, inflation in fast recovery included [segments]; may be infinite.
     pub max_cwnd: f64,
-    /// The receiver's window, in bytes: what may be sent until it has said so itself.
+    /// Receive window until the receiver advertises one [bytes].
     pub receive_window: u64,
-    /// The receive window is known from the start (ns-2). The header field of an ACK then counts only where it is below
-    /// its largest value, as an access point may have written it.
+    /// The receive window is known from the start (ns-2). The window field of an ACK then counts only where it is below
+    /// its largest value, because an access point may have rewritten it.
     pub window_known: bool,
-    /// Shift of the receive window in the header field (RFC 7323, section 2).
+    /// Window scale (RFC 7323, section 2).
     pub window_scale: u8,
-    /// Timeout and measurement of the round-trip time.
+    /// RTT estimation and RTO.
     pub rtt: RttConfig,
-    /// Timestamps in every segment (RFC 7323, section 3).
+    /// Whether every segment carries timestamps (RFC 7323, section 3).
     pub timestamps: bool,
-    /// How lost segments are found and repaired.
+    /// How lost segments are detected and retransmitted.
     pub recovery: Recovery,
-    /// Duplicate ACKs that start fast retransmit.
+    /// Number of duplicate ACKs that triggers fast retransmit.
     pub dup_threshold: u32,
     /// Whether the duplicate ACKs before that send a segment each.
     pub limited_transmit: LimitedTransmit,
-    /// By how much an ACK lets the window grow.
+    /// How far one ACK lets the window grow.
     pub growth: Growth,
-    /// The window grows only while it limits what is sent.
+    /// Whether the window grows only while it limits what is sent (RFC 7661).
     pub validate_window: bool,
-    /// From what the window is reduced on loss.
+    /// What the window is reduced from on loss.
     pub reduce_from: ReduceFrom,
-    /// ns-2's recovery in small things: the ACK that ends it lets the window grow; what partial ACKs took off the
-    /// window stays off; further timeouts of a segment reduce `ssthresh` again, which then is a whole number.
+    /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow; what partial ACKs took off the
+    /// window stays off; each further timeout of a segment reduces `ssthresh` again; after a loss in slow start
+    /// `ssthresh` is a whole number.
     pub ns2_recovery: bool,
-    /// On a partial ACK after the first one the retransmission timer runs on (RFC 6582, section 3.2, step 3).
+    /// Only the first partial ACK restarts the retransmission timer (RFC 6582, section 3.2, step 3; the Impatient
+    /// variant of RFC 3782, section 4).
     pub impatient: bool,
-    /// What happens when nothing was sent for a while.
+    /// What happens to the congestion window after an idle period.
     pub idle_restart: IdleRestart,
     /// Proportional rate reduction (RFC 9937) with [`Recovery::Sack`] and [`Recovery::Rack`].
     pub prr: bool,
     /// ECN (RFC 3168).
     pub ecn: bool,
-    /// Spreads segments over the round trip also where the congestion control does not ask for it.
+    /// Whether segments are paced even if the congestion control does not ask for it.
     pub pacing: bool,
-    /// Segments that pacing lets leave together, as segmentation offload has them; 1 or more.
+    /// Segments that leave together when paced, as with segmentation offload; at least 1.
     pub pacing_burst: u32,
-    /// Bursts grow with the pacing rate and with the nearness of the receiver (Linux's autosizing of TSO packets).
+    /// Whether bursts grow with the pacing rate and for nearby receivers (Linux's TSO autosizing).
     pub tso_autosize: bool,
-    /// What leaves in so long at the pacing rate may wait in the queue of the sender's own station, and no more
-    /// (Linux's TCP small queues); zero for no bound. Its host then calls [`crate::Sender::on_departure`].
+    /// Bytes in the queue of the sender's own station are limited to what leaves in this time at the pacing rate
+    /// (Linux's TCP small queues); zero for no limit. The host has to call [`crate::Sender::on_departure`].
     pub small_queue: Duration,
     /// Tail loss probes (RFC 8985, section 7) with [`Recovery::Rack`].
     pub tail_loss_probes: bool,
-    /// In slow start the window grows while it is less than twice what was in flight at most, whatever limited that;
-    /// after it while it was full within the last round trip (Linux).
+    /// Linux's rule for when the window may grow: in slow start while it is below twice the most that was in flight, in
+    /// congestion avoidance if it was full within the last round trip.
     pub track_use: bool,
-    /// A short segment waits while another one is in flight (Nagle's algorithm as Minshall changed it, Linux).
+    /// A short segment waits while another short one is in flight (Nagle's algorithm with Minshall's change, as in
+    /// Linux).
     pub nagle: bool,
-    /// Timeouts are found to be spurious by the ACKs that follow (RFC 5682).
+    /// Whether spurious timeouts are detected from the ACKs that follow (F-RTO, RFC 5682).
     pub f_rto: bool,
-    /// The connection ends when what was sent is not acknowledged for so long (RFC 5482); zero for never.
+    /// The connection aborts when sent data stays unacknowledged for this long (RFC 5482); zero for never.
     pub user_timeout: Duration,
 }
 
-/// A receiver, resolved.
+/// Configuration of a receiver, with every default resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
-    /// IP and TCP header without options, in bytes.
+    /// IP and TCP header without options [bytes].
     pub header: u16,
-    /// TCP options add to the size of segments.
+    /// Whether TCP options add to the size of segments.
     pub count_options: bool,
-    /// Receive buffer, in bytes.
+    /// Receive buffer [bytes].
     pub buffer: u64,
-    /// Shift of the window in the header field (RFC 7323, section 2).
+    /// Window scale (RFC 7323, section 2).
     pub window_scale: u8,
-    /// Segments that one ACK may cover; 1 acknowledges each at once.
+    /// Segments per delayed ACK; 1 acknowledges each at once.
     pub ack_every: u32,
-    /// The longest time by which an ACK is delayed.
+    /// Longest delay of an ACK.
     pub ack_delay: Duration,
-    /// ACKs at the start of a connection that are not delayed (Linux).
+    /// Number of ACKs at the start of a connection that are not delayed (Linux).
     pub quick_acks: u32,
-    /// How long ACKs that tell of a gap wait for each other, from the fourth on (Linux); zero for not at all.
+    /// How long ACKs that report a gap are held back and merged, from the fourth on (Linux's SACK compression); zero
+    /// for off.
     pub sack_compression: Duration,
-    /// Segments that come within so much of the first one are one arrival (Linux's generic receive offload); zero for
-    /// those of an instant, none without it.
+    /// Generic receive offload (Linux): segments that arrive within this time of the first are handed up as one. Zero
+    /// merges only segments that arrive at the same instant; `None` is off.
     pub gro: Option<Duration>,
-    /// Selective ACKs (RFC 2018), with duplicates reported (RFC 2883).
+    /// Whether selective ACKs are sent (RFC 2018), including reports of duplicates (RFC 2883).
     pub sack: bool,
-    /// Timestamps are echoed (RFC 7323, section 4).
+    /// Whether timestamps are echoed (RFC 7323, section 4).
     pub timestamps: bool,
-    /// Congestion marks are echoed (RFC 3168).
+    /// Whether congestion marks are echoed (RFC 3168).
     pub ecn: bool,
-    /// Each mark is echoed as it came (RFC 8257, section 3.2), instead of until the sender confirms.
+    /// Echo the mark of each segment (RFC 8257, section 3.2) instead of setting ECE until CWR arrives.
     pub echo_each_mark: bool,
 }

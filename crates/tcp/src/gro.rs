@@ -1,42 +1,42 @@
-//! Generic receive offload: segments that come together are one to the receiver.
+//! Generic receive offload (GRO): segments that arrive together are handed to TCP as one.
 //!
-//! Source: Linux's `tcp_gro_receive`, described and not copied. Segments of one flow that the network card hands up
-//! together are merged if they follow each other without a gap, are equally long but for the last, carry the same
-//! timestamp and the same congestion mark, and make no more than an IP packet can hold. A segment with SYN or FIN ends
-//! the batch. TCP then sees one arrival: it acknowledges the batch once, and a batch out of order is one sign of loss.
+//! Source: behaviour of Linux's `tcp_gro_receive`. Segments of one flow that the network card hands up together are
+//! merged if they are contiguous, equally long except for the last, carry the same timestamp and the same congestion
+//! mark, and fit into one IP packet. A segment with SYN or FIN ends the batch. TCP sees a batch as one arrival: it
+//! sends one ACK, and a batch out of order counts as one sign of loss.
 //!
-//! Together are segments that come within [`ReceiverConfig::gro`](crate::config::ReceiverConfig::gro) of the first:
-//! with nothing but an instant, those that one PPDU has brought.
+//! "Together" means within [`ReceiverConfig::gro`](crate::config::ReceiverConfig::gro) of the first segment. With zero
+//! these are the segments of one instant, that is of one PPDU.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-/// An IP packet holds 65,535 bytes, of which so many are headers at least.
+/// Payload that fits into an IP packet: 65,535 bytes less IP and TCP header.
 const LONGEST: u64 = 65_535 - 40;
 
-/// Linux's timestamps tick every millisecond unless told otherwise, those here every microsecond.
+/// Linux compares timestamps in its ticks of 1 ms; timestamps here count microseconds.
 const TICK: u32 = 1000;
 
-/// Segments that have come and are not yet TCP's.
+/// Segments that have arrived but are not yet handed to TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
-    /// The first segment, with the payload of each.
+    /// The first segment; its payload length is that of all but the last.
     pub first: Packet,
-    /// Offset behind the last one.
+    /// Offset after the last byte.
     pub end: u64,
-    /// Segments inside.
+    /// Number of segments.
     pub segments: u32,
-    /// When TCP gets them.
+    /// When the batch is handed to TCP.
     pub until: Time,
 }
 
 impl Batch {
-    /// A batch that begins with this segment and is complete after `wait`, at the end of the instant at least.
+    /// Starts a batch that is handed up after `wait`, or at the end of this instant if that is later.
     pub fn new(now: Time, wait: Duration, first: &Packet) -> Self {
         Self { first: *first, end: first.end(), segments: 1, until: now + wait.max(Duration::from_nanos(1)) }
     }
 
-    /// Takes in a segment, if it belongs to the batch. `timestamps`: they are compared.
+    /// Adds a segment and returns true if it belongs to the batch. `timestamps` says whether timestamps must match.
     pub fn merge(&mut self, packet: &Packet, timestamps: bool) -> bool {
         let has_full_ones = self.end - self.first.seq == u64::from(self.segments) * u64::from(self.first.payload);
         let belongs = packet.seq == self.end
@@ -66,8 +66,7 @@ mod tests {
         Batch::new(Time::ZERO, Duration::ZERO, &segment(0, 1000))
     }
 
-    /// Segments that follow each other are one batch, until a shorter one; neither a gap nor a longer one belongs to
-    /// it.
+    /// Contiguous segments form one batch up to and including the first shorter one; a gap or a longer segment ends it.
     #[test]
     fn segments_of_one_length_without_a_gap_are_merged() {
         let mut batch = batch();
@@ -80,7 +79,7 @@ mod tests {
         assert_eq!(waits.until, Time::from_nanos(20_007));
     }
 
-    /// 65,535 bytes are an IP packet; 40 of them are headers.
+    /// An IP packet has at most 65,535 bytes, 40 of them headers.
     #[test]
     fn a_batch_is_an_ip_packet_at_most() {
         let mut batch = batch();
@@ -89,7 +88,7 @@ mod tests {
         assert!(batch.merge(&segment(65_000, 495), false));
     }
 
-    /// Both marks have to be the same, and the millisecond of the timestamp, where there are timestamps.
+    /// The congestion marks must match, and so must the millisecond of the timestamp where timestamps are in use.
     #[test]
     fn marks_and_timestamps_are_the_same_in_a_batch() {
         for mark in [flag::CE, flag::CWR] {

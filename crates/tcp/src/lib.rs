@@ -1,8 +1,8 @@
 //! TCP sender, receiver, loss recovery and congestion control, sans I/O.
 //!
-//! A [`Sender`] and a [`Receiver`] are the two ends of a connection that carries data one way. They take
-//! `(now, packet)`, answer with packets from `poll` until there is none, and name the next `deadline` at which
-//! their `on_timer` wants to be called. They know no clock, queue, socket or event.
+//! A [`Sender`] and a [`Receiver`] are the two ends of a connection that carries data in one direction. Both are driven
+//! from outside: the caller passes in `(now, packet)`, calls `poll` until it returns no more packets, and calls
+//! `on_timer` at `deadline`. Neither reads a clock or knows about queues, sockets or events.
 
 use wifair_units::Time;
 
@@ -25,11 +25,11 @@ pub use rtt::{Rtt, RttConfig};
 pub use sender::{Counts, Info, RecoveryState, Sender, State};
 pub use settings::{Settings, Stack};
 
-/// Bytes of the timestamp option with its padding (RFC 7323, appendix A).
+/// Length of the timestamps option with its padding, in bytes (RFC 7323, appendix A).
 const TIMESTAMP_OPTION: u16 = 12;
 
-/// The clock of timestamps: microseconds, which wrap after 71 minutes (RFC 7323, section 5.4, asks for 1 ms to 1 s, so
-/// that they wrap late).
+/// Timestamp clock: microseconds, which wrap after 71 minutes. RFC 7323, section 5.4, recommends ticks of 1 ms to 1 s;
+/// finer ticks only make the value wrap sooner.
 #[inline]
 const fn clock(now: Time) -> u32 {
     (now.as_nanos() / 1000) as u32

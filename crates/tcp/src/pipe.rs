@@ -1,4 +1,4 @@
-//! A path for tests: one rate and one delay both ways, with losses, detours, copies and marks by script.
+//! A path for tests: one rate and one delay in each direction, with scripted losses, extra delays, copies and marks.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub fn ends(text: &str) -> (Sender, Receiver) {
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
-    /// How many arrive; a lost one takes no time on the link.
+    /// How many copies arrive; a lost packet takes no time on the link.
     pub copies: u8,
-    /// By how much it is late.
+    /// Extra delay.
     pub detour: Duration,
-    /// A router marks it, if it may.
+    /// Whether a router marks it, if it is ECN-capable.
     pub marked: bool,
 }
 
@@ -33,12 +33,12 @@ impl Fate {
     pub const LOST: Self = Self { copies: 0, ..Self::ARRIVES };
 }
 
-/// A packet that is put on the link.
+/// A packet offered to the link.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// Whether it goes to the receiver.
+    /// Whether it travels towards the receiver.
     pub forward: bool,
-    /// How many went before it that way.
+    /// Its number in this direction, from 0.
     pub n: u64,
 }
 
@@ -51,18 +51,18 @@ pub struct Pipe {
     pub now: Time,
     rate: BitRate,
     delay: Duration,
-    /// Fate of each packet.
+    /// Decides the fate of each packet.
     script: Script,
-    /// What would arrive from the first instant on arrives at the second, in order.
+    /// What would arrive within this interval arrives at its end instead, in order.
     pub silence: (Time, Time),
-    /// Packets on their way, by arrival and order; `true` goes forward.
+    /// Packets in transit, keyed by arrival and order; `true` is towards the receiver.
     travelling: BTreeMap<(Time, u64), (bool, Packet)>,
     free: [Time; 2],
     offered: [u64; 2],
     order: u64,
-    /// What the sender put on the link, in order.
+    /// Every packet that the sender put on the link, in order.
     pub log: Vec<(Time, Packet)>,
-    /// ACKs as they came in.
+    /// Every ACK that reached the sender.
     pub acks: Vec<(Time, Packet)>,
     /// Called with the sender after each segment that it sent.
     pub watch: fn(&Sender, &Packet),
@@ -93,7 +93,7 @@ impl Pipe {
         self
     }
 
-    /// Segments that the sender puts on the link are lost by their number, from 0.
+    /// Drops the sender's packets with these numbers, counted from 0.
     pub fn with_losses(self, losses: &[u64]) -> Self {
         let losses = losses.to_vec();
         self.with_script(move |o| if o.forward && losses.contains(&o.n) { Fate::LOST } else { Fate::ARRIVES })
@@ -129,7 +129,7 @@ impl Pipe {
         }
     }
 
-    /// Runs until nothing is left to happen, or to `end`.
+    /// Runs until nothing is left to do, or until `end`.
     pub fn run(&mut self, end: Time) {
         for step in 0.. {
             assert!(step < 1_000_000, "the ends come to rest");
@@ -161,7 +161,7 @@ impl Pipe {
         }
     }
 
-    /// `(time in us, segment number)` of each data segment of 1000 bytes, with the SYN as segment 0 as ns-2 counts.
+    /// `(time in us, segment number)` of each data segment of 1000 bytes; the SYN is segment 0, as ns-2 counts.
     pub fn sent(&self) -> Vec<(u64, u64)> {
         self.log
             .iter()

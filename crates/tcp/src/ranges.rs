@@ -1,25 +1,25 @@
-//! Ranges of offsets that arrived ahead of a gap.
+//! Byte ranges that arrived ahead of a gap.
 
 use std::collections::VecDeque;
 
 /// Disjoint, non-adjacent ranges `start..end` in ascending order.
 ///
-/// What arrives goes to the end, what is sent again fills gaps near the start: both ends are cheap whatever the
-/// number of ranges, and the middle is found by bisection.
+/// New data extends the last range and retransmissions fill gaps near the front, so both ends are cheap whatever the
+/// number of ranges; the middle is found by binary search.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     ranges: VecDeque<(u64, u64)>,
 }
 
 impl Ranges {
-    /// Whether there is none.
+    /// Whether there is no range.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many there are.
+    /// Number of ranges.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges.len()
@@ -36,7 +36,7 @@ impl Ranges {
         }
     }
 
-    /// Adds `start..end`, joined with what touches it.
+    /// Adds `start..end`, merged with the ranges it touches.
     pub fn insert(&mut self, start: u64, end: u64) {
         if start >= end {
             return;
@@ -58,21 +58,21 @@ impl Ranges {
         }
     }
 
-    /// The range that holds `offset`.
+    /// The range that contains `offset`.
     #[must_use]
     pub fn around(&self, offset: u64) -> Option<(u64, u64)> {
         let range = *self.ranges.get(self.place(offset + 1))?;
         (range.0 <= offset).then_some(range)
     }
 
-    /// The first part of `start..end` that is held.
+    /// The first part of `start..end` that is already held.
     #[must_use]
     pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let range = *self.ranges.get(self.place(start + 1))?;
         (range.0 < end).then(|| (range.0.max(start), range.1.min(end)))
     }
 
-    /// Removes what lies at and before `next` and adjoins it; returns the first offset behind that.
+    /// Removes the ranges that begin at or before `next`; returns the first missing offset from `next` on.
     pub fn take_up_to(&mut self, mut next: u64) -> u64 {
         while let Some(&(start, end)) = self.ranges.front() {
             if start > next {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of single offsets.
+        /// Compared with a set of single offsets.
         #[test]
         fn ranges_hold_what_was_put_in(
             parts in prop::collection::vec((1u64..200, 1u64..12), 0..60),

@@ -6,13 +6,13 @@
 //! RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|,   SRTT = 7/8 SRTT + 1/8 R,   RTO = SRTT + max(G, 4 RTTVAR)
 //! ```
 //!
-//! The arithmetic is that of V. Jacobson, "Congestion Avoidance and Control", 1988, appendix A: whole numbers,
-//! SRTT kept times eight and RTTVAR times four. The unit is a nanosecond, or the tick of a coarse clock, which
-//! then is the granularity G too; with a tick of 10 ms the results are those of ns-2.
+//! The arithmetic is that of V. Jacobson, "Congestion Avoidance and Control", 1988, appendix A: integers, SRTT scaled
+//! by eight and RTTVAR by four. The unit is a nanosecond or, with a coarse clock, its tick, which then is G as well;
+//! with a tick of 10 ms the results equal those of ns-2.
 
 use wifair_units::{Duration, Time};
 
-/// What bounds and measures the timeout.
+/// Bounds of the RTO and the clock that measures it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RttConfig {
     /// Timeout before the first sample (RFC 6298, rule 2.1).
@@ -21,28 +21,29 @@ pub struct RttConfig {
     pub min_rto: Duration,
     /// Upper bound of the timeout, backoff included (rule 2.5).
     pub max_rto: Duration,
-    /// Tick of the clock that times segments; zero for an exact clock.
+    /// Tick of the clock that measures the RTT; zero for an exact clock.
     pub tick: Duration,
     /// `min_rto` bounds `4 RTTVAR` instead of the whole timeout, as in Linux.
     pub min_rto_on_variance: bool,
-    /// Doublings of the timeout after which the next sample counts as a first one (RFC 6298, section 5, end).
+    /// Number of doublings after which the estimate is discarded and the next sample counts as the first (RFC 6298,
+    /// section 5).
     pub forget_after: u32,
 }
 
-/// Estimator of the round-trip time and the timeout.
+/// Estimator of SRTT, RTTVAR and RTO.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
-    /// Smoothed, times eight, in units.
+    /// SRTT times eight, in units.
     srtt8: u64,
-    /// Mean deviation, times four, in units.
+    /// RTTVAR times four, in units.
     rttvar4: u64,
-    /// Timeout in nanoseconds, bounded below, without backoff.
+    /// RTO without backoff and before the upper bound [ns].
     base: u64,
-    /// The timeout, backoff included.
+    /// RTO with backoff.
     rto: Duration,
-    /// Nanoseconds a unit.
+    /// Length of a unit [ns].
     unit: u64,
-    /// Nanoseconds by which the ticks of the coarse clock are shifted.
+    /// Offset of the coarse clock's ticks [ns].
     phase: u64,
     min: Duration,
     backoff: u32,
@@ -51,8 +52,8 @@ pub struct Rtt {
 }
 
 impl Rtt {
-    /// An estimator without a sample. `phase` shifts the ticks of a coarse clock, so that the clocks of many
-    /// connections do not tick together.
+    /// An estimator without a sample. `phase` offsets the ticks of a coarse clock, so that connections do not tick in
+    /// step.
     #[must_use]
     pub fn new(config: RttConfig, phase: Duration) -> Self {
         let unit = config.tick.as_nanos().max(1);
@@ -70,8 +71,8 @@ impl Rtt {
         }
     }
 
-    /// Takes in a segment that was sent once, at `sent`, and acknowledged `now` (Karn's rule is the caller's);
-    /// ends the backoff.
+    /// Adds the sample of a segment sent once, at `sent`, and acknowledged at `now`, and ends the backoff. Karn's rule
+    /// is up to the caller.
     #[inline]
     pub fn sample(&mut self, sent: Time, now: Time) {
         let exact = now.saturating_since(sent);
@@ -83,7 +84,7 @@ impl Rtt {
         self.take(units.max(1), exact);
     }
 
-    /// As [`Rtt::sample`], for a duration that comes from timestamps: a coarse clock rounds it to the nearest tick.
+    /// Like [`Rtt::sample`], for an RTT taken from timestamps; a coarse clock rounds it to the nearest tick.
     #[inline]
     pub fn sample_timestamp(&mut self, exact: Duration) {
         self.take(((exact.as_nanos() + self.unit / 2) / self.unit).max(1), exact);
@@ -113,7 +114,7 @@ impl Rtt {
         self.rto = Duration::from_nanos(self.base).min(self.config.max_rto);
     }
 
-    /// Takes in a round-trip time that counts for the smallest one only.
+    /// Adds a sample that counts towards the minimum RTT only.
     #[inline]
     pub fn note(&mut self, exact: Duration) {
         self.min = self.min.min(exact);
@@ -124,7 +125,7 @@ impl Rtt {
         self.rto = Duration::from_nanos(self.base.saturating_mul(1 << backoff)).min(self.config.max_rto);
     }
 
-    /// RFC 6298, rule 5.5: doubles the timeout.
+    /// Doubles the RTO (RFC 6298, rule 5.5).
     pub fn back_off(&mut self) {
         if self.rto < self.config.max_rto && self.backoff < 32 {
             self.set_backoff(self.backoff + 1);
@@ -139,7 +140,7 @@ impl Rtt {
         self.set_backoff(0);
     }
 
-    /// The timeout starts from `rto` where there is no sample yet (RFC 6298, rule 5.7).
+    /// Sets the RTO to at least `rto` if there is no sample yet (RFC 6298, rule 5.7).
     pub fn restart_from(&mut self, rto: Duration) {
         if !self.sampled {
             self.base = self.base.max(rto.as_nanos());
@@ -147,20 +148,20 @@ impl Rtt {
         }
     }
 
-    /// The timeout, backoff included.
+    /// The RTO, backoff included.
     #[inline]
     #[must_use]
     pub const fn rto(&self) -> Duration {
         self.rto
     }
 
-    /// Doublings in force.
+    /// Number of doublings in force.
     #[must_use]
     pub const fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// The smoothed round-trip time, zero before the first sample.
+    /// SRTT; zero before the first sample.
     #[inline]
     #[must_use]
     pub const fn srtt(&self) -> Duration {
@@ -171,13 +172,13 @@ impl Rtt {
         }
     }
 
-    /// The smoothed deviation, zero before the first sample.
+    /// RTTVAR; zero before the first sample.
     #[must_use]
     pub const fn rttvar(&self) -> Duration {
         Duration::from_nanos((self.rttvar4 * self.unit) >> 2)
     }
 
-    /// The smallest round-trip time so far, [`Duration::MAX`] before the first sample.
+    /// Smallest RTT so far; [`Duration::MAX`] before the first sample.
     #[inline]
     #[must_use]
     pub const fn min(&self) -> Duration {
@@ -233,8 +234,8 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(1));
     }
 
-    /// ns-2 2.35, two nodes, 1 Mb/s, 50 ms, ticks of 10 ms: segments timed from one instant to the next give
-    /// `rttvar_` 0.050, 0.040, 0.033, 0.028, 0.025 s in its own trace, and a timeout of 0.2 s.
+    /// ns-2.35, two nodes, 1 Mb/s, 50 ms, ticks of 10 ms. Its trace, with segments timed from one tick to the next, has
+    /// `rttvar_` 0.050, 0.040, 0.033, 0.028, 0.025 s and an RTO of 0.2 s.
     #[test]
     fn a_tick_of_10_ms_gives_the_deviations_of_ns2() {
         let tick = Duration::from_millis(10);
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_millis(200));
     }
 
-    /// Linux: the minimum bounds the variance term, so the timeout is at least SRTT + 200 ms.
+    /// Linux: the minimum applies to the variance term, so the RTO is at least SRTT + 200 ms.
     #[test]
     fn the_minimum_may_bound_the_variance_alone() {
         let linux = RttConfig { min_rto_on_variance: true, min_rto: Duration::from_millis(200), ..config() };

@@ -1,8 +1,8 @@
-//! What users set of a connection, and the named profiles that set the options of an implementation.
+//! TCP settings of a scenario, and the profiles (`stack`) that set their defaults.
 //!
-//! The figures of the `ns2` profile were read off ns-2 2.35: its own defaults, and traces of two nodes and a link.
-//! Those of `modern` are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x); `linux` has more of what
-//! emulation showed to matter, and takes another variant of a congestion control only where the user wrote none.
+//! The values of `ns2` come from the defaults of ns-2.35 and from its traces of two nodes and a link. Those of `modern`
+//! are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x). `linux` adds what mattered in comparisons
+//! with emulated Linux hosts, including Linux's variants of a congestion control unless the user sets the variant.
 
 use wifair_config::{Limit, choice, table};
 use wifair_units::{Bytes, Duration};
@@ -15,16 +15,17 @@ use crate::rtt::RttConfig;
 use crate::sender::Sender;
 
 choice! {
-    /// Whose behaviour a connection has.
+    /// Which implementation a connection imitates.
     pub enum Stack {
-        /// What the standards ask for: Reno's or NewReno's recovery, no options, a minimum timeout of a second.
+        /// The standards: recovery of Reno or NewReno, no TCP options, a minimum RTO of 1 s.
         Rfc = "rfc" from "RFC 5681, 6298, 6582, 9293",
-        /// One-way TCP, packets counted, a clock of 10 ms, a timer that runs on through pauses, no delayed ACKs.
+        /// ns-2's one-way TCP: counts packets, clock of 10 ms, a timer that keeps running through pauses, no delayed
+        /// ACKs.
         Ns2 = "ns2" from "ns-2.35, Agent/TCP and Agent/TCPSink",
-        /// SACK, timestamps, RACK-TLP, PRR, ten segments at first, a minimum timeout of 200 ms.
+        /// SACK, timestamps, RACK-TLP, PRR, an initial window of ten segments, a minimum RTO of 200 ms.
         Modern = "modern" from "Linux 6; RFC 6928, 8985, 9937",
-        /// `modern` with what else Linux does: segments of 1500 B on the wire, held-back ACKs of gaps, two segments
-        /// paced at a time, and its variants of CUBIC, BBR, Vegas, Vegas-Fair and Westwood+.
+        /// `modern` and more of Linux: packets of 1500 B with options, SACK compression, pacing in bursts of two
+        /// segments, and Linux's variants of CUBIC, BBR, Vegas, Vegas-Fair and Westwood+.
         Linux = "linux" from "Linux 6.18, as emulated",
     }
 }
@@ -39,7 +40,7 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// RFC 5681, section 3.1: two to four segments for segments of `mss` bytes.
+/// RFC 5681, section 3.1: an initial window of two to four segments of `mss` bytes.
 const fn rfc_5681_initial_window(mss: Bytes) -> Limit {
     Limit::Packets(match mss.0 {
         2191.. => 2,
@@ -53,9 +54,9 @@ const fn positive(limit: &Limit) -> bool {
 }
 
 table! {
-    /// TCP of a flow. `stack` sets the defaults of all options in which implementations differ; each can be set alone.
+    /// TCP of a flow. `stack` sets the defaults of all options in which implementations differ; each can be overridden.
     pub struct Settings {
-        /// Whose behaviour the connection has.
+        /// Which implementation the connection imitates.
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
         pub cc: cc::Choice = match stack {
@@ -76,27 +77,26 @@ table! {
         pub ack_header: Bytes = header, by header, "at most 1000 B" => |header| header.0 <= 1000;
         /// Whether TCP options add to the size of segments.
         pub count_options: bool = stack != Stack::Ns2, by stack;
-        /// How the connection begins.
+        /// How the connection is opened.
         pub handshake: Handshake = match stack { Stack::Ns2 => Handshake::OneWay, _ => Handshake::ThreeWay }, by stack;
         /// Whether a FIN follows the last byte.
         pub fin: bool = stack != Stack::Ns2, by stack;
-        /// Receive window, also the receiver's buffer.
+        /// Receive window; also the size of the receive buffer.
         pub receive_window: Limit = match stack {
             Stack::Ns2 => Limit::Packets(20),
             Stack::Rfc => Limit::Bytes(Bytes(65_535)),
             Stack::Modern | Stack::Linux => Limit::Bytes(Bytes(6_000_000)),
         }, by stack, "at least 1 B" => positive;
-        /// Initial congestion window; `rfc` has RFC 5681's 2 to 4 segments, `modern` and `linux`
-        /// RFC 6928's 10.
+        /// Initial congestion window: 2 to 4 segments with `rfc` (RFC 5681), 10 with `modern` and `linux` (RFC 6928).
         pub initial_window: Limit = match stack {
             Stack::Ns2 => Limit::Packets(2),
             Stack::Rfc => rfc_5681_initial_window(mss),
             Stack::Modern | Stack::Linux => Limit::Packets(10),
         }, by stack, by mss, "at least 1 B" => positive;
-        /// Initial slow-start threshold. Without it slow start goes on until a loss; `ns2` then has the receive window
+        /// Initial slow-start threshold. If not set, slow start lasts until a loss; with `ns2` it is the receive window
         /// at a wired sender and 20 packets at a station.
         pub initial_ssthresh: Option<Limit> = None;
-        /// Bound of the congestion window, for any congestion control and also in recovery.
+        /// Upper bound of the congestion window, in recovery too, with any congestion control.
         pub max_cwnd: Option<Limit> = None, "at least 1 packet" => |max| max.as_ref().is_none_or(positive);
         /// Whether ACKs are delayed.
         pub delayed_ack: bool = stack != Stack::Ns2, by stack;
@@ -106,50 +106,50 @@ table! {
             Stack::Rfc => ms(200),
             Stack::Modern | Stack::Linux => ms(40),
         }, by stack, "at most 500 ms (RFC 5681, section 4.2)" => |delay| *delay <= ms(500);
-        /// Segments after which a delayed ACK leaves at once.
+        /// Number of segments after which a delayed ACK is sent at once.
         pub ack_every: u32 = 2, "1 or more" => |n| *n >= 1;
-        /// ACKs at the start that are not delayed.
+        /// Number of ACKs at the start of a connection that are not delayed.
         pub quick_acks: u32 = if stack.is_modern() { 16 } else { 0 }, by stack;
-        /// How long ACKs that tell of a gap wait for each other, from the fourth on, at most 44 of them. Linux: 1 ms,
-        /// or a twentieth of the round-trip time if that is less; 0 s is RFC 5681, section 4.2.
+        /// How long ACKs that report a gap are held back and merged, from the fourth on, at most 44 of them (SACK
+        /// compression). Linux: 1 ms, or a twentieth of the RTT if that is less. 0 s sends each at once (RFC 5681,
+        /// section 4.2).
         pub sack_compression: Duration = if stack == Stack::Linux { ms(1) } else { Duration::ZERO }, by stack,
             "at most 100 ms" => |delay| *delay <= ms(100);
-        /// Whether the receiver takes segments that arrive together as one (Linux's generic receive offload): those of
-        /// one PPDU get one ACK.
+        /// Generic receive offload (Linux): segments that arrive together, such as those of one PPDU, get one ACK.
         pub gro: bool = false;
-        /// How long the receiver's network card waits for further segments (Linux: `gro_flush_timeout`); 0 s is until
-        /// the end of the instant.
+        /// How long the receiver's network card waits for further segments (Linux: `gro_flush_timeout`); with 0 s it
+        /// merges only segments that arrive at the same instant.
         pub gro_flush_timeout: Duration = Duration::ZERO, "at most 10 ms, and 0 s without `gro = true`" => |time| {
             *time <= if gro { ms(10) } else { Duration::ZERO }
         };
-        /// Shortest retransmission timeout.
+        /// Minimum RTO.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
-        /// Timeout before the first measurement. RFC 6298, rule 2.1, has 1 s; what is shorter than a round trip only
-        /// sends again in vain.
+        /// RTO before the first RTT sample; 1 s in RFC 6298, rule 2.1. A value below the RTT causes spurious
+        /// retransmissions.
         pub initial_rto: Duration = if stack == Stack::Ns2 { ms(3000) } else { ms(1000) }, by stack,
             "at least 1 ms" => |rto| *rto >= ms(1);
-        /// Longest retransmission timeout, backoff included.
+        /// Maximum RTO, backoff included.
         pub max_rto: Duration = if stack.is_modern() { ms(120_000) } else { ms(60_000) }, by stack,
             "at least min_rto and initial_rto" => |rto| *rto >= min_rto && *rto >= initial_rto;
-        /// Tick of the clock that measures round-trip times; 0 s is exact.
+        /// Tick of the clock that measures the RTT; 0 s is exact.
         pub tick: Duration = if stack == Stack::Ns2 { ms(10) } else { Duration::ZERO }, by stack,
             "at most 1 s" => |tick| *tick <= ms(1000);
-        /// Whether the shortest timeout bounds the deviation alone, so that the timeout is longer than the round trip
-        /// by at least that (Linux).
+        /// Whether the minimum RTO applies to the variance term alone, so that the RTO is at least SRTT + `min_rto`
+        /// (Linux).
         pub min_rto_on_variance: bool = stack.is_modern(), by stack;
         /// Selective ACKs (RFC 2018).
         pub sack: bool = stack.is_modern(), by stack;
         /// Timestamps (RFC 7323).
         pub timestamps: bool = stack.is_modern(), by stack;
-        /// How losses are repaired. Without it: with SACK `rack` for `modern` and `linux`, else `sack`; without SACK
-        /// as the congestion control has it.
+        /// How losses are repaired. If not set: with SACK, `rack` for `modern` and `linux` and `sack` for the others;
+        /// without SACK, what the congestion control was published with.
         pub recovery: Option<Recovery> = None;
-        /// Duplicate ACKs that start fast retransmit.
+        /// Number of duplicate ACKs that triggers fast retransmit.
         pub dup_threshold: u32 = 3, "1 or more" => |n| *n >= 1;
         /// Whether the duplicate ACKs before that send a segment each.
         pub limited_transmit: LimitedTransmit =
             match stack { Stack::Ns2 => LimitedTransmit::Ns2, _ => LimitedTransmit::Rfc3042 }, by stack;
-        /// By how much an ACK lets the window grow.
+        /// How far one ACK lets the window grow.
         pub growth: Growth = match stack {
             Stack::Ns2 => Growth::PerAck,
             Stack::Rfc => Growth::OneSegment,
@@ -157,16 +157,16 @@ table! {
         }, by stack;
         /// Whether the window grows only while it limits what is sent (RFC 7661, section 4.4, in its simplest form).
         pub validate_window: bool = stack != Stack::Ns2, by stack;
-        /// From what the window is reduced on loss.
+        /// What the window is reduced from on loss.
         pub reduce_from: ReduceFrom =
             match stack { Stack::Rfc => ReduceFrom::Flight, _ => ReduceFrom::Window }, by stack;
-        /// ns-2's recovery in small things: the ACK that ends it lets the window grow, what partial ACKs took off the
-        /// window stays off, further timeouts of a segment reduce ssthresh again.
+        /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow, what partial ACKs took off the
+        /// window stays off, each further timeout of a segment reduces ssthresh again.
         pub ns2_recovery: bool = stack == Stack::Ns2, by stack;
-        /// Whether the retransmission timer runs on at partial ACKs after the first one (RFC 6582, section 3.2, step
-        /// 3).
+        /// Whether only the first partial ACK restarts the retransmission timer (RFC 6582, section 3.2, step 3; the
+        /// Impatient variant of RFC 3782, section 4).
         pub impatient: bool = true;
-        /// What happens to the window when nothing was sent for a while.
+        /// What happens to the congestion window after an idle period.
         pub idle_restart: IdleRestart =
             match stack {
                 Stack::Ns2 => IdleRestart::TimerRunsOn,
@@ -177,29 +177,31 @@ table! {
         pub prr: bool = stack.is_modern(), by stack;
         /// Explicit congestion notification (RFC 3168).
         pub ecn: bool = false;
-        /// Whether segments are spread over the round trip where the congestion control does not do that itself.
+        /// Whether segments are paced even if the congestion control does not ask for it.
         pub pacing: bool = false;
-        /// Segments that pacing lets leave together: bursts of segmentation offload. Linux has two or more.
+        /// Segments that leave together when paced, as with segmentation offload. Linux sends two or more.
         pub pacing_burst: u32 = if stack == Stack::Linux { 2 } else { 1 }, by stack, "1 or more" => |n| *n >= 1;
-        /// Whether these bursts hold what leaves in 1/1024 s at the pacing rate, and near receivers more: 64 KiB,
-        /// halved for each 512 us of the smallest round-trip time (Linux's autosizing of TSO packets). `pacing_burst`
-        /// is then the least, 64 KiB the most.
+        /// Whether these bursts hold what leaves in 1/1024 s at the pacing rate plus, for nearby receivers, 64 KiB
+        /// halved for each 512 us of the minimum RTT (Linux's TSO autosizing). `pacing_burst` is then the minimum, 64
+        /// KiB the maximum.
         pub tso_autosize: bool = false;
-        /// TCP small queues (Linux): a sender at a station or an access point holds data back while more of it waits in
-        /// the queue there than leaves in this time at the pacing rate, twice that in recovery, and two bursts at
-        /// least. Linux: 1/1024 s, over mac80211 1/128 s. 0 s is without. A server's own link is taken to be fast.
+        /// TCP small queues (Linux): a sender at a station or an access point holds data back while its queue there
+        /// holds more than leaves in this time at the pacing rate (twice that in recovery) and more than two bursts.
+        /// Linux: 1/1024 s, with mac80211 1/128 s. 0 s is off. Servers are not limited, as their links are taken to be
+        /// fast.
         pub small_queue: Duration = Duration::ZERO, "at most 1 s" => |time| *time <= ms(1000);
         /// Tail loss probes with RACK (RFC 8985, section 7).
         pub tail_loss_probes: bool = true;
-        /// Whether the window may grow in slow start up to twice what was in flight at most, and after it while it was
-        /// full within the last round trip (Linux); without it, it grows while the last segment was held back by it.
+        /// Linux's rule for when the window may grow: in slow start up to twice the most that was in flight, in
+        /// congestion avoidance if it was full within the last round trip. Otherwise the window grows while it held
+        /// back the last segment.
         pub track_use: bool = stack.is_modern(), by stack;
-        /// Nagle's algorithm: a short segment waits while another short one is in flight (RFC 9293, section 3.7.4, as
-        /// Minshall changed it). What a flow sends here is written at once, so only short writes notice it.
+        /// Nagle's algorithm with Minshall's change: a short segment waits while another short one is in flight (RFC
+        /// 9293, section 3.7.4). It affects only flows that write less than a segment at a time.
         pub nagle: bool = false;
-        /// Forward RTO recovery: the ACKs after a timeout tell whether it was spurious (RFC 5682).
+        /// Forward RTO recovery (F-RTO): the ACKs after a timeout tell whether it was spurious (RFC 5682).
         pub f_rto: bool = stack.is_modern(), by stack;
-        /// The connection ends when what was sent is not acknowledged for so long (RFC 5482); 0 s for never.
+        /// The connection aborts when sent data stays unacknowledged for this long (RFC 5482); 0 s for never.
         pub user_timeout: Duration = Duration::ZERO;
     }
     check(tcp, at) {
@@ -213,7 +215,7 @@ table! {
 }
 
 impl Settings {
-    /// Sender and receiver with these settings.
+    /// The sender's and the receiver's configuration.
     #[must_use]
     pub fn resolve(&self) -> (SenderConfig, ReceiverConfig) {
         let mss = u16::try_from(self.mss.0).expect("a segment fits into 64000 B");
@@ -295,9 +297,9 @@ impl Settings {
         (SenderConfig { cc: self.cc.clone(), foreign: None, options }, receiver)
     }
 
-    /// The same for a sender that is a station, whose queue is its own. ns-2's `$ns run` resets the agents of wired
-    /// nodes, which then take the window as their threshold; those of mobile nodes keep the 20 packets that they are
-    /// made with.
+    /// The same for a sender at a station, where `small_queue` applies. ns-2's `$ns run` resets the agents of wired
+    /// nodes, whose initial threshold becomes the receive window; agents of mobile nodes keep their default of 20
+    /// packets.
     #[must_use]
     pub fn resolve_at_station(&self) -> (SenderConfig, ReceiverConfig) {
         let (mut sender, receiver) = self.resolve();
@@ -309,10 +311,10 @@ impl Settings {
     }
 }
 
-/// RFC 7323, section 2.3: 2^16 shifted by 14.
+/// Largest receive window: 65,536 bytes shifted by 14 (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
 
-/// The smallest shift by which `buffer` fits the header field.
+/// The smallest window scale with which `buffer` fits into the window field.
 fn window_scale(buffer: u64) -> u8 {
     (0..14).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(14)
 }
@@ -339,7 +341,7 @@ mod tests {
         assert_eq!(cc(own), cc::Choice::Cubic(cubic));
         assert!(matches!(cc("cc = 'bbr'"), cc::Choice::Bbr(params) if params.variant == cc::bbr::Variant::Linux));
         assert!(matches!(cc("cc = 'vegas'"), cc::Choice::Vegas(params) if (params.alpha, params.beta) == (2.0, 4.0)));
-        // The rest is that of `modern`; packets have 1500 bytes with the timestamps option.
+        // The rest equals `modern`; packets have 1500 bytes with the timestamps option.
         let linux = read("stack = 'linux'").expect("it is right");
         assert_eq!(linux.mss + linux.header + Bytes(12), Bytes(1500));
         let by_hand = "stack = 'modern'\nmss = '1448 B'\nsack_compression = '1 ms'\npacing_burst = 2
@@ -363,8 +365,8 @@ mod tests {
         assert_eq!((receiver.ack_every, receiver.sack), (1, false));
     }
 
-    /// Read off a trace of cwnd in ns-2.35 with a window of 60 packets: downloads of a wired server leave slow start at
-    /// 60, uploads of a mobile node at 20.
+    /// From a trace of cwnd in ns-2.35 with a window of 60 packets: downloads from a wired server leave slow start at
+    /// 60, uploads from a mobile node at 20.
     #[test]
     fn senders_of_ns2_begin_with_the_window_as_threshold_and_stations_with_20() {
         let thresholds = |text: &str| {
@@ -376,8 +378,8 @@ mod tests {
         assert_eq!(thresholds("stack = 'modern'"), [f64::INFINITY; 2]);
     }
 
-    /// RFC 6298 has a first timeout of 1 s (rule 2.1) and a longest of 60 s at least (rule 2.5). With 1 ns for both a
-    /// sender did nothing but send again.
+    /// RFC 6298: the first RTO is 1 s (rule 2.1) and the maximum at least 60 s (rule 2.5). With 1 ns for both, a sender
+    /// would do nothing but retransmit.
     #[test]
     fn a_timeout_is_no_shorter_than_a_millisecond() {
         for rto in ["1 ns", "999 us"] {
