@@ -1,5 +1,5 @@
-//! Cost of an ACK: `on_packet` and `poll`, with nothing lost, and with 80,000 holes in a window of 183,333 segments
-//! (10 Gb/s, 220 ms).
+//! Cost of an ACK (`on_packet` and `poll`) without loss, and with 80,000 holes in a window of 183,333 segments (10
+//! Gb/s, 220 ms).
 //!
 //! `cargo bench -p wifair-tcp` prints nanoseconds. On a busy machine count instructions instead: `perf stat`, with the
 //! name of one case as argument.
@@ -19,7 +19,7 @@ fn ends(text: &str) -> (Sender, Receiver) {
     (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
 }
 
-/// ACKs for one segment each, nothing lost.
+/// ACKs for one segment each, without loss.
 fn clean(name: &str, text: &str) {
     let (mut sender, _) = ends(&format!("{text}\nmss = '1000 B'\nhandshake = 'none'"));
     sender.open(Time::ZERO);
@@ -43,7 +43,7 @@ fn clean(name: &str, text: &str) {
     println!("{name}: {cost:.1} ns an ACK, {packets} segments, sender of {} bytes", size_of::<Sender>());
 }
 
-/// A window of 183,333 segments of which each of the first 160,000 with an even number is lost, and its repair.
+/// A window of 183,333 segments in which every even one of the first 160,000 is lost, and its repair.
 fn holes(name: &str, text: &str) {
     const WINDOW: usize = 183_333;
     let (mut sender, mut receiver) = ends(&format!(

@@ -1,4 +1,4 @@
-//! What ACKs change: windows, round-trip times, fast recovery, congestion marks.
+//! Processing of ACKs: windows, RTT, fast recovery, congestion marks.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
@@ -9,15 +9,15 @@ use crate::clock;
 use crate::config::{Growth, Handshake, IdleRestart, Recovery, ReduceFrom};
 
 impl Sender {
-    /// A segment came in from the data receiver.
+    /// Processes a segment from the data receiver.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.sample = None;
         self.process(now, packet);
         self.refresh();
     }
 
-    /// As [`Sender::on_packet`] for a segment that `brings` data of the other direction too: it is no duplicate ACK
-    /// (RFC 5681, section 2).
+    /// Like [`Sender::on_packet`]; `brings` tells that the segment also carries data of the other direction, so that it
+    /// is no duplicate ACK (RFC 5681, section 2).
     pub fn on_segment(&mut self, now: Time, packet: &Packet, brings: bool) {
         if !brings || packet.ack > self.una || packet.sack[0] != (0, 0) {
             self.on_packet(now, packet);
@@ -27,7 +27,7 @@ impl Sender {
         }
     }
 
-    /// A segment that is none of an established connection: of its start or its end, or one that came twice.
+    /// Handles segments outside of the established state: handshake, FIN, and their repetitions.
     #[cold]
     pub(super) fn process_other(&mut self, now: Time, packet: &Packet) {
         if self.state == State::SynSent && packet.has(flag::SYN) {
@@ -35,7 +35,7 @@ impl Sender {
         } else if self.state == State::Finished && packet.has(flag::FIN) {
             self.due |= due::ACK;
         } else if self.state == State::Established && self.options.handshake == Handshake::ThreeWay {
-            // The third segment of the handshake was lost, or the SYN was sent twice.
+            // Our third segment of the handshake was lost, or the SYN was sent twice.
             self.due |= due::ACK;
         }
     }
@@ -66,8 +66,8 @@ impl Sender {
         }
     }
 
-    /// Whether an ACK is to be looked at, one that may be unusual: those of the start are dealt with here, and what is
-    /// old or for what was never sent is nothing.
+    /// Whether an ACK needs further processing. Segments of the handshake and the close are handled here; ACKs that are
+    /// old or cover data never sent are dropped.
     #[inline(never)]
     pub(super) fn accepts(&mut self, now: Time, packet: &Packet) -> bool {
         if self.state != State::Established || packet.has(flag::SYN) {
@@ -75,7 +75,7 @@ impl Sender {
             return false;
         }
         if self.probing && packet.ack == self.max + 1 {
-            // The receiver took the byte of a probe.
+            // The receiver accepted the byte of a window probe.
             self.max += 1;
             self.nxt = self.max;
         }
@@ -85,7 +85,7 @@ impl Sender {
         (self.una..=self.max).contains(&packet.ack)
     }
 
-    /// An ACK that was overtaken still tells what arrived ahead of a gap.
+    /// An ACK overtaken by a later one still reports SACK blocks.
     #[cold]
     pub(super) fn on_old_ack(&mut self, now: Time, packet: &Packet) {
         let mut news = Packet { ack: self.una, sack: Default::default(), ..*packet };
@@ -103,7 +103,7 @@ impl Sender {
         }
     }
 
-    /// What an ACK that may be unusual says of a closed window, and of the end.
+    /// Handles window updates, window probes and the end of the connection.
     #[inline(never)]
     pub(super) fn look_at_ends(&mut self, now: Time, packet: &Packet) {
         if self.probing && self.rwnd > 0 {
@@ -112,14 +112,14 @@ impl Sender {
             self.rto_at = Time::NEVER;
             self.restart_timer(now, true);
         }
-        // The receiver has seen the FIN, so it was sent, though perhaps forgotten by a timeout.
+        // The receiver has seen the FIN, so it was sent, even if a timeout made the sender forget that.
         if packet.has(flag::FIN) && self.closing && self.una == self.supplied {
             self.finish();
             self.due = due::ACK;
         }
     }
 
-    /// Takes in a window from a header field; returns whether it is another one.
+    /// Sets the receive window from a header field; returns whether it changed.
     #[inline(never)]
     pub(super) fn take_window(&mut self, field: u16) -> bool {
         let rwnd = self.offered(field);
@@ -130,8 +130,9 @@ impl Sender {
         changed
     }
 
-    /// The receive window that a header field means, in bytes. A receiver whose window is known from the start
-    /// leaves the field at its largest; what is less was written by somebody on the way, who is obeyed.
+    /// The receive window that a header field stands for, in bytes. A receiver whose window is known from the start
+    /// leaves the field at its maximum; a smaller value was written by a middlebox such as an access point, and is
+    /// obeyed.
     pub(super) fn offered(&self, field: u16) -> u64 {
         let offered = u64::from(field) << self.options.window_scale;
         match (self.options.window_known, field) {
@@ -145,11 +146,11 @@ impl Sender {
         self.state = State::Established;
         self.due = if self.options.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
         self.rto_at = Time::NEVER;
-        // The scale holds for all segments but the SYNs (RFC 7323, section 2.2); it is used here as well, so that the
-        // initial window is not cut by a field of 16 bits.
+        // RFC 7323, section 2.2, scales the window of all segments but SYNs; it is scaled here too, so that 16 bits do
+        // not limit the initial window.
         self.take_window(packet.window);
         if self.syn_again {
-            // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
+            // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: an RTO of three seconds.
             self.steer(|cc| cc.on_idle_restart(1.0));
             if !self.options.ns2_recovery {
                 self.rtt.restart_from(Duration::from_secs(3));
@@ -169,7 +170,7 @@ impl Sender {
         self.sample = Some(now.saturating_since(sent));
     }
 
-    /// RTT by timestamps (RFC 7323, section 4.1) or by the one segment that is timed (Karn's algorithm).
+    /// RTT from timestamps (RFC 7323, section 4.1) or from the one timed segment (Karn's algorithm).
     #[inline(never)]
     pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
         if self.options.timestamps {
@@ -211,7 +212,7 @@ impl Sender {
             // In ns-2 the ACK that ends recovery lets the window grow.
             in_recovery &= self.phase == Phase::Recovery || !self.options.ns2_recovery;
         }
-        // What duplicate ACKs told of has arrived before (Linux); at least the hole is filled.
+        // Bytes counted at duplicate ACKs are not counted again (Linux); at least the hole itself is.
         let before = u64::from(self.dup_acks) * self.mss;
         let delivered = acked.saturating_sub(before).max(acked.min(self.mss));
         self.dup_acks = 0;
@@ -248,15 +249,15 @@ impl Sender {
         }
     }
 
-    /// RFC 3522, section 3.2: the ACK for the segment at `first`, which was sent again, echoes a time before that, so
-    /// the retransmission was needless.
+    /// RFC 3522, section 3.2: the ACK of the retransmitted segment at `first` echoes a timestamp from before the
+    /// retransmission, which therefore was spurious.
     #[inline(never)]
     pub(super) fn is_spurious(&mut self, first: u64, packet: &Packet) -> bool {
         let Some((again, stamp)) = self.again else { return false };
         again == first && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
     }
 
-    /// The loss or timeout was none (RFC 4015).
+    /// Undoes the response to a spurious loss or timeout (RFC 4015).
     pub(super) fn undo(&mut self) {
         self.counts.spurious += 1;
         self.steer(Algorithm::on_spurious);
@@ -267,7 +268,7 @@ impl Sender {
         self.rtt.end_backoff();
     }
 
-    /// Leaves recovery, or answers a partial ACK; returns whether the timer restarts.
+    /// Leaves recovery, or responds to a partial ACK; returns whether the timer restarts.
     #[inline(never)]
     pub(super) fn on_new_ack_in_recovery(&mut self, acked: u64) -> bool {
         match self.phase {
@@ -282,8 +283,8 @@ impl Sender {
         }
         let ends = self.una >= self.recover || self.options.recovery != Recovery::NewReno;
         if ends {
-            // RFC 6582, section 3.2, step 3, first way: no burst when little is in flight. ns-2: what the
-            // partial ACKs took off the window stays off.
+            // RFC 6582, section 3.2, step 3, option 1: avoids a burst when little is in flight. ns-2: what the partial
+            // ACKs took off the window stays off.
             let at_most = if self.options.ns2_recovery {
                 if self.inflation < 0 {
                     self.cwnd - self.segments(self.inflation.unsigned_abs())
@@ -299,7 +300,7 @@ impl Sender {
             self.steer(|cc| cc.on_recovery_exit(at_most));
             return true;
         }
-        // RFC 6582, section 3.2, step 3, partial acknowledgement.
+        // RFC 6582, section 3.2, step 3, partial acknowledgment.
         self.inflation -= acked.cast_signed();
         if acked >= self.mss {
             self.inflation += self.mss.cast_signed();
@@ -310,7 +311,7 @@ impl Sender {
         first || !self.options.impatient
     }
 
-    /// Tells the congestion control of an ACK.
+    /// Passes an ACK to the congestion control.
     #[inline(always)]
     pub(super) fn tell(&mut self, now: Time, packet: &Packet, told: &AckSummary) {
         let segments = match self.options.growth {
@@ -350,8 +351,8 @@ impl Sender {
         });
     }
 
-    /// By how much an ACK for nothing new lets the window grow: where segments are known to be reordered, what it tells
-    /// to have arrived counts as if it were acknowledged (Linux).
+    /// Window growth on an ACK without new data: if the path is known to reorder, what it reports as arrived counts as
+    /// acknowledged (Linux).
     #[inline(never)]
     pub(super) fn growth_ahead_of_a_gap(&self, told: &AckSummary) -> f64 {
         let known = self.options.growth == Growth::Bytes && told.reordering > u64::from(self.options.dup_threshold);
@@ -398,19 +399,18 @@ impl Sender {
         self.rto_at = now.saturating_add(self.rtt.rto());
     }
 
-    /// What `ssthresh` is computed from, in segments. `slow_start` follows: ns-2 keeps `ssthresh` whole, which
-    /// tells only there.
+    /// The value from which `ssthresh` is computed, in segments. ns-2 rounds `ssthresh` down if `slow_start` follows.
     pub(super) fn reduction_base(&self, slow_start: bool) -> f64 {
         if self.options.reduce_from == ReduceFrom::Window {
             let window = self.cwnd().min(self.segments(self.rwnd));
             if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
         } else {
-            // RFC 5681, section 3.2, step 2: without what limited transmit sent.
+            // RFC 5681, section 3.2, step 2: data sent by limited transmit does not count.
             self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)))
         }
     }
 
-    /// The receiver echoes a congestion mark (RFC 3168, section 6.1.2).
+    /// Responds to an ECN echo (RFC 3168, section 6.1.2).
     #[inline(never)]
     pub(super) fn on_echo(&mut self) -> bool {
         let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open;

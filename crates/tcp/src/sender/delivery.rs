@@ -1,27 +1,27 @@
-//! What the scoreboard says of an ACK.
+//! What the scoreboard reports about an ACK.
 
 use wifair_units::Time;
 
-/// What one ACK delivered.
+/// Data delivered by one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
-    /// The timestamp that the ACK echoes, where there are timestamps.
+    /// Timestamp echoed by the ACK, if timestamps are in use.
     pub echo: Option<u32>,
-    /// Bytes, cumulatively or selectively acknowledged.
+    /// Bytes newly acknowledged, cumulatively or selectively.
     pub bytes: u64,
-    /// A segment arrived after one that had been sent later.
+    /// Whether a segment arrived after one that was sent later.
     pub reordered: bool,
     /// Segments newly acknowledged by SACK blocks.
     pub sacked: u32,
-    /// Transmission times of segments that were sent once: the first and the last one delivered.
+    /// Transmission times of the first and the last segment delivered, among those sent only once.
     pub first_sent: Option<Time>,
     /// See `first_sent`.
     pub last_sent: Option<Time>,
-    /// Where the lowest of these ends.
+    /// End of the lowest of these segments.
     pub once: Option<u64>,
-    /// A segment that was sent again is acknowledged cumulatively. What is acknowledged with it may have arrived long
-    /// ago, so its times of transmission measure nothing (Linux).
+    /// Whether a retransmitted segment was cumulatively acknowledged. Segments acknowledged with it may have arrived
+    /// long before, so their transmission times yield no RTT (Linux).
     pub repaired: bool,
-    /// The ACK reports that a segment arrived twice (RFC 2883): that segment.
+    /// The segment that the ACK reports as received twice (RFC 2883).
     pub duplicate: Option<(u64, u64)>,
 }

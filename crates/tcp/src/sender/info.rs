@@ -1,15 +1,15 @@
-//! What a sender tells of itself, in the terms of Linux's `TCP_INFO`.
+//! State of a sender in the terms of Linux's `TCP_INFO`.
 
 use wifair_units::Duration;
 
 use super::{Phase, Sender};
 
-/// The state of loss recovery, as Linux counts it.
+/// State of loss recovery, as in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryState {
-    /// Nothing is amiss.
+    /// No sign of loss.
     Open = 0,
-    /// Duplicate or selective ACKs came in, and nothing is known to be lost yet.
+    /// Duplicate or selective ACKs have arrived; no segment is considered lost yet.
     Disorder = 1,
     /// The window is being reduced for a congestion mark.
     Cwr = 2,
@@ -19,37 +19,37 @@ pub enum RecoveryState {
     Loss = 4,
 }
 
-/// A snapshot of a sender. Counts are in segments.
+/// Snapshot of a sender. Counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
-    /// The congestion window; in recovery what may be in flight now.
+    /// Congestion window; in recovery, what may be in flight now.
     pub cwnd: f64,
-    /// The slow-start threshold; infinite before the first loss.
+    /// Slow-start threshold; infinite before the first loss.
     pub ssthresh: f64,
-    /// The state of loss recovery.
+    /// State of loss recovery.
     pub state: RecoveryState,
-    /// Sent, and not cumulatively acknowledged.
+    /// Sent and not cumulatively acknowledged.
     pub unacked: u64,
     /// Of these, selectively acknowledged.
     pub sacked: u64,
-    /// Of these, taken for lost.
+    /// Of these, considered lost.
     pub lost: u64,
     /// Retransmissions in flight.
     pub retransmitted: u64,
-    /// By how many segments the network is known to reorder; at least the threshold of duplicate ACKs.
+    /// Degree of reordering seen on the path, at least the threshold of duplicate ACKs.
     pub reordering: u64,
-    /// Segments that arrived later than one that was sent after them.
+    /// Segments that arrived after one that was sent later.
     pub reorderings: u64,
-    /// Doublings of the timeout in force.
+    /// Doublings of the RTO in force.
     pub backoff: u32,
-    /// The retransmission timeout.
+    /// Retransmission timeout.
     pub rto: Duration,
-    /// Smoothed round-trip time, its deviation, and the smallest sample.
+    /// SRTT, RTTVAR, and the smallest sample.
     pub rtt: (Duration, Duration, Duration),
 }
 
 impl Sender {
-    /// A snapshot.
+    /// Takes a snapshot.
     #[must_use]
     pub fn info(&self) -> Info {
         let segments = |bytes: u64| bytes.div_ceil(self.mss);
@@ -87,14 +87,14 @@ impl Sender {
         }
     }
 
-    /// What may be in flight now, in segments, where proportional rate reduction says so.
+    /// What may be in flight now, in segments, if proportional rate reduction decides that.
     fn window_in_recovery(&self) -> Option<f64> {
         let s = self.selective.as_ref()?;
         let reduces = (self.phase == Phase::Recovery || self.is_reducing()) && self.options.prr;
         (reduces && !self.cc_rules_recovery()).then(|| self.segments(s.in_flight() + s.prr.allowed()))
     }
 
-    /// The receive window is `bytes`, whatever the header field can express.
+    /// Sets the receive window to `bytes`, which need not be expressible in the window field.
     pub fn set_receive_window(&mut self, bytes: u64) {
         self.rwnd = bytes;
         self.most_rwnd = self.most_rwnd.max(bytes);

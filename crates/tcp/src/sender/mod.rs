@@ -1,11 +1,12 @@
-//! The sending end: what may leave, and what to send again.
+//! The sender of a connection: what to send, and what to retransmit.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 (congestion control, fast retransmit and fast recovery), RFC 6582
-//! (NewReno, which RFC 2582 calls the careful variant: an ACK has to cover more than `recover`), RFC 6298 (timer),
+//! (NewReno; it has only RFC 2582's careful variant, in which an ACK has to cover more than `recover`), RFC 6298 (RTO),
 //! RFC 3042 (limited transmit), RFC 7323 (timestamps), RFC 3168 (ECN).
 //!
-//! Departures: the timer restarts at fast retransmit, as in BSD, Linux and ns-2; after a timeout the sender goes
-//! back to the first unacknowledged byte and sends on from there; `SYN` and `FIN` take no offset.
+//! Departures: the retransmission timer restarts at fast retransmit, as in BSD, Linux and ns-2; without SACK the sender
+//! goes back to the first unacknowledged byte after a timeout and continues from there; SYN and FIN occupy no sequence
+//! number.
 
 mod acks;
 mod delivery;
@@ -30,194 +31,197 @@ pub use info::{Info, RecoveryState};
 use selective::Selective;
 use times::Times;
 
-/// How far a connection has come.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// [`Sender::open`] was not called yet.
     Closed,
-    /// The SYN is on its way.
+    /// The SYN is in flight.
     SynSent,
     /// Data may flow.
     Established,
     /// All data and the FIN are acknowledged.
     Finished,
-    /// Nothing was acknowledged for the user timeout: nothing is sent any more.
+    /// Nothing was acknowledged for the user timeout: the sender has given up.
     Aborted,
 }
 
-/// What kind of loss is being repaired.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
     /// Fast recovery.
     Recovery,
-    /// After a timeout, or Tahoe's fast retransmit: slow start from the first unacknowledged byte.
+    /// After a timeout or Tahoe's fast retransmit: slow start from the first unacknowledged byte.
     Loss,
 }
 
-/// Bits of what shall leave before anything else.
+/// Bits for what has to be sent before anything else.
 mod due {
     pub const SYN: u8 = 1;
-    /// An ACK without data, for a SYN-ACK or FIN-ACK.
+    /// An ACK without data, in response to a SYN-ACK or FIN-ACK.
     pub const ACK: u8 = 2;
     /// The segment at `una`.
     pub const HEAD: u8 = 4;
-    /// A byte beyond the receive window.
+    /// A window probe: one byte beyond the receive window.
     pub const PROBE: u8 = 8;
     /// A tail loss probe.
     pub const TAIL: u8 = 16;
 }
 
-/// What an ACK tells the congestion control beyond the packet and the sender's own state.
+/// Input of the congestion control from one ACK that is neither in the packet nor in the sender's state.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckSummary {
     acked: u64,
     /// Bytes newly known to have arrived; with selective ACKs some of `acked` were known before.
     delivered: u64,
     in_flight: u64,
-    /// Bytes that arrived ahead of a gap.
+    /// Bytes selectively acknowledged.
     sacked: u64,
-    /// Segments newly lost.
+    /// Segments newly considered lost.
     lost: u32,
-    /// By how many segments the network is known to reorder.
+    /// Degree of reordering seen on the path, in segments.
     reordering: u64,
     rate: Option<RateSample>,
     in_recovery: bool,
 }
 
-/// How much of the window was in use in the last round trip (Linux).
+/// Use of the congestion window in the last round trip (Linux, tcp_cwnd_validate).
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
-    /// The window was full.
+    /// Whether the window was full.
     full: bool,
-    /// Bytes outstanding at most.
+    /// Most bytes outstanding.
     most: u64,
-    /// Both are forgotten when this is acknowledged.
+    /// The round trip ends when this offset is acknowledged.
     until: u64,
-    /// The highest byte sent when this was last looked at.
+    /// Highest offset sent at the last update.
     seen: u64,
 }
 
-/// Segments at the start that are not paced, unless the congestion control asks for it (Linux).
+/// Segments at the start of a connection that are not paced unless the congestion control asks for it (Linux).
 const UNPACED: u64 = 10;
 
-/// What a sender counted.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Segments sent again.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer with data outstanding.
     pub timeouts: u64,
-    /// Times that fast retransmit began.
+    /// Number of fast retransmits.
     pub fast_retransmits: u64,
-    /// Retransmissions or timeouts that turned out to be needless.
+    /// Retransmissions or timeouts that turned out to be spurious.
     pub spurious: u64,
 }
 
 /// The sender of a connection.
 #[derive(Debug)]
 pub struct Sender {
-    /// First byte not acknowledged, next one to send, the one behind the highest ever sent.
+    /// SND.UNA, SND.NXT, and the end of what was ever sent.
     una: u64,
     nxt: u64,
     max: u64,
-    /// The byte behind the last one that the application handed down.
+    /// End of the data supplied by the application.
     supplied: u64,
-    /// Receive window in bytes, from `una` on.
+    /// Receive window, from `una` on [bytes].
     rwnd: u64,
-    /// The largest it ever was.
+    /// Largest receive window so far [bytes].
     most_rwnd: u64,
-    /// The header field that told it last; none does before the first ACK.
+    /// Last window field received; a value that no field has before the first ACK.
     window_field: u32,
-    /// Where recovery ends.
+    /// End of what was outstanding when recovery began.
     recover: u64,
-    /// What may be in flight as far as the congestion control is concerned, in bytes; kept by [`Sender::refresh`].
+    /// What the congestion control lets be in flight [bytes]; updated by [`Sender::refresh`].
     window: u64,
-    /// The congestion window, in segments; kept by [`Sender::tell`] and [`Sender::steer`].
+    /// Congestion window [segments]; updated by [`Sender::tell`] and [`Sender::steer`].
     cwnd: f64,
-    /// The offset at which the window ends, and the one up to which full segments may leave without further checks (0:
-    /// none); kept by [`Sender::refresh`].
+    /// Offset at which the window ends, and the offset up to which full segments may be sent without further checks (0:
+    /// none); updated by [`Sender::refresh`].
     reach: u64,
     run: u64,
-    /// What fast recovery adds to the window, in bytes; below zero after many partial ACKs.
+    /// What fast recovery adds to the window [bytes]; negative after many partial ACKs.
     inflation: i64,
     mss: u64,
-    /// `mss` again, and the bound of the window in bytes.
+    /// MSS as a float, and the upper bound of the window in bytes.
     mss_f64: f64,
     max_window: u64,
     dup_acks: u32,
-    /// Bytes that limited transmit sent since the last new ACK.
+    /// Bytes sent by limited transmit since the last new ACK.
     limited_sent: u32,
     phase: Phase,
     state: State,
     due: u8,
-    /// Partial ACK seen in this recovery.
+    /// Whether a partial ACK has arrived in this recovery.
     partial: bool,
     closing: bool,
     fin_sent: bool,
-    /// The FIN left in a segment of its own.
+    /// The FIN was sent in a segment of its own.
     fin_alone: bool,
-    /// It was sent once at least, though a timeout may have forgotten that.
+    /// The FIN was sent at least once, even if a timeout requires it to be sent again.
     fin_ever: bool,
-    /// The receive window is closed: the timer is that of a probe, whose byte counts only when it is acknowledged.
+    /// The receive window is closed: `rto_at` is the persist timer, and the byte of a probe counts only once
+    /// acknowledged.
     probing: bool,
-    /// A SYN was sent again.
+    /// The SYN was retransmitted.
     syn_again: bool,
-    /// The window was what limited the last [`Sender::poll`].
+    /// Whether the window limited the last [`Sender::poll`].
     window_limited: bool,
-    /// A window grows that is not used.
+    /// The window also grows while it does not limit what is sent.
     grows_unused: bool,
-    /// How much of the window was in use, where that is tracked.
+    /// Use of the window, if `track_use` is set.
     used: Use,
-    /// The last short segment ends here; Nagle's algorithm waits for its ACK.
+    /// End of the last short segment; Nagle's algorithm waits for its ACK.
     short_end: u64,
-    /// Since when what is outstanding has gone without an ACK, where there is a user timeout.
+    /// Since when outstanding data has gone without an ACK; used by the user timeout.
     unanswered: Time,
-    /// Cut for a congestion mark up to here, and whether proportional rate reduction is still at it.
+    /// End of the window reduced for the last congestion mark, and whether proportional rate reduction is still
+    /// reducing it.
     ecn_recover: u64,
     reducing: bool,
-    /// The next new segment says that the window was reduced.
+    /// The next new segment carries CWR.
     cwr: bool,
     /// Retransmission timer, or persist timer while the receive window is closed.
     rto_at: Time,
-    /// Tail loss probe and reordering timer (RFC 8985).
+    /// Timer of RFC 8985: tail loss probe or reordering, whichever is first.
     early_at: Time,
-    /// When the next segment may leave, by pacing, whether one waits for that, and whether segments are paced at all.
+    /// When pacing lets the next segment leave, whether a segment waits for that, and whether segments are paced at
+    /// all.
     pace_at: Time,
     pace_waits: bool,
     paces: bool,
-    /// Segments that may leave with the last one, whatever pacing says of them.
+    /// Segments that may still leave in the current burst, whatever the pacing timer says.
     burst_left: u32,
-    /// Bytes in the queue of the sender's own station, where they are bounded, and whether data waits for that.
+    /// Bytes in the queue of the sender's own station if `small_queue` is set, and whether data waits for departures.
     queued: u64,
     queue_waits: bool,
-    /// Neither pacing nor Nagle's algorithm nor a small queue: what new data leaves is a matter of the windows alone.
+    /// No pacing, Nagle's algorithm or small queue: the windows alone limit new data.
     plain: bool,
     last_send: Time,
-    /// The segment that is being timed ends here and left then; 0 for none.
+    /// End of the segment being timed and when it was sent; 0 for none.
     timed: u64,
     timed_at: Time,
     rtt: Rtt,
     sample: Option<Duration>,
-    /// Head of the last timeout.
+    /// `una` at the last timeout.
     timed_out: Option<u64>,
-    /// The first segment, if it was sent again, and the clock of its first retransmission (RFC 3522).
+    /// The first segment if it was retransmitted, with the timestamp of its first retransmission (RFC 3522).
     again: Option<(u64, u32)>,
     selective: Option<Box<Selective>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
-    /// What all its full segments have in common.
+    /// Template of a full segment.
     full: Packet,
-    /// There is more to say in segments, or to remember of them.
+    /// Segments need more than the template: ECN bits, transmission times or a call of the congestion control.
     annotates: bool,
-    /// Each new ACK measures the round-trip time.
+    /// Every new ACK yields an RTT sample.
     measures_each: bool,
     options: StackOptions,
     counts: Counts,
 }
 
 impl Sender {
-    /// The sender of flow number `flow`.
+    /// Creates the sender of flow number `flow`.
     #[must_use]
     pub fn new(config: &SenderConfig, flow: u32) -> Self {
         let start = Self::start(&config.options, flow);
@@ -228,7 +232,7 @@ impl Sender {
         Self::with_algorithm(&config.options, cc, flow)
     }
 
-    /// What the congestion control of such a sender starts from.
+    /// Initial state for the congestion control of such a sender.
     #[must_use]
     pub fn start(options: &StackOptions, flow: u32) -> Start {
         let mss = f64::from(options.mss);
@@ -240,10 +244,10 @@ impl Sender {
         }
     }
 
-    /// A sender with a congestion control of the caller's, made from [`Sender::start`].
+    /// Creates a sender with the caller's congestion control, made from [`Sender::start`].
     #[must_use]
     pub fn with_algorithm(options: &StackOptions, cc: Algorithm, flow: u32) -> Self {
-        // The ticks of the connections are spread evenly, by multiples of the golden ratio.
+        // Multiples of the golden ratio spread the ticks of the connections evenly.
         let phase = (u64::from(flow.wrapping_mul(0x9e37_79b9)) * options.rtt.tick.as_nanos()) >> 32;
         let by_sack = matches!(options.recovery, Recovery::Sack | Recovery::Rack);
         let paces =
@@ -323,17 +327,17 @@ impl Sender {
         }
     }
 
-    /// From now on nothing takes the short code path, which changes no result: for comparisons.
+    /// Disables the short code path. It changes no result; tests compare both.
     pub fn take_no_short_path(&mut self) {
         self.plain = false;
         self.refresh();
     }
 
-    /// Opens the connection: a SYN becomes due, or data may leave at once where there is no handshake; then the
-    /// receive window counts as `receive_window` bytes until an ACK tells. ns-2's SYN waits for the first data.
+    /// Opens the connection: a SYN becomes due or, without a handshake, data may leave at once and the receive window
+    /// is `receive_window` until an ACK arrives. ns-2 sends its SYN with the first data.
     ///
     /// # Panics
-    /// If it was opened before.
+    /// If the connection was opened before.
     pub fn open(&mut self, now: Time) {
         assert!(self.state == State::Closed, "a connection is opened once");
         self.last_send = now;
@@ -352,7 +356,7 @@ impl Sender {
         self.refresh();
     }
 
-    /// The application hands down `bytes` more; `u64::MAX` never ends.
+    /// Adds `bytes` of data to send; `u64::MAX` never ends.
     pub fn supply(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "no data follows the end");
         self.supplied = self.supplied.saturating_add(bytes);
@@ -361,13 +365,13 @@ impl Sender {
         }
     }
 
-    /// The application hands down nothing more, and takes back what was never sent; the connection stays.
+    /// Withdraws all data not yet sent; the connection stays open.
     pub fn fall_silent(&mut self) {
         self.supplied = self.max;
         self.run = 0;
     }
 
-    /// The application is done: a FIN follows the last byte, where the configuration has one.
+    /// Ends the data: a FIN follows the last byte if the configuration has one.
     pub fn close(&mut self) {
         self.closing = true;
         self.finish_without_fin();
@@ -387,8 +391,8 @@ impl Sender {
         }
     }
 
-    /// Computes the window in bytes, and how far it lets segments run. It is at least a segment, so that an empty path
-    /// always takes one.
+    /// Updates `window`, `reach` and `run`. The window is at least one segment, so that an empty path always accepts
+    /// one.
     #[inline(always)]
     fn refresh(&mut self) {
         let cwnd = (self.cwnd * self.mss_f64) as i64;
@@ -400,14 +404,14 @@ impl Sender {
         };
         self.run = if self.only_windows_limit() {
             let end = self.reach.min(self.una.saturating_add(self.rwnd));
-            // A window that has fallen may end before what has left.
+            // After a reduction the window may end before what was already sent.
             if end.max(self.nxt).saturating_add(self.mss) <= self.supplied { end } else { 0 }
         } else {
             0
         };
     }
 
-    /// Whether nothing but the windows decides on the next segment.
+    /// Whether the windows alone decide on the next segment.
     #[inline(always)]
     fn only_windows_limit(&self) -> bool {
         if !self.plain || self.due != 0 || self.state != State::Established {
@@ -422,13 +426,13 @@ impl Sender {
         }
     }
 
-    /// Tells the congestion control what may change its window.
+    /// Calls the congestion control with an event that may change its window.
     fn steer(&mut self, event: impl FnOnce(&mut Algorithm)) {
         event(&mut self.cc);
         self.cwnd = self.cc.cwnd();
     }
 
-    /// `bytes` in segments.
+    /// Converts bytes to segments.
     #[inline]
     fn segments(&self, bytes: u64) -> f64 {
         bytes.cast_signed() as f64 / self.mss_f64
@@ -442,7 +446,7 @@ impl Sender {
         self.max > self.una || self.fin_outstanding() || matches!(self.state, State::SynSent)
     }
 
-    /// Nothing is left to do but to answer the receiver.
+    /// Ends the connection; only the receiver's segments are still answered.
     fn finish(&mut self) {
         self.state = State::Finished;
         self.early_at = Time::NEVER;
@@ -452,7 +456,7 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] wants to be called, [`Time::NEVER`] for not at all.
+    /// When to call [`Sender::on_timer`]; [`Time::NEVER`] for not at all.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
@@ -460,7 +464,7 @@ impl Sender {
         if self.pace_waits { timers.min(self.pace_at) } else { timers }
     }
 
-    /// The time of [`Sender::deadline`] may have come.
+    /// Runs the timers that have expired; [`Sender::deadline`] need not have passed.
     pub fn on_timer(&mut self, now: Time) {
         self.pace_waits = self.pace_waits && now < self.pace_at;
         if now >= self.early_at {
@@ -474,7 +478,7 @@ impl Sender {
 
     fn on_timeout(&mut self, now: Time) {
         if self.probing {
-            // RFC 9293, section 3.8.6.1.
+            // Window probe (RFC 9293, section 3.8.6.1).
             self.due |= due::PROBE;
             self.rtt.back_off();
             self.rto_at = now.saturating_add(self.rtt.rto());
@@ -496,7 +500,7 @@ impl Sender {
             self.due |= due::SYN;
             self.syn_again = true;
             if self.options.ns2_recovery {
-                // To ns-2 the SYN is a segment like others; the window was one.
+                // ns-2 treats the SYN as a data segment; the window was one.
                 self.steer(|cc| cc.on_rto(0.0));
             }
         } else if self.max > self.una {
@@ -522,7 +526,7 @@ impl Sender {
         }
         self.inflation = 0;
         if !(self.options.ns2_recovery && self.options.recovery == Recovery::Tahoe) {
-            // ns-2's Tahoe goes on counting.
+            // ns-2's Tahoe keeps counting duplicate ACKs.
             self.dup_acks = 0;
         }
         self.limited_sent = 0;
@@ -530,77 +534,77 @@ impl Sender {
         self.rtt.back_off();
         self.rto_at = now.saturating_add(self.rtt.rto());
         if self.unanswered != Time::NEVER {
-            // The last timeout is no later than the user's (Linux).
+            // The last RTO ends no later than the user timeout (Linux).
             self.rto_at = self.rto_at.min(self.unanswered.saturating_add(self.options.user_timeout));
         }
     }
 
-    /// The congestion window, in segments, without what recovery adds.
+    /// Congestion window in segments, without the inflation of fast recovery.
     #[inline]
     #[must_use]
     pub fn cwnd(&self) -> f64 {
         if self.cwnd < self.options.max_cwnd { self.cwnd } else { self.options.max_cwnd }
     }
 
-    /// The part of the congestion window that delay drives, in segments; zero where none does.
+    /// The delay-based part of the congestion window in segments; zero if there is none.
     #[must_use]
     pub fn delay_window(&self) -> f64 {
         self.cc.delay_window()
     }
 
-    /// The slow-start threshold, in segments; infinite before the first loss.
+    /// Slow-start threshold in segments; infinite before the first loss.
     #[must_use]
     pub fn ssthresh(&self) -> f64 {
         self.cc.ssthresh()
     }
 
-    /// Round-trip time and timeout.
+    /// RTT estimate and RTO.
     #[must_use]
     pub const fn rtt(&self) -> &Rtt {
         &self.rtt
     }
 
-    /// The round-trip time that the last packet measured, where it did.
+    /// The RTT sample of the last packet, if it gave one.
     #[inline]
     #[must_use]
     pub const fn rtt_sample(&self) -> Option<Duration> {
         self.sample
     }
 
-    /// First byte not acknowledged: all before it has arrived.
+    /// SND.UNA: all data before this offset has been acknowledged.
     #[inline]
     #[must_use]
     pub const fn una(&self) -> u64 {
         self.una
     }
 
-    /// Next byte to send; it goes back after a timeout.
+    /// SND.NXT: the next byte to send; goes back after a timeout.
     #[must_use]
     pub const fn nxt(&self) -> u64 {
         self.nxt
     }
 
-    /// The byte behind the highest that was ever sent.
+    /// End of the data ever sent.
     #[inline]
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.max
     }
 
-    /// The byte behind the last that the application handed down.
+    /// End of the data supplied by the application.
     #[must_use]
     pub const fn supplied(&self) -> u64 {
         self.supplied
     }
 
-    /// Bytes in flight, as far as the sender knows.
+    /// Bytes in flight, as estimated by the sender.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.selective.as_ref().map_or(self.nxt - self.una, |selective| selective.in_flight())
     }
 
-    /// How far the connection has come.
+    /// State of the connection.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
@@ -612,13 +616,13 @@ impl Sender {
         self.closing
     }
 
-    /// Whether the FIN has left; after a timeout it may be due again.
+    /// Whether the FIN was sent; after a timeout it may be due again.
     #[must_use]
     pub const fn has_sent_fin(&self) -> bool {
         self.fin_ever
     }
 
-    /// Whether the receive window is closed and probed.
+    /// Whether the receive window is closed and being probed.
     #[must_use]
     pub const fn is_probing(&self) -> bool {
         self.probing
@@ -631,23 +635,23 @@ impl Sender {
         self.refresh();
     }
 
-    /// What is not acknowledged for so long ends the connection; zero for never.
+    /// Aborts the connection when data stays unacknowledged for this long; zero for never.
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         self.options.user_timeout = timeout;
         self.unanswered = if timeout > Duration::ZERO && self.outstanding() { self.last_send } else { Time::NEVER };
     }
 
-    /// Whether the window is being reduced for a congestion mark, in steps.
+    /// Whether the window is being reduced gradually for a congestion mark.
     const fn is_reducing(&self) -> bool {
         self.reducing
     }
 
-    /// Whether the congestion control alone says what leaves in recovery.
+    /// Whether the congestion control alone decides what is sent in recovery.
     fn cc_rules_recovery(&self) -> bool {
         self.cc.rules_recovery()
     }
 
-    /// What was counted.
+    /// The counters.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts

@@ -1,4 +1,4 @@
-//! What leaves: new data, what is sent again, probes and the FIN; pacing and Nagle's algorithm.
+//! Sending: new data, retransmissions, probes and FIN; pacing and Nagle's algorithm.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
@@ -8,13 +8,13 @@ use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{IdleRestart, LimitedTransmit};
 
-/// The largest burst of segmentation offload, in bytes, and the smallest round-trip time that halves what is added to
-/// those to near receivers (Linux).
+/// Linux's TSO autosizing: the largest burst in bytes, and the minimum RTT that halves the extra burst for nearby
+/// receivers.
 const LARGEST_BURST: u64 = 65_536;
 const NEAR: Duration = Duration::from_micros(512);
 
 impl Sender {
-    /// The next segment that may leave.
+    /// Returns the next segment to send, if one may leave now.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
         if self.is_running() {
@@ -25,15 +25,14 @@ impl Sender {
         if self.is_held() { None } else { self.poll_more(now) }
     }
 
-    /// Whether the next segment is a full one that only the windows hold back, to be written by [`Sender::write`].
+    /// Whether the next segment is a full one within the windows, so that [`Sender::write`] may be called.
     #[inline]
     #[must_use]
     pub const fn is_running(&self) -> bool {
         self.nxt + self.mss <= self.run
     }
 
-    /// Whether data waits for a full window, so that nothing leaves next. False also where [`Sender::poll`] has to find
-    /// out.
+    /// Whether data is waiting for the window to open. False does not imply that [`Sender::poll`] returns a segment.
     #[inline]
     pub fn is_held(&mut self) -> bool {
         let held = self.run > 0 && !self.is_running();
@@ -46,7 +45,7 @@ impl Sender {
         held
     }
 
-    /// As [`Sender::poll`], when the sender [is running](Sender::is_running): writes the segment into `packet`.
+    /// Writes the next segment into `packet`. The caller has checked [`Sender::is_running`].
     #[inline(always)]
     pub fn write(&mut self, now: Time, packet: &mut Packet) {
         let end = self.nxt + self.mss;
@@ -73,7 +72,7 @@ impl Sender {
         next
     }
 
-    /// Notes how much of the window is in use, when all has left that may (Linux, tcp_cwnd_validate).
+    /// Records the use of the window once everything that may leave has left (Linux, tcp_cwnd_validate).
     pub(super) fn note_use(&mut self) {
         let outstanding = self.max - self.una;
         let full = self.in_flight() + self.mss > self.window;
@@ -86,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// Whether the window was in use, so that it may grow.
+    /// Whether the window was used enough to grow (Linux, tcp_is_cwnd_limited).
     pub(super) fn uses_window(&self) -> bool {
         if self.cwnd < self.cc.ssthresh() { self.cwnd < 2.0 * self.segments(self.used.most) } else { self.used.full }
     }
@@ -131,7 +130,7 @@ impl Sender {
         let allowed = window.min(self.rwnd);
         let mut len = len;
         if in_flight + len > allowed {
-            // The sender avoids silly windows: a short segment leaves only when nothing is in flight.
+            // Silly window avoidance: a short segment leaves only when nothing is in flight.
             if in_flight > 0 || allowed == 0 {
                 self.window_limited = in_flight + len > window;
                 self.probe_closed_window(now, false);
@@ -152,8 +151,8 @@ impl Sender {
         Some(self.segment_of(now, seq, len))
     }
 
-    /// Starts to probe, where the receive window is closed, or so far open only that a segment would be `silly`, and
-    /// nothing is on its way that would be answered.
+    /// Starts the persist timer if the receive window is closed, or open by less than silly window avoidance requires
+    /// (`silly`), and nothing outstanding will be acknowledged.
     pub(super) fn probe_closed_window(&mut self, now: Time, silly: bool) {
         if (self.rwnd == 0 || silly) && !self.probing && !self.outstanding() {
             self.probing = true;
@@ -161,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// Whether pacing holds the next segment back.
+    /// Whether pacing holds back the next segment.
     #[inline]
     pub(super) fn waits_for_pace(&mut self, now: Time) -> bool {
         let in_burst = self.burst_left > 0 && self.last_send == now;
@@ -169,19 +168,20 @@ impl Sender {
         self.pace_waits
     }
 
-    /// The rate at which segments leave, in bytes per second.
+    /// Pacing rate in bytes per second, if segments are paced.
     pub(super) fn pacing_rate(&self) -> Option<f64> {
         self.cc.pacing_rate().or_else(|| if self.options.pacing { self.window_rate() } else { None })
     }
 
-    /// Twice the window each round trip in the first half of slow start, then 1.2 times (Linux), in bytes per second.
+    /// Linux's pacing rate [B/s]: twice the window per RTT in the first half of slow start, 1.2 times the window after
+    /// it.
     fn window_rate(&self) -> Option<f64> {
         let srtt = self.rtt.srtt();
         let factor = if self.cwnd() < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
         (srtt > Duration::ZERO).then(|| factor * self.cwnd() * self.mss as f64 / srtt.as_secs())
     }
 
-    /// Whether too much waits in the queue of the sender's own station (Linux, tcp_small_queue_check).
+    /// Whether the queue of the sender's own station holds too much (Linux, tcp_small_queue_check).
     #[inline]
     fn waits_for_queue(&mut self) -> bool {
         self.queue_waits = self.options.small_queue > Duration::ZERO && self.is_queue_full();
@@ -194,25 +194,26 @@ impl Sender {
         let by_rate = rate.map_or(u64::MAX, |rate| (rate * self.options.small_queue.as_secs()) as u64);
         let bursts = 2 * u64::from(self.burst(rate.unwrap_or(0.0))) * self.mss;
         let limit = by_rate.max(bursts).saturating_mul(if self.phase == Phase::Open { 1 } else { 2 });
-        // One segment may always be on its way.
+        // One segment may always be in flight.
         let full = self.queued > limit && self.max - self.una > self.mss;
         self.window_limited &= !full;
         full
     }
 
-    /// So many bytes of payload have left the queue of the sender's own station. Returns whether data waited for that.
+    /// Reports that this many bytes of payload left the queue of the sender's own station. Returns whether data waited
+    /// for it.
     pub fn on_departure(&mut self, bytes: u64) -> bool {
         self.queued = self.queued.saturating_sub(bytes);
         self.queue_waits
     }
 
-    /// Whether the sender wants to know of departures.
+    /// Whether the sender needs calls of [`Sender::on_departure`].
     #[must_use]
     pub const fn has_small_queue(&self) -> bool {
         self.options.small_queue.as_nanos() > 0
     }
 
-    /// Segments that leave at once, at a pacing rate in bytes per second (Linux, tcp_tso_autosize).
+    /// Number of segments sent at once at a pacing rate in bytes per second (Linux, tcp_tso_autosize).
     pub(super) fn burst(&self, rate: f64) -> u32 {
         let least = self.options.pacing_burst;
         if !self.options.tso_autosize {
@@ -224,7 +225,7 @@ impl Sender {
         u32::try_from(bytes / self.mss).unwrap_or(u32::MAX).max(least)
     }
 
-    /// Bytes beyond the window by the first duplicate ACKs.
+    /// Bytes beyond the window that limited transmit allows.
     #[inline(never)]
     pub(super) fn limited_transmit(&self) -> u64 {
         let on = match self.options.limited_transmit {
@@ -235,7 +236,7 @@ impl Sender {
         if on && self.dup_acks < self.options.dup_threshold { u64::from(self.dup_acks) * self.mss } else { 0 }
     }
 
-    /// RFC 5681, section 4.1, or RFC 2861, section 3.1.
+    /// Reduces the window after idle time (RFC 5681, section 4.1, or RFC 2861, section 3.1).
     #[inline(never)]
     pub(super) fn restart_after_idle(&mut self, now: Time) {
         let (idle, rto) = (now.saturating_since(self.last_send), self.rtt.rto());
@@ -282,7 +283,7 @@ impl Sender {
         if self.due & due::PROBE != 0 {
             self.due &= !due::PROBE;
             if self.probing && self.rwnd > 0 && self.max == self.una {
-                // RFC 9293, section 3.8.6.2.1: the time of silly window avoidance is over.
+                // RFC 9293, section 3.8.6.2.1: the override timer of silly window avoidance has expired.
                 let len = self.mss.min(self.supplied - self.nxt).min(self.rwnd);
                 self.probing = false;
                 let seq = self.nxt;
@@ -326,7 +327,7 @@ impl Sender {
         Packet { seq: self.supplied, ..self.header(now, flag::FIN | flag::ACK) }
     }
 
-    /// What is outstanding waits for its ACK from now on, if nothing did before.
+    /// Starts the user timeout of outstanding data unless it is running.
     pub(super) fn note_unanswered(&mut self, now: Time) {
         if self.options.user_timeout > Duration::ZERO {
             self.unanswered = self.unanswered.min(now);
@@ -340,7 +341,7 @@ impl Sender {
         Packet { seq: self.nxt, ts_val, flags, payload: 0, size: self.full.size - self.full.payload, ..self.full }
     }
 
-    /// The data segment `seq .. seq + len`, with all that sending it entails.
+    /// Creates the data segment `seq .. seq + len` and updates all state that depends on sending it.
     #[inline(never)]
     pub(super) fn segment_of(&mut self, now: Time, seq: u64, len: u64) -> Packet {
         let (end, payload) = (seq + len, len as u16);
@@ -356,7 +357,7 @@ impl Sender {
             self.queued += len;
         }
         self.note_unanswered(now);
-        // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its
+        // ns-2's timer, which keeps running through pauses, restarts with the first segment after one, except in its
         // Vegas.
         if self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer()) {
             self.rto_at = now.saturating_add(self.rtt.rto());
@@ -368,7 +369,7 @@ impl Sender {
         packet
     }
 
-    /// What the sender remembers of any data segment that leaves; it ends at `end`.
+    /// Records a data segment, new or retransmitted, that ends at `end`.
     #[inline(always)]
     pub(super) fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
         let again = packet.seq < self.max;
@@ -387,7 +388,7 @@ impl Sender {
         self.last_send = now;
     }
 
-    /// The same for one that was sent before.
+    /// Updates the state for a retransmitted segment.
     #[inline(never)]
     fn note_retransmission(&mut self, now: Time, packet: &mut Packet) {
         packet.flags |= flag::RETRANSMISSION;
@@ -399,7 +400,7 @@ impl Sender {
         }
     }
 
-    /// Writes ECN's bits into a data segment that ends at `end`, enters it in the list of times, and tells the
+    /// Sets the ECN bits of a data segment that ends at `end`, records its transmission time, and notifies the
     /// congestion control.
     #[inline(never)]
     pub(super) fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
@@ -416,9 +417,9 @@ impl Sender {
         self.cc.on_send(now, packet.payload.into(), end);
     }
 
-    /// A segment of `len` bytes has left: when the next one may.
+    /// Sets the pacing timer after a segment of `len` bytes.
     pub(super) fn pace(&mut self, now: Time, len: u64) {
-        self.cwnd = self.cc.cwnd(); // what is defined outside may have changed it
+        self.cwnd = self.cc.cwnd(); // a congestion control defined outside this crate may have changed it
         let Some(rate) = self.pacing_rate() else { return };
         let mut gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
         if self.options.pacing {

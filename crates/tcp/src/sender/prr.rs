@@ -1,30 +1,31 @@
-//! Proportional rate reduction: how much may leave for each ACK in recovery.
+//! Proportional rate reduction (PRR): how much may be sent for each ACK in recovery.
 //!
 //! Source: M. Mathis, N. Cardwell, Y. Cheng and N. Dukkipati, RFC 9937, 2025, section 6.2. While more is in flight than
-//! the window after the loss, `ssthresh / RecoverFS` of what is delivered is sent; below that what is delivered, and a
-//! segment more for each ACK that moves on without a further loss.
+//! `ssthresh`, each delivered byte allows `ssthresh / RecoverFS` bytes. Below that it allows one byte, plus one segment
+//! for each ACK that advances without reporting a further loss.
 
-/// State of a recovery. All sizes are in bytes.
+/// State of PRR in one recovery. All sizes are in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
-    /// What was in flight when recovery began, less what had arrived before.
+    /// RecoverFS: in flight when recovery began, less what had arrived before.
     flight: u64,
-    /// The window after the loss.
+    /// Window after the loss (`ssthresh`).
     target: u64,
     delivered: u64,
     out: u64,
-    /// What may leave now.
+    /// What may be sent now.
     allowed: u64,
 }
 
 impl Prr {
-    /// Recovery begins with `flight` bytes between `SND.UNA` and `SND.NXT` that had not arrived before the ACK that
-    /// began it.
+    /// Starts recovery with `flight` bytes between SND.UNA and SND.NXT that had not arrived before the ACK that started
+    /// it.
     pub fn new(flight: u64, target: u64) -> Self {
         Self { flight: flight.max(1), target, ..Self::default() }
     }
 
-    /// An ACK delivered `delivered` bytes and left `in_flight`; it is `safe` when it moves on and tells of no loss.
+    /// Processes an ACK that delivered `delivered` bytes and left `in_flight`; it is `safe` if it advances and reports
+    /// no loss.
     pub fn on_ack(&mut self, delivered: u64, in_flight: u64, safe: bool, mss: u64) {
         if delivered == 0 && self.out > 0 {
             return; // section 6.2: an ACK that delivers nothing changes nothing
@@ -39,17 +40,17 @@ impl Prr {
             (banked + if safe { mss } else { 0 }).min(self.target - in_flight)
         };
         if self.out == 0 {
-            // The first lost segment is sent again at once.
+            // The first lost segment is retransmitted at once.
             self.allowed = self.allowed.max(mss);
         }
     }
 
-    /// What may leave now.
+    /// What may be sent now, in bytes.
     pub const fn allowed(&self) -> u64 {
         self.allowed
     }
 
-    /// `bytes` have left.
+    /// Accounts for `bytes` sent.
     pub fn on_send(&mut self, bytes: u64) {
         self.out += bytes;
         self.allowed = self.allowed.saturating_sub(bytes);
@@ -60,8 +61,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// 20 segments in flight, segment 0 lost, two more sent by limited transmit, the window after the loss 10: half as
-    /// many leave as are delivered, from the ACK of segment 3 on, until 10 are in flight.
+    /// 20 segments in flight, segment 0 lost, two more sent by limited transmit, a window of 10 after the loss: one
+    /// segment leaves for every two delivered, starting with the ACK of segment 3, until 10 are in flight.
     #[test]
     fn above_the_target_a_share_of_what_is_delivered_leaves() {
         let mut prr = Prr::new(20, 10);
@@ -78,9 +79,9 @@ mod tests {
         assert_eq!((sent, in_flight), (vec![3, 5, 7, 9, 11, 13, 15, 17], 10));
     }
 
-    /// RFC 6937, section 3.1, second example: of 20 segments the first 15 are lost; what leaves at the ACKs of 17, 18
-    /// and 19, and what is in flight then. Conservative bound: 1, 1, 1 at 4, 4, 4; slow-start bound: 2, 2, 2 at 4, 5,
-    /// 6.
+    /// RFC 6937, section 3.1, second example: the first 15 of 20 segments are lost. What is sent at the ACKs of 17, 18
+    /// and 19, and what is in flight then: 1, 1, 1 at 4, 4, 4 with the conservative bound; 2, 2, 2 at 4, 5, 6 with the
+    /// slow-start bound.
     #[test]
     fn below_the_target_the_bounds_are_those_of_the_example() {
         for (safe, expected) in [(false, [(4, 1), (4, 1), (4, 1)]), (true, [(4, 2), (5, 2), (6, 2)])] {

@@ -1,8 +1,8 @@
-//! Samples of the delivery rate, for congestion controls that ask for them.
+//! Delivery rate samples, for congestion controls that need them.
 //!
 //! Source: Y. Cheng, N. Cardwell, S. Hassas Yeganeh and V. Jacobson, draft-cheng-iccrg-delivery-rate-estimation-02,
-//! 2022, section 3. The rate is what was delivered between the sending of a segment and its ACK, over the longer of the
-//! times in which that was sent and acknowledged.
+//! 2022, section 3. The rate is the data delivered between the transmission of a segment and its ACK, divided by the
+//! longer of the two intervals in which that data was sent and acknowledged.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use wifair_units::{Duration, Time};
 
 use crate::cc::RateSample;
 
-/// What was known when a segment was sent.
+/// State recorded when a segment is sent (the draft's `P.*`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     delivered: u64,
@@ -19,17 +19,18 @@ pub struct Mark {
     app_limited: bool,
 }
 
-/// The state of a connection.
+/// State of a connection (the draft's `C.*`).
 #[derive(Clone, Debug, Default)]
 pub struct Rate {
-    /// One for each segment of the scoreboard, in the same order.
+    /// One per segment of the scoreboard, in the same order.
     marks: VecDeque<Mark>,
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    /// Until so much is delivered, samples are limited by the application; 0 for not.
+    /// Samples are application-limited until this many bytes are delivered; 0 if they are not.
     app_limited: u64,
-    /// Of the segment delivered by this ACK that was sent last: its mark and its time in flight at the sender.
+    /// Of the segments delivered by this ACK, the one sent last: its record, and the interval in which the data was
+    /// sent.
     newest: Option<(Mark, Duration)>,
 }
 
@@ -46,18 +47,18 @@ impl Rate {
         }
     }
 
-    /// A new segment leaves while `in_flight` bytes are on their way.
+    /// Records a new segment, sent with `in_flight` bytes in flight.
     pub fn push(&mut self, now: Time, in_flight: u64) {
         let mark = self.mark(now, in_flight);
         self.marks.push_back(mark);
     }
 
-    /// Segment `index` is sent again.
+    /// Records the retransmission of segment `index`.
     pub fn send_again(&mut self, now: Time, index: usize, in_flight: u64) {
         self.marks[index] = self.mark(now, in_flight);
     }
 
-    /// Segment `index`, which was sent at `sent`, was delivered.
+    /// Records the delivery of segment `index`, which was sent at `sent`.
     pub fn deliver(&mut self, index: usize, sent: Time) {
         let mark = self.marks[index];
         if self.newest.is_none_or(|(newest, _)| mark.delivered >= newest.delivered) {
@@ -66,12 +67,13 @@ impl Rate {
         }
     }
 
-    /// The first segment leaves the scoreboard.
+    /// Removes the first segment, as the scoreboard does.
     pub fn pop(&mut self) {
         self.marks.pop_front();
     }
 
-    /// All that an ACK delivered, in total `bytes`, is known: the sample, where there is one.
+    /// Returns the sample of an ACK that delivered `bytes`, if it gives one. Call after `deliver` for each of its
+    /// segments.
     pub fn sample(&mut self, now: Time, bytes: u64, min_rtt: Duration) -> Option<RateSample> {
         if bytes > 0 {
             self.delivered += bytes;
@@ -83,7 +85,7 @@ impl Rate {
         let (mark, send_time) = self.newest.take()?;
         let ack_time = now.saturating_since(mark.delivered_at);
         let interval = send_time.max(ack_time);
-        // Section 3.3: less than a round trip cannot be.
+        // Section 3.3: an interval below the minimum RTT is implausible.
         if interval < min_rtt || interval == Duration::ZERO {
             return None;
         }
@@ -94,7 +96,7 @@ impl Rate {
         })
     }
 
-    /// The application had nothing to send while the window was open.
+    /// Marks samples as application-limited: there was nothing to send while the window was open.
     pub fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
@@ -125,8 +127,8 @@ mod tests {
         assert_eq!((last.rate, last.app_limited), (100_000.0, false));
     }
 
-    /// The first segments leave as a burst, and their ACKs come as one: the time of sending is shorter than that of the
-    /// ACKs, which counts.
+    /// The first segments leave as a burst and their ACKs arrive together: the send interval is shorter than the ACK
+    /// interval, so the latter counts.
     #[test]
     fn acks_that_come_together_do_not_count_double() {
         let mut rate = Rate::default();

@@ -1,18 +1,17 @@
-//! The scoreboard: what was sent, and what became of it.
+//! The scoreboard: which segments were sent, have arrived, are lost, or were retransmitted.
 //!
 //! Sources: RFC 6675 (what is lost, what is in flight), RFC 8985 (loss by time), RFC 2883 (reports of duplicates).
 //!
-//! The cost of an ACK does not grow with the number of holes. Segments stand in a ring in the order of the stream, so
-//! an offset is found by dividing, or by bisection where segments are short. Ranges of segments that are already
-//! known to have arrived are jumped over by links that shorten themselves (union-find). Losses are found by a pointer
-//! that only moves forward: below it every segment has arrived, is lost or was sent again. Segments that were sent
-//! again stand in a queue by their time.
+//! The cost of an ACK does not grow with the number of holes. Segments are kept in a ring in stream order, so an offset
+//! is found by division, or by binary search where segments are short. Runs of segments known to have arrived are
+//! skipped by links with path compression (union-find). Losses are found by a pointer that only moves forward: every
+//! segment below it has arrived, is lost or was retransmitted. Retransmissions are queued by transmission time.
 //!
-//! Where nobody asks when a segment was sent, full segments of which nothing is known but that they left, behind all
-//! others, are only a range of offsets, until a selective ACK or a loss tells them apart.
+//! If transmission times are not needed, full segments about which nothing is known yet are stored as a range of
+//! offsets (`tail`), and expanded when a selective ACK or a loss distinguishes them.
 //!
-//! Departure: RFC 6675 calls a segment lost when three separate ranges above it have arrived, or more bytes than two
-//! full segments hold; here segments count, whatever their size and place, as in Linux.
+//! Departure: RFC 6675 considers a segment lost when three discontiguous ranges above it have arrived, or more bytes
+//! than two full segments hold; here segments are counted, whatever their size and place, as in Linux.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -26,24 +25,24 @@ use super::segment::{Segment, mark};
 use crate::cc::RateSample;
 use crate::clock;
 
-/// The transmission that was delivered last among those sent last (RFC 8985, section 5.3).
+/// State of RACK: the most recently sent segment that was delivered (RFC 8985, section 5.3), and reordering seen.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rack {
     sent: Time,
     end: u64,
     rtt: Duration,
-    /// The highest offset delivered.
+    /// Highest offset delivered (RACK.fack).
     highest: u64,
-    /// A segment arrived after one that had been sent later.
+    /// Whether a segment arrived after one that was sent later.
     reordered: bool,
-    /// How often that was so, and from the latest such segment to the highest delivered, at most, in segments.
+    /// Number of such events; the largest distance from such a segment to the highest delivered one, in segments.
     reorderings: u64,
     degree: u64,
-    /// Reordering window in quarters of the smallest round-trip time, raised by reports of duplicates.
+    /// Reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult); raised by reports of duplicates.
     quarters: u32,
-    /// Recoveries until `quarters` falls back.
+    /// Recoveries until `quarters` is reset (RACK.reo_wnd_persist).
     persist: u32,
-    /// Duplicates count once a round trip: up to this offset.
+    /// End of the round trip in which duplicates do not count again (RACK.dsack_round).
     duplicate_round: u64,
 }
 
@@ -51,37 +50,37 @@ struct Rack {
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     segments: VecDeque<Segment>,
-    /// Full segments behind these that are not told apart yet.
+    /// Full segments after these, not stored individually.
     tail: Range<u64>,
-    /// Number of `segments[0]`; numbers count all segments of the connection.
+    /// Number of `segments[0]`; segments of the connection are numbered from 0.
     first: u64,
     mss: u64,
     in_flight: u64,
     sacked: u64,
     sacked_segments: u32,
     lost: u64,
-    /// Number of the first segment that was not examined for loss yet.
+    /// Number of the first segment not yet examined for loss.
     examined: u64,
-    /// Losses are found by time: then `arrived_above` is not kept.
+    /// Losses are detected by time (RACK); `arrived_above` is then not maintained.
     by_time: bool,
-    /// Somebody asks when what arrives was sent.
+    /// Whether transmission times are needed.
     timed: bool,
-    /// Segments from `examined` on that have arrived.
+    /// Number of segments from `examined` on that have arrived.
     arrived_above: u32,
     /// Highest number that has arrived, plus one.
     highest_arrived: u64,
-    /// Lost segments to be sent again, the lowest first; those that need not are removed late.
+    /// Lost segments to retransmit, lowest first; entries that became obsolete are removed lazily.
     queue: BinaryHeap<Reverse<u64>>,
-    /// Retransmissions in flight by the time of sending, where losses are found by it; those that came to an end are
-    /// removed late.
+    /// Retransmissions in flight by transmission time, if losses are detected by time; obsolete entries are removed
+    /// lazily.
     again: VecDeque<(u64, Time)>,
     rack: Rack,
     rate: Option<Rate>,
 }
 
 impl Scoreboard {
-    /// An empty scoreboard for segments of `mss` bytes; losses are found `by_time` or by counting; with
-    /// `rate` it samples the delivery rate; with `timestamps` the sender measures each delivery.
+    /// Creates an empty scoreboard for segments of `mss` bytes. Losses are detected `by_time` or by counting; `rate`
+    /// enables delivery rate samples; with `timestamps` the sender measures the RTT of each delivery.
     pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
         Self {
             segments: VecDeque::new(),
@@ -110,27 +109,26 @@ impl Scoreboard {
         self.in_flight
     }
 
-    /// Bytes that have arrived ahead of a gap.
+    /// Bytes selectively acknowledged.
     #[inline]
     pub const fn sacked(&self) -> u64 {
         self.sacked
     }
 
-    /// Bytes known to be lost, whether sent again or not.
+    /// Bytes considered lost, retransmitted or not.
     #[inline]
     pub const fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Whether nothing has arrived ahead of a gap, and no retransmission is waited for: then nothing is found to be
-    /// lost.
+    /// Whether nothing is selectively acknowledged and no retransmission is in flight; then no loss can be detected.
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.sacked == 0 && self.again.is_empty()
     }
 
-    /// Segments not cumulatively acknowledged; of these those that arrived ahead of a gap, those taken for lost, and
-    /// retransmissions in flight. For inspection: it looks at each segment.
+    /// Number of segments not cumulatively acknowledged; of these selectively acknowledged, considered lost, and
+    /// retransmissions in flight. Visits each segment.
     pub fn counts(&self) -> (u64, u64, u64, u64) {
         let count = |marks: u8| self.segments.iter().filter(|segment| segment.is(marks)).count() as u64;
         let tail = (self.tail.end - self.tail.start) / self.mss;
@@ -138,12 +136,12 @@ impl Scoreboard {
         (all, count(mark::SACKED), count(mark::LOST), count(mark::AGAIN))
     }
 
-    /// By how many segments the network is known to reorder, and how often it did.
+    /// Degree of reordering seen, in segments, and number of reordering events.
     pub const fn reordering(&self) -> (u64, u64) {
         (self.rack.degree, self.rack.reorderings)
     }
 
-    /// Number behind the last segment.
+    /// Number after that of the last segment.
     fn behind(&self) -> u64 {
         self.first + self.segments.len() as u64
     }
@@ -153,7 +151,7 @@ impl Scoreboard {
         (index < self.segments.len()).then_some(index)
     }
 
-    /// A segment of new data leaves.
+    /// Adds a segment of new data.
     #[inline]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
         if len == self.mss && !self.timed {
@@ -178,7 +176,7 @@ impl Scoreboard {
         self.in_flight += u64::from(len);
     }
 
-    /// Tells all segments apart. Nobody asks when those of the tail were sent.
+    /// Expands the tail into segments. Their transmission times are not needed.
     #[inline]
     fn unroll(&mut self) {
         if !self.tail.is_empty() {
@@ -195,7 +193,7 @@ impl Scoreboard {
         }
     }
 
-    /// Sets and clears marks of the segment at `index`, and keeps the sums.
+    /// Sets and clears marks of the segment at `index`, and updates the sums.
     #[inline]
     fn change(&mut self, index: usize, set: u8, clear: u8) {
         let segment = &mut self.segments[index];
@@ -210,7 +208,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at `index` has arrived, which was not known.
+    /// Processes the first report that the segment at `index` has arrived.
     #[inline]
     fn deliver(&mut self, now: Time, index: usize, min_rtt: Duration, delivery: &mut Delivery) {
         let segment = self.segments[index];
@@ -230,8 +228,8 @@ impl Scoreboard {
                 delivery.last_sent = Some(segment.sent);
             }
         }
-        // RFC 8985, section 6.2, step 2: a retransmission was needless that seems to arrive within less than the
-        // shortest round trip, or whose ACK echoes an earlier segment.
+        // RFC 8985, section 6.2, step 2: a retransmission was spurious if it seems to arrive within less than the
+        // minimum RTT, or if its ACK echoes an earlier timestamp.
         let rtt = now.saturating_since(segment.sent);
         let earlier = |echo: u32| echo.wrapping_sub(clock(segment.sent)).cast_signed() < 0;
         let needless = segment.is(mark::TWICE) && (rtt < min_rtt || delivery.echo.is_some_and(earlier));
@@ -253,14 +251,14 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the ACK of a segment says nothing but that it has arrived: what has arrived did so in order, and nobody
-    /// asks when it was sent.
+    /// Whether all that has arrived did so in order and transmission times are not needed, so that an ACK only advances
+    /// `una`.
     #[inline]
     pub const fn is_simple(&self) -> bool {
         self.sacked == 0 && !self.timed
     }
 
-    /// All before `una` has arrived, as [is simple](Scoreboard::is_simple).
+    /// Acknowledges all before `una`, if [`Scoreboard::is_simple`].
     #[inline]
     pub fn acknowledge_in_order(&mut self, now: Time, una: u64) {
         if self.segments.is_empty() && una == self.tail.start + self.mss && una <= self.tail.end {
@@ -273,7 +271,7 @@ impl Scoreboard {
         }
     }
 
-    /// All before `una` has arrived.
+    /// Acknowledges all before `una`.
     #[inline(never)]
     pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
         if self.rate.is_none() {
@@ -301,13 +299,13 @@ impl Scoreboard {
         self.examined = self.examined.max(self.first);
     }
 
-    /// The same for the first segments, as far as they were sent once and nothing more is known of them, where no
-    /// delivery rate is sampled. They left in order, so the first and the last of them say all that there is to say.
+    /// Fast path of `acknowledge` for leading segments that were sent once and have no marks, without delivery rate
+    /// samples. They were sent in order, so only the first and the last matter.
     #[inline]
     fn acknowledge_unmarked(&mut self, now: Time, una: u64, delivery: &mut Delivery) {
         let Some(&first) = self.segments.front() else { return };
         if self.timed && first.end <= self.rack.highest {
-            return; // it was overtaken
+            return; // a later segment arrived before it
         }
         let (mut last, mut count, mut bytes) = (None, 0, 0);
         while let Some(&segment) = self.segments.front()
@@ -334,7 +332,7 @@ impl Scoreboard {
         }
     }
 
-    /// The same where the first segment is one of the tail.
+    /// Acknowledges segments of the tail.
     fn acknowledge_tail(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
         let acked = una.min(self.tail.end) - self.tail.start;
         if acked.is_multiple_of(self.mss) {
@@ -348,7 +346,7 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment is acknowledged, and there is more to say of it than its length.
+    /// Acknowledges the first segment, which has marks or a needed transmission time.
     #[inline(never)]
     fn acknowledge_first(&mut self, now: Time, segment: &Segment, min_rtt: Duration, delivery: &mut Delivery) {
         delivery.repaired |= segment.is(mark::TWICE);
@@ -370,7 +368,7 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK ends inside the first segment, as after a probe of one byte.
+    /// Handles an ACK that ends inside the first segment, as after a window probe of one byte.
     #[cold]
     fn cut(&mut self, una: u64, delivery: &mut Delivery) {
         let marks = self.segments[0].marks;
@@ -387,7 +385,7 @@ impl Scoreboard {
         self.change(0, marks, 0);
     }
 
-    /// The index of the segment that starts at or holds `offset`.
+    /// Index of the segment that contains `offset`, or of the first after it.
     fn find(&self, offset: u64) -> usize {
         let Some(front) = self.segments.front() else { return 0 };
         let guess = usize::try_from(offset.saturating_sub(front.start()) / self.mss).unwrap_or(usize::MAX);
@@ -397,7 +395,7 @@ impl Scoreboard {
         }
     }
 
-    /// The index of the first segment from `from` on that is not known to have arrived.
+    /// Index of the first segment from `from` on that is not known to have arrived.
     fn missing(&mut self, from: usize) -> usize {
         let mut end = from;
         while let Some(segment) = self.segments.get(end).filter(|segment| segment.arrived > 0) {
@@ -412,7 +410,7 @@ impl Scoreboard {
         end
     }
 
-    /// `start..end` has arrived, says a SACK block. Parts of segments do not count.
+    /// Processes the SACK block `start..end`. Segments that it covers only in part do not count.
     #[inline]
     pub fn sack(&mut self, now: Time, start: u64, end: u64, min_rtt: Duration, delivery: &mut Delivery) {
         self.unroll();
@@ -441,14 +439,14 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at `index` is lost.
+    /// Marks the segment at `index` as lost.
     fn lose(&mut self, index: usize) {
         self.change(index, mark::LOST, mark::AGAIN);
         self.queue.push(Reverse(self.first + index as u64));
     }
 
-    /// RFC 6675, section 4, IsLost, in segments: `threshold` of them above have arrived. Returns how many are newly
-    /// lost.
+    /// Marks segments as lost that have `threshold` arrived segments above them (RFC 6675, section 4, IsLost, counted
+    /// in segments). Returns how many are newly lost.
     pub fn lose_below(&mut self, threshold: u32) -> u32 {
         let mut newly = 0;
         while self.arrived_above >= threshold {
@@ -465,7 +463,7 @@ impl Scoreboard {
         newly
     }
 
-    /// The first segment is lost, by the number of duplicate ACKs; returns whether that is new.
+    /// Marks the first segment as lost, on the count of duplicate ACKs; returns whether it was not so before.
     pub fn lose_first(&mut self) -> bool {
         self.unroll();
         let new = self.segments.front().is_some_and(|segment| !segment.is(mark::SACKED | mark::LOST | mark::AGAIN));
@@ -476,7 +474,7 @@ impl Scoreboard {
         new
     }
 
-    /// Moves the pointer behind segment `number`.
+    /// Moves the pointer of examined segments past segment `number`.
     fn pass(&mut self, number: u64) {
         while self.examined <= number {
             let arrived = self.index(self.examined).is_some_and(|index| self.segments[index].is(mark::SACKED));
@@ -487,7 +485,7 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 8985, section 6.2, step 4: the reordering window.
+    /// Reordering window (RFC 8985, section 6.2, step 4).
     fn reordering_window(&self, in_recovery: bool, threshold: u32, min_rtt: Duration, srtt: Duration) -> Duration {
         if !self.rack.reordered && (in_recovery || self.sacked_segments >= threshold) {
             return Duration::ZERO;
@@ -498,8 +496,8 @@ impl Scoreboard {
         (min_rtt * u64::from(self.rack.quarters) / 4).min(srtt)
     }
 
-    /// RFC 8985, section 6.2, step 5. Returns how many segments are newly lost, and when the next one may be; each
-    /// segment has its own such time, where the RFC waits for the last one.
+    /// Marks segments as lost by time (RFC 8985, section 6.2, step 5). Returns how many are newly lost and when the
+    /// next may be: each segment has its own deadline, where the RFC uses that of the last one.
     pub fn lose_late(
         &mut self,
         now: Time,
@@ -509,7 +507,7 @@ impl Scoreboard {
         srtt: Duration,
     ) -> (u32, Time) {
         if self.sacked == 0 && self.again.is_empty() {
-            return (0, Time::NEVER); // all arrived in the order in which it was sent
+            return (0, Time::NEVER); // all arrived in the order of transmission
         }
         let window = self.reordering_window(in_recovery, threshold, min_rtt, srtt);
         let wait = self.rack.rtt + window;
@@ -555,7 +553,7 @@ impl Scoreboard {
         (newly, next)
     }
 
-    /// RFC 8985, section 6.2, step 4: a duplicate was reported, the window was too short.
+    /// Widens the reordering window after a report of a duplicate (RFC 8985, section 6.2, step 4).
     pub fn on_duplicate(&mut self, una: u64, nxt: u64) {
         if una >= self.rack.duplicate_round {
             self.rack.duplicate_round = nxt;
@@ -564,7 +562,7 @@ impl Scoreboard {
         }
     }
 
-    /// A recovery ended: after sixteen without duplicates the reordering window falls back.
+    /// Ends a recovery: after 16 without duplicates the reordering window is reset.
     pub fn on_recovery_exit(&mut self) {
         self.rack.persist = self.rack.persist.saturating_sub(1);
         if self.rack.persist == 0 {
@@ -572,9 +570,9 @@ impl Scoreboard {
         }
     }
 
-    /// After a timeout: with `only_late` those are lost that are overdue, and the first one (RFC 8985, section 6.3);
-    /// else all are that have not arrived. A receiver that has taken back its first selective ACK (RFC 2018, section 8)
-    /// is believed none, and all are lost, as in Linux.
+    /// Marks losses after a timeout. With `only_late` these are the first segment and overdue ones (RFC 8985, section
+    /// 6.3), else all that have not arrived. If the receiver has reneged on its first selective ACK (RFC 2018, section
+    /// 8), all selective ACKs are discarded and all segments are lost, as in Linux.
     pub fn on_timeout(&mut self, now: Time, only_late: bool) {
         self.unroll();
         let taken_back = self.segments.front().is_some_and(|segment| segment.is(mark::SACKED));
@@ -602,7 +600,7 @@ impl Scoreboard {
         }
     }
 
-    /// The losses turned out to be none: what was not sent again counts as in flight.
+    /// Undoes losses that were spurious: segments not yet retransmitted count as in flight.
     pub fn forgive(&mut self) {
         self.queue.clear();
         for index in 0..self.segments.len() {
@@ -614,7 +612,7 @@ impl Scoreboard {
         self.arrived_above = if self.by_time { 0 } else { self.sacked_segments };
     }
 
-    /// The lowest segment that is lost and not sent again: its start and length.
+    /// Start and length of the lowest segment that is lost and not retransmitted.
     #[inline]
     pub fn next_lost(&mut self) -> Option<(u64, u64)> {
         while let Some(&Reverse(number)) = self.queue.peek() {
@@ -629,7 +627,8 @@ impl Scoreboard {
         None
     }
 
-    /// RFC 6675, section 4, NextSeg, rule 3: a segment below the highest that has arrived, not known as lost.
+    /// Start and length of a segment below the highest arrived, not considered lost (RFC 6675, section 4, NextSeg, rule
+    /// 3).
     pub fn next_suspect(&mut self) -> Option<(u64, u64)> {
         let index = self.index(self.examined)?;
         let index = self.missing(index);
@@ -638,7 +637,7 @@ impl Scoreboard {
         (below && !segment.is(mark::LOST | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
     }
 
-    /// The last segment, where it has not arrived (RFC 6675, NextSeg, rule 4; RFC 8985, section 7.3).
+    /// The last segment if it has not arrived (RFC 6675, section 4, NextSeg, rule 4; RFC 8985, section 7.3).
     pub fn last(&self) -> Option<(u64, u64)> {
         if !self.tail.is_empty() {
             return Some((self.tail.end - self.mss, self.mss));
@@ -647,7 +646,7 @@ impl Scoreboard {
         (!segment.is(mark::SACKED | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
     }
 
-    /// The segment that starts at `start` is sent again.
+    /// Records the retransmission of the segment at `start`.
     pub fn send_again(&mut self, now: Time, start: u64) {
         self.unroll();
         let index = self.find(start);
@@ -662,24 +661,24 @@ impl Scoreboard {
         }
     }
 
-    /// As [`Scoreboard::send_again`], for a segment not known as lost: it is not examined again.
+    /// Like [`Scoreboard::send_again`], for a segment not considered lost; it is not examined again.
     pub fn send_suspect_again(&mut self, now: Time, start: u64) {
         self.send_again(now, start);
         let number = self.first + self.find(start) as u64;
         self.pass(number);
     }
 
-    /// Segments between the first that is not acknowledged and the last that was sent.
+    /// Number of segments sent and not cumulatively acknowledged.
     pub fn len(&self) -> usize {
         self.segments.len() + usize::try_from((self.tail.end - self.tail.start) / self.mss).expect("they are in flight")
     }
 
-    /// The sample of the delivery rate of an ACK that delivered `bytes`.
+    /// The delivery rate sample of an ACK that delivered `bytes`.
     pub fn rate_sample(&mut self, now: Time, bytes: u64, min_rtt: Duration) -> Option<RateSample> {
         self.rate.as_mut()?.sample(now, bytes, min_rtt)
     }
 
-    /// The application had nothing to send while the window was open.
+    /// Marks delivery rate samples as application-limited.
     pub fn on_app_limited(&mut self) {
         let in_flight = self.in_flight;
         if let Some(rate) = &mut self.rate {

@@ -1,12 +1,11 @@
 //! Recovery with selective ACKs.
 //!
-//! Sources: RFC 6675 (recovery by counting), RFC 8985 (by time, with tail loss probes), RFC 9937 (how much leaves in
-//! recovery), RFC 3522 and RFC 4015 (needless recoveries, by timestamps).
+//! Sources: RFC 6675 (loss detection by counting), RFC 8985 (by time, with tail loss probes), RFC 9937 (how much is
+//! sent in recovery), RFC 3522 and RFC 4015 (spurious recoveries, detected by timestamps).
 //!
-//! Departures: a segment that the reordering timer waits for is lost at its own time, where RFC 8985 waits for the last
-//! of them; as in Linux none is looked for where all that arrived did so in order, even if a retransmission overtook
-//! it; RFC 6675's flight at the start of recovery is bounded by the window, which leaves out what limited transmit
-//! sent.
+//! Departures: each segment has its own reordering deadline, where RFC 8985 uses that of the last one; as in Linux, no
+//! segment is considered lost while everything that arrived did so in order, even if a retransmission overtook it; the
+//! flight at the start of recovery is at most the window, which excludes what limited transmit sent.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
@@ -19,36 +18,36 @@ use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{Recovery, ReduceFrom, StackOptions};
 
-/// RFC 8985, section 7.2: what a delayed ACK of a single segment may take. The value is Linux's.
+/// Longest delay of an ACK for a single segment (RFC 8985, section 7.2). The value is Linux's.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
-/// What a sender with a scoreboard knows beside [`Sender`].
+/// State of a sender with a scoreboard, in addition to [`Sender`].
 #[derive(Debug)]
 pub struct Selective {
     pub(super) scoreboard: Scoreboard,
     pub(super) prr: Prr,
-    /// RFC 8985: a segment may be lost then.
+    /// RFC 8985: when the reordering timer expires.
     reorder_at: Time,
-    /// RFC 8985: a tail loss probe leaves then; that was computed at `armed_at`.
+    /// RFC 8985: when a tail loss probe is due, and when that was computed.
     probe_at: Time,
     armed_at: Time,
-    /// The offset behind the probe that is out, 0 for none, and whether it was a retransmission.
+    /// End of the probe in flight, 0 for none, and whether it was a retransmission.
     probe_end: u64,
     probe_again: bool,
-    /// RFC 6675, NextSeg, rule 4: once in each recovery.
+    /// Whether this recovery has used rule 4 of NextSeg (RFC 6675, section 4), which applies once.
     rescued: bool,
-    /// RFC 5682: how far it is to be told whether a timeout was spurious.
+    /// RFC 5682: progress in finding out whether a timeout was spurious.
     forward: Forward,
 }
 
-/// A step of forward RTO recovery (RFC 5682, section 3.1).
+/// A step of F-RTO (RFC 5682, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Forward {
-    /// It is not tried, or has come to an end.
+    /// Not running, or finished.
     Off,
-    /// The first segment was sent again.
+    /// The first segment was retransmitted.
     Repeated,
-    /// It was acknowledged, and new data leaves before anything else is sent again.
+    /// The retransmission was acknowledged; new data is sent before any other retransmission.
     New,
 }
 
@@ -77,14 +76,14 @@ impl Selective {
         self.scoreboard.in_flight()
     }
 
-    /// Whether a segment is known to be lost.
+    /// Whether any segment is considered lost.
     #[inline]
     pub const fn has_lost(&self) -> bool {
         self.scoreboard.lost() > 0
     }
 
-    /// Takes in an ACK for new data while nothing is known to be lost, if it says nothing but that all arrives in
-    /// order; returns whether it does.
+    /// Processes an ACK of new data if everything arrives in order and transmission times are not needed; returns
+    /// whether it did.
     #[inline]
     pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let in_order = self.scoreboard.is_simple() && packet.sack[0] == (0, 0);
@@ -94,27 +93,27 @@ impl Selective {
         in_order
     }
 
-    /// Whether an ACK without SACK blocks changes nothing but what is acknowledged: all arrives in order, no probe is
-    /// out, and no timeout is examined.
+    /// Whether an ACK without SACK blocks only advances `una`: all arrives in order, no probe is in flight, and F-RTO
+    /// is not running.
     #[inline]
     fn is_calm(&self) -> bool {
         self.scoreboard.is_in_order() && self.probe_end == 0 && self.forward == Forward::Off
     }
 
-    /// Whether a segment of new data that leaves now arms the timer of a tail loss probe: the first one of an instant,
-    /// and the second on its way, which its receiver acknowledges at once.
+    /// Whether sending new data now restarts the probe timer: for the first segment of an instant, and for the second
+    /// one in flight, which the receiver acknowledges at once.
     #[inline]
     pub fn is_probe_due(&self, now: Time) -> bool {
         self.armed_at != now || self.probe_at == Time::NEVER || self.scoreboard.len() == 2
     }
 
-    /// A segment of `len` bytes of new data, up to `end`, leaves.
+    /// Adds a segment of new data with `len` bytes that ends at `end`.
     #[inline]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
         self.scoreboard.push(now, end, len);
     }
 
-    /// Whether the segment that ends here is a tail loss probe that is out.
+    /// Whether the segment that ends at `end` is a tail loss probe in flight.
     #[cfg(test)]
     pub const fn is_probe(&self, end: u64) -> bool {
         self.probe_end == end
@@ -122,8 +121,8 @@ impl Selective {
 }
 
 impl Sender {
-    /// As [`Sender::on_ack_selective`] for an ACK of new data that is all there is to say: nothing is missing, and
-    /// nothing is done but to send new data. Returns false, and does nothing, where that is not so.
+    /// Fast path of [`Sender::on_ack_selective`]: an ACK of new data while nothing is missing, to which the response is
+    /// only to send new data. Returns false, without any effect, otherwise.
     #[inline(never)]
     pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let Some(mut s) = self.selective.take_if(|s| packet.sack[0] == (0, 0) && s.is_calm()) else { return false };
@@ -149,7 +148,7 @@ impl Sender {
         true
     }
 
-    /// An ACK came in that is neither old nor for what was never sent.
+    /// Processes an ACK that is neither old nor for data never sent.
     #[inline(never)]
     pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
         let Some(mut s) = self.selective.take() else { return };
@@ -189,7 +188,8 @@ impl Sender {
             }
             self.phase = Phase::Open;
         }
-        // Linux: the window falls in steps for a congestion mark too, and does not grow with the ACK that tells of it.
+        // Linux reduces the window gradually after a congestion mark too, and does not grow it on the ACK that echoes
+        // the mark.
         let steps = self.options.prr && !self.cc.rules_recovery();
         if steps && packet.has(flag::ECE) && self.on_echo() {
             self.refresh();
@@ -229,7 +229,7 @@ impl Sender {
         self.finish_without_fin();
     }
 
-    /// Takes in the SACK blocks; returns whether there was one.
+    /// Processes the SACK blocks; returns whether there was one.
     fn read_blocks(&self, now: Time, packet: &Packet, scoreboard: &mut Scoreboard, delivery: &mut Delivery) -> bool {
         let offset = |relative: u32| packet.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
         let mut any = false;
@@ -239,7 +239,8 @@ impl Sender {
             }
             any = true;
             let (start, end) = (offset(start), offset(end));
-            // RFC 2883, section 5: the first block reports a duplicate when it lies below the ACK or in the second.
+            // RFC 2883, section 5: the first block reports a duplicate if it lies below the ACK or within the second
+            // block.
             let within = |&(s, e): &(u32, u32)| s != e && offset(s) <= start && end <= offset(e);
             if i == 0 && (start < packet.ack || packet.sack.get(1).is_some_and(within)) {
                 delivery.duplicate = Some((start, end));
@@ -250,7 +251,7 @@ impl Sender {
         any
     }
 
-    /// With timestamps every ACK measures: by the times of sending where all segments were sent once, else by the echo.
+    /// Takes an RTT sample from each ACK: from transmission times if all segments were sent once, else from the echo.
     fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &Delivery) {
         let by_times = self.options.recovery == Recovery::Rack;
         if !self.options.timestamps && !by_times {
@@ -268,7 +269,7 @@ impl Sender {
         }
     }
 
-    /// Marks what is lost; returns how many segments newly are.
+    /// Marks lost segments; returns how many are newly lost.
     #[inline]
     fn find_losses(&mut self, now: Time, s: &mut Selective) -> u32 {
         if self.dup_acks == 0 && s.scoreboard.is_in_order() {
@@ -289,14 +290,14 @@ impl Sender {
         } else {
             s.scoreboard.lose_below(threshold)
         };
-        // The receiver may know no selective ACKs, or have nothing to report.
+        // The receiver may not support SACK, or may have nothing to report.
         if self.dup_acks == threshold && self.phase == Phase::Open && s.scoreboard.lose_first() {
             lost += 1;
         }
         lost
     }
 
-    /// RFC 6675, section 5, step 4; `delivered` bytes by the ACK that tells of the loss.
+    /// Enters recovery (RFC 6675, section 5, step 4); the ACK that reports the loss delivered `delivered` bytes.
     fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
         self.counts.fast_retransmits += 1;
         let base = self.reduction_base_selective();
@@ -307,7 +308,7 @@ impl Sender {
         self.timed = 0;
         self.due |= due::HEAD;
         s.rescued = false;
-        // RFC 9937, section 6.2: what had arrived before does not count.
+        // RFC 9937, section 6.2: what had arrived before recovery does not count.
         let flight = (self.max - self.una + delivered).saturating_sub(s.scoreboard.sacked());
         self.refresh();
         s.prr = Prr::new(flight, self.window);
@@ -322,7 +323,7 @@ impl Sender {
         }
     }
 
-    /// The timer has expired; `fresh` if it was not during the repair of another loss.
+    /// Handles an expired RTO; `fresh` if no other loss was being repaired.
     pub(super) fn on_timeout_selective(&mut self, now: Time, fresh: bool) {
         let Some(mut s) = self.selective.take() else { return };
         s.forward = if self.options.f_rto && fresh { Forward::Repeated } else { Forward::Off };
@@ -333,8 +334,8 @@ impl Sender {
         self.selective = Some(s);
     }
 
-    /// RFC 5682, section 3.1, as Linux does it with selective ACKs: what was never sent again has arrived, so the
-    /// timeout was spurious; before that is known, two new segments leave instead of what seems lost.
+    /// F-RTO (RFC 5682, section 3.1) with selective ACKs, as in Linux: if a segment sent only once has arrived, the
+    /// timeout was spurious. Until that is known, two new segments are sent instead of retransmissions.
     fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &Delivery) {
         if self.phase != Phase::Loss {
             s.forward = Forward::Off;
@@ -350,7 +351,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985, section 7.4.2: what the ACK says of a probe; `advances` if it acknowledges new data.
+    /// Evaluates the response to a tail loss probe (RFC 8985, section 7.4.2); `advances` if the ACK covers new data.
     fn on_probe_ack(&mut self, s: &mut Selective, packet: &Packet, advances: bool, blocks: bool, delivery: &Delivery) {
         let reported = delivery.duplicate.is_some_and(|(start, end)| start < s.probe_end && s.probe_end <= end);
         if s.probe_again && reported {
@@ -368,7 +369,7 @@ impl Sender {
         }
     }
 
-    /// Arms the timer of a tail loss probe (RFC 8985, section 7.2); `again` restarts it.
+    /// Sets the timer of a tail loss probe (RFC 8985, section 7.2); `again` restarts it.
     pub(super) fn arm_probe(&mut self, now: Time, s: &mut Selective, again: bool) {
         if self.options.recovery != Recovery::Rack {
             return;
@@ -393,7 +394,7 @@ impl Sender {
         self.early_at = s.reorder_at.min(s.probe_at);
     }
 
-    /// The reordering timer or that of a probe has expired.
+    /// Handles the reordering timer and the probe timer.
     pub(super) fn on_early_timer(&mut self, now: Time) {
         let Some(mut s) = self.selective.take() else { return };
         if now >= s.reorder_at {
@@ -406,14 +407,14 @@ impl Sender {
         if now >= s.probe_at {
             s.probe_at = Time::NEVER;
             self.due |= due::TAIL;
-            // RFC 8985, section 7.3: the probe replaces the timeout.
+            // RFC 8985, section 7.3: the RTO restarts after a probe.
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
         self.early_at = s.reorder_at.min(s.probe_at);
         self.selective = Some(s);
     }
 
-    /// RFC 8985, section 7.3: new data where there is some, else the last segment again.
+    /// Sends a probe: new data if there is some, else the last segment again (RFC 8985, section 7.3).
     pub(super) fn poll_probe(&mut self, now: Time) -> Option<Packet> {
         if self.phase != Phase::Open || !(self.max > self.una || self.fin_outstanding()) {
             return None;
@@ -445,7 +446,7 @@ impl Sender {
         Some(packet)
     }
 
-    /// The segment `seq .. seq + len`, entered into the scoreboard.
+    /// Creates the segment `seq .. seq + len` and enters it into the scoreboard.
     pub(super) fn segment_selective(&mut self, now: Time, seq: u64, len: u64) -> Packet {
         let new = seq >= self.max;
         if let Some(s) = &mut self.selective {
@@ -465,7 +466,7 @@ impl Sender {
         packet
     }
 
-    /// A segment of new data has left for which [`Selective::is_probe_due`] holds.
+    /// Restarts the probe timer after new data for which [`Selective::is_probe_due`].
     #[inline(never)]
     pub(super) fn arm_probe_after_new(&mut self, now: Time) {
         if let Some(mut s) = self.selective.take() {
@@ -474,7 +475,7 @@ impl Sender {
         }
     }
 
-    /// What the window lets leave now, in bytes.
+    /// What the windows allow to be sent now, in bytes.
     fn allowance(&self, s: &Selective) -> u64 {
         if (self.phase == Phase::Recovery || self.reducing) && self.options.prr && !self.cc.rules_recovery() {
             s.prr.allowed()
@@ -483,7 +484,7 @@ impl Sender {
         }
     }
 
-    /// The next segment that may leave.
+    /// Returns the next segment that may be sent.
     #[inline(never)]
     pub(super) fn poll_selective(&mut self, now: Time) -> Option<Packet> {
         let s = self.selective.as_mut()?;
@@ -492,7 +493,7 @@ impl Sender {
         let allowed = self.allowance(s);
         let forward = s.forward == Forward::New && self.supplied > self.nxt;
         if let Some((seq, len)) = lost.filter(|_| !forward) {
-            // RFC 6675, section 5, step 4.3: the first lost segment is sent again whatever is in flight.
+            // RFC 6675, section 5, step 4.3: the first lost segment is retransmitted whatever is in flight.
             if len <= allowed || self.due & due::HEAD != 0 {
                 self.due &= !due::HEAD;
                 return Some(self.segment_selective(now, seq, len));
@@ -531,7 +532,7 @@ impl Sender {
                 self.probe_closed_window(now, true);
                 return None;
             }
-            // The receive window is shorter than a segment: what fits leaves when nothing is in flight.
+            // The receive window is shorter than a segment: what fits is sent once nothing is in flight.
             let len = len.min(open).min(self.window);
             let seq = self.nxt;
             self.nxt += len;
@@ -546,7 +547,7 @@ impl Sender {
         None
     }
 
-    /// RFC 6675, section 4, NextSeg, rules 3 and 4, when no new data can leave.
+    /// Applies rules 3 and 4 of NextSeg (RFC 6675, section 4) when no new data may be sent.
     fn poll_suspect(&mut self, now: Time, allowed: u64) -> Option<Packet> {
         if self.phase != Phase::Recovery || self.options.recovery != Recovery::Sack || self.options.ns2_recovery {
             return None;

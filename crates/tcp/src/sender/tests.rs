@@ -1,4 +1,4 @@
-//! Whole connections against traces of ns-2, values worked by hand, and what holds whatever the path does.
+//! Whole connections compared with traces of ns-2 and values worked by hand, and properties that hold on any path.
 
 use proptest::prelude::*;
 use wifair_packet::flag;
@@ -16,12 +16,12 @@ fn seconds(n: u64) -> Time {
     Time::ZERO + Duration::from_secs(n)
 }
 
-/// 1 Mb/s and 50 ms each way.
+/// A path of 1 Mb/s with a delay of 50 ms in each direction.
 fn slow(settings: &str) -> Pipe {
     Pipe::new(ends(settings), BitRate::from_mbps(1), Duration::from_millis(50))
 }
 
-/// A transfer over 1 Mb/s as the tables in `golden_ns2` have it; `losses` count from 0 as in ns-2.
+/// A transfer over 1 Mb/s as in the tables of `golden_ns2`; `losses` count from 0 as in ns-2.
 fn ns2(settings: &str, segments: u64, delay_ms: u64, losses: &[u64]) -> Pipe {
     let ends = ends(&format!("stack = 'ns2'\n{settings}"));
     let mut pipe = Pipe::new(ends, BitRate::from_mbps(1), Duration::from_millis(delay_ms)).with_losses(losses);
@@ -40,7 +40,7 @@ fn golden(text: &str) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Each segment leaves when it does in ns-2 2.35, to the microsecond.
+/// Each segment is sent when ns-2.35 sends it, to the microsecond.
 #[test]
 fn every_segment_leaves_as_in_ns2() {
     const BURSTS: &[u64] = &[40, 42, 45, 140, 141, 142, 150];
@@ -76,8 +76,8 @@ fn every_segment_leaves_as_in_ns2() {
     }
 }
 
-/// 1 Mb/s, 50 ms: the SYN of 40 bytes takes 50.32 ms each way, then the third segment and the data leave; the
-/// FIN rides on the last segment and is acknowledged.
+/// 1 Mb/s, 50 ms: the SYN of 40 bytes takes 50.32 ms in each direction, then the third segment and the data leave; the
+/// last segment carries the FIN, which is acknowledged.
 #[test]
 fn a_connection_opens_and_closes_as_in_rfc_9293() {
     let mut pipe = slow("mss = '1000 B'");
@@ -93,7 +93,7 @@ fn a_connection_opens_and_closes_as_in_rfc_9293() {
             (100_640, flag::ACK, 0, 40),
             (100_640, flag::ACK, 0, 1040),
             (100_640, flag::ACK | flag::FIN, 1000, 540),
-            // Two segments arrived: one ACK, which is also the receiver's FIN, and the last ACK answers it.
+            // Two segments arrived: one ACK, which also carries the receiver's FIN and is answered by the last ACK.
             (100_640 + 320 + 8_320 + 4_320 + 50_000 + 50_320, flag::ACK, 1500, 40),
         ]
     );
@@ -136,7 +136,7 @@ const STACKS: [&str; 9] = [
     "stack = 'modern'\nmss = '100 B'\nquick_acks = 0\necn = true\npacing = true",
 ];
 
-/// A stack with its own congestion control, or with any.
+/// A stack, with its default congestion control or any other.
 fn any_settings() -> impl Strategy<Value = String> {
     let cc = prop::option::of(prop::sample::select(
         Choice::NAMES.into_iter().filter(|name| *name != "python").collect::<Vec<_>>(),
@@ -145,15 +145,15 @@ fn any_settings() -> impl Strategy<Value = String> {
         .prop_map(|(stack, cc)| cc.map_or(stack.to_owned(), |cc| format!("{stack}\ncc = '{cc}'")))
 }
 
-/// What a sender may have in flight beyond the last ACK, as its settings and state say.
+/// Checks what the sender has in flight beyond the last ACK against its settings and state.
 fn check(sender: &Sender, packet: &Packet) {
     assert!(sender.deadline() < Time::NEVER || !sender.outstanding(), "a timer runs while something is outstanding");
     if packet.has(flag::RETRANSMISSION) || packet.payload <= 1 {
         return;
     }
     assert!(packet.end() <= sender.una() + sender.rwnd, "beyond the receive window");
-    // Beyond the window, which holds inflation in recovery: two segments by limited transmit, and a tail loss probe.
-    // Proportional rate reduction goes by what is delivered instead.
+    // Allowed beyond the window (inflation included): two segments by limited transmit, and a tail loss probe. With
+    // proportional rate reduction the bound depends on what is delivered instead.
     let probe = sender.selective.as_ref().is_some_and(|s| s.is_probe(packet.end()));
     let reducing = (sender.phase == Phase::Recovery || sender.reducing) && sender.options.prr;
     let window = sender.window + 2 * sender.mss;
@@ -163,7 +163,7 @@ fn check(sender: &Sender, packet: &Packet) {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
-    /// Whatever the path does to the first packets, all data arrives, once and in order, and both ends come to rest.
+    /// Whatever happens to the first packets, all data arrives once and in order, and both ends come to rest.
     #[test]
     fn all_data_arrives_over_a_bad_path(
         settings in any_settings(),
@@ -202,8 +202,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
-    /// The short code path changes nothing: the same segments leave at the same times, and windows and estimates
-    /// end the same.
+    /// The short code path changes nothing: the same segments at the same times, and the same windows and estimates at
+    /// the end.
     #[test]
     fn the_short_path_changes_nothing(
         settings in any_settings(),
@@ -285,8 +285,8 @@ fn any_act() -> impl Strategy<Value = Act> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
-    /// Whatever comes in, in whatever order, also what no receiver would send: a sender stays within its windows, has a
-    /// timer while something is outstanding, and says nothing twice without need.
+    /// Whatever arrives, in any order and even if no receiver would send it, a sender stays within its windows, has a
+    /// timer while something is outstanding, and retransmits nothing without need.
     #[test]
     fn nothing_that_comes_in_upsets_a_sender(
         settings in any_settings(),
@@ -329,8 +329,8 @@ proptest! {
         }
     }
 
-    /// Segments in any order, with any overlap and any flags: the receiver counts each byte once, and its ACKs tell the
-    /// truth.
+    /// Segments in any order, with any overlap and any flags: the receiver counts each byte once, and its ACKs are
+    /// correct.
     #[test]
     fn nothing_that_comes_in_upsets_a_receiver(
         settings in any_settings(),
@@ -382,7 +382,7 @@ fn ack(segments: u32, blocks: &[(u32, u32)]) -> Packet {
     packet
 }
 
-/// A sender that is established and has sent segments 0 to 9 of 1000 bytes.
+/// An established sender that has sent segments 0 to 9 of 1000 bytes.
 fn ten_in_flight(settings: &str) -> Sender {
     let (mut sender, _) =
         ends(&format!("mss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\n{settings}"));
@@ -392,13 +392,13 @@ fn ten_in_flight(settings: &str) -> Sender {
     sender
 }
 
-/// The numbers of the segments that leave.
+/// The numbers of all segments that may be sent now.
 fn flush(sender: &mut Sender) -> Vec<u64> {
     let now = Time::ZERO + Duration::from_millis(100);
     std::iter::from_fn(|| sender.poll(now)).map(|packet| packet.seq / 1000).collect()
 }
 
-/// What leaves at each of these ACKs, 100 ms after the start.
+/// The segments sent in response to each of these ACKs, 100 ms after the start.
 fn answers(sender: &mut Sender, acks: &[Packet]) -> Vec<Vec<u64>> {
     let now = Time::ZERO + Duration::from_millis(100);
     let answer = |ack: &Packet| {
@@ -437,10 +437,10 @@ fn reno_leaves_recovery_at_the_first_new_ack() {
 }
 
 /// RFC 6675 by hand, without rate reduction. Segments 0 and 3 are lost. Each of the SACKs of 1, 2, 4 takes a segment
-/// out of the pipe, so 10 and 11 leave; the third of them makes 0 lost (three segments above it have arrived): ssthresh
-/// is 5, 0 leaves whatever is in flight. The pipe then is 12 sent - 3 arrived - 1 lost + 1 = 9. SACKs of 5 and 6 bring
-/// the count above 3 to three: it is lost, pipe 9 - 2 - 1 = 6; with 7 and 8 it is 4, so 3 leaves at 8 (pipe 5), and
-/// each further SACK sends a new segment.
+/// out of the pipe, so 10 and 11 are sent; at the third, segment 0 is lost (three segments above it have arrived):
+/// ssthresh is 5, and 0 is retransmitted whatever is in flight. The pipe is then 12 sent - 3 arrived - 1 lost + 1 = 9.
+/// The SACKs of 5 and 6 bring the count above 3 to three: it is lost, and the pipe is 9 - 2 - 1 = 6. With 7 and 8 the
+/// pipe is 4, so 3 is retransmitted at 8 (pipe 5), and each further SACK sends a new segment.
 #[test]
 fn the_scoreboard_repairs_two_losses_as_in_rfc_6675() {
     let mut sender = ten_in_flight("sack = true");
@@ -458,8 +458,8 @@ fn the_scoreboard_repairs_two_losses_as_in_rfc_6675() {
     assert_eq!((sender.cwnd(), sender.in_flight(), sender.counts().retransmissions), (5.0, 5_000, 2));
 }
 
-/// The last segment of a transfer is lost: a probe repairs it when the timer would have expired, or after two round
-/// trips and the time of a delayed ACK if that is sooner (RFC 8985, section 7.2), without a timeout.
+/// The last segment of a transfer is lost. A probe repairs it without a timeout: when the RTO would have expired or, if
+/// that is sooner, after two RTTs and the longest delay of an ACK (RFC 8985, section 7.2).
 #[test]
 fn a_tail_loss_is_probed() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\nhandshake = 'none'\nfin = false").with_losses(&[4]);
@@ -470,13 +470,14 @@ fn a_tail_loss_is_probed() {
     assert_eq!((pipe.receiver.delivered(), counts.retransmissions, counts.timeouts), (5000, 1, 0));
     let (sent, probe) = pipe.log.last().expect("a probe");
     let (last_ack, _) = pipe.acks[pipe.acks.len() - 2];
-    // The ACK of segment 3 left one in flight; SRTT is 109 to 142 ms (four segments of 8.4 ms queue one by one).
+    // One segment was in flight after the ACK of segment 3; SRTT is 109 to 142 ms (four segments of 8.4 ms queue one by
+    // one).
     let wait = sent.saturating_since(last_ack);
     assert_eq!(probe.seq, 4000);
     assert!(wait >= Duration::from_millis(109 + 200) && wait <= Duration::from_millis(2 * 142 + 200), "{wait}");
 }
 
-/// One segment takes a detour of 10 ms, a tenth of the round trip: the reordering window of a quarter waits for it.
+/// One segment is delayed by 10 ms, a tenth of the RTT: the reordering window of a quarter waits for it.
 #[test]
 fn a_short_detour_is_no_loss_by_time() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'").with_script(|o| match (o.forward, o.n) {
@@ -490,9 +491,9 @@ fn a_short_detour_is_no_loss_by_time() {
     assert_eq!(pipe.sender.counts().retransmissions, 0);
 }
 
-/// Nothing arrives between 1 s and 3 s, then all that was sent meanwhile: the timer expires, but the ACKs echo what was
-/// sent before the retransmission, so the window is given back, and nothing but what the timer and the probe sent is
-/// sent again.
+/// Nothing arrives between 1 s and 3 s, then all that was sent meanwhile. The RTO expires, but the ACKs echo timestamps
+/// from before the retransmission, so the window is restored, and nothing is retransmitted but by the timer and the
+/// probe.
 #[test]
 fn a_delay_is_told_from_a_loss_by_timestamps() {
     for settings in ["stack = 'modern'", "stack = 'rfc'\ntimestamps = true\nmin_rto = '200 ms'"] {
@@ -509,8 +510,8 @@ fn a_delay_is_told_from_a_loss_by_timestamps() {
     }
 }
 
-/// Ten segments arrive, and all their ACKs are lost. The answer to the timeout's retransmission of the first, 100 ms
-/// after it, acknowledges all ten: the round trip is 100 ms by the echo, and not the age of the other nine.
+/// Ten segments arrive, and all their ACKs are lost. The ACK of the retransmission of the first, 100 ms after it,
+/// covers all ten: the RTT is 100 ms by the echo, and not the age of the other nine.
 #[test]
 fn an_ack_for_a_retransmission_measures_by_its_echo() {
     let mut sender = ten_in_flight("sack = true\ntimestamps = true");
@@ -531,9 +532,9 @@ fn an_ack_for_a_retransmission_measures_by_its_echo() {
     assert!(sender.rtt().srtt() <= before.max(Duration::from_millis(100)), "{}", sender.rtt().srtt());
 }
 
-/// Two of ten segments are known to have arrived when the timer expires. The answer to the retransmission of the first
-/// acknowledges three, of which one is news: slow start makes the window two segments, not four (Linux counts what is
-/// newly delivered).
+/// Two of ten segments are known to have arrived when the RTO expires. The ACK of the retransmission of the first
+/// covers three, of which one is new: slow start makes the window two segments, not four (Linux counts what is newly
+/// delivered).
 #[test]
 fn a_window_grows_by_what_is_newly_delivered() {
     let mut sender = ten_in_flight("sack = true\ngrowth = 'bytes'");
@@ -545,7 +546,8 @@ fn a_window_grows_by_what_is_newly_delivered() {
     assert_eq!(sender.cwnd(), 2.0);
 }
 
-/// RFC 3168, section 6.1: one mark halves the window once, the receiver echoes it until the sender says so, once.
+/// RFC 3168, section 6.1: one mark halves the window once; the receiver echoes it until the sender confirms with one
+/// CWR.
 #[test]
 fn a_mark_is_answered_once() {
     let mut pipe = slow("mss = '1000 B'\necn = true\nreceive_window = '20 packets'\ndelayed_ack = false")
@@ -554,15 +556,15 @@ fn a_mark_is_answered_once() {
     pipe.sender.supply(100_000);
     pipe.run(seconds(10));
     assert_eq!(pipe.log.iter().filter(|(_, p)| p.has(flag::CWR)).count(), 1);
-    // 20 in flight at the mark: half the flight of 20 is kept, or of 19 where the ACK had taken one out.
+    // 20 in flight at the mark: half of 20 is kept, or of 19 if the ACK had already left the flight.
     assert!((9.5..=10.0).contains(&pipe.sender.ssthresh()), "{}", pipe.sender.ssthresh());
     assert_eq!(pipe.sender.counts().retransmissions, 0);
     let echoes = pipe.acks.iter().filter(|(_, p)| p.has(flag::ECE)).count();
     assert!((15..=21).contains(&echoes), "a round trip of ACKs echoes: {echoes}");
 }
 
-/// RFC 9293, section 3.8.6.1: a closed window is probed with a byte after a timeout and then ever more rarely; when it
-/// opens, data flows.
+/// RFC 9293, section 3.8.6.1: a closed window is probed with one byte after an RTO and then at growing intervals; when
+/// it opens, data flows.
 #[test]
 fn a_closed_window_is_probed() {
     for sack in ["", "sack = true"] {
@@ -587,7 +589,7 @@ fn a_closed_window_is_probed() {
     }
 }
 
-/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one; ns-2's timer makes it one segment,
+/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one. ns-2's timer makes it one segment,
 /// and `never` leaves it.
 #[test]
 fn a_pause_shrinks_the_window() {
@@ -608,8 +610,8 @@ fn a_pause_shrinks_the_window() {
     }
 }
 
-/// ns-2 2.35: the SYN is part of the first session, and the timer that ran on through a pause starts anew with the
-/// first segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a whole timeout for its ACK.
+/// ns-2.35: the SYN is part of the first session, and the timer, which kept running through a pause, restarts with the
+/// first segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a full RTO for its ACK.
 #[test]
 fn a_pause_in_ns2_costs_no_timeout() {
     let mut pipe = slow("stack = 'ns2'\nmss = '1000 B'");
@@ -649,8 +651,8 @@ fn a_pause_halves_the_window_for_each_timeout() {
     assert_eq!((before.0, pipe.sender.cwnd(), pipe.log.len() - before.1), (20.0, 5.0, 5));
 }
 
-/// A lost SYN is repeated after a second (RFC 6298, rule 2.1); then the window starts at one segment (RFC 5681,
-/// section 3.1) and the timeout at three seconds (RFC 6298, rule 5.7).
+/// A lost SYN is retransmitted after a second (RFC 6298, rule 2.1); then the window starts at one segment (RFC 5681,
+/// section 3.1) and the RTO at three seconds (RFC 6298, rule 5.7).
 #[test]
 fn a_lost_syn_costs_the_initial_window() {
     let mut pipe = slow("mss = '1000 B'").with_losses(&[0]);
@@ -662,7 +664,7 @@ fn a_lost_syn_costs_the_initial_window() {
     assert_eq!(pipe.sender.rtt().rto(), Duration::from_secs(3));
 }
 
-/// Paced segments keep the distance of the rate: 1.2 windows a round trip at least, never two at once.
+/// Paced segments leave at the distance given by the rate: 1.2 windows per RTT at least, never two at once.
 #[test]
 fn paced_segments_keep_their_distance() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\npacing = true\nreceive_window = '10 packets'");
@@ -674,8 +676,8 @@ fn paced_segments_keep_their_distance() {
     assert!(late.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }
 
-/// One segment in a hundred is really lost, so no recovery is needless. Once the ACK of one recovery's retransmission,
-/// which came after the next recovery had begun, was taken for one of the first transmission.
+/// One segment in a hundred is really lost, so no recovery is spurious: the ACK of one recovery's retransmission that
+/// arrives after the next recovery has begun is not taken for an ACK of the original transmission.
 #[test]
 fn a_late_ack_of_a_retransmission_makes_no_recovery_needless() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\ncc = 'bbr'")

@@ -1,9 +1,9 @@
-//! When each segment was sent, for a sender without scoreboard whose congestion control wants to know.
+//! Transmission times of segments, for a sender without scoreboard whose congestion control needs them.
 //!
 //! Source of the fine timer: L. Brakmo and L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
-//! Internet", 1995, the new retransmission mechanism. When a duplicate ACK comes in, or one of the first two new ACKs
-//! after a retransmission, the first segment is sent again if it is older than a timeout of an exact clock; and the
-//! window is reduced only for a segment that was sent after the last reduction.
+//! Internet", 1995, the new retransmission mechanism. At a duplicate ACK, and at the first two new ACKs after a
+//! retransmission, the first segment is retransmitted if it is older than an RTO measured by an exact clock. The window
+//! is reduced only for a segment sent after the last reduction.
 
 use std::collections::VecDeque;
 
@@ -20,23 +20,23 @@ struct Entry {
     again: bool,
 }
 
-/// Times of sending, of all that is not acknowledged.
+/// Transmission times of all segments that are not acknowledged.
 #[derive(Clone, Debug)]
 pub struct Times {
     entries: VecDeque<Entry>,
-    /// Round-trip time by the exact clock.
+    /// RTT estimate by the exact clock.
     fine: Rtt,
-    /// The fine timer is looked at.
+    /// Whether the fine timer is in use.
     fine_timer: bool,
-    /// When the window was reduced last.
+    /// Time of the last window reduction.
     reduced_at: Time,
-    /// New ACKs that will still look at the timer.
+    /// Number of further new ACKs that check the fine timer.
     looks: u8,
     rate: Option<Rate>,
 }
 
 impl Times {
-    /// Nothing was sent yet; with `rate` the delivery rate is sampled.
+    /// Creates an empty list; `rate` enables delivery rate samples.
     pub fn new(config: RttConfig, fine_timer: bool, rate: bool) -> Self {
         let exact = RttConfig { min_rto: Duration::ZERO, tick: Duration::ZERO, min_rto_on_variance: false, ..config };
         let fine = Rtt::new(exact, Duration::ZERO);
@@ -50,7 +50,7 @@ impl Times {
         }
     }
 
-    /// A segment that ends at `end` leaves, for the first time, while `in_flight` bytes are on their way.
+    /// Records a new segment that ends at `end`, sent with `in_flight` bytes in flight.
     pub fn push(&mut self, now: Time, end: u64, in_flight: u64) {
         if let Some(rate) = &mut self.rate {
             rate.push(now, in_flight);
@@ -58,7 +58,7 @@ impl Times {
         self.entries.push_back(Entry { end, sent: now, again: false });
     }
 
-    /// `seq .. end` leaves again while `in_flight` bytes are on their way.
+    /// Records the retransmission of `seq .. end` with `in_flight` bytes in flight.
     pub fn send_again(&mut self, now: Time, seq: u64, end: u64, in_flight: u64) {
         let first = self.entries.partition_point(|entry| entry.end <= seq);
         for (index, entry) in self.entries.range_mut(first..).enumerate() {
@@ -73,9 +73,9 @@ impl Times {
         self.looks = 2;
     }
 
-    /// All before `una` has arrived: when the last segment of that was sent, if it was sent once. With the fine timer
-    /// that is all (ns-2's Vegas); else nothing before it may have been sent again either, because the segment may have
-    /// arrived long ago, and only its ACK was missing (Linux).
+    /// Acknowledges all before `una`. Returns when the last of these segments was sent, if it was sent only once.
+    /// Without the fine timer none of the others may have been retransmitted either: the last one may have arrived long
+    /// before (Linux). With it (ns-2's Vegas) they do not matter.
     pub fn acknowledge(&mut self, now: Time, una: u64) -> Option<Time> {
         let mut last = None;
         let mut again = false;
@@ -94,12 +94,12 @@ impl Times {
         last
     }
 
-    /// The sample of the delivery rate of an ACK for `bytes`.
+    /// The delivery rate sample of an ACK for `bytes`.
     pub fn rate_sample(&mut self, now: Time, bytes: u64, min_rtt: Duration) -> Option<RateSample> {
         self.rate.as_mut()?.sample(now, bytes, min_rtt)
     }
 
-    /// The application had nothing to send while the window was open and `in_flight` bytes were on their way.
+    /// Marks delivery rate samples as application-limited, with `in_flight` bytes in flight.
     pub fn on_app_limited(&mut self, in_flight: u64) {
         if let Some(rate) = &mut self.rate {
             rate.on_app_limited(in_flight);
@@ -110,19 +110,19 @@ impl Times {
         self.fine_timer && self.entries.front().is_some_and(|entry| now.saturating_since(entry.sent) > self.fine.rto())
     }
 
-    /// Whether the first segment is to be sent again at this duplicate ACK.
+    /// Whether the first segment is to be retransmitted at this duplicate ACK.
     pub fn is_late_at_duplicate(&self, now: Time) -> bool {
         self.is_late(now)
     }
 
-    /// Whether the first segment is to be sent again at this new ACK.
+    /// Whether the first segment is to be retransmitted at this new ACK.
     pub fn is_late_at_ack(&mut self, now: Time) -> bool {
         let looks = self.looks > 0;
         self.looks = self.looks.saturating_sub(1);
         looks && self.is_late(now)
     }
 
-    /// Whether the loss of the first segment reduces the window; if so that is noted.
+    /// Whether the loss of the first segment reduces the window; if it does, `now` is recorded as the last reduction.
     pub fn reduces(&mut self, now: Time) -> bool {
         let recent = self.entries.front().is_none_or(|entry| entry.sent > self.reduced_at);
         if recent || !self.fine_timer {
@@ -152,8 +152,8 @@ mod tests {
         }
     }
 
-    /// Round trips of exactly 100 ms: after one sample the timeout is 100 + 4 * 50 ms. The segment sent at 10 ms is
-    /// late after 310 ms; it was sent before the reduction at 20 ms, so its loss reduces nothing.
+    /// RTTs of exactly 100 ms: after one sample the RTO is 100 + 4 * 50 ms. The segment sent at 10 ms is late after 310
+    /// ms; it was sent before the reduction at 20 ms, so its loss reduces nothing.
     #[test]
     fn the_fine_timer_is_that_of_the_paper() {
         let mut times = Times::new(config(), true, false);
@@ -168,8 +168,8 @@ mod tests {
         assert_eq!(times.acknowledge(at(700), 2000), None);
     }
 
-    /// Both segments arrived at once, and both ACKs were lost. The timeout's retransmission of the first brings an ACK
-    /// for both after 30 s, which says nothing of the second's round trip.
+    /// Both segments arrived at once and both ACKs were lost. The retransmission of the first brings an ACK for both
+    /// after 30 s, which is no RTT of the second.
     #[test]
     fn an_ack_for_a_retransmission_gives_no_sample_of_what_came_with_it() {
         for (fine_timer, sample) in [(false, None), (true, Some(at(10)))] {

@@ -1,5 +1,5 @@
-//! The scoreboard against a plain list of segments that is looked at from end to end, as RFC 6675, section 4, and RFC
-//! 8985, section 6.2, are written.
+//! The scoreboard compared with a plain list of segments that is searched from end to end, as RFC 6675, section 4, and
+//! RFC 8985, section 6.2, are written.
 
 use proptest::prelude::*;
 
@@ -19,11 +19,11 @@ struct Entry {
     lost: bool,
     again: bool,
     twice: bool,
-    /// It was lost twice, which was forgiven: only a timeout finds it, as in Linux.
+    /// Lost twice, then forgiven as spurious: only a timeout detects it, as in Linux.
     left: bool,
 }
 
-/// What RFC 8985 keeps, under its names.
+/// The state of RFC 8985, under its names.
 #[derive(Clone, Debug, Default)]
 struct List {
     entries: Vec<Entry>,
@@ -39,8 +39,8 @@ struct List {
     dsack_round: u64,
 }
 
-/// What an ACK delivered: bytes, segments by SACK, the first and last time of sending of what was sent once, where the
-/// lowest of that ends.
+/// What an ACK delivered: bytes, segments by SACK, first and last transmission time of segments sent once, and where
+/// the lowest of these ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Told {
     bytes: u64,
@@ -176,14 +176,15 @@ impl List {
     }
 }
 
-/// Both, and where the stream is.
+/// Both scoreboards, and the state of the stream.
 struct Pair {
     board: Scoreboard,
     list: List,
     now: Time,
     una: u64,
     max: u64,
-    /// What RFC 6675 sends beyond the losses is asked for in recovery only, which forgiven losses end.
+    /// Whether losses were forgiven, which ends recovery. Transmissions beyond the losses (RFC 6675) happen in recovery
+    /// only.
     forgiven: bool,
 }
 
@@ -206,9 +207,9 @@ impl Pair {
         self.list.entries.push(Entry { start, end: self.max, sent: self.now, ..Entry::default() });
     }
 
-    /// An ACK up to `una` with one block, or none where it is empty.
+    /// An ACK up to `una` with one block, or none if it is empty.
     fn ack(&mut self, mut una: u64, block: (u64, u64), echo: Option<u32>, in_recovery: bool) {
-        // Only of a receiver that forgets what it had does the first missing segment lie behind the ACK.
+        // The first missing segment lies behind the ACK only if the receiver reneges.
         while let Some(entry) = self.list.entries.iter().find(|e| self.list.by_time && e.sacked && e.start == una) {
             una = entry.end;
         }
@@ -219,7 +220,7 @@ impl Pair {
             self.list.acknowledge(self.now, una, echo, &mut told);
             if simple && !sacks && self.list.entries.iter().all(|e| !e.lost && !e.again) {
                 self.board.acknowledge_in_order(self.now, una);
-                delivery.bytes = told.bytes; // nobody asks
+                delivery.bytes = told.bytes; // not needed
             } else {
                 self.board.acknowledge(self.now, una, MIN_RTT, &mut delivery);
             }
@@ -248,7 +249,8 @@ impl Pair {
 
     fn find_losses(&mut self, in_recovery: bool) {
         if self.list.by_time && self.board.is_in_order() {
-            // As in Linux, nothing is looked for then, even if what was sent before a retransmission is still out.
+            // As in Linux, losses are then not looked for, even if segments sent before a retransmission are still in
+            // flight.
             let found = self.board.lose_late(self.now, in_recovery, THRESHOLD, MIN_RTT, SRTT);
             assert_eq!(found, (0, Time::NEVER));
         } else if self.list.by_time {
@@ -288,7 +290,7 @@ impl Pair {
     }
 }
 
-/// What happens, and two numbers that say to which segments.
+/// An event, and two numbers that select the segments.
 fn any_events() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
     prop::collection::vec((0_u8..24, 0_u64..40, 0_u64..12), 1..120)
 }
@@ -330,7 +332,7 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
                     entry.left |= entry.lost && entry.twice && !entry.again;
                     entry.lost = false;
                 }
-                // The ACK that shows that nothing was lost is looked at for losses, too.
+                // The ACK that reveals a spurious loss is examined for losses, too.
                 pair.find_losses(false);
             }
             21 if b < 9 && !by_time => {
@@ -364,8 +366,8 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
     }
 }
 
-/// A timeout shows that a receiver has taken back its selective ACKs: all that is not acknowledged is lost, also what
-/// was sent too late to be overdue.
+/// A timeout reveals that a receiver has reneged on its selective ACKs: all that is not acknowledged is lost, even if
+/// it was sent too recently to be overdue.
 #[test]
 fn all_is_lost_where_a_receiver_takes_back_what_it_had() {
     let before = [(0, 0, 9), (0, 12, 2), (18, 0, 0), (12, 3, 0), (0, 0, 1), (0, 0, 0), (0, 0, 10), (0, 0, 0)];

@@ -1,9 +1,9 @@
-//! What depends on when and how the application hands down its data.
+//! Effects of when and how the application supplies its data.
 
 use super::*;
 
-/// RFC 9293, section 3.7.4, with Minshall's change as in Linux: a short segment waits while another short one is not
-/// acknowledged. A full one does not wait, nor does the end of the data, nor anything without Nagle's algorithm.
+/// RFC 9293, section 3.7.4, with Minshall's change as in Linux: a short segment waits while another short one is
+/// unacknowledged. A full segment does not wait, nor does the end of the data, nor anything without Nagle's algorithm.
 #[test]
 fn short_segments_wait_for_the_ack_of_a_short_one() {
     fn sizes(sender: &mut Sender, supply: u64) -> Vec<u16> {
@@ -34,7 +34,7 @@ fn short_segments_wait_for_the_ack_of_a_short_one() {
     }
 }
 
-/// What was handed down and not sent is taken back; what was sent is still waited for.
+/// Data not yet sent is withdrawn; what was sent still waits for its ACK.
 #[test]
 fn a_silent_sender_sends_nothing_new() {
     for sack in [false, true] {

@@ -1,8 +1,8 @@
-//! What Linux does for the sake of its own host: bursts for segmentation offload, and small queues.
+//! Linux features for the host's sake: bursts for segmentation offload, and small queues.
 
 use super::*;
 
-/// A sender with segments of 1000 bytes and a round-trip time of `rtt` ms, whose first ten segments are acknowledged.
+/// A sender with segments of 1000 bytes and an RTT of `rtt` ms, whose first ten segments are acknowledged.
 fn measured(rtt: u64, settings: &str) -> (Sender, Time) {
     let mut sender = ten_in_flight(settings);
     let now = Time::ZERO + Duration::from_millis(100 + rtt);
@@ -10,8 +10,8 @@ fn measured(rtt: u64, settings: &str) -> (Sender, Time) {
     (sender, now)
 }
 
-/// Linux, tcp_tso_autosize: what leaves in 1/1024 s, and for near receivers 64 KiB halved for each 512 us of the
-/// smallest round-trip time; at least as much as `pacing_burst` says, 64 KiB at most.
+/// Linux, tcp_tso_autosize: what leaves in 1/1024 s and, for nearby receivers, 64 KiB halved for each 512 us of the
+/// minimum RTT; at least `pacing_burst`, at most 64 KiB.
 #[test]
 fn bursts_hold_what_leaves_in_a_millisecond() {
     let on = "pacing_burst = 2\ntso_autosize = true";
@@ -32,7 +32,8 @@ fn bursts_hold_what_leaves_in_a_millisecond() {
 }
 
 /// A window of 291 segments in 100 ms, twice that in slow start: 5.8 MB/s. 5683 bytes in 1/1024 s are a burst of five
-/// segments, behind which the next waits for five segments' time. The first one is late, which counts half a segment.
+/// segments, after which the next waits for the time of five segments. The first one is late, which counts half a
+/// segment.
 #[test]
 fn a_burst_leaves_at_once_and_the_next_after_its_time() {
     let (mut sender, _) = ends(
@@ -55,8 +56,8 @@ fn a_burst_leaves_at_once_and_the_next_after_its_time() {
     }
 }
 
-/// Linux, tcp_small_queue_check, by hand: twice a window of 20 in 100 ms are 400 kB/s, of which 10 ms are 4000 bytes.
-/// As long as no more wait in the station's queue another segment leaves, so five wait; two departures let two follow.
+/// Linux, tcp_small_queue_check, by hand: twice a window of 20 in 100 ms are 400 kB/s, or 4000 bytes in 10 ms. Another
+/// segment leaves while the station's queue holds no more than that, so five wait; two departures let two follow.
 #[test]
 fn a_sender_leaves_little_in_the_queue_of_its_station() {
     for sack in [false, true] {
@@ -66,23 +67,23 @@ fn a_sender_leaves_little_in_the_queue_of_its_station() {
         assert_eq!(sends(), 5);
         assert_eq!(sends(), 0);
         assert_eq!((sender.cwnd(), sender.in_flight()), (20.0, 5000));
-        // The window was not what held it back.
+        // The window did not limit it.
         assert!(!sender.window_limited && sender.deadline() > now);
         assert!(sender.on_departure(1000) && sender.on_departure(1000));
         assert_eq!(std::iter::from_fn(|| sender.poll(now)).count(), 2);
-        // One segment may always be on its way, whatever waits.
+        // One segment may always be in flight, whatever waits.
         sender.on_packet(now, &ack(17, &[]));
         sender.queued = 1_000_000;
         assert_eq!(std::iter::from_fn(|| sender.poll(now)).count(), 2);
         assert!(sender.queue_waits);
-        // Nothing to send: nobody waits for departures.
+        // Nothing to send: no departure is waited for.
         sender.queued = 0;
         sender.fall_silent();
         assert!(sender.poll(now).is_none() && !sender.on_departure(0));
     }
 }
 
-/// Twice as much in recovery, and never less than two bursts.
+/// The limit is doubled in recovery, and never less than two bursts.
 #[test]
 fn recovery_and_bursts_widen_a_small_queue() {
     let (mut sender, now) = small_queue("receive_window = '60 packets'");
@@ -92,8 +93,8 @@ fn recovery_and_bursts_widen_a_small_queue() {
     assert_eq!(std::iter::from_fn(|| sender.poll(now)).count(), 9);
 }
 
-/// A station's sender with `small_queue = "10 ms"` and a window of 20 segments; ten were acknowledged after 100 ms, and
-/// have left.
+/// A station's sender with `small_queue = "10 ms"` and a window of 20 segments; ten were acknowledged after 100 ms and
+/// have left the queue.
 fn small_queue(settings: &str) -> (Sender, Time) {
     let text = format!(
         "mss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\nsmall_queue = '10 ms'
@@ -113,7 +114,7 @@ fn small_queue(settings: &str) -> (Sender, Time) {
     (sender, now)
 }
 
-/// At a server nothing is bounded: nobody would tell it of departures.
+/// A server has no limit, since nothing reports departures to it.
 #[test]
 fn small_queues_are_those_of_stations() {
     let (sender, _) = ends("small_queue = '10 ms'");

@@ -1,4 +1,4 @@
-//! Recovery with selective ACKs by hand: reordering timer, tail loss probes, ACKs that were overtaken; and the window
+//! Recovery with selective ACKs by hand: reordering timer, tail loss probes, overtaken ACKs; and use of the window.
 //! in use.
 
 use super::*;
@@ -13,8 +13,8 @@ fn poll(sender: &mut Sender, now: Time) -> Vec<u64> {
 
 const RACK: &str = "sack = true\nrecovery = 'rack'";
 
-/// RFC 8985, section 6.2: segments 0 and 1 left at 100 ms, the SACK of 1 comes at 200 ms. Of a round trip of 100 ms the
-/// reordering window is a quarter, so 0 is lost at 225 ms. Then ssthresh is half of ten, and the timeout starts anew.
+/// RFC 8985, section 6.2: segments 0 and 1 are sent at 100 ms, the SACK of 1 comes at 200 ms. The reordering window is
+/// a quarter of the RTT of 100 ms, so 0 is lost at 225 ms. Then ssthresh is half of ten, and the RTO restarts.
 #[test]
 fn the_reordering_timer_finds_a_loss() {
     let mut sender = ten_in_flight(RACK);
@@ -32,8 +32,8 @@ fn the_reordering_timer_finds_a_loss() {
     assert_eq!((poll(&mut sender, at(226)), sender.counts().fast_retransmits), (vec![], 1));
 }
 
-/// A sender of ten segments, all sent at 100 ms and acknowledged at 200 ms but for the last `left`, where nothing is
-/// left to send.
+/// A sender of ten segments, all sent at 100 ms and all but the last `left` acknowledged at 200 ms, with nothing left
+/// to send.
 fn tail(settings: &str, left: u32) -> Sender {
     let (mut sender, _) =
         ends(&format!("{RACK}\nmss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\n{settings}"));
@@ -45,8 +45,8 @@ fn tail(settings: &str, left: u32) -> Sender {
     sender
 }
 
-/// RFC 8985, sections 7.2 and 7.3: two round trips after the last ACK, and 200 ms more where one segment is in flight,
-/// which its receiver may acknowledge late. The last segment leaves again, and the timeout of 1 s starts anew.
+/// RFC 8985, sections 7.2 and 7.3: two RTTs after the last ACK, plus 200 ms if one segment is in flight, whose ACK the
+/// receiver may delay. The last segment is sent again, and the RTO of 1 s restarts.
 #[test]
 fn a_probe_leaves_after_two_round_trips() {
     for (left, due) in [(2, 400), (1, 600)] {
@@ -62,8 +62,8 @@ fn a_probe_leaves_after_two_round_trips() {
     assert_eq!(tail("tail_loss_probes = false", 2).deadline(), at(1200));
 }
 
-/// RFC 8985, section 7.2: new data arms the timer as well: from its own sending on, without the time of a delayed ACK
-/// as soon as a second segment is on its way.
+/// RFC 8985, section 7.2: new data sets the timer as well, from its own transmission, without the delay of an ACK as
+/// soon as a second segment is in flight.
 #[test]
 fn new_data_arms_the_timer_of_a_probe() {
     let mut sender = tail("", 0);
@@ -76,8 +76,8 @@ fn new_data_arms_the_timer_of_a_probe() {
     assert_eq!((poll(&mut sender, at(350)), sender.deadline()), (vec![12], at(550)));
 }
 
-/// RFC 8985, section 7.3: a probe is new data where there is some, whatever the congestion window; not beyond the
-/// receive window. Without a sample the probe waits a second.
+/// RFC 8985, section 7.3: a probe is new data if there is some, whatever the congestion window, but not beyond the
+/// receive window. Without an RTT sample the probe waits a second.
 #[test]
 fn a_probe_is_new_data_where_the_receiver_takes_it() {
     for (window, probe) in [("11 packets", 10), ("10 packets", 9)] {
@@ -90,7 +90,7 @@ fn a_probe_is_new_data_where_the_receiver_takes_it() {
     }
 }
 
-/// A FIN that left alone is probed like a segment.
+/// A FIN sent on its own is probed like a segment.
 #[test]
 fn a_fin_is_probed() {
     let mut sender = tail("", 0);
@@ -103,9 +103,9 @@ fn a_fin_is_probed() {
     assert!(sender.poll(at(700)).is_none());
 }
 
-/// RFC 8985, section 7.4.2. The probe was segment 9 again. An ACK for it alone tells nothing yet. If the next data is
-/// acknowledged without a report that 9 came twice, the probe has repaired a loss, and the window is halved; if 9 came
-/// twice (RFC 2883), or an ACK says nothing new, only the ACK was lost.
+/// RFC 8985, section 7.4.2. The probe was segment 9 again. An ACK for it alone tells nothing yet. If later data is
+/// acknowledged without a report that 9 came twice, the probe has repaired a loss, and the window is halved. If 9 came
+/// twice (RFC 2883), or an ACK reports nothing new, only the ACK was lost.
 #[test]
 fn what_an_ack_says_of_a_probe() {
     let twice = Packet { sack: [(u32::MAX - 999, 0), (0, 0), (0, 0)], ..ack(10, &[]) };
@@ -133,8 +133,8 @@ fn what_an_ack_says_of_a_probe() {
     }
 }
 
-/// The receiver may report nothing: the third duplicate ACK takes the first segment for lost (RFC 6675, section 5),
-/// once. Nothing tells that a segment has left the network, so none is sent instead.
+/// The receiver may send no SACK blocks: at the third duplicate ACK the first segment is lost (RFC 6675, section 5),
+/// once. Nothing tells that a segment has left the network, so nothing else is sent.
 #[test]
 fn duplicates_without_blocks_find_the_first_loss() {
     for recovery in ["sack", "rack"] {
@@ -145,8 +145,8 @@ fn duplicates_without_blocks_find_the_first_loss() {
     }
 }
 
-/// An ACK up to 1 that comes after the one up to 3 still tells that 5 has arrived, and nothing of what lies below; it
-/// is no duplicate.
+/// An ACK up to 1 that comes after the one up to 3 still reports that 5 has arrived, and nothing about what lies below;
+/// it is no duplicate.
 #[test]
 fn an_ack_that_was_overtaken_tells_of_what_arrived() {
     let sacked = |sender: &Sender| sender.info().sacked;
@@ -156,15 +156,15 @@ fn an_ack_that_was_overtaken_tells_of_what_arrived() {
         sender.on_packet(at(201), &ack(1, blocks));
         assert_eq!((sacked(&sender), sender.una(), sender.dup_acks), (arrived, 3000, 0), "{blocks:?}");
     }
-    // By counting an old ACK says nothing (RFC 6675), nor where nothing is outstanding.
+    // With detection by counting an old ACK has no effect (RFC 6675), nor has one where nothing is outstanding.
     let mut sender = ten_in_flight("sack = true");
     sender.on_packet(at(200), &ack(3, &[]));
     sender.on_packet(at(201), &ack(1, &[(5, 6)]));
     assert_eq!(sacked(&sender), 0);
 }
 
-/// RFC 6582, section 3.2, step 1: after a timeout duplicate ACKs begin no fast retransmit until all is acknowledged
-/// that was out then, and more.
+/// RFC 6582, section 3.2, step 1: after a timeout duplicate ACKs start no fast retransmit until more is acknowledged
+/// than was outstanding then.
 #[test]
 fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
     let mut sender = ten_in_flight("cc = 'newreno'");
@@ -184,8 +184,8 @@ fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
     assert_eq!(dup(&mut sender, 11), 1);
 }
 
-/// Linux, tcp_is_cwnd_limited: in slow start the window of 10 grows while it is less than twice what was in flight at
-/// most, so from 6 segments on; after it only where the window was full within the last round trip.
+/// Linux, tcp_is_cwnd_limited: in slow start the window of 10 grows while it is less than twice the most that was in
+/// flight, so from 6 segments on; after it only if the window was full within the last round trip.
 #[test]
 fn a_window_grows_that_is_in_use() {
     let grows = |settings: &str, sack: bool, rounds: &[u64]| {
@@ -214,8 +214,8 @@ fn a_window_grows_that_is_in_use() {
     }
 }
 
-/// RFC 9293, section 3.8.6.2.1: a window of 400 bytes of a receiver that has had 10,000 open is no use; the segment
-/// that fits leaves after a timeout all the same, and the next ACK lets all flow.
+/// RFC 9293, section 3.8.6.2.1: a window of 400 bytes is too small to use when the receiver has had 10,000 open; a
+/// segment that fits is sent after an RTO all the same, and the next ACK lets data flow.
 #[test]
 fn a_silly_window_is_used_after_a_timeout() {
     for sack in [false, true] {
