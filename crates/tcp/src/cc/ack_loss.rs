@@ -1,12 +1,12 @@
-//! NewReno that takes lost ACKs for congestion.
+//! NewReno that treats lost ACKs as congestion.
 //!
 //! Source: M. Hashimoto, G. Hasegawa and M. Murata, "A Transport-Layer Solution for Alleviating TCP Unfairness in a
 //! Wireless LAN Environment", 2011, and "Performance Evaluation and Improvement of Hybrid TCP Congestion Control
-//! Mechanisms in Wireless LAN Environment", 2008, of which only the abstracts were at hand: congestion control is
-//! activated when ACK losses are detected, by a small change of the senders on the stations. This is an
-//! interpretation: a receiver acknowledges every `segments_per_ack` segments, so a new ACK for more tells of ACKs that
-//! were lost on the way; when a round has lost `threshold` of them, the window is reduced once, as after a loss.
-//! ACKs in recovery, and the first after it, cover more for other reasons and do not count.
+//! Mechanisms in Wireless LAN Environment", 2008. Only the abstracts were available: senders on the stations activate
+//! congestion control when they detect lost ACKs. This file is an interpretation of that. A receiver acknowledges every
+//! `segments_per_ack` segments, so a new ACK for more segments reveals lost ACKs; once a round has lost `threshold` of
+//! them, the window is reduced as after a loss, once. ACKs in recovery, and the first after it, cover more for other
+//! reasons and do not count.
 
 use wifair_config::table;
 
@@ -17,26 +17,26 @@ use crate::cc::{Ack, CongestionControl, Round, Start};
 table! {
     /// NewReno that takes lost ACKs for congestion (after M. Hashimoto, G. Hasegawa and M. Murata, 2011).
     pub struct Params {
-        /// Segments that an ACK covers when none is lost: 2 with delayed ACKs.
+        /// Segments covered by an ACK when none is lost: 2 with delayed ACKs.
         pub segments_per_ack: f64 = 1.0, "1 or more" => |v| *v >= 1.0;
-        /// Lost ACKs in a round trip from which on the window is reduced.
+        /// Lost ACKs in a round at which the window is reduced.
         pub threshold: f64 = 1.0, "more than 0" => |v| *v > 0.0;
     }
 }
 
-/// State of the sender that counts lost ACKs.
+/// State of the control.
 #[derive(Clone, Debug)]
 pub struct AckLoss {
     reno: Reno,
     params: Params,
     round: Round,
     lost: f64,
-    /// The next new ACK may cover more than one.
+    /// The next new ACK may cover more segments without any lost ACK.
     unclear: bool,
     reduced: bool,
 }
 
-/// The sender that counts lost ACKs at the start of a connection.
+/// State at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> AckLoss {
     AckLoss {
@@ -91,7 +91,7 @@ mod tests {
         new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(16.0) })
     }
 
-    /// By hand: an ACK for three segments tells of two that were lost; the window of 16 halves once in the round.
+    /// By hand: an ACK for three segments reveals two lost ones; the window of 16 halves once in the round.
     #[test]
     fn a_lost_ack_halves_the_window_once_a_round() {
         let mut cc = cc();

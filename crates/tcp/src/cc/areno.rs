@@ -1,7 +1,7 @@
-//! TCP Adaptive Reno: Reno's window plus one that probes, faster the less congested the path looks.
+//! TCP Adaptive Reno: Reno's window plus a probing window that grows faster the less congested the path looks.
 //!
 //! Source: H. Shimonishi, T. Hama and T. Murase, "TCP-Adaptive Reno for Improving Efficiency-Friendliness Tradeoffs of
-//! TCP Congestion Control Algorithm", 2006, read through public reimplementations for ns-3 that agree with each other:
+//! TCP Congestion Control Algorithm", 2006, as implemented consistently in public ns-3 models:
 //!
 //! ```text
 //! RTT_cong = a RTT_cong + (1 - a) RTT at the loss,   a = 0.85
@@ -13,8 +13,8 @@
 //! loss: W_base = W / (1 + c),   W_probe = 0
 //! ```
 //!
-//! B and G make the mean of W_inc over c, and its value at c = 1, one segment. Before the first loss c is zero. The
-//! bandwidth is [`westwood_plus`]'s estimate.
+//! B and G are such that W_inc is one segment at c = 1 and on average over c. Before the first loss c is zero. The
+//! bandwidth is the estimate of [`westwood_plus`].
 
 use wifair_config::table;
 use wifair_units::BitRate;
@@ -26,11 +26,11 @@ use crate::cc::{Ack, CongestionControl, Delays, Start, Window};
 table! {
     /// TCP Adaptive Reno (H. Shimonishi, T. Hama and T. Murase, 2006).
     pub struct Params {
-        /// Bandwidth for each segment of the fastest growth a round trip (M).
+        /// Bandwidth per segment of the fastest growth in a round trip (M).
         pub scale: BitRate = BitRate::from_mbps(10), "more than 0 b/s" => |v| v.as_bps() > 0;
-        /// How fast the growth falls with congestion (A).
+        /// How steeply growth falls with congestion (A).
         pub alpha: f64 = 10.0, "more than 0" => |v| *v > 0.0;
-        /// Weight of the old round-trip time at losses (a).
+        /// Weight of the old value in the average RTT at losses (a).
         pub keep: f64 = 0.85, "between 0 and 1" => |v| (0.0..1.0).contains(v);
     }
 }
@@ -44,7 +44,7 @@ pub struct Areno {
     probe: f64,
     estimate: Estimate,
     delays: Delays,
-    /// Round-trip time at losses, in seconds.
+    /// Average RTT at losses, in seconds.
     congested_rtt: Option<f64>,
     /// e^-A.
     floor: f64,
@@ -72,7 +72,7 @@ impl Areno {
         if range > 0.0 && now > 0.0 { (now / range).min(1.0) } else { 0.0 }
     }
 
-    /// W_inc, for a fastest growth of `most` segments.
+    /// W_inc, with W_max = `most` segments.
     fn increase(&self, c: f64, most: f64) -> f64 {
         let (inverse, floor) = (1.0 / self.params.alpha, self.floor);
         let b = 2.0 * most * (inverse - (inverse + 1.0) * floor);
@@ -139,8 +139,8 @@ mod tests {
         cc
     }
 
-    /// What B and G are made for: the mean over c and the value at c = 1 are one segment, whatever the bandwidth. The
-    /// sum over 1000 midpoints of a function with slope up to A W_max is good to (A W_max) / (24 * 1000^2).
+    /// Definition of B and G: the mean over c and the value at c = 1 are one segment, whatever the bandwidth. The sum
+    /// over 1000 midpoints of a function with slope up to A W_max is accurate to (A W_max) / (24 * 1000^2).
     #[test]
     fn the_increase_is_one_segment_on_average_and_at_full_congestion() {
         let cc = areno();
@@ -151,21 +151,21 @@ mod tests {
         }
     }
 
-    /// By hand: at the round-trip time of the loss c = 1 and the window halves; at half the queue it falls to 1/1.5.
+    /// By hand: at the RTT of the loss c = 1 and the window halves; at half the queue it falls to 1/1.5.
     #[test]
     fn a_loss_divides_by_one_plus_the_congestion() {
         for (last, kept) in [(0.2, 100.0 / 2.0), (0.15, 100.0 / 1.5)] {
             let mut cc = areno();
             cc.congested_rtt = Some(0.2);
             cc.delays.last = last;
-            cc.params.keep = 1.0 - 1e-12; // so that this loss does not count itself
+            cc.params.keep = 1.0 - 1e-12; // so that this loss leaves the average as it is
             cc.on_loss(100.0);
             assert_relative_eq!(cc.cwnd(), kept, max_relative = 1e-6);
         }
     }
 
     /// By hand at c = 1, where W_inc is a segment: an ACK adds 1/100 to W_base and to W_probe. At c = 1/2 and W_max =
-    /// 100 W_inc is 100 e^-5 + B / 2 + G < 0, so W_probe stays at nothing. In slow start an ACK adds a segment.
+    /// 100, W_inc is 100 e^-5 + B / 2 + G < 0, so W_probe stays zero. In slow start an ACK adds a segment.
     #[test]
     fn an_ack_adds_to_both_parts_of_the_window() {
         let mut cc = areno();
@@ -193,8 +193,8 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), before + 1.0);
     }
 
-    /// The round-trip time at losses is smoothed with 0.85; before the first loss there is no congestion, and a delay
-    /// above that of losses counts as one. Loss and timeout end the probe.
+    /// The RTT at losses is averaged with 0.85. Before the first loss there is no congestion; a delay above that of
+    /// losses counts as c = 1. Loss and timeout reset W_probe.
     #[test]
     fn the_round_trip_time_at_losses_is_smoothed() {
         let mut cc = areno();

@@ -1,4 +1,4 @@
-//! BBR, version 1: paces at the bottleneck's rate, with about one bandwidth-delay product in flight.
+//! BBR, version 1: paces at the bottleneck bandwidth, with about one bandwidth-delay product in flight.
 //!
 //! Source: N. Cardwell, Y. Cheng, S. H. Yeganeh and V. Jacobson, draft-cardwell-iccrg-bbr-congestion-control-00, 2017,
 //! sections 3.4 and 4; N. Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016. The path is modelled by
@@ -8,18 +8,19 @@
 //! pacing = pacing_gain * BtlBw,   window = cwnd_gain * BtlBw * RTprop + 3 quanta, at least 4 segments
 //! ```
 //!
-//! Startup (gain 2/ln 2) ends when three rounds bring less than a quarter more; Drain takes the queue away; ProbeBW
-//! goes through the gains 5/4, 3/4 and six times 1, a round-trip time each; where RTprop is 10 s old, ProbeRTT leaves 4
-//! segments in flight for 200 ms.
+//! Startup (gain 2/ln 2) ends when the bandwidth has grown by less than a quarter for three rounds; Drain empties the
+//! queue; ProbeBW cycles through the gains 5/4, 3/4 and six times 1, one RTprop each; when RTprop is 10 s old, ProbeRTT
+//! keeps 4 segments in flight for 200 ms.
 //!
-//! Losses do not enter the model: recovery keeps as many segments in flight as are delivered for a round, and then
-//! returns to the window before (section 4.2.3.4). The policer detection of Linux's module is left out. The first phase
-//! of ProbeBW is drawn from the seed of the connection. After idle time the window is kept, because segments are paced.
+//! Losses do not enter the model: for one round, recovery keeps as much in flight as is delivered, and at its end the
+//! window is restored (section 4.2.3.4). The policer detection of Linux's module is left out. The first phase of
+//! ProbeBW is drawn from the seed of the connection. The window is kept across idle periods, because segments are
+//! paced.
 //!
-//! The variant `linux` is what Linux made of it since (net/ipv4/tcp_bbr, 5.1 to 6.18): paced 1 % below the model; an
-//! even window, with two segments more in the phase of 5/4; and room for what ACKs bring at once ([`Aggregation`]),
-//! as N. Cardwell et al., draft-ietf-ccwg-bbr, have it, too. Left out: time that segments wait in the pacing queue, and
-//! that an ACK which may have been delayed does not renew RTprop.
+//! The variant `linux` follows Linux's later changes (net/ipv4/tcp_bbr, 5.1 to 6.18): pacing 1 % below the model; a
+//! window of an even number of segments, with two more in the phase of gain 5/4; and an allowance for ACK aggregation
+//! ([`Aggregation`], also in N. Cardwell et al., draft-ietf-ccwg-bbr). Left out: the time that segments wait in the
+//! pacing queue, and the rule that an ACK which may have been delayed does not renew RTprop.
 
 use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
@@ -28,11 +29,11 @@ use crate::cc::bbr_model::{Aggregation, LEAST, MOST, Plateau, Rounds, approach, 
 use crate::cc::{Ack, CongestionControl, Start};
 
 choice! {
-    /// Whose BBR version 1 it is.
+    /// Which implementation of BBR version 1.
     pub enum Variant {
         /// The draft of 2017.
         Draft = "draft" from "draft-cardwell-iccrg-bbr-congestion-control-00",
-        /// Linux's, from 5.1 on.
+        /// Linux, from 5.1 on.
         Linux = "linux",
     }
 }
@@ -40,22 +41,22 @@ choice! {
 table! {
     /// BBR version 1 (N. Cardwell et al., 2017).
     pub struct Params {
-        /// Whose BBR version 1 it is.
+        /// Which implementation of BBR version 1.
         pub variant: Variant = Variant::Draft;
-        /// Gain of the window outside startup and probing of the round-trip time.
+        /// Window gain outside of Startup and ProbeRTT.
         pub cwnd_gain: f64 = 2.0, "1 or more" => |v| *v >= 1.0;
-        /// Age at which the smallest round-trip time is measured anew.
+        /// Age of RTprop at which it is measured again.
         pub rtprop_window: Duration = Duration::from_secs(10), "longer than 0 s" => |v| *v > Duration::ZERO;
-        /// Least time for which the pipe is drained to measure it.
+        /// Minimum duration of ProbeRTT.
         pub probe_rtt_duration: Duration = Duration::from_millis(200);
     }
 }
 
 /// 2 / ln 2.
 const HIGH_GAIN: f64 = 2.885;
-/// Rounds over which the delivery rate is the largest (`BtlBwFilterLen`).
+/// Length of the bandwidth filter, in rounds (`BtlBwFilterLen`).
 const BANDWIDTH_ROUNDS: usize = 10;
-/// Linux paces so far below the model.
+/// Linux paces at this fraction of the model's rate.
 const MARGIN: f64 = 0.99;
 /// Pacing gains of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -82,12 +83,12 @@ pub struct Bbr {
     prior_cwnd: f64,
     /// In bytes per second.
     pacing: f64,
-    /// The pacing rate no longer assumes a round-trip time.
+    /// Whether an RTT sample has replaced the RTT assumed for the initial pacing rate.
     has_seen_rtt: bool,
-    /// Largest delivery rates of the last rounds, used in turn, and the largest of them, in bytes per second.
+    /// Largest delivery rate of each of the last rounds (ring buffer), and the largest of them, in bytes per second.
     rates: [f64; BANDWIDTH_ROUNDS],
     bandwidth: f64,
-    /// A round has begun since a sample counted.
+    /// Whether a round has begun since the last sample that counted.
     aged: bool,
     /// In seconds, infinite before the first sample.
     rtprop: f64,
@@ -99,11 +100,11 @@ pub struct Bbr {
     filled_pipe: bool,
     cycle: usize,
     cycle_stamp: Time,
-    /// When ProbeRTT may end, where the pipe is drained.
+    /// Earliest end of ProbeRTT, once the pipe is drained.
     probe_rtt_done: Option<Time>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
-    /// Recovery keeps what is delivered in flight, for a round.
+    /// Whether recovery is in its first round, with packet conservation.
     conservation: bool,
     in_recovery: bool,
 }
@@ -122,7 +123,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         cwnd_gain: HIGH_GAIN,
         cwnd,
         prior_cwnd: cwnd,
-        // As if the round-trip time were 1 ms, until it is measured (section 4.2.1).
+        // An RTT of 1 ms is assumed until one is measured (section 4.2.1).
         pacing: first_pacing(HIGH_GAIN, cwnd, start.mss.max(1.0), 1e-3),
         has_seen_rtt: false,
         rates: [0.0; BANDWIDTH_ROUNDS],
@@ -150,8 +151,7 @@ impl Bbr {
         matches!(self.params.variant, Variant::Linux)
     }
 
-    /// Segments in flight for `gain` times the bandwidth-delay product, with room for three quanta (section 4.2.3.2)
-    /// and `more`.
+    /// Segments in flight for `gain` times the bandwidth-delay product, plus three quanta (section 4.2.3.2) and `more`.
     fn inflight(&self, gain: f64, more: f64) -> f64 {
         if !self.rtprop.is_finite() {
             return self.initial_window;
@@ -165,7 +165,8 @@ impl Bbr {
         (2.0 * libm::ceil(wanted / 2.0) + if probes { 2.0 } else { 0.0 }).min(MOST)
     }
 
-    /// Room for what ACKs bring at once: the most lately seen, once the pipe is full, and no more than 100 ms carry.
+    /// Allowance for ACK aggregation, once the pipe is full: the recent maximum, limited to 100 ms at the bottleneck
+    /// bandwidth.
     fn room(&self) -> f64 {
         match self.is_linux() && self.filled_pipe {
             true => self.aggregation.most().min(self.bandwidth * 0.1 / self.mss),
@@ -173,7 +174,7 @@ impl Bbr {
         }
     }
 
-    /// Segments handed down at once (section 4.2.2).
+    /// Send quantum in segments (section 4.2.2).
     fn quantum(&self) -> f64 {
         if self.pacing < 1.2e6 / 8.0 {
             1.0
@@ -184,8 +185,8 @@ impl Bbr {
         }
     }
 
-    /// Whether the ACK starts a round; takes in its delivery rate. Old rates are forgotten only when a sample counts,
-    /// so that the bandwidth stays what it was while the application limits all of them (the draft's BBRUpdateBtlBw).
+    /// Updates the bandwidth; returns whether the ACK starts a round. Old rates expire only when a sample counts, so
+    /// the bandwidth is kept while all samples are application-limited (the draft's BBRUpdateBtlBw).
     fn update_bandwidth(&mut self, ack: &Ack) -> bool {
         let Some(sample) = ack.rate else { return false };
         let starts = self.rounds.ends(&sample);
@@ -227,7 +228,7 @@ impl Bbr {
         }
     }
 
-    /// Any phase but the one of gain 3/4 may be the first.
+    /// Any phase except that of gain 3/4 may be the first.
     fn enter_probe_bw(&mut self, now: Time) {
         self.state = State::ProbeBw;
         self.cwnd_gain = self.params.cwnd_gain;
@@ -262,7 +263,7 @@ impl Bbr {
     }
 
     fn update_rtprop(&mut self, ack: &Ack, round_start: bool) {
-        // The draft's BBRInit: what the handshake measured counts, before data filled a queue.
+        // The draft's BBRInit: RTprop starts with the RTT of the handshake, before data filled a queue.
         if !self.rtprop.is_finite() && ack.min_rtt != Duration::MAX {
             (self.rtprop, self.rtprop_stamp) = (ack.min_rtt.as_secs(), ack.now);
         }
@@ -419,7 +420,7 @@ mod tests {
         Start::with_window(10.0)
     }
 
-    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's
+    /// The model's parameters are those of the pipe: 1000 segments of 1000 bytes a second, and 100 ms plus a segment's
     /// own 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
     #[test]
     fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
@@ -431,8 +432,8 @@ mod tests {
         assert_eq!(cc.state, State::ProbeBw);
     }
 
-    /// Section 4.2.1: ten segments of 1000 bytes in a round trip of 100 ms, times 2 / ln 2. It stayed at 1 ms where the
-    /// first ACK had a rate sample, and so let the window of startup be 3 * 65 kB too long.
+    /// Section 4.2.1: ten segments of 1000 bytes in an RTT of 100 ms, times 2 / ln 2, even if the first ACK has a rate
+    /// sample. (An RTT of 1 ms instead would make the window of Startup 3 * 65 kB too large.)
     #[test]
     fn the_first_pacing_rate_follows_from_the_first_round_trip_time() {
         let mut cc = new(&Params::default(), start());
@@ -441,7 +442,7 @@ mod tests {
         assert_relative_eq!(cc.pacing, 2.885 * 10.0 * 1000.0 / 0.1);
     }
 
-    /// The handshake took 20 ms, the first data waited behind that of others for 30 ms more.
+    /// The handshake took 20 ms; the first data waited 30 ms longer, behind that of other flows.
     #[test]
     fn the_round_trip_time_of_the_handshake_counts() {
         let mut cc = new(&Params::default(), start());
@@ -449,8 +450,8 @@ mod tests {
         assert_relative_eq!(cc.rtprop, 0.02);
     }
 
-    /// After Drain the queue holds what a phase of 5/4 adds in a round-trip time: a quarter of 100 segments, and three
-    /// quanta; the phase of 3/4 takes it away. ProbeRTT comes every 10 s and empties the queue.
+    /// After Drain the queue holds what a phase of gain 5/4 adds in one RTprop, a quarter of 100 segments, and three
+    /// quanta; the phase of 3/4 removes it. ProbeRTT comes every 10 s and empties the queue.
     #[test]
     fn the_queue_stays_at_a_quarter_of_the_pipe() {
         let mut cc = new(&Params::default(), start());
@@ -466,7 +467,7 @@ mod tests {
         assert!((3..=4).contains(&probes), "{probes} probes of the round-trip time in 40 s");
     }
 
-    /// Section 4.3.2.1: startup doubles the rate each round, so 10 segments a round reach 100 in the fourth.
+    /// Section 4.3.2.1: Startup doubles the rate each round, so 10 segments a round reach 100 in the fourth.
     #[test]
     fn startup_doubles_each_round() {
         let mut cc = new(&Params::default(), start());
@@ -481,7 +482,8 @@ mod tests {
         assert!(cc.filled_pipe);
     }
 
-    /// A pipe of 1000 segments a second and 100 ms, found full: 100 segments of bandwidth-delay product, quanta of 2.
+    /// A pipe of 1000 segments a second and 100 ms whose Startup is over: a bandwidth-delay product of 100 segments,
+    /// quanta of 2.
     fn full() -> Bbr {
         let mut cc = new(&Params::default(), start());
         (cc.state, cc.filled_pipe, cc.pacing_gain, cc.cwnd_gain) = (State::ProbeBw, true, 1.0, 2.0);
@@ -489,8 +491,8 @@ mod tests {
         cc
     }
 
-    /// Sections 4.1.1.3 and 4.1.1.5: the largest sample of ten rounds; a sample that the application limited counts
-    /// only if it is no less. A round ends with a segment that was sent after it began, and with it conservation.
+    /// Sections 4.1.1.3 and 4.1.1.5: the largest sample of ten rounds. An application-limited sample counts only if it
+    /// is not smaller. A round, and packet conservation, end with the ACK of a segment sent after it began.
     #[test]
     fn the_bandwidth_is_the_largest_of_ten_rounds() {
         let mut cc = new(&Params::default(), start());
@@ -513,8 +515,8 @@ mod tests {
         assert_eq!(sample(120, 122, 150.0, true), (false, 150.0));
     }
 
-    /// Section 4.1.1.3, and Linux: the filter moves on only with samples that count. 30 rounds limited by the
-    /// application change nothing; the first sample after them is then the only one of ten rounds.
+    /// Section 4.1.1.3, and Linux: the filter advances only with samples that count. 30 application-limited rounds
+    /// change nothing; the first sample after them is then the only one of ten rounds.
     #[test]
     fn the_bandwidth_does_not_age_while_the_application_limits_it() {
         let mut cc = new(&Params::default(), start());
@@ -535,8 +537,8 @@ mod tests {
         assert_eq!(sample(34, 120.0, true), 120.0);
     }
 
-    /// Section 4.3.4: the phase of 5/4 lasts a round-trip time and until so much is in flight, or something is lost;
-    /// that of 3/4 a round-trip time, or until the queue is gone; the others a round-trip time. Three quanta are 6.
+    /// Section 4.3.4: the phase of gain 5/4 lasts one RTprop, and until that much is in flight or something is lost;
+    /// that of 3/4 lasts one RTprop or until the queue is empty; the others one RTprop. Three quanta are 6 segments.
     #[test]
     fn phases_end_as_the_draft_says() {
         let mut cc = full();
@@ -563,7 +565,7 @@ mod tests {
         assert_eq!(phase(&mut cc, 9.0, 50.0, 1.0, 0.0), (2, 1.0));
     }
 
-    /// Section 4.3.4: any phase but that of 3/4 may be the first.
+    /// Section 4.3.4: any phase except that of gain 3/4 may be the first.
     #[test]
     fn the_first_phase_is_drawn() {
         let mut seen = [0; 8];
@@ -577,8 +579,8 @@ mod tests {
         assert!(seen[1] == 0 && seen.iter().filter(|n| **n > 10).count() == 7, "{seen:?}");
     }
 
-    /// Section 4.3.5: a round-trip time that was not reached for 10 s is measured with four segments, until they have
-    /// been all that is in flight for 200 ms and a round; then the window is what it was.
+    /// Section 4.3.5: if RTprop was not reached for 10 s, it is measured with four segments in flight, for at least 200
+    /// ms and a round; then the window is restored.
     #[test]
     fn the_round_trip_time_is_probed_with_four_segments() {
         let mut cc = full();
@@ -603,7 +605,7 @@ mod tests {
         assert_eq!((cc.state, cc.cwnd, cc.rtprop_stamp), (State::ProbeBw, 200.0, time(11.41)));
         unfilled.update_rtprop(&ack(11.41, 0.12, 14, 18), false);
         assert_eq!((unfilled.state, unfilled.pacing_gain, unfilled.cwnd_gain), (State::Startup, HIGH_GAIN, HIGH_GAIN));
-        // Not after a pause, in which nothing was in flight anyway.
+        // Not after an idle period, in which nothing was in flight anyway.
         let mut idle = full();
         idle.idle_restart = true;
         idle.update_rtprop(&ack(20.0, 0.11, 1, 1), true);
@@ -612,8 +614,9 @@ mod tests {
         assert!(!idle.idle_restart);
     }
 
-    /// Section 4.2.2: a segment below 1.2 Mb/s, two below 24, else what leaves in a millisecond, at most 64 KiB.
-    /// Section 4.2.3.2: the window has room for three of these; Linux's is even, and has two more in the phase of 5/4.
+    /// Section 4.2.2: a quantum is one segment below 1.2 Mb/s, two below 24 Mb/s, else what leaves in a millisecond, at
+    /// most 64 KiB. Section 4.2.3.2: the window includes three quanta; Linux's is even, with two segments more in the
+    /// phase of gain 5/4.
     #[test]
     fn the_window_has_room_for_three_quanta() {
         let mut cc = full();
@@ -634,9 +637,9 @@ mod tests {
         assert_eq!(cc.inflight(2.0, 0.0), 10.0);
     }
 
-    /// Section 4.2.3: what is lost leaves the window, what is delivered lets it grow up to the target of 2 * 100 + 6;
-    /// the first round of recovery keeps in flight what is delivered; before the pipe is full the target is no bound of
-    /// the first window, and never does the window shrink below four.
+    /// Section 4.2.3: lost segments are taken off the window, delivered ones let it grow up to the target of 2 * 100 +
+    /// 6; the first round of recovery keeps in flight what is delivered. Until the pipe is full the target does not
+    /// limit the initial window, and the window is never below four segments.
     #[test]
     fn the_window_follows_its_target() {
         let mut cc = full();
@@ -657,7 +660,8 @@ mod tests {
         assert_eq!(cc.cwnd, 4.0);
     }
 
-    /// Linux adds what ACKs bring beyond the rate, once the pipe is full, and no more than 100 ms carry: 100 segments.
+    /// Linux adds the ACK aggregation once the pipe is full, limited to 100 ms at the bottleneck bandwidth: 100
+    /// segments.
     #[test]
     fn linux_makes_room_for_acks_that_come_at_once() {
         let mut cc = full();
@@ -671,7 +675,7 @@ mod tests {
         assert_eq!(cc.room(), 0.0);
     }
 
-    /// Losses without congestion do not slow it down: at 1 % Reno would have 12 segments, BBR fills the pipe of 100.
+    /// Random losses do not slow it down: at 1 % Reno would have 12 segments, BBR fills the pipe of 100.
     #[test]
     fn random_losses_leave_the_rate_as_it_is() {
         let mut cc = new(&Params::default(), start());

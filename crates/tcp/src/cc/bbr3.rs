@@ -1,8 +1,8 @@
-//! BBR, version 3: BBR whose model also bounds what is in flight by where losses began.
+//! BBR, version 3: BBR whose model also limits what is in flight by the level at which losses began.
 //!
 //! Source: N. Cardwell, I. Swett and J. Beshay (editors), draft-ietf-ccwg-bbr-04, 2025, sections 2 and 5, checked
-//! against public implementations that follow it. As in version 1 the path is modelled by its largest delivery rate
-//! (here of two probing cycles) and its smallest round-trip time; beside that
+//! against public implementations. As in version 1 the model has the largest delivery rate (here of two probing cycles)
+//! and the minimum RTT; in addition
 //!
 //! ```text
 //! long-term bound:  largest flight that lost no more than 2 % of a round, raised while probing upward
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Startup (gain 4 ln 2) also ends when a round has lost more than 2 % of its flight, in six segments or more. Losses
-//! and flights are counted by the round here, where the draft keeps both for each segment; ECN, the allowance for
-//! offload of segmentation, and the undoing of bounds are left out (a spurious loss only lifts the short-term ones).
+//! and flight are counted per round, where the draft records them per segment. ECN, the allowance for segmentation
+//! offload and the undoing of bounds are left out (a spurious loss only lifts the short-term bounds).
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -25,13 +25,13 @@ use crate::cc::{Ack, CongestionControl, Start};
 table! {
     /// BBR version 3 (draft-ietf-ccwg-bbr-04).
     pub struct Params {
-        /// Part of a round's flight whose loss is too much.
+        /// Fraction of a round's flight whose loss is excessive.
         pub loss_threshold: f64 = 0.02, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// What the bounds keep after too much loss.
+        /// Fraction that the bounds keep after excessive loss.
         pub beta: f64 = 0.7, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// Part of the long-term bound that is left to others while cruising.
+        /// Fraction of the long-term bound left to other flows while cruising.
         pub headroom: f64 = 0.15, "between 0 and 1" => |v| (0.0..1.0).contains(v);
-        /// Age of the smallest round-trip time at which it is measured anew.
+        /// Age of the minimum RTT at which it is measured again.
         pub probe_rtt_interval: Duration = Duration::from_secs(5), "longer than 0 s" => |v| *v > Duration::ZERO;
     }
 }
@@ -40,12 +40,12 @@ table! {
 const STARTUP_GAIN: f64 = 2.77;
 const CWND_GAIN: f64 = 2.0;
 const UP_CWND_GAIN: f64 = 2.25;
-/// Paced this much below the estimate.
+/// Pacing rate as a fraction of the estimated bandwidth.
 const PACING_MARGIN: f64 = 0.99;
-/// Age at which the smallest round-trip time is forgotten.
+/// Age at which the minimum RTT expires.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-/// Lost segments of a round that end startup.
+/// Number of segments lost in a round that ends Startup.
 const STARTUP_LOSSES: f64 = 6.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,25 +70,25 @@ pub struct Bbr3 {
     cwnd: f64,
     prior_cwnd: f64,
     pacing: f64,
-    /// The pacing rate no longer assumes a round-trip time.
+    /// Whether an RTT sample has replaced the RTT assumed for the initial pacing rate.
     has_seen_rtt: bool,
-    /// Largest rates of the last probing cycle and this one.
+    /// Largest rates of the last probing cycle and of this one.
     rates: [f64; 2],
-    /// A probe has ended, whose last segments are acknowledged within a round.
+    /// A probe has ended; its last segments are acknowledged within a round.
     ending: bool,
     short_rate: f64,
     short_flight: f64,
     long_flight: f64,
-    /// Largest rate and amount delivered in this round.
+    /// Largest delivery rate and amount delivered in this round.
     latest: (f64, f64),
     rounds: Rounds,
-    /// Lost in this round, and the largest flight of the last two.
+    /// Lost in this round, and the largest flight of the last two rounds.
     lost: f64,
     flight: f64,
     last_flight: f64,
     full: bool,
     plateau: Plateau,
-    /// Losses of this probe count against the long-term bound.
+    /// Whether losses count against the long-term bound, as they do while probing.
     probing: bool,
     up_rounds: i32,
     up_acked: f64,
@@ -101,7 +101,8 @@ pub struct Bbr3 {
     probe_rtt_min: f64,
     probe_rtt_done: Option<Time>,
     idle_restart: bool,
-    /// What came in beyond the rate since an instant, and the largest such surplus of ten rounds, fading.
+    /// ACK aggregation: start of the measured interval and what was delivered since, and the largest excess over the
+    /// rate in ten rounds.
     aggregate: (Time, f64),
     surplus: f64,
 }
@@ -119,7 +120,7 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
         state: State::Startup,
         cwnd,
         prior_cwnd: cwnd,
-        // As if the round-trip time were 1 ms, until it is measured.
+        // An RTT of 1 ms is assumed until one is measured.
         pacing: first_pacing(STARTUP_GAIN, cwnd, mss, 1e-3),
         has_seen_rtt: false,
         rates: [0.0; 2],
@@ -152,7 +153,7 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
 }
 
 impl Bbr3 {
-    /// The rate of the model.
+    /// Bandwidth of the model.
     fn rate(&self) -> f64 {
         self.rates[0].max(self.rates[1]).min(self.short_rate)
     }
@@ -181,7 +182,7 @@ impl Bbr3 {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
-    /// The long-term bound with room for others.
+    /// Long-term bound less the headroom for other flows.
     fn bound_with_headroom(&self) -> f64 {
         if self.long_flight.is_finite() {
             (self.long_flight - (self.params.headroom * self.long_flight).max(1.0)).max(LEAST)
@@ -190,12 +191,12 @@ impl Bbr3 {
         }
     }
 
-    /// Whether more of the flight was lost in this round than may be.
+    /// Whether this round has lost too much of its flight.
     fn loses_too_much(&self) -> bool {
         self.lost > self.params.loss_threshold * self.flight.max(self.last_flight).max(1.0)
     }
 
-    /// Takes in the delivery rate, the losses and the flight; returns whether a round starts.
+    /// Updates delivery rate, losses and flight; returns whether a round starts.
     fn update_model(&mut self, ack: &Ack, acked: f64) -> bool {
         self.flight = self.flight.max(ack.in_flight + acked + ack.lost);
         self.lost += ack.lost;
@@ -209,7 +210,7 @@ impl Bbr3 {
         self.rounds.ends(&sample)
     }
 
-    /// At the end of a round: what its losses mean outside of probing.
+    /// Updates the bounds at the end of a round, for losses outside of probing.
     fn bound_after_losses(&mut self) {
         if self.lost > 0.0 && !self.probes_bandwidth() {
             if self.short_rate.is_infinite() {
@@ -230,7 +231,7 @@ impl Bbr3 {
         self.surplus *= 0.9;
     }
 
-    /// Startup and Drain.
+    /// Ends Startup and Drain.
     fn check_full_pipe(&mut self, ack: &Ack, round_start: bool) {
         let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
         if self.state == State::Startup {
@@ -261,7 +262,7 @@ impl Bbr3 {
         self.rounds.begin();
     }
 
-    /// Sections 5.3.3.5 and 5.3.3.6.
+    /// Advances ProbeBW (sections 5.3.3.5 and 5.3.3.6).
     fn advance_cycle(&mut self, ack: &Ack, round_start: bool, acked: f64) {
         self.adapt_long_term_bound(ack, round_start, acked);
         let time_to_probe = ack.now.saturating_since(self.cycle_stamp) > self.wait
@@ -287,7 +288,7 @@ impl Bbr3 {
             State::Up if round_start => {
                 let bound = ack.window_limited && self.cwnd >= self.long_flight;
                 if bound {
-                    // Without room to grow the rate cannot show whether the pipe is full.
+                    // Without room to grow, the rate cannot show whether the pipe is full.
                     self.plateau = Plateau::from(self.rates[1]);
                 } else if self.plateau.reached(self.rates[1]) {
                     self.start_down(ack);
@@ -297,9 +298,9 @@ impl Bbr3 {
         }
     }
 
-    /// A round after a probe, what comes in was sent after it: losses no longer count against the bound (section
-    /// 5.5.10.2), and the rates of the probing cycle before it are forgotten (section 5.5.6), unless the application
-    /// limited what was measured since, or nothing was (Linux).
+    /// A round after a probe, ACKs are for data sent after it: losses no longer count against the bound (section
+    /// 5.5.10.2), and the rates of the previous probing cycle expire (section 5.5.6), unless the samples since were
+    /// application-limited or there were none (Linux).
     fn end_probe(&mut self, ack: &Ack) {
         (self.ending, self.probing) = (false, false);
         let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
@@ -326,7 +327,7 @@ impl Bbr3 {
         }
         self.long_flight = self.long_flight.max(self.last_flight);
         if self.state == State::Up && ack.window_limited && self.cwnd >= self.long_flight {
-            // A segment more in the first round, two in the second, four in the third.
+            // One more segment in the first round, two in the second, four in the third.
             self.up_acked += acked;
             let each = (self.cwnd / libm::exp2(f64::from(self.up_rounds))).max(1.0);
             let steps = libm::floor(self.up_acked / each);
@@ -339,7 +340,7 @@ impl Bbr3 {
     }
 
     fn update_min_rtt(&mut self, ack: &Ack, round_start: bool) {
-        // The draft's BBROnInit: what the handshake measured counts, before data filled a queue.
+        // The draft's BBROnInit: the minimum RTT starts with that of the handshake, before data filled a queue.
         if !self.min_rtt.is_finite() && ack.min_rtt != Duration::MAX {
             (self.min_rtt, self.min_rtt_stamp) = (ack.min_rtt.as_secs(), ack.now);
             (self.probe_rtt_min, self.probe_rtt_stamp) = (self.min_rtt, ack.now);
@@ -396,7 +397,7 @@ impl Bbr3 {
         (0.5 * self.bdp()).max(LEAST)
     }
 
-    /// Section 5.5.9: what ACKs bring beyond the rate, because they come in lumps.
+    /// Updates the ACK aggregation: data acknowledged in excess of the rate (section 5.5.9).
     fn update_surplus(&mut self, ack: &Ack, acked: f64) {
         let (since, sum) = &mut self.aggregate;
         let expected = self.rates[0].max(self.rates[1]) * ack.now.saturating_since(*since).as_secs() / ack.mss;

@@ -1,16 +1,16 @@
-//! What both versions of BBR share: rounds, the end of startup, the first pacing rate, growth towards a target.
+//! Shared by both versions of BBR: rounds, the end of Startup, the initial pacing rate, growth towards a target.
 
 use wifair_units::Time;
 
 use crate::cc::{Ack, RateSample};
 
-/// Least and most segments of the window.
+/// Minimum window, in segments.
 pub const LEAST: f64 = 4.0;
-/// See [`LEAST`]; arithmetic stays finite.
+/// Maximum window, in segments; keeps arithmetic finite.
 pub const MOST: f64 = 1e9;
 
-/// A random number for a seed (G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
-/// 2014).
+/// SplitMix64, a random number from a seed (G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014).
 pub const fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +18,7 @@ pub const fn splitmix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Round trips, counted by what was delivered: one is over when a segment is acknowledged that was sent after it began.
+/// Round trips, by delivered data: a round ends with the ACK of a segment sent after it began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounds {
     next: u64,
@@ -26,7 +26,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Takes in an ACK; returns the segments that it newly delivered.
+    /// Processes an ACK; returns the number of segments newly delivered.
     pub fn deliver(&mut self, ack: &Ack) -> f64 {
         let newly = ack.delivered.saturating_sub(self.delivered) as f64 / ack.mss;
         self.delivered = self.delivered.max(ack.delivered);
@@ -38,32 +38,32 @@ impl Rounds {
         sample.prior_delivered >= self.next
     }
 
-    /// A round begins with what has been delivered up to now.
+    /// Starts a round at what has been delivered so far.
     pub const fn begin(&mut self) {
         self.next = self.delivered;
     }
 }
 
-/// How much more ACKs bring than the delivery rate lets expect, where several come at once: because their receiver
-/// aggregates them, or the air does. The most of the last five to ten rounds counts.
+/// ACK aggregation: how much more than the delivery rate predicts is acknowledged at once, because the receiver or the
+/// link layer aggregates. The largest excess of the last five to ten rounds counts.
 ///
 /// Source: draft-ietf-ccwg-bbr, "BBRUpdateACKAggregation".
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aggregation {
-    /// Begin of an interval in which more was delivered than expected, and the segments since.
+    /// Start of the interval in which more was delivered than expected, and the segments delivered in it.
     since: Time,
     delivered: f64,
-    /// Greatest excess of these rounds and of those before, in segments.
+    /// Largest excess of the current rounds and of the previous ones, in segments.
     latest: f64,
     earlier: f64,
     rounds: u32,
 }
 
 impl Aggregation {
-    /// Rounds after which the greatest excess is looked for anew.
+    /// Number of rounds after which the maximum is renewed.
     const ROUNDS: u32 = 5;
 
-    /// A round begins.
+    /// Starts a round.
     pub const fn begin_round(&mut self) {
         self.rounds += 1;
         if self.rounds >= Self::ROUNDS {
@@ -71,7 +71,7 @@ impl Aggregation {
         }
     }
 
-    /// `acked` segments were delivered, where `rate` segments a second are expected.
+    /// Processes the delivery of `acked` segments, where `rate` segments a second are expected.
     pub fn deliver(&mut self, now: Time, acked: f64, rate: f64, cwnd: f64) {
         if acked <= 0.0 {
             return;
@@ -84,13 +84,13 @@ impl Aggregation {
         self.latest = self.latest.max((self.delivered - expected).min(cwnd));
     }
 
-    /// The greatest excess, in segments.
+    /// Largest excess, in segments.
     pub const fn most(&self) -> f64 {
         self.latest.max(self.earlier)
     }
 }
 
-/// The end of startup: three rounds that bring less than a quarter more.
+/// Detects the end of Startup: three rounds in which the rate grows by less than a quarter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plateau {
     rate: f64,
@@ -98,12 +98,12 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    /// Looks for a plateau from `rate` on.
+    /// Starts to look for a plateau at `rate`.
     pub const fn from(rate: f64) -> Self {
         Self { rate, rounds: 0 }
     }
 
-    /// Whether the rate of another round shows it.
+    /// Whether the rate of another round completes the plateau.
     pub fn reached(&mut self, rate: f64) -> bool {
         if rate >= 1.25 * self.rate {
             *self = Self::from(rate);
@@ -114,14 +114,13 @@ impl Plateau {
     }
 }
 
-/// The pacing rate before there is a delivery rate, in bytes per second: `gain` windows in a round trip of `rtt`
-/// seconds.
+/// Pacing rate before there is a delivery rate, in bytes per second: `gain` windows per RTT of `rtt` seconds.
 pub fn first_pacing(gain: f64, window: f64, mss: f64, rtt: f64) -> f64 {
     gain * window * mss / rtt
 }
 
-/// The window after `acked` segments on its way to `target`: bounded by it once the pipe is `full`; before that it
-/// grows while it is below, or while the first window is `early`.
+/// The window after `acked` segments, on its way to `target`, which limits it once the pipe is `full`. Before that it
+/// grows while it is below the target, and while it is `early`, in the initial window.
 pub fn approach(cwnd: f64, acked: f64, target: f64, full: bool, early: bool) -> f64 {
     if full {
         (cwnd + acked).min(target)
@@ -132,17 +131,17 @@ pub fn approach(cwnd: f64, acked: f64, target: f64, full: bool, early: bool) -> 
     }
 }
 
-/// The methods of [`CongestionControl`](crate::cc::CongestionControl) that are the same for both.
+/// The methods of [`CongestionControl`](crate::cc::CongestionControl) that both versions share.
 macro_rules! by_model {
     () => {
-        /// Marks do not enter the model.
+        /// ECN does not enter the model.
         fn on_ecn(&mut self, _: f64) {}
 
         fn cwnd(&self) -> f64 {
             self.cwnd
         }
 
-        /// BBR has none.
+        /// BBR has no threshold.
         fn ssthresh(&self) -> f64 {
             f64::INFINITY
         }
@@ -166,7 +165,7 @@ pub(crate) use by_model;
 mod tests {
     use super::*;
 
-    /// At 1000 segments a second 40 of them come every 40 ms, at once: 40 more than expected at each of these times. Of
+    /// At 1000 segments a second, ACKs for 40 segments arrive every 40 ms at once: 40 more than expected each time. Of
     /// a single burst of 100 nothing is left ten rounds later.
     #[test]
     fn bursts_of_acks_are_an_excess_for_a_while() {
@@ -187,8 +186,8 @@ mod tests {
         assert_eq!(aggregation.most(), 60.0, "no more than the window");
     }
 
-    /// Section 4.3.2.2 of the draft of version 1: growth by a quarter starts the count anew, three rounds without end
-    /// it.
+    /// Section 4.3.2.2 of the draft of version 1: growth by a quarter restarts the count; three rounds without it end
+    /// Startup.
     #[test]
     fn three_flat_rounds_are_a_plateau() {
         let mut plateau = Plateau::default();

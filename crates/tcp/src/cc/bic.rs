@@ -1,8 +1,8 @@
 //! BIC: a binary search for the window of the last loss, then probing beyond it.
 //!
 //! Source: L. Xu, K. Harfoush and I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
-//! 2004, with the constants and the smoothing of the authors' Linux module (tcp_bic), which is what most comparisons
-//! have measured. In a round trip the window grows, with d = (W_max - cwnd) / 4, by
+//! 2004, with the constants and the smoothing of the authors' Linux module (tcp_bic), which most comparisons have
+//! measured. Per round trip the window grows, with d = (W_max - cwnd) / 4, by
 //!
 //! ```text
 //! below W_max:  16 where d > 16;  d;  4 / 20 where d <= 1
@@ -10,9 +10,9 @@
 //! before the first loss at least 5 %
 //! ```
 //!
-//! On loss 819/1024 of the window are kept, a half up to 14 segments; W_max falls by a tenth more where the window had
-//! been higher before (fast convergence). Linux's correction for delayed ACKs is the sender's rule for byte counting
-//! here; a first slow-start threshold, 100 segments in older kernels, is a setting of the flow.
+//! On loss 819/1024 of the window is kept, a half up to 14 segments; W_max is reduced by another tenth if the previous
+//! W_max was higher (fast convergence). Linux's correction for delayed ACKs is left to the sender's byte counting; an
+//! initial slow-start threshold, 100 segments in older kernels, is a setting of the flow.
 
 use wifair_config::table;
 
@@ -22,20 +22,21 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 table! {
     /// BIC (L. Xu, K. Harfoush and I. Rhee, 2004).
     pub struct Params {
-        /// Most that the window grows in a round trip, in segments.
+        /// Maximum growth per round trip, in segments.
         pub max_increment: f64 = 16.0, "more than 0" => |v| *v > 0.0;
-        /// Window in segments up to which it is Reno.
+        /// Window in segments up to which it behaves like Reno.
         pub low_window: f64 = 14.0, "0 or more" => |v| *v >= 0.0;
         /// Fraction of the window kept on loss.
         pub beta: f64 = 819.0 / 1024.0, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// Round trips over which the last four segments before the last loss are spread.
+        /// Round trips in which the window grows through the last four segments below W_max.
         pub smooth_part: f64 = 20.0, "more than 0" => |v| *v > 0.0;
-        /// A window that was higher at the loss before gives way to newer flows.
+        /// Whether a flow whose window was higher at the previous loss makes room for newer flows.
         pub fast_convergence: bool = true;
     }
 }
 
-/// The search goes this part of the way in a round trip, and is over this close to the goal, in segments.
+/// Fraction of the distance to the target covered per round trip (1/B), and distance in segments at which the search
+/// ends.
 const B: f64 = 4.0;
 
 /// State of BIC.
@@ -54,7 +55,7 @@ pub fn new(params: &Params, start: Start) -> Bic {
 }
 
 impl Bic {
-    /// Segments by which a window of `cwnd` grows in a round trip.
+    /// Growth of a window of `cwnd` per round trip, in segments.
     fn increment(&self, cwnd: f64) -> f64 {
         let Params { max_increment, low_window, smooth_part, .. } = self.params;
         if cwnd <= low_window {
@@ -79,7 +80,7 @@ impl Bic {
         if self.lost { increment } else { increment.max(0.05 * cwnd) }
     }
 
-    /// Remembers where the loss was; returns the window that is kept.
+    /// Records the window at a loss; returns the window that is kept.
     fn congestion(&mut self) -> f64 {
         let Params { low_window, beta, fast_convergence, .. } = self.params;
         let cwnd = self.window.cwnd;
@@ -106,7 +107,7 @@ impl CongestionControl for Bic {
         self.window.reduce(kept);
     }
 
-    /// Linux forgets the search after a timeout.
+    /// Linux resets the search after a timeout.
     fn on_rto(&mut self, _: f64) {
         let kept = self.congestion();
         self.window.collapse(kept);
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{ack, published};
 
-    /// By hand with W_max = 200: linear increase far below, binary search, 0.2 segments around, and probing above.
+    /// By hand with W_max = 200: linear increase far below, binary search, 0.2 segments nearby, and probing above.
     #[test]
     fn the_increment_by_hand() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
@@ -177,9 +178,9 @@ mod tests {
         }
     }
 
-    /// Linux's module: d of one segment still counts as the end of the search, four segments above W_max probing
-    /// begins, and up to 14 segments BIC is Reno. Before the first loss a window of 400 grows by 5 %, which is more
-    /// than 16.
+    /// Linux's module: a d of one segment still counts as the end of the search, probing begins four segments above
+    /// W_max, and up to 14 segments BIC is Reno. Before the first loss a window of 400 grows by 5 %, which is more than
+    /// 16.
     #[test]
     fn the_borders_of_the_search_by_hand() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
@@ -193,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Linux forgets the search after a timeout; the window before it is what is kept as the threshold.
+    /// Linux resets the search after a timeout; the window before it determines the threshold.
     #[test]
     fn a_timeout_forgets_the_search() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
@@ -204,8 +205,8 @@ mod tests {
         assert_eq!(cc.increment(400.0), 20.0);
     }
 
-    /// An ACK adds its part of the increment, a segment in slow start, and nothing in recovery or where the window is
-    /// not used. Without fast convergence W_max is where the last loss was.
+    /// An ACK adds its share of the increment, or a segment in slow start, and nothing in recovery or while the window
+    /// is not used. Without fast convergence W_max is the window at the last loss.
     #[test]
     fn an_ack_adds_its_part_of_the_increment() {
         let params = Params { fast_convergence: false, ..Params::default() };

@@ -1,8 +1,8 @@
-//! Compound TCP: a window of Reno and a window that delay drives, added up.
+//! Compound TCP: the sum of a loss-based window, as in Reno, and a delay-based window.
 //!
 //! Source: K. Tan, J. Song, Q. Zhang and M. Sridharan, "A Compound TCP Approach for High-speed and Long Distance
-//! Networks", 2006, as written down by H. Oda, H. Hisamatsu and H. Noborio, "Compound TCP+", 2012, section 3.1,
-//! equations 1 to 6:
+//! Networks", 2006, as given by H. Oda, H. Hisamatsu and H. Noborio, "Compound TCP+", 2012, section 3.1, equations 1 to
+//! 6:
 //!
 //! ```text
 //! (1) swnd = cwnd + dwnd
@@ -13,33 +13,34 @@
 //! (6) round with diff >= gamma: dwnd = max(dwnd - zeta diff, 0)
 //! ```
 //!
-//! At loss rate p the continuous approximation has its peak at 0.331 p^-0.833 and its mean at 0.241 p^-0.833 segments.
+//! At loss rate p the continuous approximation has a peak of 0.331 p^-0.833 and a mean of 0.241 p^-0.833 segments.
 //!
-//! Readings where the papers leave a choice: both right-hand sides of (3) take the windows from before the loss; a
-//! round is followed by sequence numbers; `swnd` in (4) to (6) is what was in flight when the round began; `rtt` is the
-//! mean of the round's samples (a setting); a round in which a loss was repaired takes no decision; the threshold after
-//! a loss is swnd / 2. The rule of Tan et al. that `dwnd` acts only from 41 segments up is off (a setting).
+//! Where the papers leave a choice: both right-hand sides of (3) use the windows before the loss; rounds are delimited
+//! by sequence numbers; `swnd` in (4) to (6) is what was in flight when the round began; `rtt` is the mean of the
+//! round's samples (a setting); a round in which a loss was repaired leads to no decision; the threshold after a loss
+//! is swnd / 2. The rule of Tan et al. that `dwnd` acts only from 41 segments up is off (a setting).
 //!
-//! `arithmetic = "ns2"` is ns-2's tcp_compound, a Linux module, but with rounds as above: whole segments, k = 3/4 by
-//! two square roots, `diff` in halves of segments from the smallest sample of a round with at least three, an overflow
-//! of 32 bits in it (at 220 ms above 9761 segments), and after a loss half of `swnd`, taken off `cwnd` first.
+//! `arithmetic = "ns2"` is that of ns-2's tcp_compound, a Linux module, with the rounds described above: whole
+//! segments, k = 3/4 by two square roots, `diff` in half segments from the smallest sample of a round with at least
+//! three, with its 32-bit overflow (at 220 ms above 9761 segments); a loss halves `swnd` by reducing `cwnd` before
+//! `dwnd`.
 
 use wifair_config::{choice, table};
 
 use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
 
 choice! {
-    /// How Compound computes.
+    /// Arithmetic of Compound.
     pub enum Arithmetic {
         /// The equations, in real numbers.
         Real = "real" from "H. Oda, H. Hisamatsu and H. Noborio, 2012, equations 1 to 6",
-        /// Whole segments and k = 3/4, as ns-2 does.
+        /// Whole segments and k = 3/4, as in ns-2.
         Ns2 = "ns2" from "ns-2.35, tcp_compound",
     }
 }
 
 choice! {
-    /// Which round-trip time of a round is compared with the smallest of all.
+    /// Which RTT of a round is compared with the minimum RTT.
     pub enum RoundTrip {
         /// Mean of the samples of the round.
         Mean = "mean",
@@ -47,7 +48,7 @@ choice! {
         Last = "last",
         /// Smallest sample of the round.
         Min = "min",
-        /// The smoothed round-trip time of RFC 6298.
+        /// SRTT of RFC 6298.
         Smoothed = "smoothed",
     }
 }
@@ -63,15 +64,15 @@ table! {
         pub zeta: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
         /// Exponent of the growth of the delay window.
         pub k: f64 = 0.8, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// The delay window shrinks when so many segments wait in the queue.
+        /// Segments in the queue at which the delay window shrinks.
         pub gamma: f64 = 30.0, "0 or more" => |v| *v >= 0.0;
         /// Window in segments below which the delay window does not grow; 41 with Tan et al.
         pub low_window: f64 = 0.0, "0 or more" => |v| *v >= 0.0;
-        /// Which round-trip time of a round is compared with the smallest of all.
+        /// Which RTT of a round is compared with the minimum RTT.
         pub round_trip: RoundTrip = RoundTrip::Mean;
-        /// After a timeout the smallest round-trip time is measured anew.
+        /// Whether a timeout resets the minimum RTT.
         pub reset_base: bool = false;
-        /// How it computes.
+        /// Arithmetic of Compound.
         pub arithmetic: Arithmetic = Arithmetic::Real;
     }
 }
@@ -79,9 +80,9 @@ table! {
 /// State of Compound TCP.
 #[derive(Clone, Debug)]
 pub struct Compound {
-    /// `gamma` is what CTCP-TUBE tunes.
+    /// CTCP-TUBE adapts `gamma`.
     pub(super) params: Params,
-    /// `cwnd` of the equations; its threshold is that of `swnd`.
+    /// `cwnd` of the equations; the threshold applies to `swnd`.
     pub(super) window: Window,
     pub(super) dwnd: f64,
     dwnd_before: f64,
@@ -89,15 +90,15 @@ pub struct Compound {
     round: Round,
     /// In flight when the round began, in segments.
     sent: f64,
-    /// A round begins with the next ACK outside recovery.
+    /// A round begins with the next ACK outside of recovery.
     fresh: bool,
     /// `diff` of the last round, in segments.
     pub(super) diff: f64,
-    /// Round-trip time over the smallest one, in the last round.
+    /// RTT divided by the minimum RTT, in the last round.
     pub(super) stretch: f64,
-    /// ACKs since the last segment more, with whole segments.
+    /// ACKs since the last increment, with whole segments.
     acks: f64,
-    /// ACKs let `cwnd` grow while `dwnd` is zero; not so in Compound+.
+    /// Whether `cwnd` grows while `dwnd` is zero; not so in Compound+.
     pub(super) grows_alone: bool,
 }
 
@@ -125,7 +126,7 @@ pub fn new(params: &Params, start: Start) -> Compound {
 }
 
 impl Compound {
-    /// The sending window, equation 1.
+    /// The sending window (equation 1).
     pub(super) fn swnd(&self) -> f64 {
         self.window.cwnd + self.dwnd
     }
@@ -134,7 +135,7 @@ impl Compound {
         self.swnd() < self.window.ssthresh
     }
 
-    /// Takes in an ACK, and tells whether it ended a round that led to a decision on `dwnd`.
+    /// Processes an ACK; returns whether it ended a round with a decision on `dwnd`.
     #[inline]
     pub(super) fn ack(&mut self, ack: &Ack) -> bool {
         self.delays.sample(ack);
@@ -160,11 +161,11 @@ impl Compound {
 
     fn begin_round(&mut self, ack: &Ack) {
         self.delays.clear();
-        // What this ACK took out of flight belongs to the round as well: its answer is not sent yet.
+        // Segments acknowledged by this ACK belong to the round as well: those that they release are not sent yet.
         self.sent = ((ack.nxt - ack.una) as f64 + ack.bytes as f64) / ack.mss;
     }
 
-    /// Equation 2.
+    /// Window growth (equation 2).
     fn grow(&mut self, ack: &Ack) {
         if self.params.arithmetic == Arithmetic::Ns2 {
             self.grow_in_whole_segments();
@@ -190,7 +191,7 @@ impl Compound {
         }
     }
 
-    /// Equations 4 to 6. Nothing is decided without a sample.
+    /// Decision on `dwnd` at the end of a round (equations 4 to 6); none without a sample.
     fn decide(&mut self, ack: &Ack) -> bool {
         let Params { alpha, zeta, k, gamma, low_window, round_trip, arithmetic, .. } = self.params;
         if arithmetic == Arithmetic::Ns2 {
@@ -245,7 +246,7 @@ impl CongestionControl for Compound {
         self.ack(ack);
     }
 
-    /// Equation 3 and its counterpart for `dwnd`.
+    /// Window reduction (equation 3), and that of `dwnd`.
     fn on_loss(&mut self, _: f64) {
         let (cwnd, swnd) = (self.window.cwnd, self.swnd());
         self.dwnd_before = self.dwnd;
@@ -305,7 +306,7 @@ impl CongestionControl for Compound {
 }
 
 impl Compound {
-    /// Bounds the sending window; the delay window goes first.
+    /// Limits the sending window; the delay window is reduced first.
     fn limit(&mut self, at_most: f64) {
         let over = (self.swnd() - at_most.max(1.0)).max(0.0);
         if over > 0.0 {
@@ -329,8 +330,8 @@ mod tests {
         cc
     }
 
-    /// By hand, equations 2 and 5: 100 segments in flight at the smallest round-trip time add 0.125 * 100^0.8 - 1 =
-    /// 3.976 to dwnd, and a segment to cwnd (slightly less: 1/swnd an ACK).
+    /// By hand, equations 2 and 5: 100 segments in flight at the minimum RTT add 0.125 * 100^0.8 - 1 = 3.976 to dwnd,
+    /// and a segment to cwnd (slightly less: 1/swnd per ACK).
     #[test]
     fn a_round_without_queue_adds_alpha_times_the_window_to_the_k() {
         let mut cc = compound(&Params::default(), 60.0, 40.0);
@@ -340,7 +341,7 @@ mod tests {
         assert!((61.0..62.1).contains(&cc.window.cwnd), "{}", cc.window.cwnd);
     }
 
-    /// By hand, equations 4 and 6: 100 segments and twice the smallest round-trip time leave 50 in the queue.
+    /// By hand, equations 4 and 6: 100 segments at twice the minimum RTT leave 50 in the queue.
     #[test]
     fn a_round_with_a_queue_takes_it_off_the_delay_window() {
         let mut cc = compound(&Params::default(), 40.0, 60.0);
@@ -351,8 +352,8 @@ mod tests {
         assert_relative_eq!(cc.dwnd, 10.0, max_relative = 1e-9);
     }
 
-    /// Equation 2: a segment an ACK in slow start, where nothing is decided on dwnd; 1 / swnd an ACK afterwards.
-    /// Neither a duplicate nor recovery, nor a window that is not used, lets it grow.
+    /// Equation 2: a segment per ACK in slow start, without a decision on dwnd; 1 / swnd per ACK afterwards. The window
+    /// does not grow on duplicates, in recovery, or while it is not used.
     #[test]
     fn an_ack_adds_a_part_of_the_sending_window() {
         let mut cc = compound(&Params::default(), 60.0, 40.0);
@@ -369,7 +370,7 @@ mod tests {
             cc.on_ack(&other);
             assert_relative_eq!(cc.cwnd(), 100.01);
         }
-        // The end of a round in which the window was not used decides nothing either.
+        // The end of a round in which the window was not used leads to no decision.
         cc.on_ack(&Ack { window_limited: false, ..ack(0.1, 0.1, 101, 201) });
         assert_relative_eq!(cc.cwnd(), 100.01);
         let mut young = new(&Params::default(), Start::with_window(50.0));
@@ -430,7 +431,8 @@ mod tests {
         }
     }
 
-    /// What recovery leaves in flight bounds the sending window: the delay window goes first, then the other.
+    /// What recovery leaves in flight limits the sending window: the delay window is reduced first, then the loss
+    /// window.
     #[test]
     fn the_end_of_recovery_takes_the_delay_window_first() {
         for (at_most, left) in
@@ -446,8 +448,8 @@ mod tests {
         }
     }
 
-    /// ns-2 2.35's tcp_compound in whole segments: a loss halves the sending window, rounded down; the delay window
-    /// stays within that half, and is dropped where it exceeds it.
+    /// ns-2.35's tcp_compound in whole segments: a loss halves the sending window, rounded down; the delay window stays
+    /// within that half, and is dropped if it exceeds it.
     #[test]
     fn a_loss_in_whole_segments_halves_the_sending_window() {
         let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
@@ -458,8 +460,8 @@ mod tests {
         }
     }
 
-    /// In whole segments an ACK adds a segment in slow start, which holds at the threshold too; then one for each
-    /// sending window of ACKs, as long as there is a delay window where it asks for one.
+    /// In whole segments an ACK adds a segment in slow start, which includes a window equal to the threshold; then a
+    /// segment is added per sending window of ACKs, only while there is a delay window if the variant requires one.
     #[test]
     fn whole_segments_are_counted_by_acks() {
         let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };

@@ -11,13 +11,13 @@
 //!
 //! The round decides on `dwnd` first, and then looks whether it is zero. `cwnd` stays at least one.
 //!
-//! Equation 8 as printed leaves whole windows as they are and rounds 12.7 up to 13, although the paper calls it a
-//! linear decrease and asks for f(x) <= x. So `rounding = "real"` takes off half a segment each round, which is also
-//! what puts equation 8 above equation 9 in fairness as published; `rounding = "literal"` is what is printed.
+//! Equation 8 as printed leaves integer windows as they are and rounds 12.7 up to 13, although the paper calls it a
+//! linear decrease and requires f(x) <= x. So `rounding = "real"` subtracts half a segment each round, which also makes
+//! equation 8 fairer than equation 9 as published; `rounding = "literal"` is the printed form.
 //!
-//! Up to 13.45 segments alpha * swnd^k is below one: `dwnd` stays zero even without any queue, and the rule shrinks or
-//! freezes a flow that nothing congests, until a timeout. With `guard` the rule also asks for `diff >= gamma`; the
-//! paper has no such guard.
+//! Up to 13.45 segments alpha * swnd^k is below one: `dwnd` stays zero even without a queue, and the rule shrinks or
+//! freezes a flow that meets no congestion, until a timeout. `guard` additionally requires `diff >= gamma`; the paper
+//! has no guard.
 
 use wifair_config::{choice, table};
 
@@ -26,21 +26,21 @@ use crate::cc::window::by_inner;
 use crate::cc::{Ack, CongestionControl, Start};
 
 choice! {
-    /// What becomes of the loss window in a round without delay window.
+    /// What happens to the loss window in a round without delay window.
     pub enum Function {
-        /// Down to two thirds.
+        /// It falls to two thirds.
         Multiplicative = "multiplicative" from "H. Oda et al., 2012, equation 7",
-        /// Half a segment less.
+        /// It falls by half a segment.
         Linear = "linear" from "H. Oda et al., 2012, equation 8",
-        /// As it is.
+        /// It stays as it is.
         Hold = "hold" from "H. Oda et al., 2012, equation 9",
     }
 }
 
 choice! {
-    /// How the functions round.
+    /// Rounding of these functions.
     pub enum Rounding {
-        /// Equation 8 takes off half a segment; no function returns more than it is given.
+        /// Equation 8 subtracts half a segment; no function returns more than its argument.
         Real = "real",
         /// To whole segments, as printed.
         Literal = "literal",
@@ -50,13 +50,13 @@ choice! {
 table! {
     /// Compound TCP+ (H. Oda, H. Hisamatsu and H. Noborio, 2012).
     pub struct Params {
-        /// What becomes of the loss window in a round without delay window.
+        /// What happens to the loss window in a round without delay window.
         pub function: Function = Function::Linear;
-        /// How the functions round.
+        /// Rounding of these functions.
         pub rounding: Rounding = Rounding::Real;
-        /// The loss window is held or decreased only where gamma segments wait in the queue.
+        /// Whether the loss window is held or decreased only while gamma segments wait in the queue.
         pub guard: bool = false;
-        /// What it has in common with Compound TCP.
+        /// Parameters shared with Compound TCP.
         pub compound => compound::Params;
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     use crate::cc::testing::ack;
 
     /// `cwnd` after each of the first 20 ACKs of a connection in congestion avoidance, one segment each, 100 ms; the
-    /// sender answers with what the window allows.
+    /// sender sends what the window allows.
     fn first_twenty(params: &Params, cwnd: f64, dwnd: f64) -> Vec<f64> {
         let mut cc = new(params, Start { ssthresh: 2.0, ..Start::with_window(cwnd) });
         cc.compound.dwnd = dwnd;
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(first_twenty(&with(Function::Linear, Rounding::Literal), 6.0, 0.0), six);
     }
 
-    /// By hand: with dwnd > 0 all three are Compound, equation 2: 1/swnd an ACK, twenty times, at swnd = 40 on.
+    /// By hand: with dwnd > 0 all three are Compound, equation 2: 1/swnd per ACK, twenty times, from swnd = 40.
     #[test]
     fn with_a_delay_window_all_functions_grow_like_compound() {
         for function in [Function::Multiplicative, Function::Linear, Function::Hold] {
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(cc(Function::Linear, Rounding::Real).decreased(12.7), 12.2);
     }
 
-    /// Without queue the guard lets a small window grow like Reno's; the paper's rule freezes it.
+    /// Without a queue the guard lets a small window grow like Reno's; the paper's rule freezes it.
     #[test]
     fn the_guard_frees_small_windows_that_nothing_congests() {
         let last = |guard| {

@@ -1,17 +1,15 @@
-//! CTCP-TUBE: Compound that tunes gamma by the queue that a Reno flow would have found at the last losses.
+//! CTCP-TUBE: Compound that adapts gamma to the queue that a Reno flow would have found at the last losses.
 //!
 //! Source: K. Tan, J. Song, M. Sridharan and C.-Y. Ho, "CTCP-TUBE: Improving TCP-Friendliness Over Low-Buffered Network
 //! Links", 2008, and M. Sridharan, K. Tan, D. Bansal and D. Thaler, draft-sridharan-tcpm-ctcp-02, 2008, on the
-//! automatic selection of gamma (both read through a public ns-3 implementation of the draft, whose constants are
-//! used):
+//! automatic selection of gamma. The constants are those of a public ns-3 implementation of the draft:
 //!
 //! ```text
 //! round: diff_reno = (cwnd / base - cwnd / rtt) * base,   cwnd without dwnd
 //! loss:  gamma = (1 - lambda) gamma + lambda * 3/4 * diff_reno,   between gamma_low and gamma_high
 //! ```
 //!
-//! A timeout sets gamma back to its start and measures the smallest round-trip time anew. Of two losses without a round
-//! between them only the first tunes.
+//! A timeout resets gamma and the minimum RTT. Of two losses without a round between them only the first adapts gamma.
 
 use wifair_config::table;
 
@@ -22,13 +20,13 @@ use crate::cc::{Ack, CongestionControl, Delays, Start};
 table! {
     /// CTCP-TUBE (K. Tan et al., 2008).
     pub struct Params {
-        /// Weight of the newest sample of gamma.
+        /// Weight of the latest sample of gamma.
         pub lambda: f64 = 0.8, "between 0 and 1" => |v| (0.0..=1.0).contains(v);
-        /// Least gamma, in segments.
+        /// Minimum gamma, in segments.
         pub gamma_low: f64 = 5.0, "0 or more" => |v| *v >= 0.0;
-        /// Largest gamma, in segments.
+        /// Maximum gamma, in segments.
         pub gamma_high: f64 = 30.0, "at least gamma_low" => |v| *v >= gamma_low;
-        /// What it has in common with Compound TCP; gamma is where it starts.
+        /// Parameters shared with Compound TCP; gamma is the initial value.
         pub compound => compound::Params;
     }
 }
@@ -38,7 +36,7 @@ table! {
 pub struct CtcpTube {
     compound: Compound,
     params: Params,
-    /// Of the last round, while no loss has used it.
+    /// `diff` of the last round, until a loss has used it.
     diff_reno: Option<f64>,
 }
 
@@ -87,9 +85,9 @@ mod tests {
     use super::*;
     use crate::cc::testing::round;
 
-    /// By hand: 20 segments of Reno's window at twice the smallest round-trip time are 10 in the queue, so gamma goes
-    /// from 30 to 0.2 * 30 + 0.8 * 7.5 = 12, then to 0.2 * 12 + 0.8 * 7.5 = 8.4, and not below 5. The ACK that ends a
-    /// round adds 1/20 of a segment first, 1/400 of the window.
+    /// By hand: 20 segments of Reno's window at twice the minimum RTT are 10 in the queue, so gamma goes from 30 to 0.2
+    /// * 30 + 0.8 * 7.5 = 12, then to 0.2 * 12 + 0.8 * 7.5 = 8.4, and not below 5. The ACK that ends a round first adds
+    /// 1/20 of a segment, 1/400 of the window.
     #[test]
     fn gamma_follows_the_queue_at_losses() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(20.0) });

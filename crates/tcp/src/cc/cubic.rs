@@ -10,7 +10,7 @@
 //! mean = (C (3 + beta) / (4 (1 - beta)))^(1/4) * (RTT / p)^(3/4)                 (5)
 //! ```
 //!
-//! After a timeout and after a slow start without loss the plateau is where congestion avoidance begins (sections 4.8
+//! After a timeout, and after a slow start without loss, the plateau is where congestion avoidance begins (sections 4.8
 //! and 4.10). Time in which the window does not limit what is sent does not count (sections 4.2 and 5.8). HyStart and
 //! HyStart++ (RFC 9406) are settings.
 
@@ -24,31 +24,32 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 table! {
     /// CUBIC (RFC 9438).
     pub struct Params {
-        /// Steepness, in segments per cubic second.
+        /// C: scaling of the cubic function, in segments per cubic second.
         pub c: f64 = 0.4, "more than 0" => |v| *v > 0.0;
         /// Fraction of the window kept on loss.
         pub beta: f64 = 0.7, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// Fraction of the window kept on a congestion mark. With alternative backoff (RFC 8511, section 3.1) 0.85.
+        /// Fraction of the window kept on a congestion mark; 0.85 with alternative backoff with ECN (RFC 8511, section
+        /// 3.1).
         pub keep_on_mark: f64 = 0.7, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// A window that was higher at the loss before gives way to newer flows.
+        /// Whether a flow whose window was higher at the previous loss makes room for newer flows.
         pub fast_convergence: bool = true;
-        /// Not slower than Reno.
+        /// Whether the window is never below Reno's.
         pub reno_friendly: bool = true;
-        /// What ends slow start before a loss; Linux has `classic`.
+        /// What ends slow start before a loss; `classic` in Linux.
         pub hystart: Variant = Variant::None;
-        /// Whole segments and whatever else Linux does otherwise than the RFC in congestion avoidance; beta and C are
-        /// then 717/1024 and 0.4.
+        /// Linux's arithmetic in congestion avoidance: whole segments, and further departures from the RFC; beta and C
+        /// are then 717/1024 and 0.4.
         pub whole_segments: bool = false;
     }
 }
 
-/// A stage of congestion avoidance.
+/// An epoch of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     begin: Time,
-    /// Seconds from its begin to the plateau.
+    /// Seconds from its start to the plateau.
     k: f64,
-    /// Reno's window.
+    /// Estimate of Reno's window.
     w_est: f64,
 }
 
@@ -59,12 +60,12 @@ pub struct Cubic {
     window: Window,
     hystart: HyStart,
     w_max: f64,
-    /// The window at the last loss; up to it Reno is slower (section 4.3).
+    /// Window at the last loss; up to it Reno grows more slowly (section 4.3).
     cwnd_prior: f64,
     epoch: Option<Epoch>,
-    /// The plateau is where congestion avoidance begins.
+    /// Whether the plateau is where congestion avoidance begins.
     level: bool,
-    /// What to restore after a spurious loss (section 4.9).
+    /// State to restore after a spurious loss (section 4.9).
     before: (f64, f64, Option<Epoch>),
     idle_since: Option<Time>,
     /// Congestion avoidance in whole segments.
@@ -142,7 +143,7 @@ impl Cubic {
             if self.window.cwnd < self.window.ssthresh {
                 return;
             }
-            // What is acknowledged beyond the threshold counts for congestion avoidance.
+            // Bytes acknowledged beyond the threshold count for congestion avoidance.
             let threshold = self.window.ssthresh.max(before);
             segments -= threshold - before;
             self.window.limit(threshold);
@@ -227,7 +228,7 @@ impl CongestionControl for Cubic {
         self.window.limit(at_most);
     }
 
-    /// The curve goes on as if no time had passed (section 4.2); the stretch of silence ends with the next ACK.
+    /// The curve continues as if no time had passed (section 4.2); the idle period ends with the next ACK.
     fn on_idle_restart(&mut self, at_most: f64) {
         self.window.limit(at_most);
         self.epoch = None;
@@ -260,7 +261,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, ack};
 
-    /// RFC 9438, section 5, in segments; the round-trip time in seconds.
+    /// RFC 9438, section 5: mean window in segments, RTT in seconds.
     fn mean_window(rtt: f64, p: f64) -> f64 {
         let Params { c, beta, .. } = Params::default();
         (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75)
@@ -275,10 +276,10 @@ mod tests {
         assert_eq!(mean.round(), 187.0);
     }
 
-    /// The cycle of K = cbrt(0.3 * W_max / 0.4) seconds is one round longer in the pipe, where recovery takes a round
+    /// The cycle of K = cbrt(0.3 * W_max / 0.4) seconds is a round longer in the pipe, where recovery takes a round
     /// without growth, and the loss is noticed a round late. Around its peak, the mean over 0.925, the curve is so flat
-    /// that another start takes many cycles to come there, so the test begins with a loss at the peak. Fast
-    /// convergence is off: of equal peaks every other one is a trifle lower than the one before, which the analysis
+    /// that from another start it takes many cycles to get there, so the test begins with a loss at the peak. Fast
+    /// convergence is off: of equal peaks every other one is slightly lower than the one before, which the analysis
     /// leaves out.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {

@@ -1,53 +1,53 @@
-//! CUBIC's congestion avoidance in whole segments, as Linux has it.
+//! CUBIC's congestion avoidance in whole segments, as in Linux.
 //!
-//! Departures of Linux from RFC 9438, as its behaviour shows (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead
-//! by the smallest round-trip time, not by the smoothed one, and its height is a whole number of segments; the step is
-//! computed anew at most every 1/32 s while the window does not change; before the first loss the window grows by at
-//! least one segment for 20 acknowledged; it never grows by more than one for two; Reno's window grows by one for 15/8
-//! of the window; a loss keeps 717/1024; the smallest round-trip time ignores the second after a loss.
+//! Departures of Linux from RFC 9438, from its behaviour (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead by
+//! the minimum RTT instead of SRTT, and its height is a whole number of segments; the step is recomputed at most every
+//! 1/32 s while the window does not change; before the first loss the window grows by at least one segment for 20
+//! acknowledged; it never grows by more than one for two; Reno's window grows by one for 15/8 of the window; a loss
+//! keeps 717/1024; the minimum RTT ignores the second after a loss.
 
 use wifair_units::{Duration, Time};
 
 use crate::cc::Ack;
 
-/// Units of 1/1024 kept on loss.
+/// Fraction kept on loss, in units of 1/1024.
 const BETA: u64 = 717;
-/// Before the first loss a segment is added for so many at most.
+/// Before the first loss, at most this many acknowledged segments are needed to grow by one.
 const SLOWEST: u64 = 20;
-/// Eighths of the window for which Reno adds a segment: 8/3 (1 + beta) / (1 - beta), in whole numbers.
+/// Eighths of the window for which Reno's window grows by a segment: 8/3 (1 + beta) / (1 - beta), in whole numbers.
 const RENO_EIGHTHS: u64 = 15;
-/// How long a step holds while the window does not change.
+/// How long a step is used while the window does not change.
 const STEP: Duration = Duration::from_millis(31);
 
-/// A stage of congestion avoidance.
+/// An epoch of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     begin: Time,
-    /// Seconds to the plateau, and its height.
+    /// Seconds to the plateau, and the window there.
     k: f64,
     plateau: u64,
-    /// Reno's window, and what was acknowledged towards its growth.
+    /// Reno's window, and segments acknowledged towards its growth.
     reno: u64,
     acked: u64,
 }
 
-/// State of the curve.
+/// State of the cubic function.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// Where the last loss was; 0 before the first one.
+    /// Window at the last loss; 0 before the first.
     last_max: u64,
     epoch: Option<Epoch>,
-    /// Segments to be acknowledged for one more, and when and for which window that was computed.
+    /// Segments to be acknowledged per growth by one, with the time and the window of the computation.
     step: u64,
     computed: Option<(Time, u64)>,
-    /// Segments acknowledged towards the next one, and what is left of a segment.
+    /// Segments acknowledged towards the next growth, and the fraction of a segment carried over.
     count: u64,
     part: f64,
     min_rtt: Option<Duration>,
 }
 
 impl Curve {
-    /// Takes in the round-trip time of an ACK.
+    /// Processes the RTT sample of an ACK.
     pub fn sample(&mut self, ack: &Ack) {
         let early = self.epoch.is_some_and(|epoch| ack.now.saturating_since(epoch.begin) < Duration::from_secs(1));
         if let Some(rtt) = ack.rtt.filter(|_| !early) {
@@ -55,7 +55,7 @@ impl Curve {
         }
     }
 
-    /// Segments to add to a window of `cwnd` for `segments` that were acknowledged.
+    /// Growth of a window of `cwnd` when `segments` are acknowledged.
     pub fn grow(&mut self, ack: &Ack, cwnd: u64, segments: f64) -> u64 {
         self.part += segments;
         let acked = self.part as u64;
@@ -110,7 +110,7 @@ impl Curve {
         self.step = self.step.max(2);
     }
 
-    /// A loss or mark at a window of `cwnd`: returns the threshold.
+    /// Processes a loss or mark at a window of `cwnd`; returns the threshold.
     pub fn reduce(&mut self, cwnd: u64, fast_convergence: bool) -> u64 {
         self.epoch = None;
         self.computed = None;
@@ -118,12 +118,12 @@ impl Curve {
         (cwnd * BETA / 1024).max(2)
     }
 
-    /// After a timeout nothing of the past counts.
+    /// A timeout resets everything.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// Nothing was sent for `idle`.
+    /// Excludes an idle period of `idle`.
     pub fn pause(&mut self, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.begin += idle;
@@ -157,9 +157,9 @@ mod tests {
         assert_eq!(curve.last_max, 80 * 1741 / 2048);
     }
 
-    /// By hand: after a loss at 100 segments the window is 70 and K = 4.217 s. With 100 ms ahead the curve stands at
-    /// 100 - floor(0.4 * 4.117^3) = 73: a segment for 70 / 3. 8 s later it is at 100 + floor(0.4 * 3.883^3) = 123,
-    /// and a segment for two is the fastest there is.
+    /// By hand: after a loss at 100 segments the window is 70 and K = 4.217 s. Looking 100 ms ahead the curve is at 100
+    /// - floor(0.4 * 4.117^3) = 73: a segment for 70 / 3. 8 s later it is at 100 + floor(0.4 * 3.883^3) = 123, and the
+    /// fastest growth is a segment for two.
     #[test]
     fn the_steps_of_the_curve_by_hand() {
         let mut curve = Curve::default();
@@ -178,9 +178,9 @@ mod tests {
         assert_eq!(step(9.0, 1), 2);
     }
 
-    /// By hand: below a loss at 100 segments the window of 99 needs K = 1.357 s, and is at 100 around it: a segment for
-    /// 99. Reno's window grows by a segment for 185, so it is 102 after 556, and sets the pace: 99 / 3. The step holds
-    /// for 31 ms, unless the window changes; time in which nothing is sent does not count.
+    /// By hand: after a loss at 100 segments a window of 99 has K = 1.357 s, with the curve at 100 around it: a segment
+    /// for 99. Reno's window grows by a segment for 185, so it is 102 after 556 and determines the growth: 99 / 3. The
+    /// step is used for 31 ms unless the window changes; idle time does not count.
     #[test]
     fn reno_sets_the_pace_where_the_curve_is_flat() {
         let mut curve = Curve { last_max: 100, ..Curve::default() };

@@ -1,4 +1,4 @@
-//! DCTCP: the window shrinks in proportion to the part of the segments that were marked.
+//! DCTCP: the window shrinks in proportion to the fraction of marked segments.
 //!
 //! Source: S. Bensley et al., RFC 8257, 2017, section 3.3:
 //!
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Growth and the response to loss are Reno's. The receiver has to echo each mark as it came (section 3.2), which
-//! [`CongestionControl::wants_mark_per_packet`] asks for; without ECN it is Reno.
+//! [`CongestionControl::wants_mark_per_packet`] requests. Without ECN, DCTCP behaves like Reno.
 
 use wifair_config::table;
 
@@ -18,9 +18,9 @@ use crate::cc::{Ack, CongestionControl, Round, Start, Window};
 table! {
     /// DCTCP (RFC 8257).
     pub struct Params {
-        /// Weight of the newest window in the estimate.
+        /// Weight of the latest window of data in the estimate of marked bytes.
         pub g: f64 = 0.0625, "more than 0, at most 1" => |v| *v > 0.0 && *v <= 1.0;
-        /// Estimate at the start of a connection.
+        /// Initial estimate of the fraction of marked bytes.
         pub initial_alpha: f64 = 1.0, "between 0 and 1" => |v| (0.0..=1.0).contains(v);
     }
 }
@@ -109,9 +109,9 @@ mod tests {
     }
 
     /// M. Alizadeh et al., "Data Center TCP (DCTCP)", 2010, section 3.3, equations 4 to 10, for one flow: the queue
-    /// swings below K + 1 by sqrt(2 (C RTT + K)) / 2. With C RTT = 100 and K = 20 that is 7.7 segments, from 13 to 21.
-    /// The pipe adds a segment in service, the window is counted in whole ones, and the cut comes a round trip late, by
-    /// a segment of growth: three segments in all.
+    /// oscillates below K + 1 with an amplitude of sqrt(2 (C RTT + K)) / 2. With C RTT = 100 and K = 20 that is 7.7
+    /// segments, from 13 to 21. The pipe adds a segment in service, the window is counted in whole ones, and the cut
+    /// comes a round trip late, after a segment of growth: three segments in all.
     #[test]
     fn the_queue_swings_as_the_fluid_model_says() {
         let mut cc = new(&Params::default(), Start { ssthresh: 100.0, ..Start::with_window(10.0) });
@@ -128,7 +128,7 @@ mod tests {
         assert!((high - low - swing).abs() <= 3.0, "from {low} to {high}, expected a swing of {swing}");
     }
 
-    /// RFC 8257, section 3.5: a loss is answered as in RFC 5681, by halving, whatever the marks say.
+    /// RFC 8257, section 3.5: a loss halves the window as in RFC 5681, whatever the marks.
     #[test]
     fn a_loss_halves() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(40.0) });

@@ -1,4 +1,4 @@
-//! FAST TCP: drives the window to where `alpha` segments wait in the queue.
+//! FAST TCP: keeps `alpha` segments in the queue.
 //!
 //! Source: D. X. Wei, C. Jin, S. H. Low and S. Hegde, "FAST TCP: Motivation, Architecture, Algorithms, Performance",
 //! 2006:
@@ -7,10 +7,10 @@
 //! w = min(2 w, (1 - gamma) w + gamma (base / rtt * w + alpha))
 //! ```
 //!
-//! `rtt` is a moving average with the weight min(3 / w, 1/4) for a sample. The window is set once a round trip; the
-//! paper spreads the change over it. The rule doubles the window at most, so it serves as slow start too, and the
-//! slow-start threshold is only shown. A loss halves the window (the paper leaves recovery to Reno). The paper gives no
-//! default of `alpha`; 20 fits the WLANs of this simulator, long fat paths want 100 and more.
+//! `rtt` is a moving average in which a sample has the weight min(3 / w, 1/4). The window is set once a round trip; the
+//! paper spreads the change over it. The rule at most doubles the window, so it also serves as slow start, and the
+//! slow-start threshold is only reported. A loss halves the window (the paper leaves recovery to Reno). The paper gives
+//! no default of `alpha`; 20 suits a WLAN, paths with a large bandwidth-delay product need 100 and more.
 
 use wifair_config::table;
 
@@ -20,9 +20,9 @@ use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
 table! {
     /// FAST TCP (D. X. Wei et al., 2006).
     pub struct Params {
-        /// Segments to be kept in the queue.
+        /// Target number of segments in the queue.
         pub alpha: f64 = 20.0, "more than 0" => |v| *v > 0.0;
-        /// Part of the way to the goal that a round trip goes.
+        /// Fraction of the distance to the target window covered per round trip.
         pub gamma: f64 = 0.5, "more than 0, at most 1" => |v| *v > 0.0 && *v <= 1.0;
     }
 }
@@ -49,7 +49,7 @@ pub fn new(params: &Params, start: Start) -> Fast {
     }
 }
 
-/// The window of the next round trip.
+/// The window for the next round trip.
 pub(super) fn next_window(w: f64, base: f64, rtt: f64, alpha: f64, gamma: f64) -> f64 {
     ((1.0 - gamma) * w + gamma * (base / rtt * w + alpha)).min(2.0 * w)
 }
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::Pipe;
 
-    /// The window rests where w (1 - base / rtt) = alpha. The empty pipe holds 101 segments, one of them in service, so
-    /// the window goes to 121; it is counted in whole segments.
+    /// The equilibrium is w (1 - base / rtt) = alpha. The empty pipe holds 101 segments, one of them in service, so the
+    /// window converges to 121; it is counted in whole segments.
     #[test]
     fn the_queue_settles_at_alpha() {
         let mut cc = new(&Params::default(), Start::with_window(2.0));

@@ -1,8 +1,8 @@
-//! TCP-Fusion: grows by the measured bandwidth while the queue is short, never slower than Reno.
+//! TCP-Fusion: grows with the measured bandwidth while the queue is short, and at least as fast as Reno.
 //!
 //! Source: K. Kaneko, T. Fujikawa, Z. Su and J. Katto, "TCP-Fusion: A Hybrid Congestion Control Algorithm for
-//! High-speed Networks", 2007, read through a public reimplementation for ns-3. For each acknowledged segment, in
-//! congestion avoidance:
+//! High-speed Networks", 2007, as implemented in a public ns-3 model. For each acknowledged segment, in congestion
+//! avoidance:
 //!
 //! ```text
 //! diff = cwnd (rtt - base) / rtt,   alpha = cwnd D_min / rtt,   W_inc = bandwidth D_inc / mss
@@ -12,8 +12,8 @@
 //! loss: cwnd = max(base / rtt * cwnd, cwnd / 2)
 //! ```
 //!
-//! `rtt` is the smallest sample of the last round; the bandwidth is [`westwood_plus`]'s estimate. alpha is at least one
-//! segment, W_inc too.
+//! `rtt` is the smallest sample of the last round; the bandwidth is the estimate of [`westwood_plus`]. alpha and W_inc
+//! are at least one segment.
 
 use wifair_config::table;
 use wifair_units::Duration;
@@ -25,9 +25,9 @@ use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
 table! {
     /// TCP-Fusion (K. Kaneko et al., 2007).
     pub struct Params {
-        /// Queueing delay up to which the link counts as not congested.
+        /// Queueing delay up to which the path counts as uncongested.
         pub min_delay: Duration = Duration::from_millis(4), "longer than 0 s" => |v| *v > Duration::ZERO;
-        /// The window grows by what the bandwidth carries in this time, each round trip.
+        /// Per round trip the window grows by what the bandwidth carries in this time.
         pub increase_delay: Duration = Duration::from_millis(1), "longer than 0 s" => |v| *v > Duration::ZERO;
     }
 }
@@ -133,9 +133,9 @@ mod tests {
         cc
     }
 
-    /// By hand at 100 segments of 1000 bytes, base 100 ms, D_min = 4 ms: alpha is about 4 segments. Without queue
-    /// 1 MB/s in 1 ms is one segment a round trip, 10 MB/s ten; at 106 ms 5.7 wait: no change but Reno's; at 150 ms
-    /// 33.3 wait, alpha is 2.67: minus 30.7 a round trip, but not below Reno's window.
+    /// By hand at 100 segments of 1000 bytes, base 100 ms, D_min = 4 ms: alpha is about 4 segments. Without a queue 1
+    /// MB/s in 1 ms is one segment per round trip, 10 MB/s ten; at 106 ms 5.7 are queued: only Reno's growth; at 150 ms
+    /// 33.3 are queued and alpha is 2.67: minus 30.7 per round trip, but not below Reno's window.
     #[test]
     fn the_three_phases_by_hand() {
         for (rtt, bandwidth, reno, change) in [

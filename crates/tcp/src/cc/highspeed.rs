@@ -1,4 +1,4 @@
-//! HighSpeed TCP: the larger the window, the faster it grows and the less of it a loss costs.
+//! HighSpeed TCP: the larger the window, the faster it grows and the smaller the reduction on loss.
 //!
 //! Source: S. Floyd, RFC 3649, 2003, sections 5 and 7. Above `low_window` (38) up to `high_window` (83000):
 //!
@@ -9,9 +9,9 @@
 //! W = 0.12 / p^0.835                                                           [segments]
 //! ```
 //!
-//! Below, it is Reno. The RFC's 0.078 and 1.2 are rounded; the exact line through (1/1000, 38) and (1e-7, 83000) is
-//! used here, as its table in appendix B is. a(w) is at least one, and is computed anew when the window has changed by
-//! a hundredth.
+//! Below that it is Reno. The RFC's 0.078 and 1.2 are rounded; like the RFC's table in appendix B, this file uses the
+//! exact line through (1/1000, 38) and (1e-7, 83000). a(w) is at least one, and is recomputed when the window has
+//! changed by 1 %.
 
 use wifair_config::table;
 
@@ -21,9 +21,9 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 table! {
     /// HighSpeed TCP (RFC 3649).
     pub struct Params {
-        /// Window in segments up to which it is Reno.
+        /// Window in segments up to which it behaves like Reno.
         pub low_window: f64 = 38.0, "2 or more" => |v| *v >= 2.0;
-        /// Window in segments of the other end of the response function.
+        /// Window in segments at the upper end of the response function.
         pub high_window: f64 = 83_000.0, "at least twice low_window" => |v| *v >= 2.0 * low_window;
         /// Loss rate at `low_window`.
         pub low_p: f64 = 1e-3, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
@@ -69,7 +69,7 @@ impl HighSpeed {
         if w <= self.low_window { 0.5 } else { (0.5 + self.decrease_slope * libm::log(w / self.low_window)).max(0.01) }
     }
 
-    /// Segments added each round trip to a window of `w` segments.
+    /// Growth of a window of `w` per round trip, in segments.
     fn increase(&self, w: f64) -> f64 {
         if w <= self.low_window {
             return 1.0;
@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::Pipe;
 
-    /// RFC 3649, appendix B: the smallest window with each whole a(w), and its b(w), to the printed digits. The table
-    /// is made with the rounded p(w) = 0.078 / w^1.2, to which a(w) is proportional; 0.078 is good to 0.64 %.
+    /// RFC 3649, appendix B: the smallest window with each integer a(w), and its b(w), to the printed digits. The table
+    /// uses the rounded p(w) = 0.078 / w^1.2, to which a(w) is proportional; 0.078 is accurate to 0.64 %.
     #[test]
     fn increase_and_decrease_match_the_table_of_the_rfc() {
         let cc = new(&Params::default(), Start::with_window(1.0));

@@ -1,4 +1,4 @@
-//! H-TCP: the longer ago the last loss is, the faster the window grows.
+//! H-TCP: the window grows faster the longer ago the last loss was.
 //!
 //! Source: D. Leith and R. Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks", 2004, and
 //! draft-leith-tcp-htcp-06, 2008. With D seconds since the last loss and D_L = 1 s:
@@ -9,8 +9,8 @@
 //! loss: beta = RTT_min / RTT_max, between 0.5 and 0.8; 0.5 where the throughput changed by more than a fifth
 //! ```
 //!
-//! RTT_max is the largest since the last loss but one, so it forgets. `rtt_scaling` multiplies a by RTT / 100 ms,
-//! between 0.1 and 2, as Linux does by default.
+//! RTT_max is the largest since the last loss but one, so old values expire. `rtt_scaling` multiplies a by RTT / 100
+//! ms, between 0.1 and 2, as Linux does by default.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -21,11 +21,11 @@ use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
 table! {
     /// H-TCP (D. Leith and R. Shorten, 2004).
     pub struct Params {
-        /// Time after a loss in which it is Reno.
+        /// Time after a loss during which growth is Reno's.
         pub delta_l: Duration = Duration::from_secs(1);
-        /// How much of the window a loss leaves depends on the queue; else a half.
+        /// Whether the reduction on loss depends on the queue; otherwise the window halves.
         pub adaptive_backoff: bool = true;
-        /// The growth is proportional to the round-trip time.
+        /// Whether growth is proportional to the RTT.
         pub rtt_scaling: bool = false;
     }
 }
@@ -38,11 +38,11 @@ pub struct Htcp {
     delays: Delays,
     round: Round,
     beta: f64,
-    /// Segments that a round trip adds; set anew each round.
+    /// Growth per round trip in segments; updated each round.
     increase: f64,
     last_loss: Option<Time>,
     now: Time,
-    /// Largest round-trip time since the last loss, and before it, in seconds.
+    /// Largest RTT since the last loss, and before it, in seconds.
     max_rtt: (f64, f64),
     round_began: Time,
     round_bytes: u64,
@@ -70,7 +70,7 @@ pub fn new(params: &Params, start: Start) -> Htcp {
 }
 
 impl Htcp {
-    /// Segments that a round trip adds, `elapsed` seconds after the last loss.
+    /// Growth per round trip in segments, `elapsed` seconds after the last loss.
     fn increase(&self, elapsed: f64) -> f64 {
         let late = (elapsed - self.params.delta_l.as_secs()).max(0.0);
         let mut a = 1.0 + 10.0 * late + 0.25 * late * late;
@@ -80,7 +80,7 @@ impl Htcp {
         2.0 * (1.0 - self.beta) * a
     }
 
-    /// Sets beta; returns the window that is kept.
+    /// Updates beta; returns the window that is kept.
     fn congestion(&mut self) -> f64 {
         let (now, before) = self.throughput;
         let steady = before > 0.0 && (now - before).abs() <= 0.2 * before;
@@ -129,7 +129,7 @@ impl CongestionControl for Htcp {
         self.increase = 2.0 * (1.0 - self.beta);
     }
 
-    /// The time since the last loss counts from the next ACK on.
+    /// The time since the last loss starts with the next ACK.
     fn on_rto(&mut self, _: f64) {
         let kept = self.congestion();
         self.window.collapse(kept);
@@ -164,7 +164,7 @@ mod tests {
         assert_relative_eq!(scaled.increase(2.0), 5.625);
     }
 
-    /// By hand: 100 ms over 140 ms leave 0.714, a longer queue a half, a short one 0.8; a jump in throughput a half.
+    /// By hand: 100 ms over 140 ms keep 0.714, a longer queue a half, a short one 0.8; a jump in throughput a half.
     #[test]
     fn the_backoff_by_hand() {
         for (longest, before, kept) in
@@ -179,8 +179,8 @@ mod tests {
         }
     }
 
-    /// By hand: 100 ms over 125 leave 0.8, so the threshold is 80 and a round adds 0.4; one segment is left, and the
-    /// second in which it is Reno begins with the next ACK.
+    /// By hand: 100 ms over 125 keep 0.8, so the threshold is 80 and a round adds 0.4. One segment is left after the
+    /// timeout, and the second of Reno's growth begins with the next ACK.
     #[test]
     fn a_timeout_by_hand() {
         let mut cc = htcp(&Params::default());

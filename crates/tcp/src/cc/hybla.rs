@@ -1,4 +1,4 @@
-//! TCP Hybla: a long round-trip time does not slow the window down.
+//! TCP Hybla: compensates for long round-trip times.
 //!
 //! Source: C. Caini and R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous Networks", 2004:
 //!
@@ -7,9 +7,8 @@
 //! slow start: cwnd += 2^rho - 1,   congestion avoidance: cwnd += rho^2 / cwnd
 //! ```
 //!
-//! so that cwnd / RTT grows as with RTT_0. As in Linux rho follows the smallest round-trip time, and is at most 16
-//! in the exponent of slow start. The paper's recovery by SACK, its timestamps and its pacing are settings of the
-//! sender.
+//! so that cwnd / RTT grows as with RTT_0. As in Linux, rho is computed from the minimum RTT, and is at most 16 in the
+//! exponent of slow start. The paper's SACK recovery, timestamps and pacing are settings of the sender.
 
 use wifair_config::table;
 use wifair_units::Duration;
@@ -20,12 +19,12 @@ use crate::cc::{Ack, CongestionControl, Delays, Start, Window};
 table! {
     /// TCP Hybla (C. Caini and R. Firrincieli, 2004).
     pub struct Params {
-        /// Round-trip time whose growth is taken as the measure.
+        /// RTT whose growth is the reference.
         pub reference_rtt: Duration = Duration::from_millis(25), "longer than 0 s" => |v| *v > Duration::ZERO;
     }
 }
 
-/// Largest rho in slow start: 2^rho stays an increment.
+/// Upper bound of rho in slow start, so that 2^rho is a usable increment.
 const LARGEST: f64 = 16.0;
 
 /// State of Hybla.
@@ -102,8 +101,8 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), 30.0 + 16.0 / 30.0);
     }
 
-    /// A satellite's 600 ms, by hand: rho = 24, so 24^2 / cwnd an ACK in congestion avoidance, without a bound; 2^16 -
-    /// 1 in slow start, where Linux has one.
+    /// A satellite's 600 ms, by hand: rho = 24, so 24^2 / cwnd per ACK in congestion avoidance, without a bound; in
+    /// slow start Linux limits the increment to 2^16 - 1.
     #[test]
     fn only_slow_start_is_bounded() {
         let mut cc = new(&Params::default(), Start { ssthresh: 50.0, ..Start::with_window(100.0) });
@@ -114,8 +113,8 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), 65_536.0);
     }
 
-    /// What the equations are for: the rate cwnd / RTT grows alike at 25 ms and at 100 ms, here from rates of 400
-    /// segments a second by 1 / (25 ms)^2 = 1600 a second each second, slightly less by the growth of 1/cwnd an ACK.
+    /// Aim of the equations: the rate cwnd / RTT grows equally at 25 ms and at 100 ms, here from 400 segments a second
+    /// by 1 / (25 ms)^2 = 1600 per second each second, slightly less by the growth of 1/cwnd per ACK.
     #[test]
     fn the_rate_grows_alike_at_any_round_trip_time() {
         for rtt in [0.025, 0.1] {

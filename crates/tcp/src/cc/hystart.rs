@@ -1,16 +1,16 @@
-//! Ends of slow start before a loss: HyStart, and HyStart++ by way of a few slower rounds.
+//! Early ends of slow start: HyStart, and HyStart++ with a few slower rounds.
 //!
-//! [`PlusPlus`]: P. Balasubramanian, Y. Huang and M. Olson, RFC 9406, 2023, section 4.2, with the constants
-//! of section 4.3. The bound L on the segments that an ACK adds is the sender's rule for byte counting.
+//! [`PlusPlus`]: P. Balasubramanian, Y. Huang and M. Olson, RFC 9406, 2023, section 4.2, with the constants of section
+//! 4.3. The limit L on the segments that an ACK adds is left to the sender's byte counting.
 //!
 //! [`Classic`]: S. Ha and I. Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55(9), 2011, with the
-//! constants of Linux's CUBIC: from 16 segments up slow start ends
+//! constants of Linux's CUBIC. From 16 segments up, slow start ends
 //!
-//! - when ACKs that follow each other within 2 ms have come for longer than half the smallest round-trip time since the
-//!   round began (ACK train; Linux adds up to half a millisecond for segments that offload sends at once, and takes the
-//!   whole instead of the half where segments are paced), or
-//! - when the smallest of more than eight round-trip times of a round exceeds the smallest of all by an eighth of it,
-//!   at least 4 and at most 16 ms (delay).
+//! - after an ACK train: ACKs at most 2 ms apart have arrived for longer than half the minimum RTT since the round
+//!   began (Linux adds up to half a millisecond for segmentation offload, and uses the whole RTT where segments are
+//!   paced), or
+//! - after a delay increase: the minimum of more than eight RTT samples of a round exceeds the overall minimum by an
+//!   eighth of it, at least 4 and at most 16 ms.
 
 use wifair_config::choice;
 use wifair_units::{Duration, Time};
@@ -22,14 +22,14 @@ choice! {
     pub enum Variant {
         /// Nothing: slow start ends with a loss or at the threshold.
         None = "none" from "RFC 5681, section 3.1",
-        /// Trains of ACKs, and a rising round-trip time.
+        /// ACK trains, and an increase of the RTT.
         Classic = "classic" from "S. Ha and I. Rhee, Taming the Elephants, 2011; Linux",
-        /// A rising round-trip time, and then a few slower rounds.
+        /// An increase of the RTT, followed by a few slower rounds.
         PlusPlus = "plus-plus" from "RFC 9406",
     }
 }
 
-/// State of the chosen end of slow start.
+/// State of the chosen variant.
 #[derive(Clone, Debug)]
 pub enum HyStart {
     /// As [`Variant::None`].
@@ -51,7 +51,7 @@ impl HyStart {
         }
     }
 
-    /// Slow start for an ACK; sets the threshold of `window` when slow start is over.
+    /// Slow start on an ACK; sets the threshold of `window` when slow start ends.
     pub fn grow(&mut self, window: &mut Window, ack: &Ack) {
         match self {
             Self::None => window.add(ack.segments),
@@ -60,7 +60,7 @@ impl HyStart {
         }
     }
 
-    /// An ACK with which the window may not grow: Linux's HyStart looks at its time and round trip all the same.
+    /// Processes an ACK on which the window must not grow: Linux's HyStart uses its arrival time and RTT all the same.
     pub fn watch(&mut self, window: &mut Window, ack: &Ack) {
         if let Self::Classic(classic) = self
             && window.in_slow_start()
@@ -71,36 +71,37 @@ impl HyStart {
     }
 }
 
-/// Bounds of the rise that ends slow start, in seconds.
+/// Bounds of the RTT increase that ends slow start, in seconds.
 const THRESHOLD: (f64, f64) = (0.004, 0.016);
-/// Divisor of the last round's smallest round-trip time, for that rise.
+/// Divisor that gives this increase from the minimum RTT of the last round.
 const DIVISOR: f64 = 8.0;
-/// Samples a round must have.
+/// RTT samples required per round.
 const SAMPLES: u32 = 8;
-/// In conservative slow start an acknowledged segment adds one in so many.
+/// In conservative slow start this many acknowledged segments add one.
 const GROWTH_DIVISOR: f64 = 4.0;
 /// Rounds of conservative slow start.
 const ROUNDS: u32 = 5;
-/// The window, in segments, from which on a train or a delay ends classic slow start.
+/// Window in segments from which a train or a delay increase ends classic slow start.
 const LOW_WINDOW: f64 = 16.0;
-/// ACKs further apart than this do not belong to a train, in seconds.
+/// Maximum distance of ACKs in a train, in seconds.
 const ACK_DELTA: f64 = 0.002;
 
-/// The rise of the round-trip time over `base` that ends slow start; both in seconds.
+/// Increase of the RTT over `base` that ends slow start; both in seconds.
 fn rise(base: f64) -> f64 {
     (base / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1)
 }
 
-/// Bytes whose sending Linux adds to the length of a train, at most a millisecond: segments that offload sends at once.
+/// Allowance of Linux for segmentation offload in a train: the bytes whose transmission time is added, and its maximum
+/// in seconds.
 const OFFLOAD: (f64, f64) = (4.0 * 65_536.0, 0.001);
 
-/// State of HyStart of 2011.
+/// State of the HyStart of 2011.
 #[derive(Clone, Debug)]
 pub struct Classic {
     round: Round,
-    /// Smallest round-trip time, in seconds.
+    /// Minimum RTT, in seconds.
     base: f64,
-    /// Smallest of the round, and its samples; rounds are followed from 16 segments up.
+    /// Minimum RTT and number of samples of the round; rounds are tracked from 16 segments up.
     min: f64,
     samples: u32,
     /// When the round began.
@@ -138,7 +139,7 @@ impl Classic {
         if cwnd < LOW_WINDOW {
             return false;
         }
-        // Linux looks at rounds only here, so that the first one begins when the window has got so large.
+        // Linux tracks rounds only here, so the first one begins when the window has reached this size.
         if self.round.ends(ack) {
             (self.begin, self.last) = (ack.now, ack.now);
             (self.min, self.samples) = (f64::INFINITY, 0);
@@ -146,14 +147,14 @@ impl Classic {
         self.train(cwnd, ack) || self.delayed(rtt)
     }
 
-    /// Whether ACKs without a gap have come for half the smallest round-trip time; for all of it where segments are
-    /// paced, because pacing alone may stretch them over half of it.
+    /// Whether an ACK train has lasted for half the minimum RTT, or for all of it where segments are paced, because
+    /// pacing alone may stretch them over half of it.
     fn train(&mut self, cwnd: f64, ack: &Ack) -> bool {
         let close = ack.now.saturating_since(self.last).as_secs() <= ACK_DELTA;
         if close {
             self.last = ack.now;
         }
-        // Linux's pacing rate in slow start, though nothing is paced: twice the window in a round trip.
+        // Linux's pacing rate in slow start, even without pacing: twice the window per RTT.
         let burst = OFFLOAD.0 * ack.srtt.as_secs() / (2.0 * cwnd * ack.mss);
         let part = if ack.paced { 1.0 } else { 0.5 };
         close && ack.now.saturating_since(self.begin).as_secs() > part * (self.base + burst.min(OFFLOAD.1))
@@ -174,9 +175,9 @@ impl Classic {
 pub struct PlusPlus {
     round: Round,
     delays: Delays,
-    /// Smallest of the last round, in seconds.
+    /// Minimum RTT of the last round, in seconds.
     last_min: Option<f64>,
-    /// Conservative slow start: what its smallest round-trip time began with, and the rounds that are left.
+    /// Conservative slow start: minimum RTT at its start, and rounds left.
     conservative: Option<(f64, u32)>,
 }
 
@@ -214,8 +215,8 @@ mod tests {
     use crate::cc::Start;
     use crate::cc::testing::ack;
 
-    /// RFC 9406, section 4.2, by hand with rounds of 16 ACKs: 40 ms give a threshold of 5 ms, so 45 ms lead to
-    /// conservative slow start at the eighth sample of the round, and five rounds later slow start is over.
+    /// RFC 9406, section 4.2, by hand with rounds of 16 ACKs: 40 ms give a threshold of 5 ms, so 45 ms start
+    /// conservative slow start at the eighth sample of the round, and five rounds later slow start ends.
     #[test]
     fn a_rise_of_an_eighth_leads_through_five_slower_rounds_out_of_slow_start() {
         let mut hystart = PlusPlus::default();
@@ -243,8 +244,8 @@ mod tests {
         assert!(window.ssthresh.is_finite());
     }
 
-    /// By hand: segments 1 ms apart, a round-trip time of 40 ms. The ACKs of a round of 16 take 15 ms, less than half
-    /// the round trip; of one of 32 the 22nd comes 21 ms after the first.
+    /// By hand: segments 1 ms apart, an RTT of 40 ms. The ACKs of a round of 16 take 15 ms, less than half the RTT; in
+    /// a round of 32 the 22nd comes 21 ms after the first.
     #[test]
     fn a_train_of_half_the_round_trip_ends_slow_start() {
         let mut classic = Classic::default();
@@ -262,8 +263,8 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (53.0, 53.0));
     }
 
-    /// By hand: ACKs 1 ms apart in one round. Half of 40 ms, and half a millisecond for offload, are over with the
-    /// 22nd; the whole 41 ms with the 43rd.
+    /// By hand: ACKs 1 ms apart in one round. Half of 40 ms plus half a millisecond for offload have passed at the
+    /// 22nd; the whole 41 ms at the 43rd.
     #[test]
     fn a_train_of_paced_segments_may_last_a_whole_round_trip() {
         let ends = |paced: bool, acks: u32| {
@@ -279,10 +280,10 @@ mod tests {
         assert_eq!((ends(true, 42), ends(true, 43)), (f64::INFINITY, 58.0));
     }
 
-    /// Bottleneck of 20 segments a second, ACKs for two of them, 100 ms without queue, as in Linux's own
-    /// test of HyStart at 166 kbit/s, by hand: the ACK that finds 16 segments (the fourth) begins the first round,
-    /// which lasts until what was sent then (22 segments) is acknowledged. The next one begins with ACK 12; the ninth
-    /// sample above 112.5 ms is that of ACK 20, at 48 segments.
+    /// Bottleneck of 20 segments a second, ACKs for two of them, 100 ms without queue, as in Linux's own test of
+    /// HyStart at 166 kbit/s, by hand: the ACK at which the window reaches 16 segments (the fourth) begins the first
+    /// round, which lasts until what was sent then (22 segments) is acknowledged. The next one begins with ACK 12; the
+    /// ninth sample above 112.5 ms is that of ACK 20, at 48 segments.
     #[test]
     fn rounds_are_followed_from_sixteen_segments_up() {
         let mut classic = Classic::default();
@@ -298,7 +299,7 @@ mod tests {
     }
 
     /// By hand: the ACKs of a round come 3 ms apart, so they are no train; 40 ms give a threshold of 45 ms, and the
-    /// ninth sample of a round of 45.5 ms ends slow start. A sample of 44 ms among them hinders it.
+    /// ninth sample of 45.5 ms in a round ends slow start. A sample of 44 ms among them prevents it.
     #[test]
     fn a_rise_of_an_eighth_ends_slow_start() {
         let ends = |fastest: f64| {

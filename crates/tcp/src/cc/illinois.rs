@@ -1,4 +1,4 @@
-//! TCP-Illinois: loss decides when the window shrinks, delay decides by how much and how fast it grows.
+//! TCP-Illinois: loss determines when the window shrinks, delay by how much and how fast it grows.
 //!
 //! Source: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for
 //! High-Speed Networks", 2008. With `da` the mean queueing delay of the last round and `dm` the largest ever:
@@ -9,8 +9,8 @@
 //! ACK: cwnd += alpha / cwnd,   loss: cwnd -= beta cwnd
 //! ```
 //!
-//! Reno below `window_threshold` segments. After `da` was above dm / 100, `theta` rounds below it must pass before
-//! alpha goes back to its largest. After a timeout both are Reno's until the next round.
+//! Reno below `window_threshold` segments. Once `da` was above dm / 100, `theta` rounds below it must pass before alpha
+//! returns to its maximum. After a timeout alpha and beta are Reno's until the next round.
 
 use wifair_config::table;
 
@@ -20,17 +20,17 @@ use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
 table! {
     /// TCP-Illinois (S. Liu, T. Basar and R. Srikant, 2008).
     pub struct Params {
-        /// Least growth, in segments a round trip.
+        /// Minimum growth per round trip, in segments.
         pub alpha_min: f64 = 0.3, "more than 0" => |v| *v > 0.0;
-        /// Largest growth, in segments a round trip.
+        /// Maximum growth per round trip, in segments.
         pub alpha_max: f64 = 10.0, "more than alpha_min" => |v| *v > alpha_min;
-        /// Least part of the window that a loss takes.
+        /// Minimum fraction of the window taken off on loss.
         pub beta_min: f64 = 0.125, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// Largest part of the window that a loss takes.
+        /// Maximum fraction of the window taken off on loss.
         pub beta_max: f64 = 0.5, "at least beta_min, less than 1" => |v| *v >= beta_min && *v < 1.0;
-        /// Window in segments below which it is Reno.
+        /// Window in segments below which it behaves like Reno.
         pub window_threshold: f64 = 15.0, "0 or more" => |v| *v >= 0.0;
-        /// Rounds with little delay before the growth goes back to its largest.
+        /// Rounds with little delay before growth returns to its maximum.
         pub theta: u32 = 5;
     }
 }
@@ -42,11 +42,11 @@ pub struct Illinois {
     window: Window,
     delays: Delays,
     round: Round,
-    /// Largest round-trip time, in seconds.
+    /// Largest RTT, in seconds.
     max_rtt: f64,
     alpha: f64,
     beta: f64,
-    /// The delay was above the low threshold; rounds below it since.
+    /// Whether the delay was above the low threshold, and rounds below it since.
     above: bool,
     low_rounds: u32,
 }
@@ -68,7 +68,7 @@ pub fn new(params: &Params, start: Start) -> Illinois {
 }
 
 impl Illinois {
-    /// Growth for a mean delay of `da` where the largest is `dm`, both in seconds.
+    /// Growth for a mean queueing delay of `da`, the largest being `dm`, both in seconds.
     fn alpha(&mut self, da: f64, dm: f64) -> f64 {
         let Params { alpha_min, alpha_max, theta, .. } = self.params;
         let low = dm / 100.0;
@@ -89,7 +89,7 @@ impl Illinois {
         k1 / (k2 + da)
     }
 
-    /// Part of the window that a loss takes.
+    /// Fraction of the window taken off on loss.
     fn beta(&self, da: f64, dm: f64) -> f64 {
         let Params { beta_min, beta_max, .. } = self.params;
         let (from, to) = (0.1 * dm, 0.8 * dm);
@@ -195,8 +195,9 @@ mod tests {
         }
     }
 
-    /// Linux: after a timeout the window is what a loss would leave as the threshold, and growth and loss are Reno's
-    /// until the next round. An ACK adds its part of alpha, and nothing in recovery or where the window is not used.
+    /// Linux: after a timeout the threshold is what a loss would leave of the window, and growth and reduction are
+    /// Reno's until the next round. An ACK adds its share of alpha, and nothing in recovery or while the window is not
+    /// used.
     #[test]
     fn a_timeout_makes_it_reno_for_a_round() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(100.0) });

@@ -1,4 +1,4 @@
-//! LEDBAT: fills what others leave, and keeps its own queueing delay at a target.
+//! LEDBAT: a scavenger transport that uses spare capacity and keeps its own queueing delay at a target.
 //!
 //! Source: S. Shalunov, G. Hazel, J. Iyengar and M. Kuehlewind, RFC 6817, 2012, section 2.4.2, with the values of
 //! section 2.5:
@@ -10,8 +10,7 @@
 //! ```
 //!
 //! The current delay is the smallest of the last four samples, the base delay the smallest of the last ten minutes.
-//! Delays are one-way where timestamps are on, else round-trip. There is no slow start, and the threshold is only
-//! shown.
+//! Delays are one-way with timestamps, else round-trip. There is no slow start; the threshold is only reported.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -22,18 +21,18 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 table! {
     /// LEDBAT (RFC 6817).
     pub struct Params {
-        /// Queueing delay that it keeps.
+        /// Target queueing delay.
         pub target: Duration = Duration::from_millis(100), "more than 0 s" => |v| *v > Duration::ZERO;
-        /// Segments that a round trip adds without any queue.
+        /// Growth per round trip without a queue, in segments.
         pub gain: f64 = 1.0, "more than 0" => |v| *v > 0.0;
     }
 }
 
-/// Samples among which the current delay is the smallest (`CURRENT_FILTER`).
+/// Number of samples of which the current delay is the minimum (`CURRENT_FILTER`).
 const CURRENT: usize = 4;
-/// Minutes among which the base delay is the smallest (`BASE_HISTORY`).
+/// Number of minutes of which the base delay is the minimum (`BASE_HISTORY`).
 const MINUTES: usize = 10;
-/// Least window, in segments (`MIN_CWND`).
+/// Minimum window in segments (`MIN_CWND`).
 const LEAST: f64 = 2.0;
 
 /// State of LEDBAT.
@@ -42,12 +41,12 @@ pub struct Ledbat {
     target: f64,
     gain: f64,
     window: Window,
-    /// In seconds, used in turn.
+    /// Last delays in seconds (ring buffer).
     current: [f64; CURRENT],
     next: usize,
     minutes: [f64; MINUTES],
     minute: u64,
-    /// Smallest of `minutes`, infinite before the first sample.
+    /// Minimum of `minutes`; infinite before the first sample.
     base: f64,
 }
 
@@ -92,7 +91,7 @@ impl Ledbat {
         self.next = (self.next + 1) % CURRENT;
     }
 
-    /// The queueing delay, in seconds; `None` before the first sample.
+    /// Queueing delay in seconds; `None` before the first sample.
     fn queueing(&self) -> Option<f64> {
         let current = smallest(&self.current);
         (current.is_finite() && self.base.is_finite()).then(|| (current - self.base).max(0.0))
@@ -114,7 +113,7 @@ impl CongestionControl for Ledbat {
             let off_target = (self.target - queueing) / self.target;
             let cwnd = self.window.cwnd;
             let grown = cwnd + self.gain * off_target * ack.segments / cwnd;
-            // The window does not run ahead of what is used of it.
+            // The window does not grow far beyond what is in use.
             let used = ack.in_flight + ack.segments + 1.0;
             self.window.set(grown.min(used.max(cwnd)).max(LEAST.min(cwnd)));
         }
@@ -134,8 +133,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, ack, published, time};
 
-    /// The rule rests where the queueing delay is the target: 100 ms at 1000 segments a second are 100 segments in the
-    /// queue beside the 101 that the path holds. Approached from below, by e^(-t/(W target/gain)) at the end.
+    /// The equilibrium is at the target delay: 100 ms at 1000 segments a second are 100 queued segments, in addition to
+    /// the 101 that the path holds. It is approached from below, at the end with e^(-t/(W target/gain)).
     #[test]
     fn the_queue_settles_at_the_target() {
         let mut cc = new(&Params::default(), Start::with_window(100.0));
@@ -144,7 +143,7 @@ mod tests {
         pipe.run(&mut cc, 420.0, |_, cc| assert!((cc.cwnd() - 201.0).abs() <= 2.0, "{}", cc.cwnd()));
     }
 
-    /// A delay that was the smallest eleven minutes ago is forgotten.
+    /// A minimum of eleven minutes ago has expired.
     #[test]
     fn the_base_delay_is_forgotten_after_ten_minutes() {
         let mut cc = new(&Params::default(), Start::with_window(2.0));

@@ -1,11 +1,10 @@
-//! Reno as Linux 2.6 has it, in whole segments: what ns-2 calls Agent/TCP/Linux with `reno`.
+//! Reno of Linux 2.6, in whole segments: ns-2's Agent/TCP/Linux with `reno`.
 //!
-//! Source: the behaviour of Linux 2.6.22's Reno, as packed into ns-2.35 (D. X. Wei and P. Cao, "NS-2 TCP-Linux: An
-//! NS-2 TCP Implementation with Congestion Control Algorithms from Linux", 2006). Departures from
-//! [`reno`](super::reno): the window counts whole segments; slow start still holds when the window equals the
-//! threshold; in congestion avoidance a segment is added when as many bytes as the window are acknowledged (RFC 3465,
-//! section 2.1), counted from the end of slow start and in recovery too; a loss halves the window rather than the
-//! flight.
+//! Source: the behaviour of Linux 2.6.22's Reno, as ported to ns-2.35 (D. X. Wei and P. Cao, "NS-2 TCP-Linux: An NS-2
+//! TCP Implementation with Congestion Control Algorithms from Linux", 2006). Departures from [`reno`](super::reno): the
+//! window counts whole segments; a window equal to the threshold is in slow start; in congestion avoidance a segment is
+//! added when a window of bytes is acknowledged (RFC 3465, section 2.1), counted from the end of slow start and in
+//! recovery too; a loss halves the window instead of the flight.
 
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Start, Window};
@@ -14,7 +13,7 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 #[derive(Clone, Debug)]
 pub struct Linux {
     window: Window,
-    /// Segments acknowledged since the window grew.
+    /// Segments acknowledged since the last growth.
     acked: f64,
 }
 
@@ -70,8 +69,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::{ack, published};
 
-    /// From 4 segments with a threshold of 4: one ACK of slow start, then as many for each segment as the window
-    /// holds, as in a trace of ns-2.
+    /// From 4 segments with a threshold of 4: one ACK of slow start, then a segment is added for each window of ACKs,
+    /// as in a trace of ns-2.
     #[test]
     fn the_window_by_hand() {
         let mut cc = new(Start { ssthresh: 4.0, ..Start::with_window(4.0) });

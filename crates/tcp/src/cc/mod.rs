@@ -1,9 +1,9 @@
 //! Congestion controls, one file each.
 //!
-//! An algorithm is a state machine that sees ACKs, losses and sent segments, and answers with a window and,
-//! where it paces, a rate. It sees no socket, clock or queue. Windows are in segments, as in the papers; the
-//! sender alone turns them into bytes. Inflation of the window during fast recovery, limited transmit,
-//! proportional rate reduction and the bound `max_cwnd` belong to the sender as well.
+//! An algorithm is a state machine: its input are ACKs, losses and sent segments, its output a window and, if it paces,
+//! a rate. It has no access to socket, clock or queue. Windows are in segments, as in the papers; the sender alone
+//! converts them to bytes. Inflation during fast recovery, limited transmit, proportional rate reduction and the bound
+//! `max_cwnd` are the sender's as well.
 //!
 //! To add one: a file with `Params`, `new` and tests, its `mod` line, and an entry in the list `algorithms!` below.
 
@@ -59,75 +59,74 @@ pub mod yeah;
 pub use round::{Delays, Round, backlog};
 pub use window::Window;
 
-/// What an ACK says, and what the sender knows when it has processed it.
+/// An ACK, and the sender's state after processing it.
 ///
-/// There is one for every ACK that comes in, duplicates included, in the order of arrival.
+/// The algorithm gets every ACK, duplicates included, in the order of arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When it came in.
+    /// Time of arrival.
     pub now: Time,
-    /// Segments that count for the growth of the window: newly and cumulatively acknowledged ones, after the
-    /// sender's rule for byte counting (ns-2: one an ACK; RFC 3465: at most two in slow start). Zero for a
-    /// duplicate.
+    /// Segments by which the ACK may let the window grow: newly and cumulatively acknowledged, limited by the sender's
+    /// byte counting (ns-2: one per ACK; RFC 3465: at most two in slow start). Zero for a duplicate.
     pub segments: f64,
-    /// Newly acknowledged payload, cumulatively, in bytes.
+    /// Payload newly and cumulatively acknowledged [bytes].
     pub bytes: u64,
-    /// Round-trip time that this ACK measured, where it measured one.
+    /// RTT sample of this ACK, if it gave one.
     pub rtt: Option<Duration>,
     /// One-way delay from sender to receiver by timestamps (RFC 7323), up to a constant; `None` without them.
     pub one_way_delay: Option<Duration>,
-    /// Smoothed round-trip time (RFC 6298), zero before the first sample.
+    /// SRTT (RFC 6298); zero before the first sample.
     pub srtt: Duration,
-    /// Smallest round-trip time so far, [`Duration::MAX`] before the first sample.
+    /// Minimum RTT so far; [`Duration::MAX`] before the first sample.
     pub min_rtt: Duration,
-    /// First offset not yet acknowledged.
+    /// SND.UNA: the first offset not acknowledged.
     pub una: u64,
-    /// The offset behind the highest byte sent so far; it never goes back, not even after a timeout.
+    /// End of the data sent so far; never decreases, not even after a timeout.
     pub nxt: u64,
     /// Segments in flight after this ACK.
     pub in_flight: f64,
     /// Bytes delivered so far, cumulatively or by SACK.
     pub delivered: u64,
-    /// Segments newly marked as lost.
+    /// Segments newly considered lost.
     pub lost: f64,
-    /// Delivery rate sample, where the algorithm asked for them ([`CongestionControl::wants_rate_samples`]).
+    /// Delivery rate sample, if [`CongestionControl::wants_rate_samples`].
     pub rate: Option<RateSample>,
-    /// The window, not the application or the receiver, limited what was sent. A window that is not used does
-    /// not grow; stacks that let it grow all the same (ns-2) always say `true`.
+    /// Whether the window, and not the application or the receiver, limited what was sent. An unused window must not
+    /// grow; stacks that let it grow all the same (ns-2) always pass `true`.
     pub window_limited: bool,
-    /// The ACK echoes a congestion mark (RFC 3168, section 6.1.3).
+    /// Whether the ACK echoes a congestion mark (RFC 3168, section 6.1.3).
     pub ecn_echo: bool,
-    /// The sender was in fast recovery when the ACK came in: the window does not grow.
+    /// Whether the sender was in fast recovery when the ACK arrived; the window must not grow then.
     pub in_recovery: bool,
-    /// It repeats an acknowledgement (RFC 5681, section 2).
+    /// Whether it is a duplicate ACK (RFC 5681, section 2).
     pub duplicate: bool,
-    /// Payload of a full segment, in bytes.
+    /// Payload of a full segment [bytes].
     pub mss: f64,
-    /// The sender paces what it sends.
+    /// Whether the sender paces.
     pub paced: bool,
 }
 
-/// A sample of the delivery rate (Y. Cheng et al., draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).
+/// Delivery rate sample (Y. Cheng et al., draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
     /// Delivery rate, in bytes per second.
     pub rate: f64,
     /// Bytes that had been delivered when the acknowledged segment was sent.
     pub prior_delivered: u64,
-    /// The application did not fill the window when the segment was sent.
+    /// Whether the sample is application-limited: data was lacking when the segment was sent.
     pub app_limited: bool,
 }
 
-/// What a connection starts from.
+/// Initial state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// Initial window, in segments, at least one.
+    /// Initial window in segments, at least one.
     pub window: f64,
-    /// Initial slow-start threshold, in segments; infinite where nothing is known.
+    /// Initial slow-start threshold in segments; infinite if not set.
     pub ssthresh: f64,
-    /// Payload of a full segment, in bytes.
+    /// Payload of a full segment [bytes].
     pub mss: f64,
-    /// Seed of the connection, for the few algorithms that draw (BBR's first phase).
+    /// Seed of the connection, for algorithms with random choices (BBR's first phase).
     pub seed: u64,
 }
 
@@ -141,61 +140,61 @@ impl Start {
 
 /// A congestion control.
 ///
-/// The window is finite and at least one segment, whatever the order of calls. In `on_loss`, `on_rto` and
-/// `on_ecn`, `in_flight` is `FlightSize` of RFC 5681 in segments, before the lost segments are taken off it;
-/// the `ns2` profile hands over the window instead, as ns-2 does.
+/// The window is finite and at least one segment, whatever the order of calls. In `on_loss`, `on_rto` and `on_ecn`,
+/// `in_flight` is RFC 5681's FlightSize in segments, before lost segments are subtracted. With `reduce_from =
+/// "window"`, as in ns-2 and Linux, it is the window instead.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// An ACK came in: also a duplicate, also in recovery. Comes before the `on_loss` that it gives rise to.
+    /// An ACK arrived, possibly a duplicate or in recovery. If it reveals a loss, `on_loss` follows.
     fn on_ack(&mut self, ack: &Ack);
 
     /// Fast recovery (or Tahoe's fast retransmit) begins.
     fn on_loss(&mut self, in_flight: f64);
 
-    /// The retransmission timer expired. For further timeouts of the same segment the sender does not call
-    /// again, because RFC 5681, section 3.1, keeps `ssthresh`; ns-2 does.
+    /// The retransmission timer expired. Not called for further timeouts of the same segment, because RFC 5681, section
+    /// 3.1, keeps `ssthresh`, except in ns-2.
     fn on_rto(&mut self, in_flight: f64);
 
-    /// A data segment was handed down, if [`CongestionControl::wants_sends`]; `end` is the offset behind its last byte,
-    /// retransmissions included.
+    /// A data segment was sent, new or retransmitted, that ends at offset `end`. Called only if
+    /// [`CongestionControl::wants_sends`].
     fn on_send(&mut self, now: Time, payload: u64, end: u64) {
         let _ = (now, payload, end);
     }
 
-    /// Fast recovery ends by an ACK for all that was sent before it; the window shall be `at_most` segments
-    /// (RFC 6582, section 3.2, step 3), infinite where there is no such bound.
+    /// Fast recovery ended with an ACK for all that was outstanding when it began; the window has to be at most
+    /// `at_most` segments (RFC 6582, section 3.2, step 3), which may be infinite.
     fn on_recovery_exit(&mut self, at_most: f64) {
         let _ = at_most;
     }
 
-    /// Nothing was sent for a timeout: the window falls to `at_most` segments (RFC 5681, section 4.1).
+    /// Nothing was sent for an RTO: the window falls to `at_most` segments (RFC 5681, section 4.1).
     fn on_idle_restart(&mut self, at_most: f64);
 
-    /// The receiver echoes a congestion mark, at most once a window (RFC 3168, section 6.1.2).
+    /// The receiver echoed a congestion mark; called at most once per window (RFC 3168, section 6.1.2).
     fn on_ecn(&mut self, in_flight: f64) {
         self.on_loss(in_flight);
     }
 
-    /// The last loss or timeout turned out to be none (RFC 4015): take back what it did.
+    /// The last loss or timeout was spurious: undo its effect (RFC 4015).
     fn on_spurious(&mut self) {}
 
-    /// The window, in segments, at least one.
+    /// Congestion window in segments, at least one.
     fn cwnd(&self) -> f64;
 
-    /// The slow-start threshold, in segments; infinite before the first loss.
+    /// Slow-start threshold in segments; infinite before the first loss.
     fn ssthresh(&self) -> f64;
 
-    /// The part of the window that delay drives, in segments, where it has a part of its own (Compound).
+    /// The delay-based part of the window in segments, if there is one (Compound).
     fn delay_window(&self) -> f64 {
         0.0
     }
 
-    /// The rate at which segments leave, in bytes per second; `None` sends them as soon as the window allows.
+    /// Pacing rate in bytes per second; `None` sends as soon as the window allows.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// Whether each ACK shall carry a round-trip time, as stacks measure it that remember when each segment was sent
-    /// (Linux, ns-2's Vegas); else that of the one segment which Karn's algorithm times is enough.
+    /// Whether each ACK must carry an RTT sample, as in stacks that record all transmission times (Linux, ns-2's
+    /// Vegas). Otherwise one timed segment at a time is enough (Karn's algorithm).
     fn wants_every_rtt(&self) -> bool {
         true
     }
@@ -210,33 +209,33 @@ pub trait CongestionControl: fmt::Debug + Send {
         false
     }
 
-    /// Whether the receiver shall echo each mark, as DCTCP needs (RFC 8257, section 3.2).
+    /// Whether the receiver must echo each mark, as DCTCP requires (RFC 8257, section 3.2).
     fn wants_mark_per_packet(&self) -> bool {
         false
     }
 
-    /// Whether the sender looks at a finer retransmission timer when a duplicate ACK comes in, and at the first two
-    /// ACKs after a retransmission (L. Brakmo and L. Peterson, 1995).
+    /// Whether the sender checks a finer retransmission timer at duplicate ACKs and at the first two ACKs after a
+    /// retransmission (L. Brakmo and L. Peterson, 1995).
     fn wants_fine_timer(&self) -> bool {
         false
     }
 
-    /// Whether `cwnd` is to be used as it is during recovery too, without inflation or rate reduction (BBR).
+    /// Whether `cwnd` also applies in recovery, without inflation or rate reduction (BBR).
     fn rules_recovery(&self) -> bool {
         false
     }
 }
 
-/// Makes the state of a congestion control that is defined outside this crate, at the start of each connection.
+/// Factory of congestion controls defined outside this crate; called at the start of each connection.
 #[derive(Clone)]
 pub struct Foreign {
     make: Arc<dyn Fn(Start) -> Box<dyn CongestionControl> + Send + Sync>,
-    /// As [`CongestionControl::wants_mark_per_packet`] of all that it makes: the receiver is told before.
+    /// [`CongestionControl::wants_mark_per_packet`] of all its products, which the receiver must know in advance.
     pub wants_mark_per_packet: bool,
 }
 
 impl Foreign {
-    /// Makes them by `make`.
+    /// A factory that calls `make`.
     pub fn new(
         wants_mark_per_packet: bool,
         make: impl Fn(Start) -> Box<dyn CongestionControl> + Send + Sync + 'static,
@@ -244,7 +243,7 @@ impl Foreign {
         Self { make: Arc::new(make), wants_mark_per_packet }
     }
 
-    /// The state at the start of a connection.
+    /// Creates the state of a connection.
     #[must_use]
     pub fn start(&self, start: Start) -> Algorithm {
         Algorithm::Custom((self.make)(start))
@@ -257,26 +256,26 @@ impl fmt::Debug for Foreign {
     }
 }
 
-/// The same maker, not one that makes the same.
+/// Equal only if it is the same factory.
 impl PartialEq for Foreign {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
-/// How a sender without SACK recovers, unless told otherwise.
+/// Default recovery of a sender without SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Fast retransmit, then slow start from the lost segment (4.3BSD-Tahoe).
     Tahoe,
-    /// Fast recovery, left at the first new ACK (4.3BSD-Reno; RFC 2581).
+    /// Fast recovery until the first new ACK (4.3BSD-Reno; RFC 2581).
     Reno,
-    /// Fast recovery, left when all that was in flight is acknowledged (RFC 6582).
+    /// Fast recovery until everything in flight at the loss is acknowledged (RFC 6582).
     NewReno,
 }
 
-/// The algorithms: what scenarios choose from, and the states. `Choice` has what `wifair list` shows: name, first line
-/// of the description, source, and whether that was known only by a one-line description (`outline`).
+/// The algorithms: the choice in scenarios, and the states. `wifair list` shows the name, the first line of the
+/// description, the source, and `outline` where only a one-line description was known.
 macro_rules! algorithms {
     ($(
         $(#[doc = $doc:literal])*
@@ -291,7 +290,7 @@ macro_rules! algorithms {
         }
 
         impl Choice {
-            /// How a sender without SACK recovers under it, unless told otherwise.
+            /// Default recovery of a sender without SACK.
             #[must_use]
             pub const fn recovery(&self) -> Recovery {
                 match self {
@@ -300,16 +299,16 @@ macro_rules! algorithms {
             }
         }
 
-        /// The state of an algorithm. An enum rather than a box, so that the hot loop jumps only once.
+        /// State of an algorithm. An enum instead of a box, so that the hot loop has a single indirect jump.
         #[derive(Debug)]
         pub enum Algorithm {
             $($(#[doc = $doc])* $variant($state),)*
-            /// Defined by the user.
+            /// Defined outside this crate.
             Custom(Box<dyn CongestionControl>),
         }
 
         impl Algorithm {
-            /// The algorithm of `choice` at the start of a connection.
+            /// Creates the algorithm of `choice` for a new connection.
             #[must_use]
             pub fn new(choice: &Choice, start: Start) -> Self {
                 match choice {
@@ -331,7 +330,7 @@ macro_rules! algorithms {
 }
 
 impl Choice {
-    /// The same as Linux has it, but for the keys that the user has `written`, as in `bbr.variant`.
+    /// Linux's variant of the algorithm, except for keys the user has `written`, such as `bbr.variant`.
     pub(crate) fn of_linux(mut self, written: impl Fn(&str) -> bool) -> Self {
         fn set<T>(value: &mut T, linux: T, is_written: bool) {
             if !is_written {
@@ -359,7 +358,7 @@ impl Choice {
     }
 }
 
-/// The pattern of a choice, with the name of its parameters where it has some.
+/// Pattern of a choice, binding its parameters if it has any.
 macro_rules! chosen {
     ($params:ident, $variant:ident) => {
         Choice::$variant
@@ -369,7 +368,7 @@ macro_rules! chosen {
     };
 }
 
-/// The first state of an algorithm.
+/// Initial state of an algorithm.
 macro_rules! begun {
     ($params:ident, $start:ident, $module:ident) => {
         $module::new($start)
@@ -485,35 +484,35 @@ algorithms! {
 }
 
 impl Algorithm {
-    /// As [`CongestionControl::on_ack`]; returns the window after it, so that there is one jump for both. For the usual
-    /// algorithm, which wants to know little of an ACK, `ack` is not called but becomes a part of it.
+    /// Calls [`CongestionControl::on_ack`] and returns the new window, with one jump for both. For NewReno, the common
+    /// case, `ack` is inlined, so that fields it does not read are not computed.
     #[inline(always)]
-    pub(crate) fn hear(&mut self, ack: impl Fn() -> Ack) -> f64 {
+    pub(crate) fn process_ack(&mut self, ack: impl Fn() -> Ack) -> f64 {
         if let Self::NewReno(reno) = self {
             reno.on_ack(&ack());
             reno.cwnd()
         } else {
-            self.hear_all(&ack())
+            self.process_any_ack(&ack())
         }
     }
 
     #[inline(never)]
-    fn hear_all(&mut self, ack: &Ack) -> f64 {
-        dispatch!(self, cc => cc.hear(ack))
+    fn process_any_ack(&mut self, ack: &Ack) -> f64 {
+        dispatch!(self, cc => cc.process_ack(ack))
     }
 }
 
-/// An ACK and the window after it, for each algorithm a function of its own: so the simple ones do not save the
-/// registers that others need.
-trait Hear: CongestionControl {
+/// `on_ack` and `cwnd` in one function per algorithm, so that simple algorithms do not save the registers that complex
+/// ones need.
+trait ProcessAck: CongestionControl {
     #[inline(never)]
-    fn hear(&mut self, ack: &Ack) -> f64 {
+    fn process_ack(&mut self, ack: &Ack) -> f64 {
         self.on_ack(ack);
         self.cwnd()
     }
 }
 
-impl<T: CongestionControl + ?Sized> Hear for T {}
+impl<T: CongestionControl + ?Sized> ProcessAck for T {}
 
 impl CongestionControl for Algorithm {
     #[inline]

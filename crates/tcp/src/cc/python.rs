@@ -1,7 +1,7 @@
-//! A congestion control of the user's own, a class in Python.
+//! A congestion control written by the user, as a class in Python.
 //!
-//! Scenarios name the class; who runs them gives its state to the sender as [`crate::cc::Foreign`]. Reno stands here
-//! in its place where only the choice is looked at.
+//! The scenario names the class; whoever runs it passes its state to the sender as [`crate::cc::Foreign`]. Reno is a
+//! placeholder where only the choice matters.
 
 use wifair_config::{Free, table};
 
@@ -11,16 +11,16 @@ use crate::cc::reno::{self, Reno};
 table! {
     /// A class of your own in Python. `cc = "module:Class"` says the same.
     pub struct Params {
-        /// Where the class is, as in `my_module:MyControl`: a subclass of `wifair.CongestionControl`.
+        /// The class, as in `my_module:MyControl`: a subclass of `wifair.CongestionControl`.
         pub class: String, "module:Class" => |class| class.split_once(':').is_some_and(|(module, name)| {
             !module.is_empty() && !name.is_empty()
         });
-        /// Handed to the class as named arguments.
+        /// Keyword arguments of the class.
         pub parameters: Free = Free::default();
     }
 }
 
-/// Stands in the place of the class.
+/// Placeholder for the class.
 #[must_use]
 pub fn new(_: &Params, start: Start) -> Reno {
     reno::new(&reno::Params::default(), start)

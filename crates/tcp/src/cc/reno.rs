@@ -1,4 +1,4 @@
-//! TCP Reno: slow start, a segment more each round trip, half the flight on loss.
+//! TCP Reno: slow start, one more segment each round trip, half the flight on loss.
 //!
 //! Source: M. Allman, V. Paxson and E. Blanton, RFC 5681, 2009, section 3.1, equations 2 to 4. Under periodic loss, one
 //! segment in 1/p, the mean window is (M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The Macroscopic Behavior of the TCP
@@ -18,7 +18,8 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 table! {
     /// Reno's and NewReno's window (RFC 5681).
     pub struct Params {
-        /// Fraction of the flight kept on a congestion mark. With alternative backoff (RFC 8511, section 3) 0.8.
+        /// Fraction of the flight kept on a congestion mark; 0.8 with alternative backoff with ECN (RFC 8511, section
+        /// 3).
         pub keep_on_mark: f64 = 0.5, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
     }
 }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     /// Mathis et al. 1997, periodic loss: W = 1.22/sqrt(p), for a sawtooth between half the peak and the peak, peak/2
-    /// rounds long, that loses one segment in 1/p. The pipe's cycle is two rounds longer: the loss is noticed a round
+    /// rounds long, with one loss in 1/p segments. The pipe's cycle is two rounds longer: the loss is noticed a round
     /// late and recovery takes a round without growth. That is a fraction 4/peak of the cycle.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_square_root_law() {
@@ -134,9 +135,9 @@ mod tests {
         assert_relative_eq!(mean, expected, max_relative = 4.0 / peak);
     }
 
-    /// Mathis et al. 1997, random loss: W = 1.31/sqrt(p) where each segment is lost with probability p, independently.
-    /// The error of the mean comes from twenty batches of some hundred losses each; the rounds of recovery count as
-    /// above, 4/peak of the mean, and the peak is 4/3 of it.
+    /// Mathis et al. 1997, random loss: W = 1.31/sqrt(p) with independent losses of probability p. The error of the
+    /// mean comes from twenty batches of several hundred losses each; the rounds of recovery count as above, 4/peak of
+    /// the mean, with a peak of 4/3 of the mean.
     #[test]
     fn mean_window_under_independent_loss_matches_the_square_root_law() {
         let p = 2e-4_f64;

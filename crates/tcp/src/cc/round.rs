@@ -1,15 +1,15 @@
-//! Round trips, followed by sequence numbers, and the delays measured in them.
+//! Round trips, delimited by sequence numbers, and the delays measured in them.
 
 use crate::cc::Ack;
 
-/// A round lasts until the ACK of the first segment sent after the last round's end.
+/// A round ends with the ACK of the first segment sent after the end of the previous round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     end: u64,
 }
 
 impl Round {
-    /// Whether `ack` ends the round; then the next one begins.
+    /// Whether `ack` ends the round; if so, the next one begins.
     #[inline]
     pub fn ends(&mut self, ack: &Ack) -> bool {
         let over = ack.una > self.end;
@@ -19,7 +19,7 @@ impl Round {
         over
     }
 
-    /// The next round begins now, whatever is under way.
+    /// Starts the next round now.
     pub fn restart(&mut self, ack: &Ack) {
         self.end = ack.nxt;
     }
@@ -31,14 +31,14 @@ impl Round {
     }
 }
 
-/// Round-trip times of a round, and the smallest of all: in seconds, as f64.
+/// RTTs of a round, and the overall minimum, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Delays {
-    /// Smallest round-trip time so far, infinite before the first.
+    /// Minimum RTT so far; infinite before the first sample.
     pub base: f64,
-    /// Smallest of the round, infinite while there is none.
+    /// Minimum RTT of the round; infinite before the first sample.
     pub min: f64,
-    /// The last sample, zero before the first.
+    /// Last sample; zero before the first.
     pub last: f64,
     sum: f64,
     count: u32,
@@ -51,7 +51,7 @@ impl Default for Delays {
 }
 
 impl Delays {
-    /// Takes in the sample of `ack`, where it has one. Zero is not a round-trip time.
+    /// Processes the sample of `ack`, if it has one. Zero is not an RTT.
     #[inline]
     pub fn sample(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -66,19 +66,19 @@ impl Delays {
         }
     }
 
-    /// Samples in this round.
+    /// Number of samples in this round.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// Mean of the round, where there are samples.
+    /// Mean of the round, if there are samples.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 
-    /// A new round begins.
+    /// Starts a new round.
     pub fn clear(&mut self) {
         self.min = f64::INFINITY;
         self.sum = 0.0;
@@ -86,7 +86,7 @@ impl Delays {
     }
 }
 
-/// Segments of a window `cwnd` that wait in queues: the window less what the path itself holds.
+/// Segments of a window `cwnd` that are queued: the window less what the path itself holds.
 #[inline]
 #[must_use]
 pub fn backlog(cwnd: f64, base: f64, rtt: f64) -> f64 {

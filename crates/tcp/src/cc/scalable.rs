@@ -1,4 +1,4 @@
-//! Scalable TCP: the window grows by a fixed fraction each round trip, so recovery takes the same time at any size.
+//! Scalable TCP: the window grows by a fixed fraction per round trip, so recovery takes the same time at any size.
 //!
 //! Source: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", 2003:
 //!
@@ -7,7 +7,7 @@
 //! W ~ a / (b p)                                                                [segments]
 //! ```
 //!
-//! The response function holds for small p, where the loss of one segment is followed by many rounds.
+//! The response function holds for small p, with many rounds between losses.
 
 use wifair_config::table;
 
@@ -21,7 +21,7 @@ table! {
         pub increase: f64 = 0.01, "more than 0" => |v| *v > 0.0;
         /// Fraction of the window taken off on loss.
         pub decrease: f64 = 0.125, "between 0 and 1" => |v| (0.0..1.0).contains(v);
-        /// Window in segments up to which it is Reno.
+        /// Window in segments up to which it behaves like Reno.
         pub legacy_window: f64 = 16.0, "0 or more" => |v| *v >= 0.0;
     }
 }
@@ -81,9 +81,9 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, published};
 
-    /// Periodic loss of one segment in 1/p. The fluid gives a peak of a/(b p) and, over time, a mean of
-    /// peak * b / ln(1/(1 - b)). In the pipe a window of segments is acknowledged in recovery, without growth: then
-    /// b W = a (1/p - W), and a round at 7/8 of the peak joins the 13.4 of growth. What is left is the rounding of the
+    /// Periodic loss of one segment in 1/p. The fluid model has a peak of a/(b p) and, over time, a mean of peak * b /
+    /// ln(1/(1 - b)). In the pipe a window of segments is acknowledged in recovery, without growth: then b W = a (1/p -
+    /// W), and a round at 7/8 of the peak joins the 13.4 of growth. The remaining difference is the rounding of the
     /// window to whole segments.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {

@@ -1,10 +1,10 @@
-//! Shimonishi's control for data centres: probes the bandwidth in two stages, then acts on a predicted round-trip time.
+//! Shimonishi's control for data centres: probes the bandwidth in two stages, then responds to a predicted RTT.
 //!
 //! Source: H. Shimonishi, J. Higuchi, T. Yoshikawa and A. Iwata, "A Congestion Control Algorithm for Data Center Area
-//! Communications", 2008, of which only the abstract was at hand: a delay-based control in the Ethernet MAC, with
-//! inline probing of the initial bandwidth in two stages, because a few packets overestimate it, and with a prediction
-//! of the round-trip time that sees congestion several round trips earlier than measuring does. This is an
-//! interpretation, end to end instead of MAC to MAC:
+//! Communications", 2008. Only the abstract was available: a delay-based control in the Ethernet MAC, with inline
+//! probing of the initial bandwidth in two stages, because a few packets overestimate it, and with a prediction of the
+//! RTT that shows congestion several round trips earlier than a measurement does. This file is an interpretation, end
+//! to end instead of MAC to MAC:
 //!
 //! ```text
 //! stage 1: the ACKs of the initial window give a bandwidth B: acknowledged / time between the first and the last
@@ -13,7 +13,7 @@
 //!                   w = min(2 w, (1 - gain) w + gain (base / rtt' * w + backlog))
 //! ```
 //!
-//! `flight / B` is the round-trip time that the segments now in flight will see. The control law is FAST's.
+//! `flight / B` is the RTT that the segments now in flight will see. The control law is FAST's.
 
 use wifair_config::table;
 use wifair_units::Time;
@@ -25,16 +25,16 @@ use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
 table! {
     /// Control for data centres (after H. Shimonishi et al., 2008).
     pub struct Params {
-        /// Largest window of the second stage of probing, in segments.
+        /// Maximum window of the second stage of probing, in segments.
         pub stage_two: f64 = 32.0, "2 or more" => |v| *v >= 2.0;
-        /// Segments to be kept in the queue.
+        /// Target number of segments in the queue.
         pub backlog: f64 = 2.0, "more than 0" => |v| *v > 0.0;
-        /// Part of the way to the goal that a round trip goes.
+        /// Fraction of the distance to the target window covered per round trip.
         pub gain: f64 = 0.5, "more than 0, at most 1" => |v| *v > 0.0 && *v <= 1.0;
     }
 }
 
-/// How far probing is.
+/// Stage of probing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     One,
@@ -52,7 +52,7 @@ pub struct Shimonishi {
     stage: Stage,
     /// First and last ACK of the round, and the bytes between them.
     train: Option<(Time, Time, f64)>,
-    /// In bytes per second, zero before the first measurement.
+    /// Bandwidth in bytes per second; zero before the first measurement.
     bandwidth: f64,
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, ack};
 
-    /// 100 segments fill the pipe, one more is in service, and two are to wait.
+    /// 100 segments fill the pipe, one more is in service, and two are to be queued.
     #[test]
     fn the_queue_settles_at_the_backlog() {
         let mut cc = new(&Params::default(), Start::with_window(4.0));

@@ -1,4 +1,4 @@
-//! TCP Tahoe: slow start, a segment more each round trip, back to one segment on any loss.
+//! TCP Tahoe: slow start, one more segment each round trip, back to one segment on any loss.
 //!
 //! Source: V. Jacobson, "Congestion Avoidance and Control", 1988, sections 1 and 3; K. Fall and S. Floyd,
 //! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", 1996.
@@ -36,7 +36,7 @@ impl CongestionControl for Tahoe {
         self.window.collapse(in_flight / 2.0);
     }
 
-    /// RFC 3168, section 6.1.2: a mark halves the window. It is no sign that the pipe has run empty.
+    /// RFC 3168, section 6.1.2: a mark halves the window; it is no sign of an empty pipe.
     fn on_ecn(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
     }

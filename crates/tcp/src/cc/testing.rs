@@ -1,4 +1,4 @@
-//! What the tests of the algorithms share: ACKs to order, and a pipe with one queue.
+//! Shared by the tests of the algorithms: made-up ACKs, and a pipe with one queue.
 
 use std::collections::VecDeque;
 
@@ -34,13 +34,13 @@ pub fn ack(now: f64, rtt: f64, una: u64, nxt: u64) -> Ack {
     }
 }
 
-/// `seconds` after the start.
+/// The time `seconds` after the start.
 pub fn time(seconds: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(seconds)
 }
 
-/// A whole round: every segment of the window is acknowledged, each `rtt` seconds after it was sent, and answered by
-/// new ones. Returns the offset, in segments, where the next round starts.
+/// A whole round: every segment of the window is acknowledged `rtt` seconds after it was sent, and new ones are sent.
+/// Returns the offset, in segments, where the next round starts.
 pub fn round(cc: &mut impl CongestionControl, now: f64, rtt: f64, una: u64) -> u64 {
     let flight = cc.cwnd().floor().max(1.0) as u64;
     let mut nxt = una + flight;
@@ -54,15 +54,15 @@ pub fn round(cc: &mut impl CongestionControl, now: f64, rtt: f64, una: u64) -> u
 /// A row of `published.csv`, which `tests/oracle/published.py` writes and explains.
 #[derive(Debug)]
 pub struct Published {
-    /// Whether the row is about the window after ACKs, not about the threshold after a loss.
+    /// Whether the row gives the window after ACKs or the threshold after a loss.
     pub is_ack: bool,
-    /// Segments; the start of the connection.
+    /// Start of the connection, in segments.
     pub start: Start,
-    /// Round-trip times, in seconds, zero where none counts.
+    /// RTTs in seconds, zero where unused.
     pub base: f64,
     pub rtt: f64,
     pub acked: f64,
-    /// What else the algorithm knows.
+    /// Further state of the algorithm.
     pub state: f64,
     formula: f64,
 }
@@ -74,12 +74,12 @@ impl Published {
         Ack { segments: self.acked, bytes, in_flight: self.start.window, ..ack(now, self.rtt, 1, 100) }
     }
 
-    /// A sample of `rtt` seconds that acknowledges nothing.
+    /// An RTT sample of `rtt` seconds that acknowledges nothing.
     pub fn sample(&self, rtt: f64) -> Ack {
         Ack { segments: 0.0, bytes: 0, duplicate: true, ..ack(0.0, rtt, 0, 100) }
     }
 
-    /// Holds the window, or the threshold, to the formula.
+    /// Compares the window, or the threshold, with the formula.
     pub fn hold(&self, cc: &impl CongestionControl) {
         let ours = if self.is_ack { cc.cwnd() } else { cc.ssthresh() };
         assert!((ours - self.formula).abs() <= 1e-9 * self.formula, "{ours}, {self:?}");
@@ -109,14 +109,14 @@ pub fn published(control: &str) -> Vec<Published> {
     rows
 }
 
-/// What a [`Pipe`] loses.
+/// Losses of a [`Pipe`].
 #[derive(Clone, Copy, Debug)]
 pub enum Lose {
-    /// Only what overflows the queue.
+    /// Overflow of the queue only.
     Overflow,
-    /// Every so many segments one, beside overflow.
+    /// One in this many segments, in addition to overflow.
     Every(u64),
-    /// Each segment with this probability, independently, beside overflow; the state of the generator.
+    /// Each segment with this probability, independently, in addition to overflow; and the state of the generator.
     Randomly(f64, u64),
 }
 
@@ -129,23 +129,23 @@ fn uniform(state: &mut u64) -> f64 {
     (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once; only the congestion control
-/// is told, so that nothing but its own arithmetic shows.
+/// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once and only the congestion
+/// control is told, so that nothing but its own arithmetic matters.
 #[derive(Debug)]
 pub struct Pipe {
     /// Segments per second.
     pub rate: f64,
-    /// Round-trip time of an empty pipe, in seconds.
+    /// RTT of an empty pipe, in seconds.
     pub base: f64,
-    /// Segments that the queue holds.
+    /// Capacity of the queue, in segments.
     pub buffer: f64,
-    /// Segments beyond which the queue marks, where it marks at all.
+    /// Queue length in segments above which it marks; infinite for never.
     pub mark_at: f64,
     /// What is lost.
     pub lose: Lose,
-    /// Seconds.
+    /// Current time, in seconds.
     pub now: f64,
-    /// When the bottleneck is free again.
+    /// When the bottleneck becomes free.
     free: f64,
     /// Segments sent and acknowledged.
     pub sent: u64,
@@ -208,7 +208,7 @@ impl Pipe {
         self
     }
 
-    /// Segments that wait at the bottleneck now.
+    /// Segments queued at the bottleneck.
     pub fn queue(&self) -> f64 {
         ((self.free - self.now) * self.rate).max(0.0)
     }
@@ -293,7 +293,7 @@ impl Pipe {
         }
     }
 
-    /// Runs until `until` seconds; `look` sees the pipe and the algorithm after every ACK.
+    /// Runs until `until` seconds; `look` is called after every ACK.
     pub fn run<C: CongestionControl>(&mut self, cc: &mut C, until: f64, mut look: impl FnMut(&Self, &C)) {
         while self.now < until {
             let open = (self.flying.len() as f64) + 1.0 <= cc.cwnd();
@@ -309,7 +309,7 @@ impl Pipe {
         }
     }
 
-    /// Runs on until `until` seconds and returns the mean window over time, in segments.
+    /// Runs until `until` seconds and returns the time-weighted mean window, in segments.
     pub fn mean_cwnd(&mut self, cc: &mut impl CongestionControl, until: f64) -> f64 {
         let (mut sum, mut from) = (0.0, self.now);
         let begin = self.now;

@@ -1,4 +1,4 @@
-//! What holds for every congestion control.
+//! Properties of every congestion control.
 
 use proptest::prelude::*;
 use wifair_units::BitRate;
@@ -7,7 +7,7 @@ use super::*;
 use crate::cc::testing::{Pipe, ack, time};
 use crate::pipe::{Pipe as Path, ends};
 
-/// What may be called on an algorithm.
+/// A call to an algorithm.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Ack { step_us: u64, rtt_us: u64, segments: u64, sent: u64, flags: u8 },
@@ -36,7 +36,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Makes the calls, with counters that only grow, and looks at the window after each.
+/// Makes the calls, with counters that only grow, and checks the window after each.
 fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
     let (mut now, mut una, mut nxt, mut min_rtt) = (0.0, 0u64, 1u64, f64::INFINITY);
     for call in calls {
@@ -87,9 +87,9 @@ fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Time between losses of one flow in ns-2.35's Agent/TCP/Linux: 10 Mb/s, 50 ms each way, a queue of 100 packets of
-/// 1040 bytes, a window read every 50 ms, mean of the sawteeth after 20 s. Recovery differs by two round trips of
-/// 184 ms at most: Linux lowers the window gradually, and here repair costs nothing.
+/// Time between losses of one flow in ns-2.35's Agent/TCP/Linux: 10 Mb/s, 50 ms in each direction, a queue of 100
+/// packets of 1040 bytes, the window sampled every 50 ms, mean of the sawteeth after 20 s. Recovery differs by at most
+/// two RTTs of 184 ms: Linux lowers the window gradually, while here repair takes no time.
 #[test]
 fn sawteeth_last_as_long_as_in_ns2() {
     let with = |name: &str| Choice::named(name).expect("it is in the list");
@@ -118,9 +118,8 @@ fn sawteeth_last_as_long_as_in_ns2() {
     }
 }
 
-/// RFC 3168, section 6.1.2: the response to a mark is that to a loss. Others have their own: RFC 9438, section 4.6,
-/// keeps 0.85 (CUBIC), RFC 8257 goes by the share of marks (DCTCP), Tahoe halves, and what sends at a rate of its own
-/// model ignores them.
+/// RFC 3168, section 6.1.2: the response to a mark is that to a loss. Exceptions: CUBIC keeps 0.85 (RFC 9438, section
+/// 4.6), DCTCP uses the fraction of marks (RFC 8257), Tahoe halves, and algorithms with a rate model ignore marks.
 #[test]
 fn a_mark_is_answered_as_a_loss() {
     const OWN: [&str; 7] = ["cubic", "dctcp", "tahoe", "bbr", "bbr3", "tsunami", "python"];
@@ -146,7 +145,7 @@ fn a_mark_is_answered_as_a_loss() {
     assert_eq!(wrong, []);
 }
 
-/// A transfer of 400 segments with losses at its start, in its middle, and of a run of them, under each stack.
+/// A transfer of 400 segments with losses at its start and in its middle, and a run of losses, under each stack.
 #[test]
 fn every_algorithm_brings_a_transfer_to_its_end() {
     for name in Choice::NAMES.into_iter().filter(|name| *name != "python") {

@@ -9,12 +9,12 @@
 //! between that of the target rate and 10 ms;   e smooths a quarter of the last report into each new one
 //! ```
 //!
-//! What is modelled: the rate control on top of this crate's reliable transport, with its ACKs in place of the
-//! control channel: an error is a segment that the sender takes for lost. There is no window; the one shown is what the
-//! rate fills in four round trips, and 64 segments, so that it does not bind.
+//! Modelled: the rate control on top of this crate's reliable transport, with ACKs instead of the control channel; an
+//! error is a segment that the sender considers lost. There is no window; the reported one is what the rate fills in
+//! four round trips plus 64 segments, so that it never limits.
 //!
-//! As with the program, the target is yours to set near the rate of the path: from 650 Mb/s it takes many reports to
-//! come down. What is lost again when it is repeated needs `stack = "modern"` (RACK); other stacks wait for timeouts.
+//! As with the program, the user should set the target near the rate of the path: from 650 Mb/s it takes many reports
+//! to slow down. Lost retransmissions require `stack = "modern"` (RACK); other stacks wait for timeouts.
 
 use wifair_config::table;
 use wifair_units::{BitRate, Duration, Time};
@@ -24,22 +24,22 @@ use crate::cc::{Ack, CongestionControl, Start};
 table! {
     /// Tsunami's rate control (M. R. Meiss, 2004).
     pub struct Params {
-        /// Rate at which it sends while the error rate is below the threshold.
+        /// Sending rate while the error rate is below the threshold.
         pub target_rate: BitRate = BitRate::from_mbps(650), "more than 0 b/s" => |v| v.as_bps() > 0;
-        /// Error rate above which it slows down, as a fraction.
+        /// Error rate above which the sender slows down, as a fraction.
         pub error_rate: f64 = 0.075, "between 0 and 1" => |v| (0.0..1.0).contains(v);
         /// Factor of the delay between segments when every segment is lost.
         pub slower: f64 = 25.0 / 24.0, "more than 1" => |v| *v > 1.0;
         /// Factor of the delay between segments below the threshold.
         pub faster: f64 = 5.0 / 6.0, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
-        /// Part of the last error rate that a report keeps.
+        /// Weight of the previous error rate in the average.
         pub history: f64 = 0.25, "between 0 and 1" => |v| (0.0..1.0).contains(v);
-        /// Time between reports of the receiver.
+        /// Interval of the receiver's reports.
         pub update_period: Duration = Duration::from_millis(350), "longer than 0 s" => |v| *v > Duration::ZERO;
     }
 }
 
-/// Longest delay between segments, in seconds.
+/// Maximum delay between segments, in seconds.
 const LONGEST: f64 = 0.01;
 
 /// State of Tsunami.
@@ -69,7 +69,7 @@ pub fn new(params: &Params, start: Start) -> Tsunami {
         arrived: 0.0,
         reported: None,
     };
-    // The program starts at three times the delay of the target rate.
+    // The program starts with three times the delay of the target rate.
     tsunami.delay = 3.0 * tsunami.shortest();
     tsunami
 }
@@ -85,7 +85,7 @@ impl Tsunami {
         let total = self.lost + self.arrived;
         let fresh = if total > 0.0 { self.lost / total } else { 0.0 };
         self.error = history * self.error + (1.0 - history) * fresh;
-        // The program counts in thousandths of a percent, hence the 1e-5.
+        // The program counts in thousandths of a percent, hence 1e-5.
         let factor = if self.error > error_rate {
             1.0 + (slower - 1.0) * (1e-5 + self.error - error_rate) / (1.0 - error_rate)
         } else {
@@ -127,7 +127,7 @@ impl CongestionControl for Tsunami {
         (4.0 * self.rtt / self.delay + 64.0).min(1e9)
     }
 
-    /// There is none.
+    /// There is no threshold.
     fn ssthresh(&self) -> f64 {
         f64::INFINITY
     }

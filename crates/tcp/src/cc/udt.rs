@@ -1,4 +1,4 @@
-//! UDT: the sending rate grows each 10 ms by a step that depends on the unused capacity, and falls by a ninth on loss.
+//! UDT: the sending rate grows every 10 ms by a step that depends on the unused capacity, and falls by a ninth on loss.
 //!
 //! Source: Y. Gu and R. L. Grossman, "UDT: UDP-based Data Transfer for High-Speed Wide Area Networks", 2007, and Y. Gu,
 //! draft-gg-udt-03, 2010, section 7.2:
@@ -10,12 +10,12 @@
 //! start:   the window grows by what is acknowledged until the first loss; then period = 1 / receiving rate
 //! ```
 //!
-//! What is modelled: the rate and window control of UDT on top of this crate's reliable transport, so ACKs come for
-//! segments, not each 10 ms, retransmission is TCP's, and a loss event is a fast recovery. The random further decreases
-//! within a congestion period are left out. The draft ends the start at the first ACK; here it lasts until a loss, as
-//! in UDT's own program, which also ends it at a largest window. UDT measures the capacity of the link by packet pairs,
-//! which need a receiver that takes part; here it is a setting, or else the largest rate at which segments were
-//! acknowledged.
+//! Modelled: the rate and window control of UDT on top of this crate's reliable transport, so segments are acknowledged
+//! as in TCP instead of every 10 ms, retransmission is TCP's, and a loss event is a fast recovery. The random further
+//! decreases within a congestion period are left out. The draft ends slow start at the first ACK; here it lasts until a
+//! loss, as in UDT's own program, which also ends it at a maximum window. UDT measures the link capacity by packet
+//! pairs, which require a cooperating receiver; here it is a setting, by default the largest rate at which segments
+//! were acknowledged.
 
 use wifair_config::table;
 use wifair_units::{BitRate, Time};
@@ -34,27 +34,27 @@ table! {
 const SYN: f64 = 0.01;
 /// Factor of the period on loss.
 const DECREASE: f64 = 1.125;
-/// Segments that the window has beyond what the rate fills.
+/// Segments added to the window beyond what the rate fills.
 const SPARE: f64 = 16.0;
-/// Most segments, to stay finite.
+/// Maximum window in segments; keeps arithmetic finite.
 const MOST: f64 = 1e9;
 
 /// State of UDT.
 #[derive(Clone, Debug)]
 pub struct Udt {
-    /// Of the setting, in bytes per second.
+    /// Configured capacity, in bytes per second.
     capacity: Option<f64>,
     mss: f64,
     slow_start: bool,
     cwnd: f64,
-    /// Seconds between segments; zero while the window alone rules.
+    /// Seconds between segments; zero while only the window limits.
     period: f64,
     /// Period before the last decrease.
     period_before: f64,
-    /// Bytes acknowledged since the last SYN, and when that was.
+    /// Bytes acknowledged since the last SYN interval, and its time.
     bytes: u64,
     since: Option<Time>,
-    /// Receiving rate, and the largest so far, in bytes per second.
+    /// Receiving rate and its maximum, in bytes per second.
     rate: f64,
     peak: f64,
     rtt: f64,
@@ -80,7 +80,7 @@ pub fn new(params: &Params, start: Start) -> Udt {
     }
 }
 
-/// Packets by which a SYN increases what is sent in it, for `spare` bit/s of unused capacity.
+/// Packets by which a SYN interval increases what is sent per interval, with `spare` bit/s of unused capacity.
 fn increment(spare: f64, mss: f64) -> f64 {
     let least = 1.0 / mss;
     if spare <= 0.0 {
@@ -92,7 +92,7 @@ fn increment(spare: f64, mss: f64) -> f64 {
 impl Udt {
     fn interval(&mut self, elapsed: f64) {
         let rate = self.bytes as f64 / elapsed;
-        // What the receiver reports is smoothed with 7/8 (draft-gg-udt-03, section 6.2).
+        // The receiver's reports are smoothed with 7/8 (draft-gg-udt-03, section 6.2).
         self.rate = if self.rate == 0.0 { rate } else { 0.875 * self.rate + 0.125 * rate };
         self.peak = self.peak.max(self.rate);
         let acked = self.bytes as f64 / self.mss;
@@ -120,7 +120,7 @@ impl Udt {
         self.period_before = self.period;
     }
 
-    /// Not longer than a minute, so that it comes back.
+    /// Limited to a minute, so that sending resumes.
     fn set_period(&mut self, period: f64) {
         self.period = period.clamp(1e-9, 60.0);
     }
@@ -152,14 +152,14 @@ impl CongestionControl for Udt {
         }
     }
 
-    /// A timeout ends the start, and changes no rate.
+    /// A timeout ends slow start and leaves the rate unchanged.
     fn on_rto(&mut self, _: f64) {
         if self.slow_start {
             self.end_slow_start();
         }
     }
 
-    /// The rate goes on as it was.
+    /// The rate is kept.
     fn on_idle_restart(&mut self, _: f64) {
         self.since = None;
         self.bytes = 0;
@@ -169,7 +169,7 @@ impl CongestionControl for Udt {
         self.cwnd
     }
 
-    /// There is none: infinite until the first loss, then the window.
+    /// There is no threshold: infinite until the first loss, then the window.
     fn ssthresh(&self) -> f64 {
         if self.slow_start { f64::INFINITY } else { self.cwnd }
     }
@@ -194,8 +194,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, ack};
 
-    /// Y. Gu and R. L. Grossman, 2007, the table of increments: packets of 1500 bytes a SYN for unused capacities in
-    /// Mb/s.
+    /// Y. Gu and R. L. Grossman, 2007, table of increments: packets of 1500 bytes per SYN interval for unused
+    /// capacities in Mb/s.
     #[test]
     fn the_increase_matches_the_table_of_the_paper() {
         for (mbps, inc) in
@@ -215,8 +215,8 @@ mod tests {
         assert_relative_eq!(cc.pacing_rate().expect("it paces"), before * 8.0 / 9.0);
     }
 
-    /// A bottleneck of 12.5 Mb/s (segments of 1000 bytes at 1562.5 a second) is kept busy to more than 8/9 between
-    /// losses: the rate never falls by more at a loss.
+    /// A bottleneck of 12.5 Mb/s (segments of 1000 bytes at 1562.5 a second) is used to more than 8/9 between losses:
+    /// the rate never falls by more on a loss.
     #[test]
     fn the_pipe_is_kept_full() {
         let params = Params { capacity: Some(BitRate::from_kbps(12_500)) };
@@ -230,7 +230,7 @@ mod tests {
     }
 
     /// draft-gg-udt-03, section 6.2, by hand, with packets of 1000 bytes: in slow start the window grows by what each
-    /// SYN of 10 ms acknowledges, and the receiving rate is smoothed with 7/8.
+    /// SYN interval of 10 ms acknowledges, and the receiving rate is smoothed with 7/8.
     #[test]
     fn slow_start_counts_what_each_syn_acknowledges() {
         let mut cc = new(&Params::default(), Start::with_window(16.0));
@@ -243,15 +243,15 @@ mod tests {
         cc.on_ack(&Ack { bytes: 4000, ..ack(1.04, 0.1, 6, 16) });
         assert_relative_eq!(cc.rate, 0.875 * 100_000.0 + 0.125 * 200_000.0, max_relative = 1e-9);
         assert_eq!((cc.cwnd(), cc.bytes), (22.0, 0));
-        // A pause starts a SYN of its own.
+        // A pause starts a new SYN interval.
         cc.on_ack(&Ack { bytes: 4000, ..ack(1.045, 0.1, 6, 16) });
         cc.on_idle_restart(1.0);
         cc.on_ack(&Ack { bytes: 1000, ..ack(9.0, 0.1, 6, 16) });
         assert_eq!((cc.cwnd(), cc.bytes), (22.0, 1000));
     }
 
-    /// The same section: slow start ends with the period of the receiving rate, or, before that is known, with the
-    /// window spread over a round trip and a SYN. A timeout ends it too, and later changes nothing.
+    /// The same section: slow start ends with the period of the receiving rate or, before that is known, with the
+    /// window spread over an RTT and a SYN interval. A timeout ends it too, and has no effect later.
     #[test]
     fn slow_start_ends_with_the_receiving_rate() {
         let mut cc = new(&Params::default(), Start::with_window(16.0));
@@ -267,10 +267,10 @@ mod tests {
         assert!(!known.lost, "the loss that ends slow start is no decrease");
     }
 
-    /// The same section, by hand: at 1000 packets a second of 1000 bytes and 80 Mb/s of capacity 72 Mb/s are spare, so
-    /// a SYN adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the spare capacity counts as a ninth of
-    /// all, 8.9 Mb/s at most, and adds 0.015. A SYN with a loss adds nothing. The window is the rate of a round trip
-    /// and a SYN, and 16 more.
+    /// The same section, by hand: at 1000 packets a second of 1000 bytes and a capacity of 80 Mb/s, 72 Mb/s are unused,
+    /// so a SYN interval adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the unused capacity is at most a
+    /// ninth of the total, 8.9 Mb/s, and adds 0.015. An interval with a loss adds nothing. The window is the rate over
+    /// an RTT and a SYN interval, plus 16.
     #[test]
     fn the_period_follows_from_the_spare_capacity() {
         let params = Params { capacity: Some(BitRate::from_mbps(80)) };
@@ -290,7 +290,7 @@ mod tests {
         assert_relative_eq!(cc.period, 1.125e-3);
         cc.interval(0.02);
         assert!(cc.period < 1.125e-3);
-        // Without the setting the capacity is the largest rate so far, here what is sent: nothing is spare.
+        // Without the setting the capacity is the largest rate so far, here the sending rate: nothing is unused.
         let mut own = Udt { capacity: None, rate: 1e6, period: 1e-3, period_before: 2e-3, lost: false, ..cc.clone() };
         own.peak = 0.0;
         own.interval(0.02);

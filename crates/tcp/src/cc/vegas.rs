@@ -9,9 +9,8 @@
 //! diff < alpha: one segment more in the next round;   diff > beta: one segment less
 //! ```
 //!
-//! In slow start the window doubles every other round, stays as it is in between so that the comparison is valid,
-//! and slow start ends when `diff` exceeds `gamma`. The paper takes the round-trip time of the segment whose ACK ends
-//! the round.
+//! In slow start the window doubles every other round and stays constant in between, so that the comparison is valid;
+//! slow start ends when `diff` exceeds `gamma`. The paper uses the RTT of the segment whose ACK ends the round.
 //!
 //! | variant | departs from the paper |
 //! |---|---|
@@ -19,9 +18,9 @@
 //! | `ns2` | mean of the round's samples, without that of the ACK which ends it; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow; an idle timer counts as a timeout |
 //! | `linux` | smallest sample of the round; `diff` divides by `base` where the paper divides by `rtt`; slow start doubles every round and ends at the window that fits the rate; Reno below three samples a round, and half the window after a loss |
 //!
-//! After duplicate ACKs three quarters of the window are kept and after a timeout slow start begins from two segments
+//! After duplicate ACKs three quarters of the window are kept, and after a timeout slow start begins with two segments
 //! (U. Hengartner, J. Bolliger and T. Gross, "TCP Vegas Revisited", 2000; ns-2 does the same); Linux follows Reno in
-//! both. The finer retransmission timer, looked at when a duplicate ACK comes in, is the sender's: it asks
+//! both. The finer retransmission timer, checked at duplicate ACKs, is in the sender: see
 //! [`CongestionControl::wants_fine_timer`].
 
 use wifair_config::{choice, table};
@@ -30,7 +29,7 @@ use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
 
 choice! {
-    /// Whose Vegas it is.
+    /// Which implementation of Vegas.
     pub enum Variant {
         /// The paper of 1995.
         Paper = "paper",
@@ -44,7 +43,7 @@ choice! {
 table! {
     /// TCP Vegas (L. Brakmo and L. Peterson, 1995); the defaults are ns-2's.
     pub struct Params {
-        /// Whose Vegas it is.
+        /// Which implementation of Vegas.
         pub variant: Variant = Variant::Paper;
         /// The window grows while fewer segments than this wait in the queue. Linux: 2.
         pub alpha: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
@@ -59,16 +58,16 @@ table! {
 #[derive(Clone, Debug)]
 pub struct Vegas {
     variant: Variant,
-    /// As in [`Params`]; Vegas-Fair and adaptive Vegas change them.
+    /// As in [`Params`]; Vegas-Fair and adaptive Vegas modify them.
     pub(super) alpha: f64,
     pub(super) beta: f64,
     gamma: f64,
     pub(super) window: Window,
     pub(super) delays: Delays,
     round: Round,
-    /// Segments that each acknowledged one adds until the next decision.
+    /// Growth per acknowledged segment until the next decision, in segments.
     increment: f64,
-    /// In slow start: this round doubles the window.
+    /// In slow start, whether this round doubles the window.
     doubling: bool,
     /// `diff` of the last round, in segments.
     pub(super) diff: f64,
@@ -91,18 +90,18 @@ pub fn new(params: &Params, start: Start) -> Vegas {
     }
 }
 
-/// Segments in transit before an ACK took one of them out.
+/// Segments in flight before this ACK.
 fn in_transit(ack: &Ack) -> f64 {
     (ack.nxt - ack.una) as f64 / ack.mss + 1.0
 }
 
-/// After a timeout and below which no decision leads, in segments.
+/// Window after a timeout, and lower bound of decisions, in segments.
 const RESTART: f64 = 2.0;
 
 impl Vegas {
-    /// Whether this ACK ended a round, after which [`Vegas::diff`] is new.
+    /// Processes an ACK; returns whether it ended a round, which updates [`Vegas::diff`].
     pub(super) fn ack(&mut self, ack: &Ack) -> bool {
-        // In ns-2 the sample of the ACK that ends a round belongs to the next one.
+        // In ns-2 the RTT sample of the ACK that ends a round belongs to the next round.
         let ns2 = self.variant == Variant::Ns2;
         if !ns2 {
             self.delays.sample(ack);
@@ -133,7 +132,7 @@ impl Vegas {
         over
     }
 
-    /// The decision at the end of a round in which `sent` segments were sent.
+    /// Decision at the end of a round in which `sent` segments were sent.
     fn decide(&mut self, ack: &Ack, sent: f64) {
         let ns2 = self.variant == Variant::Ns2;
         let Some(mean) = self.delays.mean() else {
@@ -144,7 +143,7 @@ impl Vegas {
             }
             return;
         };
-        // The window of the paper is what is in transit; an application that pauses has less.
+        // The paper's window is what is in flight; an idle application has less.
         let (rtt, expected) =
             if ns2 { (mean, in_transit(ack)) } else { (self.delays.last, self.window.cwnd.min(in_transit(ack))) };
         if ns2 && sent <= 1.0 {
@@ -173,7 +172,7 @@ impl Vegas {
         }
     }
 
-    /// Linux decides by the smallest sample of the round, and only where it has more than two.
+    /// Linux decides by the minimum RTT of the round, and only with more than two samples.
     fn decide_as_linux(&mut self, ack: &Ack) {
         let Window { cwnd, .. } = self.window;
         if self.delays.count() <= 2 {
@@ -240,7 +239,7 @@ impl CongestionControl for Vegas {
                     0.75 * window
                 };
                 self.window.reduce(if window <= 3.0 { RESTART } else { kept });
-                // The threshold of Vegas serves slow start only.
+                // The threshold of Vegas is used for slow start only.
                 self.window.ssthresh = RESTART;
                 if variant == Variant::Paper {
                     self.increment = 0.0;
@@ -255,14 +254,14 @@ impl CongestionControl for Vegas {
         if self.variant != Variant::Linux {
             self.window.cwnd = RESTART;
         }
-        // In ns-2 the turns of slow start go on.
+        // In ns-2 slow start keeps alternating.
         if self.variant == Variant::Paper {
             self.doubling = true;
             self.increment = 1.0;
         }
     }
 
-    /// ns-2's timer runs on while nothing is sent, and Vegas takes its end for a timeout.
+    /// ns-2's timer keeps running while nothing is sent, and Vegas treats its expiry as a timeout.
     fn on_idle_restart(&mut self, at_most: f64) {
         if self.variant == Variant::Ns2 {
             self.on_rto(self.window.cwnd);
@@ -305,7 +304,7 @@ mod tests {
         }
     }
 
-    /// The modified slow start: the window doubles every other round and stays as it is in between.
+    /// The modified slow start: the window doubles every other round and stays constant in between.
     #[test]
     fn slow_start_doubles_every_other_round() {
         for variant in [Variant::Paper, Variant::Ns2] {
@@ -315,7 +314,7 @@ mod tests {
                 una = round(&mut cc, 0.1 * f64::from(i), 0.1, una);
                 windows.push(cc.cwnd());
             }
-            // The first ACK of a round takes the decision for it.
+            // The first ACK of a round makes the decision for it.
             assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0], "{variant:?}");
         }
         let mut linux = vegas(Variant::Linux, f64::INFINITY);
@@ -326,9 +325,9 @@ mod tests {
         }
     }
 
-    /// By hand: window 20, base 100 ms. At 110 ms a backlog of 20 * (1 - 10/11) = 1.82 lies between 1 and 3; at
-    /// 125 ms it is 4, above beta; Linux divides by base and gets 2 and 5. The paper looks at the segment that ends the
-    /// round, Linux at the smallest of the round, so it decides a round later.
+    /// By hand: window 20, base 100 ms. At 110 ms a backlog of 20 * (1 - 10/11) = 1.82 lies between 1 and 3; at 125 ms
+    /// it is 4, above beta; Linux divides by base and gets 2 and 5. The paper uses the RTT of the segment that ends the
+    /// round, Linux the minimum of the round, so Linux decides a round later.
     #[test]
     fn the_backlog_divides_by_rtt_in_the_paper_and_by_base_in_linux() {
         for (variant, steady, over, later) in [(Variant::Paper, 20.0 / 11.0, 4.0, 0), (Variant::Linux, 2.0, 5.0, 1)] {
@@ -350,9 +349,9 @@ mod tests {
         }
     }
 
-    /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms each way, 1000 bytes on the wire, ACKs of 40: its `cwnd_` read
-    /// every 50 ms, printed to four digits. Its first two segments go out alone (no SYN, delayed growth), so the
-    /// comparison starts with the window of three at 216.64 ms.
+    /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms in each direction, 1000 bytes on the link, ACKs of 40: its `cwnd_`
+    /// sampled every 50 ms, printed to four digits. Its first two segments are sent alone (no SYN, delayed growth), so
+    /// the comparison starts with the window of three at 216.64 ms.
     #[test]
     fn the_window_follows_ns2_from_slow_start_to_rest() {
         const WINDOWS: &[(f64, f64)] = &[
@@ -405,8 +404,8 @@ mod tests {
         assert_eq!(cc.cwnd(), 2.0);
     }
 
-    /// ns-2.35, an idle connection with its default restart: at each end of the timer the window falls to 2 and the
-    /// threshold to a half of the window, at least 2.
+    /// ns-2.35, an idle connection with its default restart: at each expiry of the timer the window falls to 2 and the
+    /// threshold to half of the window, at least 2.
     #[test]
     fn ns2_takes_the_end_of_an_idle_timer_for_a_timeout() {
         let mut cc = vegas(Variant::Ns2, 40.0);
@@ -435,8 +434,8 @@ mod tests {
         }
     }
 
-    /// The paper and ns-2 keep three quarters of what is in flight, at least two segments; ns-2 takes a quarter of
-    /// whole segments off, rounded down. Linux halves the window.
+    /// The paper and ns-2 keep three quarters of what is in flight, at least two segments; ns-2 subtracts a quarter of
+    /// whole segments, rounded down. Linux halves the window.
     #[test]
     fn a_loss_keeps_three_quarters_of_the_flight() {
         for (variant, cwnd, flight, kept) in [
@@ -457,8 +456,8 @@ mod tests {
         }
     }
 
-    /// A timeout begins slow start anew from two segments up to half the flight, which ns-2 rounds down; Linux from
-    /// one. Only the paper's begins with a round that doubles.
+    /// A timeout restarts slow start with two segments, up to half the flight, which ns-2 rounds down; Linux with one.
+    /// Only the paper's begins with a round that doubles.
     #[test]
     fn a_timeout_begins_slow_start_anew() {
         for (variant, cwnd, ssthresh) in

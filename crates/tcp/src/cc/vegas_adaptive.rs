@@ -1,9 +1,9 @@
-//! Vegas with alpha and beta that adapt, so that the queue of the bottleneck stays at a chosen level.
+//! Vegas with adaptive alpha and beta, which keep the queue of the bottleneck at a target.
 //!
-//! Source: E. Abolfazli and V. Shah-Mansouri, "Dynamic Adjustment of Queue Levels in TCP Vegas-based Networks", 2016,
-//! of which only the abstract was at hand: the source adapts the parameters of Vegas by an integral backstepping
-//! controller, designed on the linearised model, to reach a certain queue level. This is an interpretation: a plain
-//! integral controller. The sender cannot see the queue in packets, only its delay, so the level is one of delay:
+//! Source: E. Abolfazli and V. Shah-Mansouri, "Dynamic Adjustment of Queue Levels in TCP Vegas-based Networks", 2016.
+//! Only the abstract was available: the source adapts the parameters of Vegas by an integral backstepping controller,
+//! designed on the linearised model, to reach a certain queue level. This file is an interpretation: a plain integral
+//! controller. The sender cannot observe the queue in packets, only its delay, so the target is a delay:
 //!
 //! ```text
 //! round: error = (target - (rtt - base)) / rtt * cwnd                          [own segments]
@@ -20,15 +20,15 @@ use crate::cc::{Ack, CongestionControl, Start};
 table! {
     /// Vegas with adaptive alpha and beta (after E. Abolfazli and V. Shah-Mansouri, 2016).
     pub struct Params {
-        /// Queueing delay that the controller keeps.
+        /// Target queueing delay.
         pub target: Duration = Duration::from_millis(10), "longer than 0 s" => |v| *v > Duration::ZERO;
-        /// Part of the error that a round takes away.
+        /// Fraction of the error corrected per round.
         pub gain: f64 = 0.1, "more than 0, at most 1" => |v| *v > 0.0 && *v <= 1.0;
-        /// Least alpha, in segments.
+        /// Minimum alpha, in segments.
         pub alpha_min: f64 = 0.5, "0 or more" => |v| *v >= 0.0;
-        /// Largest alpha, in segments.
+        /// Maximum alpha, in segments.
         pub alpha_max: f64 = 1000.0, "at least alpha_min" => |v| *v >= alpha_min;
-        /// By how much beta is above alpha, in segments.
+        /// Difference of beta and alpha, in segments.
         pub beta_gap: f64 = 2.0, "0 or more" => |v| *v >= 0.0;
         /// As in Vegas.
         pub gamma: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
@@ -76,8 +76,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::Pipe;
 
-    /// What the controller is for: 20 ms at 1000 segments a second are 20 in the queue, beside the 101 that the path
-    /// holds, give or take the gap between alpha and beta.
+    /// Aim of the controller: 20 ms at 1000 segments a second are 20 in the queue, in addition to the 101 that the path
+    /// holds, with a margin for the gap between alpha and beta.
     #[test]
     fn the_queue_settles_at_the_target() {
         let params = Params { target: Duration::from_millis(20), ..Params::default() };

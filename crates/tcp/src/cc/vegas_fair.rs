@@ -1,7 +1,7 @@
-//! TCP Vegas-Fair: Vegas that is bolder at the start of a session that follows a pause.
+//! TCP Vegas-Fair: Vegas that is more aggressive at the start of a session after a pause.
 //!
 //! Source: Y.-J. Jung and C. Y. Park, "Instantaneous Fairness of TCP in Heterogeneous Traffic Wireless LAN
-//! Environments", 2016, section 5.1 and Fig. 5. After every data segment that is handed down:
+//! Environments", 2016, section 5.1 and Fig. 5. After each data segment sent:
 //!
 //! ```text
 //! now - last >= pause:  session = payload;  unless raised: alpha += 1, beta += 2
@@ -9,11 +9,12 @@
 //! last = now
 //! ```
 //!
-//! Readings: the first segment of a connection counts as one after a pause; retransmissions are counted, because they
-//! pass the same function; a session is counted in payload. The figure tells a second raise by comparing alpha with
-//! its configured value, here a flag does. Three consequences of the figure are kept: the segment that opens a
-//! session is sent under the old parameters; a session whose first segment alone reaches the introduction is ended
-//! only by its second; a stall of more than a pause within a session, as after a timeout, opens a new one.
+//! Interpretation: the first segment of a connection counts as one after a pause; retransmissions count, because they
+//! pass through the same function; the length of a session is measured in payload. The figure detects a second raise by
+//! comparing alpha with its configured value, this file by a flag. Three consequences of the figure are kept: the
+//! segment that opens a session is sent with the old parameters; a session whose first segment alone reaches the
+//! introduction ends it only with the second; a stall of more than a pause within a session, as after a timeout, opens
+//! a new one.
 
 use wifair_config::table;
 use wifair_units::{Bytes, Duration, Time};
@@ -25,7 +26,7 @@ use crate::cc::{Ack, CongestionControl, Start};
 table! {
     /// TCP Vegas-Fair (Y.-J. Jung and C. Y. Park, 2016, Fig. 5).
     pub struct Params {
-        /// Whose Vegas it is built on; the paper's is ns-2's.
+        /// Which implementation of Vegas it extends; ns-2's in the paper.
         pub variant: Variant = Variant::Ns2;
         /// As in Vegas, outside the introduction.
         pub alpha: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::time;
 
-    /// Sends at the given instants (ms) and tells (alpha, beta) after each, by Fig. 5 and by hand.
+    /// Sends at the given times (ms) and returns (alpha, beta) after each segment, by Fig. 5 and by hand.
     fn trace(cc: &mut VegasFair, sends: &[(u64, u64)]) -> Vec<(f64, f64)> {
         sends
             .iter()

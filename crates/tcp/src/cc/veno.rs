@@ -1,4 +1,4 @@
-//! TCP Veno: Reno that takes a loss without a queue for a bit error.
+//! TCP Veno: Reno that treats a loss without a queue as a bit error.
 //!
 //! Source: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", 2003:
 //!
@@ -8,7 +8,7 @@
 //! loss: N < beta: ssthresh = 4/5 cwnd;   else 1/2
 //! ```
 //!
-//! `rtt` is the smallest sample of the last round, as in Linux; the paper does not say which.
+//! `rtt` is the minimum RTT of the last round, as in Linux; the paper does not say which.
 
 use wifair_config::table;
 
@@ -20,7 +20,7 @@ table! {
     pub struct Params {
         /// Segments in the queue from which on the path counts as congested.
         pub beta: f64 = 3.0, "0 or more" => |v| *v >= 0.0;
-        /// Fraction of the window kept by a loss without congestion.
+        /// Fraction of the window kept on a loss without congestion.
         pub keep: f64 = 0.8, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
     }
 }

@@ -1,8 +1,8 @@
-//! TCP Westwood: after a loss the window falls to what the measured bandwidth fills, not to a half.
+//! TCP Westwood: after a loss the window falls to the bandwidth-delay product, not to a half.
 //!
 //! Source: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for
-//! Enhanced Transport over Wireless Links", 2001. ACK k, which says that `d` bytes arrived, gives the sample `b`, and a
-//! filter with the time constant `tau` smooths it:
+//! Enhanced Transport over Wireless Links", 2001. ACK k, which reports the arrival of `d` bytes, gives the sample `b`,
+//! and a filter with the time constant `tau` smooths it:
 //!
 //! ```text
 //! b(k)   = d / delta,                      delta = t(k) - t(k-1)
@@ -10,10 +10,10 @@
 //! loss:    ssthresh = BWE * RTTmin / mss
 //! ```
 //!
-//! Where no ACK comes for `tau / m`, samples of zero are taken in its stead. A duplicate ACK counts a segment, which
-//! the next cumulative ACK leaves out. ACKs of the same instant make one sample. The threshold is at least two
-//! segments. Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, is the same window with
-//! NewReno's.
+//! If no ACK arrives for `tau / m`, samples of zero are added. A duplicate ACK counts as a segment, which the next
+//! cumulative ACK then excludes. ACKs of the same instant form one sample. The threshold is at least two segments.
+//! Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, has the same window with
+//! NewReno's recovery.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -26,19 +26,19 @@ table! {
     pub struct Params {
         /// Time constant of the bandwidth filter.
         pub tau: Duration = Duration::from_millis(500), "longer than 0 s" => |v| *v > Duration::ZERO;
-        /// Without an ACK for `tau` divided by this, a sample of zero is taken.
+        /// After `tau` divided by this without an ACK, a sample of zero is added.
         pub virtual_samples: f64 = 2.0, "2 or more" => |v| *v >= 2.0;
     }
 }
 
-/// Bytes that an ACK tells to have arrived: duplicates count, and are not counted again.
+/// Bytes reported as arrived by an ACK: duplicates count, and are not counted again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counter {
     accounted_for: f64,
 }
 
 impl Counter {
-    /// Newly arrived bytes.
+    /// Number of newly arrived bytes.
     pub(super) fn arrived(&mut self, ack: &Ack) -> f64 {
         if ack.duplicate {
             self.accounted_for += ack.mss;
@@ -62,7 +62,7 @@ impl Counter {
 pub(super) struct Estimate {
     tau: f64,
     gap: f64,
-    /// In bytes per second.
+    /// Estimate in bytes per second.
     pub(super) bandwidth: f64,
     sample: f64,
     last: Option<Time>,
@@ -162,7 +162,7 @@ mod tests {
     use crate::cc::testing::{MSS, Pipe, ack};
 
     /// A full pipe delivers at the bottleneck's rate, so the estimate is 1000 segments of 1000 bytes a second; a loss
-    /// then leaves the 100 segments that fill 100 ms. The filter's error after 10 s is e^-20.
+    /// then leaves the 100 segments that fill 100 ms. The error of the filter after 10 s is e^-20.
     #[test]
     fn the_estimate_converges_to_the_rate_of_the_bottleneck() {
         let mut cc = new(&Params::default(), Start::with_window(110.0));
@@ -171,7 +171,7 @@ mod tests {
         pipe.run(&mut cc, 10.0, |_, _| ());
         assert_relative_eq!(cc.estimate.bandwidth, 1000.0 * MSS as f64, max_relative = 1e-3);
         cc.on_loss(cc.cwnd());
-        // The smallest round-trip time includes the segment's own 1 ms of service.
+        // The minimum RTT includes the segment's own 1 ms of service.
         assert_relative_eq!(cc.cwnd(), 101.0, max_relative = 1e-3);
     }
 
@@ -187,7 +187,7 @@ mod tests {
         assert_relative_eq!(cc.estimate.bandwidth, 1e5 * (9.0 / 121.0 + 2.0 / 11.0), max_relative = 1e-9);
     }
 
-    /// Silence of one second is four samples of zero, each of which keeps (1 - 0.25)/(1 + 0.25) = 0.6.
+    /// A second without ACKs is four samples of zero, each of which keeps (1 - 0.25)/(1 + 0.25) = 0.6.
     #[test]
     fn silence_counts_as_samples_of_zero() {
         let mut cc = new(&Params::default(), Start::with_window(10.0));
@@ -202,12 +202,12 @@ mod tests {
         let mut counter = Counter::default();
         let duplicate = Ack { duplicate: true, bytes: 0, ..ack(0.0, 0.1, 1, 9) };
         assert_eq!(counter.arrived(&duplicate) + counter.arrived(&duplicate), 2000.0);
-        // The ACK that fills the hole covers three segments, two of which were counted.
+        // The ACK that fills the hole covers three segments, two of which were counted before.
         assert_eq!(counter.arrived(&Ack { bytes: 3000, ..ack(0.0, 0.1, 4, 9) }), 1000.0);
     }
 
-    /// Casetti et al., 2002, AckedCount: a duplicate ACK is a segment that has arrived. Of a later ACK for several
-    /// these are taken off; an ACK for fewer than there were is a delayed one of a segment.
+    /// Casetti et al., 2002, AckedCount: a duplicate ACK stands for an arrived segment. A later ACK for several
+    /// excludes these; an ACK for fewer than there were is a delayed ACK of a segment.
     #[test]
     fn what_duplicates_told_counts_once() {
         let mut counter = Counter::default();

@@ -1,4 +1,4 @@
-//! TCP Westwood+: Westwood with one bandwidth sample each round trip, which ACK compression does not spoil.
+//! TCP Westwood+: Westwood with one bandwidth sample per round trip, which is robust against ACK compression.
 //!
 //! Source: L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
 //! Congestion Control", 2004:
@@ -22,7 +22,7 @@ use crate::cc::westwood::Counter;
 use crate::cc::{Ack, CongestionControl, Round, Start, Window};
 
 choice! {
-    /// Whose filter it is.
+    /// Which implementation of the filter.
     pub enum Filter {
         /// The paper of 2004.
         Paper = "paper",
@@ -36,11 +36,11 @@ choice! {
 table! {
     /// TCP Westwood+ (L. A. Grieco and S. Mascolo, 2004).
     pub struct Params {
-        /// Whose filter it is.
+        /// Which implementation of the filter.
         pub filter: Filter = Filter::Paper;
-        /// Weight of the old estimate in the paper's filter.
+        /// Weight of the previous estimate in the paper's filter.
         pub keep: f64 = 0.9, "between 0 and 1" => |v| (0.0..1.0).contains(v);
-        /// Tick of the clock by which `linux` measures, the kernel's 1 / HZ; without one it measures exactly.
+        /// Clock tick with which `linux` measures (the kernel's 1 / HZ); exact if not set.
         pub tick: Option<Duration> = None;
     }
     check(params, at) {
@@ -51,20 +51,20 @@ table! {
     }
 }
 
-/// Linux takes no sample over less than this.
+/// Minimum interval of a sample in Linux.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 fn whole_ms(time: Duration) -> f64 {
     libm::floor(time.as_secs() * 1e3 + 1e-6)
 }
 
-/// A bandwidth estimate that takes a sample each round; TCP-Fusion and Adaptive Reno use it too.
+/// Bandwidth estimate with one sample per round; also used by TCP-Fusion and Adaptive Reno.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     filter: Filter,
     keep: f64,
     tick: Duration,
-    /// In bytes per second.
+    /// Estimate in bytes per second.
     pub(super) bandwidth: f64,
     inner: f64,
     bytes: f64,
@@ -112,13 +112,13 @@ impl Estimate {
         }
     }
 
-    /// A round-trip time by Linux's clock, in seconds: rounded up to whole ticks.
+    /// An RTT by Linux's clock, in seconds: rounded up to whole ticks.
     fn by_clock(&self, rtt: Duration) -> f64 {
         let tick = self.tick.as_nanos().max(1);
         rtt.as_nanos().div_ceil(tick) as f64 * tick as f64 * 1e-9
     }
 
-    /// By Linux's clock; the ACK that ends a round belongs to the next one.
+    /// Linux's clock; the ACK that ends a round belongs to the next one.
     fn ack_as_linux(&mut self, ack: &Ack) {
         let since = *self.since.get_or_insert(ack.now);
         let tick = self.tick.as_nanos().max(1);
@@ -137,7 +137,7 @@ impl Estimate {
         self.bytes += self.counter.arrived(ack);
     }
 
-    /// In whole milliseconds; the ACK that ends a round belongs to the next one.
+    /// Whole milliseconds; the ACK that ends a round belongs to the next one.
     fn ack_as_ns2(&mut self, ack: &Ack) {
         let since = *self.since.get_or_insert(Time::ZERO);
         let elapsed = whole_ms(ack.now.saturating_since(Time::ZERO)) - whole_ms(since.saturating_since(Time::ZERO));
@@ -163,10 +163,10 @@ pub struct WestwoodPlus {
     window: Window,
     estimate: Estimate,
     pipe: f64,
-    /// With [`Filter::Ns2`] the smallest smoothed round-trip time, in whole milliseconds, with [`Filter::Linux`] the
-    /// smallest since the last timeout by its clock, in seconds.
+    /// With [`Filter::Ns2`] the smallest SRTT in whole milliseconds; with [`Filter::Linux`] the minimum RTT by its
+    /// clock since the last timeout, in seconds.
     least: f64,
-    /// With [`Filter::Ns2`] segments acknowledged since the window grew.
+    /// With [`Filter::Ns2`], segments acknowledged since the window last grew.
     acks: f64,
 }
 
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    /// By hand: rounds of 10 segments in 100 ms, 100 kB/s; after two rounds 10 and 19 percent of it.
+    /// By hand: rounds of 10 segments in 100 ms, 100 kB/s; after two rounds the estimate is 10 and 19 percent of it.
     #[test]
     fn two_rounds_by_hand() {
         let mut cc = new(&Params::default(), Start::with_window(10.0));
@@ -315,8 +315,8 @@ mod tests {
         }
     }
 
-    /// By hand, HZ = 100: a round-trip time of 20.3 ms counts as three ticks. 60 segments of 1000 B in 60 ms are 1
-    /// MB/s, which fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery what fills the path.
+    /// By hand, HZ = 100: an RTT of 20.3 ms counts as three ticks. 60 segments of 1000 B in 60 ms are 1 MB/s, which
+    /// fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery the bandwidth-delay product.
     #[test]
     fn linux_rounds_up_to_ticks_and_decides_at_the_end_of_recovery() {
         let params = Params { filter: Filter::Linux, tick: Some(Duration::from_millis(10)), ..Params::default() };
@@ -335,7 +335,7 @@ mod tests {
     }
 
     /// A trace of ns-2's Agent/TCP/Linux: threshold 2, so one ACK of slow start and then three for the next segment. A
-    /// loss at 4 segments leaves a threshold of 2, and the window returns to it when little bandwidth was measured.
+    /// loss at 4 segments leaves a threshold of 2, to which the window returns if the measured bandwidth is low.
     #[test]
     fn the_window_of_ns2_by_hand() {
         let params = Params { filter: Filter::Ns2, ..Params::default() };
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(cc.cwnd(), 6.0);
     }
 
-    /// A connection that meets a full queue takes its delay for the path's: ns-2 keeps the smallest smoothed time.
+    /// A connection that meets a full queue takes its delay for that of the path: ns-2 keeps the smallest SRTT.
     #[test]
     fn ns2_looks_at_the_smallest_smoothed_round_trip_time() {
         let mut cc = new(&Params { filter: Filter::Ns2, ..Params::default() }, Start::with_window(20.0));

@@ -1,11 +1,11 @@
-//! The window arithmetic that most algorithms share.
+//! Window arithmetic shared by most algorithms.
 
 use crate::cc::Start;
 
-/// No window grows beyond this many segments: far above any path, and arithmetic stays finite.
+/// Upper bound of any window, in segments: far above any path, and keeps arithmetic finite.
 const LARGEST: f64 = 1e9;
 
-/// A congestion window and its threshold, in segments, with what they were before the last reduction.
+/// A congestion window and its slow-start threshold, in segments, with their values before the last reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// The congestion window.
@@ -23,7 +23,7 @@ impl Window {
         Self { cwnd, ssthresh: start.ssthresh, before: (cwnd, start.ssthresh) }
     }
 
-    /// Whether the window is below the threshold.
+    /// Whether the window is below the threshold (slow start).
     #[inline]
     #[must_use]
     pub fn in_slow_start(&self) -> bool {
@@ -36,13 +36,13 @@ impl Window {
         self.cwnd = cwnd.clamp(1.0, LARGEST);
     }
 
-    /// Changes the window by `segments`, down to one.
+    /// Adds `segments` (which may be negative), down to a window of one.
     #[inline]
     pub fn add(&mut self, segments: f64) {
         self.set(self.cwnd + segments);
     }
 
-    /// Slow start while the window is below the threshold, else `increase` segments each round trip.
+    /// Grows by slow start below the threshold, else by `increase` segments per round trip.
     #[inline]
     pub fn grow(&mut self, segments: f64, increase: f64) {
         if self.in_slow_start() {
@@ -52,32 +52,32 @@ impl Window {
         }
     }
 
-    /// The threshold becomes `ssthresh` segments but at least two (RFC 5681, equation 4), and the window falls to it.
+    /// Sets the threshold to `ssthresh` segments, at least two (RFC 5681, equation 4), and lowers the window to it.
     pub fn reduce(&mut self, ssthresh: f64) {
         self.before = (self.cwnd, self.ssthresh);
         self.ssthresh = ssthresh.clamp(2.0, LARGEST);
         self.cwnd = self.ssthresh;
     }
 
-    /// As [`Window::reduce`], but the window falls to one segment (RFC 5681, section 3.1, after a timeout).
+    /// Like [`Window::reduce`], with a window of one segment (after a timeout; RFC 5681, section 3.1).
     pub fn collapse(&mut self, ssthresh: f64) {
         self.reduce(ssthresh);
         self.cwnd = 1.0;
     }
 
-    /// Bounds the window by `at_most` segments.
+    /// Limits the window to `at_most` segments.
     pub fn limit(&mut self, at_most: f64) {
         self.cwnd = self.cwnd.min(at_most.max(1.0));
     }
 
-    /// Takes the last reduction back (RFC 4015, section 3.4, without its damping of bursts).
+    /// Undoes the last reduction (RFC 4015, section 3.4, without damping of bursts).
     pub fn restore(&mut self) {
         self.cwnd = self.cwnd.max(self.before.0);
         self.ssthresh = self.ssthresh.max(self.before.1);
     }
 }
 
-/// The methods of [`CongestionControl`](crate::cc::CongestionControl) that only look at `self.window`.
+/// Methods of [`CongestionControl`](crate::cc::CongestionControl) that only use `self.window`.
 macro_rules! by_window {
     () => {
         by_window!(except on_idle_restart);
@@ -107,7 +107,7 @@ macro_rules! by_window {
     };
 }
 
-/// The methods that an algorithm built around another leaves to it, the field `self.$inner`.
+/// Methods that an algorithm built on another delegates to it, the field `self.$inner`.
 macro_rules! by_inner {
     ($inner:ident: $($method:ident),*) => {
         $(by_inner!(@ $inner $method);)*

@@ -1,8 +1,8 @@
-//! YeAH-TCP: Scalable while the queue is short, Reno while it is long, and the queue is drained in between.
+//! YeAH-TCP: Scalable while the queue is short, Reno while it is long; in between the queue is drained.
 //!
-//! Source: A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", 2007; the details that
-//! the paper leaves open follow the first author group's Linux module (tcp_yeah). Once a round trip, with the smallest
-//! sample of at least three:
+//! Source: A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", 2007; details that the
+//! paper leaves open follow the authors' Linux module (tcp_yeah). Once per round trip, with the minimum of at least
+//! three samples:
 //!
 //! ```text
 //! Q = cwnd (rtt - base) / rtt,   L = (rtt - base) / base
@@ -19,15 +19,15 @@ use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
 table! {
     /// YeAH-TCP (A. Baiocchi, A. P. Castellani and F. Vacirca, 2007).
     pub struct Params {
-        /// Most segments in the queue.
+        /// Maximum number of segments in the queue.
         pub q_max: f64 = 80.0, "more than 0" => |v| *v > 0.0;
-        /// Part of the queue that is drained in a round trip is one in this.
+        /// Per round trip one part in this many of the queue is drained.
         pub gamma: f64 = 1.0, "more than 0" => |v| *v > 0.0;
-        /// The queue is long when it adds more than one in this to the round-trip time.
+        /// The queue counts as long when it adds more than one part in this many to the minimum RTT.
         pub phi: f64 = 8.0, "more than 0" => |v| *v > 0.0;
-        /// Rounds of slow mode after which a loss is taken for competition with Reno.
+        /// Rounds in slow mode after which a loss is attributed to competition with Reno.
         pub rho: f64 = 16.0, "0 or more" => |v| *v >= 0.0;
-        /// Rounds of fast mode after which the estimate of Reno's window starts anew.
+        /// Rounds in fast mode after which the estimate of Reno's window is reset.
         pub zeta: f64 = 50.0, "0 or more" => |v| *v >= 0.0;
     }
 }
@@ -40,7 +40,7 @@ pub struct Yeah {
     delays: Delays,
     round: Round,
     queue: f64,
-    /// Estimate of the window of a competing Reno.
+    /// Estimate of the window of a competing Reno flow.
     reno: f64,
     slow_rounds: f64,
     fast_rounds: f64,
@@ -87,7 +87,7 @@ impl Yeah {
         }
     }
 
-    /// What is left of the window after a loss.
+    /// What remains of the window after a loss.
     fn congestion(&mut self) -> f64 {
         let cwnd = self.window.cwnd;
         let half = (cwnd / 2.0).max(2.0);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, published, round};
 
-    /// On a pipe of 1000 segments an eighth more round-trip time is 125 segments, so Q_max = 80 decides: the queue
+    /// On a pipe of 1000 segments an eighth of the RTT is 125 segments, so Q_max = 80 determines the mode: the queue
     /// never exceeds it by more than a round of growth, a hundredth of 1080 segments, and the pipe stays full after the
     /// start.
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         });
     }
 
-    /// By hand: 200 segments at 150 ms over 100 ms are 66.7 in the queue: a loss takes those, not a half.
+    /// By hand: 200 segments at 150 ms over 100 ms are 66.7 in the queue: a loss removes those, not half of the window.
     #[test]
     fn a_loss_takes_the_queue_off_the_window() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });

@@ -328,7 +328,7 @@ impl Sender {
         let Self { sample: rtt, una, max: nxt, grows_unused, mss_f64: mss, .. } = *self;
         let window_limited = if self.options.track_use { self.uses_window() } else { self.window_limited };
         let estimate = &self.rtt;
-        self.cwnd = self.cc.hear(|| Ack {
+        self.cwnd = self.cc.process_ack(|| Ack {
             now,
             segments,
             bytes: told.acked,

@@ -1,4 +1,4 @@
-//! Its model, states and bounds by hand, and over a pipe.
+//! Model, states and bounds of BBR version 3, by hand and over a pipe.
 
 use approx::assert_relative_eq;
 
@@ -10,14 +10,14 @@ fn start() -> Start {
     Start::with_window(10.0)
 }
 
-/// An ACK at `now` seconds with a sample of `rate` segments a second; `delivered` of them in all, the sample's
-/// `prior`.
+/// An ACK at `now` seconds with a rate sample of `rate` segments a second; `delivered` segments in total, of which
+/// `prior` when the sampled segment was sent.
 fn sampled(now: f64, rate: f64, delivered: u64, prior: u64, app_limited: bool) -> Ack {
     let sample = RateSample { rate: rate * MSS as f64, prior_delivered: prior * MSS, app_limited };
     Ack { rate: Some(sample), ..ack(now, 0.1, delivered, delivered + 10) }
 }
 
-/// A pipe of 1000 segments a second and 100 ms, found full: 100 segments of bandwidth-delay product.
+/// A pipe of 1000 segments a second and 100 ms whose Startup is over: a bandwidth-delay product of 100 segments.
 fn cruising() -> Bbr3 {
     let mut cc = new(&Params::default(), start());
     (cc.state, cc.full) = (State::Cruise, true);
@@ -27,8 +27,8 @@ fn cruising() -> Bbr3 {
     cc
 }
 
-/// Section 5.5.5: a sample that the application limited counts only if it is no less than the rate of the model.
-/// Section 5.5.1: a round ends with a segment that was sent after it began.
+/// Section 5.5.5: an application-limited sample counts only if it is not below the model's rate. Section 5.5.1: a round
+/// ends with the ACK of a segment sent after it began.
 #[test]
 fn samples_of_a_limited_application_only_raise_the_rate() {
     let mut cc = new(&Params::default(), start());
@@ -47,8 +47,8 @@ fn samples_of_a_limited_application_only_raise_the_rate() {
     assert_eq!(cc.latest, (1.1e5, 10.0));
 }
 
-/// Section 5.6.2: ten segments of 1000 bytes in the first round-trip time of 100 ms, times 2.77, also where the
-/// first ACK has a rate sample (100 segments a second, whose 2.77 * 0.99 are less).
+/// Section 5.6.2: ten segments of 1000 bytes in the first RTT of 100 ms, times 2.77, even if the first ACK has a rate
+/// sample (100 segments a second, of which 2.77 * 0.99 are less).
 #[test]
 fn the_first_pacing_rate_follows_from_the_first_round_trip_time() {
     let mut cc = new(&Params::default(), start());
@@ -58,8 +58,8 @@ fn the_first_pacing_rate_follows_from_the_first_round_trip_time() {
     assert_relative_eq!(cc.pacing, 2.77 * 0.99 * 200.0 * 1000.0);
 }
 
-/// Section 5.5.6: the largest rate is of this probing cycle and the last; the filter moves on a round after a probe
-/// has ended, and not while the application limits what is measured.
+/// Section 5.5.6: the bandwidth is the maximum of this probing cycle and the last; the filter advances a round after a
+/// probe has ended, and not while samples are application-limited.
 #[test]
 fn the_rate_is_the_largest_of_two_cycles() {
     let end_of_cycle = |cc: &mut Bbr3, rate: f64, app_limited: bool| {
@@ -82,29 +82,29 @@ fn the_rate_is_the_largest_of_two_cycles() {
     assert_eq!(cc.rates, [0.6e6, 0.0]);
 }
 
-/// Section 5.3.3.6: more than 2 % lost while probing sets the bound to what was not lost, here 300 - 10, and ends
-/// the probe.
+/// Section 5.3.3.6: more than 2 % lost while probing sets the bound to what was not lost, here 300 - 10, and ends the
+/// probe.
 #[test]
 fn losses_of_a_probe_set_the_long_term_bound() {
     let mut cc = cruising();
     (cc.state, cc.probing, cc.flight, cc.lost) = (State::Up, true, 300.0, 10.0);
     cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
     assert_eq!((cc.long_flight, cc.state, cc.probing), (290.0, State::Down, false));
-    // Not below 0.7 of the window, or of the bandwidth-delay product: 0.7 * 100.
+    // Not below 0.7 of the window or of the bandwidth-delay product: 0.7 * 100.
     let mut cc = cruising();
     (cc.state, cc.probing, cc.flight, cc.lost) = (State::Refill, true, 300.0, 250.0);
     cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
     assert_eq!((cc.long_flight, cc.state), (70.0, State::Refill));
 }
 
-/// Section 5.3.3.6, raising the bound: a segment in the first round, two in the second, four in the third.
+/// Section 5.3.3.6, raising the bound: one segment in the first round, two in the second, four in the third.
 #[test]
 fn the_long_term_bound_is_raised_faster_each_round() {
     let mut cc = cruising();
     (cc.state, cc.long_flight) = (State::Up, 200.0);
     let mut bounds = Vec::new();
     for _ in 0..3 {
-        // A few ACKs more than a window, which grows meanwhile.
+        // Somewhat more ACKs than a window, which grows meanwhile.
         for i in 1..=210 {
             cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), i == 210, 1.0);
             cc.cwnd = cc.long_flight;
@@ -112,15 +112,15 @@ fn the_long_term_bound_is_raised_faster_each_round() {
         bounds.push(cc.long_flight);
     }
     assert_eq!(bounds, [201.0, 203.0, 207.0]);
-    // Not where the window is not what limits.
+    // Not if something else than the window limits what is sent.
     let idle = Ack { window_limited: false, ..ack(1.0, 0.1, 1, 200) };
     cc.adapt_long_term_bound(&idle, true, 200.0);
     assert_eq!(cc.long_flight, 207.0);
 }
 
-/// Sections 5.3.3.1 to 5.3.3.4: down until no more is in flight than the path holds, with room below the long-term
-/// bound; cruise until it is time, by the clock or after 63 rounds; a round to refill; up until three rounds bring
-/// no more, where the window leaves room to see that.
+/// Sections 5.3.3.1 to 5.3.3.4: Down until no more is in flight than the path holds, with headroom below the long-term
+/// bound; Cruise for a certain time or 63 rounds; Refill for a round; Up until the rate stops growing for three rounds,
+/// provided that the window leaves room to grow.
 #[test]
 fn the_cycle_of_probing_by_hand() {
     let flight = |now: f64, n: u64, window_limited: bool| Ack { window_limited, ..ack(now, 0.1, 1, 1 + n) };
@@ -146,7 +146,7 @@ fn the_cycle_of_probing_by_hand() {
     assert_eq!(cc.state, State::Refill);
     cc.advance_cycle(&flight(3.1, 100, true), true, 1.0);
     assert_eq!((cc.state, cc.probing), (State::Up, true));
-    // The bound holds the window back, so the flat rate says nothing.
+    // The bound limits the window, so the constant rate says nothing.
     cc.long_flight = 200.0;
     for _ in 0..5 {
         cc.cwnd = cc.long_flight;
@@ -162,8 +162,7 @@ fn the_cycle_of_probing_by_hand() {
     assert!((2000..3000).contains(&(cc.wait.as_nanos() / 1_000_000)), "{:?}", cc.wait);
 }
 
-/// Section 5.3.4: half a bandwidth-delay product until it has been there for 200 ms and a round, then the window
-/// before.
+/// Section 5.3.4: half a bandwidth-delay product in flight for at least 200 ms and a round, then the previous window.
 #[test]
 fn the_round_trip_time_is_probed_with_half_the_pipe() {
     let mut cc = cruising();
@@ -183,8 +182,8 @@ fn the_round_trip_time_is_probed_with_half_the_pipe() {
     assert_eq!((cc.state, cc.cwnd), (State::Cruise, 200.0));
 }
 
-/// Section 5.4.1: after a pause while it probes bandwidth it paces at the rate of the model, less its margin; the
-/// next ACK with something in flight ends the pause.
+/// Section 5.4.1: after an idle period while probing for bandwidth it paces at the model's rate, less the margin; the
+/// next ACK with data in flight ends the idle period.
 #[test]
 fn after_a_pause_it_paces_at_the_rate_of_the_model() {
     let mut cc = cruising();
@@ -198,8 +197,8 @@ fn after_a_pause_it_paces_at_the_rate_of_the_model() {
     assert_eq!(cc.pacing, 1.0);
 }
 
-/// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's
-/// own 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
+/// The model's parameters are those of the pipe: 1000 segments of 1000 bytes a second, and 100 ms plus a segment's own
+/// 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
 #[test]
 fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
     let mut cc = new(&Params::default(), start());
@@ -212,8 +211,8 @@ fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
     assert_relative_eq!(cc.min_rtt, 0.101, max_relative = 0.01);
 }
 
-/// A probe of the round-trip time each 5 s, which takes 0.2 s and a few rounds and starts the wait of 2 to 3 s for
-/// the next probe of the bandwidth anew; so one or two of these come in between.
+/// ProbeRTT comes every 5 s. It takes 0.2 s and a few rounds and restarts the wait of 2 to 3 s for the next bandwidth
+/// probe, so one or two of these come in between.
 #[test]
 fn it_probes_as_often_as_the_draft_says() {
     let mut cc = new(&Params::default(), start());
@@ -228,8 +227,8 @@ fn it_probes_as_often_as_the_draft_says() {
     assert!((10..=12).contains(&probes), "{probes} probes of the round-trip time");
 }
 
-/// Losses below 2 % are tolerated: one in 200 leaves the pipe of 1000 segments a second nearly full. One in 20 sets
-/// a long-term bound, and less is delivered.
+/// Losses below 2 % are tolerated: one in 200 leaves the pipe of 1000 segments a second nearly full. One in 20 sets a
+/// long-term bound, and less is delivered.
 #[test]
 fn losses_up_to_the_threshold_are_tolerated() {
     let run = |one_in| {
@@ -243,8 +242,8 @@ fn losses_up_to_the_threshold_are_tolerated() {
     assert!(many < few && tight.is_finite(), "{many} of the rate, bound {tight}");
 }
 
-/// What version 3 is for: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version
-/// 1, which probes and overflows without regard to them.
+/// The aim of version 3: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version 1,
+/// which ignores them when it probes.
 #[test]
 fn a_short_queue_overflows_less_than_under_version_1() {
     let mut old = bbr::new(&bbr::Params::default(), start());
@@ -258,8 +257,8 @@ fn a_short_queue_overflows_less_than_under_version_1() {
     assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
 }
 
-/// Section 5.3.4.3: the smallest round-trip time for ProbeRTT is renewed after 5 s, and becomes that of the model where
-/// it is less, or where that of the model is more than 10 s old.
+/// Section 5.3.4.3: ProbeRTT's own minimum RTT expires after 5 s. It replaces that of the model if it is smaller, or if
+/// that of the model is more than 10 s old.
 #[test]
 fn the_smallest_round_trip_time_is_of_two_windows() {
     let mut cc = cruising();
@@ -285,7 +284,7 @@ fn the_smallest_round_trip_time_is_of_two_windows() {
     assert_eq!(at(12.1, Some(130)), (120, time(7.5), 120, time(7.5), false));
     assert_eq!(at(12.6, None), (120, time(7.5), 120, time(7.5), true));
     assert_eq!(at(12.7, Some(0)), (120, time(7.5), 120, time(7.5), true));
-    // Before any sample: that of the handshake, and nothing is probed without one.
+    // Before any sample the RTT of the handshake is used; without it nothing is probed.
     let mut young = new(&Params::default(), start());
     young.update_min_rtt(&Ack { rtt: None, min_rtt: Duration::MAX, ..ack(9.0, 0.1, 1, 11) }, false);
     assert_eq!((young.state, young.min_rtt), (State::Startup, f64::INFINITY));
