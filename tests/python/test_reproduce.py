@@ -18,11 +18,12 @@ from click.testing import CliRunner
 from command import started
 from wifair import reproduce
 from wifair.cli import main
-from wifair.reproduce import Effort, Estimate, page, recording, session
+from wifair.reproduce import Effort, Estimate, page, recording, report, session
 from wifair.reproduce.claims import VERDICTS, Judgement, Recorded, Verdict, read_claims
 from wifair.reproduce.expressions import ExpressionError
 from wifair.reproduce.plain import claim_to_dict
 from wifair.reproduce.recording import READMES, beside, summary
+from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Row
 from wifair.sweeps import Store
 
@@ -412,6 +413,40 @@ def test_other_files_are_not_touched(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "holds other files" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_report_that_is_not_finished_leaves_the_earlier_one_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    outcome = reproduce.reproduce(["lee2007/calc_mu"])
+    report.write(outcome, out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with suppress(KeyboardInterrupt), report.Report(out, Effort.QUICK) as begun:
+        begun.add(outcome.papers[0])
+        raise KeyboardInterrupt
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_what_a_killed_process_left_of_a_report_is_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / f"{report.STAGE}x").mkdir()
+    report.write(reproduce.reproduce(["lee2007/calc_mu"]), tmp_path)
+    assert (tmp_path / "lee2007.html").is_file()
+
+
+def test_a_paper_is_handed_over_when_it_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the next paper is judged."""
+    order: list[str] = []
+    judged = session._Work.judge
+
+    def judge(work: session._Work, runner: Runner) -> bool:
+        order.append(f"judge {work.chosen.paper.key}")
+        return judged(work, runner)
+
+    monkeypatch.setattr(session._Work, "judge", judge)
+    names = ["lee2007/calc_mu", "jung2016/f2b_500k_3s"]
+    outcome = reproduce.reproduce(names, done=lambda item: order.append(f"done {item.paper.key}"))
+    assert [line for line in order if "done" in line] == ["done jung2016", "done lee2007"]
+    assert order.index("done jung2016") < order.index("judge lee2007")
+    assert [item.paper.key for item in outcome.papers] == ["jung2016", "lee2007"]
 
 
 def test_markdown_of_the_readmes() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +13,7 @@ from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterator
 
     from wifair.reproduce import Outcome
 
@@ -78,16 +81,15 @@ def reproduce_command(
         return
     try:
         select(what)
+        place = store if store is not None else default_store() if full else None
+        run = partial(reproduce, what, full=full, controls=controls, store=place, threads=threads, progress=not quiet)
         if out is not None:
             _prepare(out, force)
-        place = store if store is not None else default_store() if full else None
         if place is not None:
             _tell_of_others(place)
-        outcome = reproduce(what, full=full, controls=controls, store=place, threads=threads, progress=not quiet)
+        outcome = run() if out is None else _report(run, out, full=full)
     except LookupError as error:
         fail(str(error.args[0]), WRONG)
-    if out is not None:
-        _write(outcome, out)
     if as_json:
         echo_json(outcome.to_dict())
     else:
@@ -145,19 +147,29 @@ def _without_figures() -> str:
 def _prepare(out: str, force: bool) -> None:
     from wifair.reproduce.report import prepare  # noqa: PLC0415
 
-    try:
+    with _writing(out):
         prepare(out, force=force)
-    except FileExistsError as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write to `{out}`: {reason(error)}", WRONG)
 
 
-def _write(outcome: Outcome, out: str) -> None:
-    from wifair.reproduce.report import write  # noqa: PLC0415
+def _report(run: Callable[..., Outcome], out: str, *, full: bool) -> Outcome:
+    """Reproduce, and write the report meanwhile."""
+    from wifair.reproduce import Effort  # noqa: PLC0415
+    from wifair.reproduce.report import Report  # noqa: PLC0415
 
+    with _writing(out):
+        report = Report(out, Effort.FULL if full else Effort.QUICK)
+    with report:
+        outcome = run(done=report.add)
+        with _writing(out):
+            report.finish(outcome)
+    return outcome
+
+
+@contextmanager
+def _writing(out: str) -> Iterator[None]:
+    """Fail with a message if the report cannot be written."""
     try:
-        write(outcome, out)
+        yield
     except FileExistsError as error:
         fail(str(error), WRONG)
     except OSError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from wifair.reproduce.claims import Clause, Judgement
-    from wifair.reproduce.model import Paper
+    from wifair.reproduce.model import Effort, Paper
     from wifair.reproduce.predicates import Comparison, Tested
     from wifair.reproduce.session import Judged, Outcome, PaperOutcome
     from wifair.reproduce.table import Row
@@ -62,7 +62,7 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
     rows = "".join(_line(of, judged) for of, judged in claims)
     parts = [
         "<h1>Papers reproduced with wifair</h1>",
-        _effort(outcome),
+        _effort(outcome.effort),
         f'<div class="cards">{cards}</div>',
         _broken(outcome),
         "<h2>Claims, failures and surprises first</h2>" + _filter(),
@@ -148,14 +148,14 @@ def _of_readings(judgement: Judgement) -> str:
 
 
 def paper(
-    outcome: Outcome, item: PaperOutcome, figures: Mapping[str, str], scenarios: Mapping[str, Sequence[str]]
+    effort: Effort, item: PaperOutcome, figures: Mapping[str, str], scenarios: Mapping[str, Sequence[str]]
 ) -> str:
     """Write the page of a paper: each experiment with figure, residuals and claims; tables of claims; the README."""
     of = item.paper
     links = "".join(f'<li><a href="#{key}">{_e(of.experiment(key).title)}</a></li>' for key in item.tables)
     parts = [
         f'<p><a href="index.html">All papers</a></p><h1>{_e(of.title)}</h1>',
-        _effort(outcome),
+        _effort(effort),
         f"<div class='total'>{_counts(item)}</div>" if item.claims else "",
         f'<ul class="contents">{links}</ul>',
         _filter() if item.claims else "",
@@ -177,7 +177,7 @@ def paper(
         parts.append(f'<div class="experiment{beside}"><div>{seen}</div><div>{claims}</div></div>')
         files = ", ".join(f'<a href="{of.key}/{key}.{end}">{end.upper()}</a>' for end in ("png", "svg", "pdf"))
         every = f'<a href="{of.key}/{key}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
-        full = " --full" if outcome.effort.value == "full" else ""
+        full = " --full" if effort.value == "full" else ""
         parts.append(
             f"<details><summary>table ({len(rows)} rows)</summary>"
             f'<div class="wide">{_table(of, compared(of, rows))}</div></details>'
@@ -423,14 +423,14 @@ def _by_control(item: PaperOutcome) -> str:
     )
 
 
-def _effort(outcome: Outcome) -> str:
-    seeds = [str(outcome.effort.seeds_at(look)) for look in range(outcome.effort.looks)]
+def _effort(effort: Effort) -> str:
+    seeds = [str(effort.seeds_at(look)) for look in range(effort.looks)]
     looks = f"{seeds[0]} seeds; {' or '.join(seeds[1:])} if these do not decide"
     level = (
         f"Each end of an interval has an error probability of {100 * LEVEL:g} %, divided among the clauses of a claim "
-        f"and {outcome.effort.looks} looks at the data."
+        f"and {effort.looks} looks at the data."
     )
-    if outcome.effort.value == "full":
+    if effort.value == "full":
         return f'<p class="small">wifair {__version__}, full: the durations of the papers; {looks}. {level}</p>'
     return (
         f'<p class="small">wifair {__version__}, <strong>quick</strong>: short runs, fewer points, {looks}. '

@@ -6,7 +6,9 @@ import errno
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from wifair import files
@@ -14,23 +16,29 @@ from wifair.reproduce import page, style
 from wifair.reproduce.table import named
 
 if TYPE_CHECKING:
-    from wifair.reproduce.model import Case
+    from concurrent.futures import Future
+
+    from wifair.reproduce.model import Case, Effort
     from wifair.reproduce.session import Outcome, PaperOutcome
 
-__all__ = ["prepare", "write"]
+__all__ = ["Report", "prepare", "write"]
 
 MARK = "reproduction.json"
+STAGE = ".partial-"
+"""Beginning of the name of the folder where a report is written until it is complete."""
 
 
-def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
-    """Write the report.
+class Report:
+    """A report in the making: figures and tables of a paper are written while other papers still run.
+
+    Until `finish`, an earlier report in the folder stays as it is.
 
     Parameters
     ----------
-    outcome : Outcome
-        What to report.
     directory : str or path
         The folder; an earlier report in it is updated, paper by paper.
+    effort : Effort
+        The effort of the reproduction.
 
     Raises
     ------
@@ -39,10 +47,60 @@ def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
     OSError
         If it cannot be written.
     """
-    folder = prepare(directory)
-    files.write_text(folder / MARK, _json(outcome.to_dict()))
-    figures = {paper.paper.key: _paper(outcome, paper, folder) for paper in outcome.papers}
-    files.write_text(folder / "index.html", page.index(outcome, figures))
+
+    def __init__(self, directory: str | os.PathLike[str], effort: Effort) -> None:
+        self.folder, self.effort = prepare(directory), effort
+        self._stage = TemporaryDirectory(prefix=STAGE, dir=self.folder)
+        self._painter = ThreadPoolExecutor(1)  # one, because matplotlib keeps its settings for the whole process
+        self._parts: dict[str, tuple[PaperOutcome, dict[str, Future[str | None]]]] = {}
+
+    def add(self, item: PaperOutcome) -> None:
+        """Begin to write the files of a paper."""
+        own = self._staged / item.paper.key
+        figures = {key: self._painter.submit(_experiment, item, key, own) for key in item.tables}
+        self._parts[item.paper.key] = (item, figures)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Write the rest, and put all in its place.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        drawn: dict[str, list[str]] = {}
+        for key, (item, futures) in self._parts.items():
+            figures = {name: text for name, future in futures.items() if (text := future.result()) is not None}
+            scenarios = {name: [_name(case) for case in cases] for name, cases in item.cases.items()}
+            drawn[key] = list(figures)
+            _write(self._staged / f"{key}.html", page.paper(self.effort, item, figures, scenarios))
+        _write(self._staged / "index.html", page.index(outcome, drawn))
+        _write(self._staged / MARK, _json(outcome.to_dict()))
+        for new in sorted(self._staged.iterdir(), key=lambda path: path.name != MARK):  # the mark goes first
+            old = self.folder / new.name
+            if old.is_dir():
+                shutil.rmtree(old)
+            new.replace(old)
+        files.sync(self.folder)
+
+    @property
+    def _staged(self) -> Path:
+        return Path(self._stage.name)
+
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._painter.shutdown(cancel_futures=True)
+        self._stage.cleanup()
+
+
+def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
+    """Write the report of a finished reproduction; see `Report`."""
+    with Report(directory, outcome.effort) as report:
+        for item in outcome.papers:
+            report.add(item)
+        report.finish(outcome)
 
 
 def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
@@ -70,7 +128,8 @@ def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
     folder = Path(directory)
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"`{folder}` is a file: choose another folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+    others = folder.is_dir() and any(not path.name.startswith(STAGE) for path in folder.iterdir())
+    if others and not (folder / MARK).is_file():
         raise FileExistsError(f"`{folder}` holds other files: choose another folder")
     if not force and (folder / MARK).is_file():
         raise FileExistsError(f"`{folder}` holds a report: choose another folder, or update it with --force")
@@ -80,39 +139,38 @@ def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
     return folder
 
 
-def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> list[str]:
-    """Write the files of a paper; return the experiments that have a figure."""
-    own = folder / paper.paper.key
-    if own.is_dir():
-        shutil.rmtree(own)
-    own.mkdir()
-    figures: dict[str, str] = {}
-    for key, table in paper.tables.items():
-        files.write_text(own / f"{key}.csv", table.to_csv())
-        try:
-            figure = style.draw(paper.paper.experiment(key), table)
-        except ImportError:
-            continue
-        if figure is not None:
-            style.save(figure, own / key)
-            figures[key] = style.svg_text(own / f"{key}.svg", f"{paper.paper.key}-{key}")
-    scenarios = {key: _scenarios(cases, own / "scenarios" / key) for key, cases in paper.cases.items()}
-    text = page.paper(outcome, paper, figures, scenarios)
-    files.write_text(folder / f"{paper.paper.key}.html", text)
-    return list(figures)
+def _experiment(item: PaperOutcome, key: str, own: Path) -> str | None:
+    """Write table, scenarios and figure of an experiment; return the figure as SVG, None if there is none."""
+    experiment, table = item.paper.experiment(key), item.tables[key]
+    own.mkdir(exist_ok=True)
+    _write(own / f"{key}.csv", table.to_csv())
+    _scenarios(item.cases[key], own / "scenarios" / key)
+    try:
+        figure = style.draw(experiment, table)
+    except ImportError:
+        return None
+    if figure is None:
+        return None
+    style.save(figure, own / key)
+    return style.svg_text(own / f"{key}.svg", f"{item.paper.key}-{key}")
 
 
-def _scenarios(cases: list[Case], folder: Path) -> list[str]:
-    """Write the complete scenario of each case, for `wifair run`; return the names of the files."""
-    names = []
+def _scenarios(cases: list[Case], folder: Path) -> None:
+    """Write the complete scenario of each case, for `wifair run`."""
     for case in cases:
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"{named(case.labels) or 'scenario'}.toml".replace(" ", "-")
         seeds = f"{case.seeds[0]}..{case.seeds[-1]}" if len(case.seeds) > 1 else str(case.seeds[0])
-        head = f"# wifair run {name} --seeds {seeds}\n"
-        files.write_text(folder / name, head + case.scenario.resolved)
-        names.append(name)
-    return names
+        _write(folder / _name(case), f"# wifair run {_name(case)} --seeds {seeds}\n" + case.scenario.resolved)
+
+
+def _name(case: Case) -> str:
+    """Name the file of a scenario."""
+    return f"{named(case.labels) or 'scenario'}.toml".replace(" ", "-")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file of the folder that appears as a whole: none of its files needs to be safe on the disk by itself."""
+    path.write_text(text, encoding="utf-8", newline="")
 
 
 def _json(document: object) -> str:

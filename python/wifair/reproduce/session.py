@@ -19,7 +19,7 @@ from wifair.reproduce.table import Label, Row, Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
@@ -258,6 +258,7 @@ def reproduce(
     store: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
+    done: Callable[[PaperOutcome], None] | None = None,
 ) -> Outcome:
     """Reproduce papers.
 
@@ -275,6 +276,8 @@ def reproduce(
         Number of runs at the same time; by default the number of cores.
     progress : bool, default False
         Show a progress bar on stderr.
+    done : callable, optional
+        Called with the outcome of each paper as soon as it is final; others may still run.
 
     Returns
     -------
@@ -295,6 +298,7 @@ def reproduce(
     selections = select(selection)
     runner = Runner(store, threads=threads, progress=progress)
     works = [_Work(chosen, effort, controls) for chosen in selections]
+    finished: dict[_Work, PaperOutcome] = {}
     waiting: tuple[_Work, Future[bool]] | None = None
     todo = deque(works)
     # One paper is judged while the runs of another are executed.
@@ -305,8 +309,12 @@ def reproduce(
                 runner.run(work.todo())
             if waiting is not None and waiting[1].result():
                 todo.append(waiting[0])
+            elif waiting is not None:
+                finished[waiting[0]] = waiting[0].outcome()
+                if done is not None:
+                    done(finished[waiting[0]])
             waiting = None if work is None else (work, judges.submit(work.judge, runner))
-    return Outcome(effort, controls, [work.outcome() for work in works], time.monotonic() - began)
+    return Outcome(effort, controls, [finished[work] for work in works], time.monotonic() - began)
 
 
 class _Sequential:
