@@ -1,79 +1,78 @@
-//! Rules of access that all stations of a channel share (IEEE Std 802.11-2016, 10.3).
+//! Access rules shared by all stations of a channel (IEEE Std 802.11-2016, 10.3).
 
 use wifair_phy::Timing;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-/// When a station that could not read a frame waits EIFS instead of DIFS (10.3.2.3.7).
+/// When a station that could not read a frame defers for EIFS instead of DIFS (10.3.2.3.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Eifs {
-    /// After a frame whose PHY header was read and whose FCS was wrong. When two frames start in the same slot the
-    /// PHY header is lost too, the PHY reports no frame, and DIFS applies. ns-3 does the same.
+    /// After a frame whose PHY header was read and whose FCS is wrong. If two frames start in the same slot, the PHY
+    /// header is lost too, the PHY reports no frame, and DIFS applies. ns-3 does the same.
     #[default]
     AfterError,
     /// After every collision as well, as in many textbooks.
     AfterCollision,
-    /// As ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It is due after every frame that
-    /// is sensed and not read, and to those whose own frame met another that did not end before it. DIFS follows the
-    /// timeout of a sender, too.
+    /// As in ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It applies after every frame
+    /// that is sensed but not read, and to a sender whose own frame overlapped with another that did not end before it.
+    /// DIFS also follows the timeout of a sender.
     Nav,
     /// Never.
     Off,
 }
 
-/// What a station does that gets a packet while the channel has been idle for DIFS and no backoff is pending.
+/// What a station does when it gets a packet while the channel has been idle for DIFS and no backoff is pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleAccess {
     /// It sends at once (10.3.4.2).
     #[default]
     Immediate,
-    /// It waits DIFS and a random backoff, as ns-2 2.35 does.
+    /// It waits for DIFS and a random backoff, as in ns-2.35.
     Backoff,
 }
 
-/// Rules of access that all stations of a channel share.
+/// Access rules shared by all stations of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Intervals and air times.
     pub timing: Timing,
     /// dot11RTSThreshold: a data frame longer than this (MAC header to FCS) is preceded by RTS and CTS.
     pub rts_threshold: Bytes,
-    /// dot11ShortRetryLimit: attempts of an RTS, and of a data frame not longer than the threshold.
+    /// dot11ShortRetryLimit: most attempts of an RTS, and of a data frame not longer than the RTS threshold.
     pub short_retry_limit: u8,
-    /// dot11LongRetryLimit: attempts of a data frame longer than the threshold.
+    /// dot11LongRetryLimit: most attempts of a data frame longer than the RTS threshold.
     pub long_retry_limit: u8,
     /// Whether the contention window returns to CWmin when a frame is given up (10.3.3).
     pub reset_cw_on_drop: bool,
-    /// Rate of the CTS that a station addresses to itself before an OFDM frame, for 802.11b stations cannot read that
-    /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
-    /// sent. An RTS protects as well.
+    /// Rate of the CTS-to-self before an OFDM frame, which 802.11b stations cannot read (Use_Protection in the ERP
+    /// element, set by the access point when such stations are present). `None` sends none. An RTS protects as well.
     pub protection: Option<BitRate>,
-    /// Whether such frames are preceded by RTS and CTS instead, at that rate; with access categories only.
+    /// Whether such frames are protected by RTS and CTS at that rate instead; with access categories only.
     pub protects_by_rts: bool,
-    /// Whether the frames of a TXOP reserve the medium to its end (IEEE Std 802.11-2016, 9.2.5.2, multiple protection),
-    /// which its holder gives back by a CF-End if it is done before (10.22.2.9). If not, each reserves it for its own
-    /// exchange.
+    /// Whether the frames of a TXOP reserve the channel to its end (IEEE Std 802.11-2016, 9.2.5.2, multiple
+    /// protection), which its holder releases by a CF-End if it finishes early (10.22.2.9). Otherwise each reserves it
+    /// for its own exchange.
     pub cf_end: bool,
-    /// Rate of frames for everyone: one of the BSSBasicRateSet.
+    /// Rate of broadcast frames: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,
     /// When EIFS applies.
     pub eifs: Eifs,
-    /// Whether a NAV that an RTS has set is forgotten when nothing follows it (10.3.2.4; a station may, it need not).
+    /// Whether a NAV set by an RTS is reset if no frame follows (10.3.2.4, where it is optional).
     pub nav_reset: bool,
-    /// What is done on an idle channel.
+    /// Access on an idle channel.
     pub idle_access: IdleAccess,
-    /// Silence after the end of a data frame or RTS from which the sender concludes that no answer comes; its
-    /// backoff then starts anew (10.3.2.9, 10.3.2.11).
+    /// Idle time after the end of a data frame or RTS after which the sender concludes that no response will come; its
+    /// backoff then starts (10.3.2.9, 10.3.2.11).
     pub answer_timeout: Duration,
-    /// Whether a sender resumes at the end of its timeout even where DIFS is longer, as in ns-2.
+    /// Whether a sender resumes at the end of its timeout even if DIFS would be longer, as in ns-2.
     pub timeout_without_difs: bool,
-    /// Unit to which bystanders round the NAV, zero for none. ns-2 writes it in whole microseconds. Where an exchange
-    /// takes a fraction of one, all but its sender and receiver then count their slots a little later than these, and
-    /// never meet them in one slot.
+    /// Unit to which bystanders round the NAV; zero for none. ns-2 uses whole microseconds. If an exchange takes a
+    /// fraction of one, bystanders count their slots slightly later than its sender and receiver, and never collide
+    /// with them in one slot.
     pub nav_unit: Duration,
 }
 
 impl Access {
-    /// The standard's rules with `timing`, no RTS, seven attempts.
+    /// The standard's rules with `timing`, without RTS, with seven attempts.
     #[must_use]
     pub fn standard(timing: Timing) -> Self {
         Self {
@@ -95,7 +94,7 @@ impl Access {
         }
     }
 
-    /// What a frame that reserves the channel for `exact` announces: a multiple of `nav_unit`.
+    /// Duration announced by a frame that reserves the channel for `exact`: a multiple of `nav_unit`.
     #[inline]
     #[must_use]
     pub fn round_nav(&self, exact: Duration) -> Duration {
@@ -105,9 +104,9 @@ impl Access {
         self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit)
     }
 
-    /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `ack` is the air time of
-    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, for then the
-    /// ACK keeps the channel busy.
+    /// How much longer than an exchange its NAV is, due to rounding to the nearest `nav_unit`; `ack` is the air time of
+    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, since the ACK
+    /// keeps the channel busy.
     #[must_use]
     pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
         let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
@@ -115,7 +114,7 @@ impl Access {
         after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
     }
 
-    /// EIFS, in the unit of the NAV where it is one; DIFS where there is none.
+    /// EIFS, rounded to `nav_unit` where it is a NAV; DIFS if there is no EIFS.
     #[must_use]
     pub fn eifs(&self) -> Duration {
         match self.eifs {
@@ -125,13 +124,14 @@ impl Access {
         }
     }
 
-    /// The NAV of a station whose own frame met another, from the end of the last of them; `outlasted`: its own is not
-    /// the only last.
+    /// NAV of a station whose own frame overlapped with another, from the end of the last of them; `outlasted` if
+    /// another frame ended no earlier than its own.
     pub(super) fn nav_after_own(&self, outlasted: bool) -> Duration {
         if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
     }
 
-    /// When a sender resumes whose frame ended at `ended` and got no answer, on a channel that is idle since `now`.
+    /// When a sender resumes whose frame ended at `ended` without a response, on a channel that has been idle since
+    /// `now`.
     #[inline]
     pub(super) fn after_timeout(&self, ended: Time, now: Time) -> Time {
         let expired = ended + self.answer_timeout;

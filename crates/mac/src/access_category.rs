@@ -1,4 +1,4 @@
-//! The four access categories of EDCA: their default parameters, and how packets come into them.
+//! The four access categories of EDCA: their default parameters, and the mapping of packets to them.
 //!
 //! Sources: IEEE Std 802.11-2012, 8.4.2.31 (default EDCA parameters) and 9.2.4.2 (user priorities); RFC 8325, section
 //! 4; Linux, `cfg80211_classify8021d`.
@@ -8,7 +8,7 @@ use wifair_units::Duration;
 
 use crate::Category;
 
-/// An access category. Those of higher priority come first.
+/// An access category. Higher priority compares as less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessCategory {
     /// AC_VO, voice.
@@ -22,10 +22,10 @@ pub enum AccessCategory {
 }
 
 impl AccessCategory {
-    /// All, highest priority first.
+    /// All categories, highest priority first.
     pub const ALL: [Self; 4] = [Self::Vo, Self::Vi, Self::Be, Self::Bk];
 
-    /// Its place in [`AccessCategory::ALL`].
+    /// Its index in [`AccessCategory::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
@@ -42,8 +42,8 @@ impl AccessCategory {
         }
     }
 
-    /// The category of a user priority, 0 to 7, which is the TID of its frames: 1 and 2 BK, 0 and 3 BE, 4 and 5 VI, 6
-    /// and 7 VO. Higher ones count modulo 8.
+    /// The category of a user priority (the TID of its frames): 1 and 2 are BK, 0 and 3 BE, 4 and 5 VI, 6 and 7 VO.
+    /// Values above 7 are taken modulo 8.
     #[must_use]
     pub const fn of_priority(priority: u8) -> Self {
         match priority % 8 {
@@ -54,7 +54,7 @@ impl AccessCategory {
         }
     }
 
-    /// The usual user priority of the category, for frames that have none of their own: 6, 5, 0, 1.
+    /// The user priority of frames of this category that have none of their own: 6, 5, 0, 1.
     #[must_use]
     pub const fn usual_priority(self) -> u8 {
         match self {
@@ -65,11 +65,11 @@ impl AccessCategory {
         }
     }
 
-    /// Default EDCA parameters (802.11-2012, table 8-105) of a PHY with `cw_min` (15 for OFDM, 31 for DSSS) and a CWmax
-    /// of 1023.
+    /// Default EDCA parameters (802.11-2012, table 8-105) for a PHY with `cw_min` (15 for OFDM, 31 for DSSS) and a
+    /// CWmax of 1023.
     ///
-    /// TXOP limits are 1.504 ms (VO) and 3.008 ms (VI), with DSSS 3.264 and 6.016 ms, and zero for BE and BK: one frame
-    /// or aggregate.
+    /// TXOP limits are 1.504 ms (VO) and 3.008 ms (VI), with DSSS 3.264 and 6.016 ms; zero for BE and BK, that is one
+    /// frame or aggregate.
     #[must_use]
     pub const fn defaults(self, cw_min: u32, dsss: bool) -> Category {
         // Windows are one less than a power of two: (CW + 1) / 2 - 1.
@@ -85,19 +85,19 @@ impl AccessCategory {
 }
 
 choice! {
-    /// How the DSCP of a packet becomes a user priority, and so an access category.
+    /// How the DSCP of a packet is mapped to a user priority, and so to an access category.
     pub enum DscpMapping {
-        /// By service class; all code points that no class has are best effort.
+        /// By service class; code points without a service class are best effort.
         Rfc8325 = "rfc8325" from "RFC 8325, section 4.3; RFC 8622 for LE",
-        /// By service class as RFC 8325 has it, all others by the three high bits.
+        /// By service class as in RFC 8325; other code points by their three high bits.
         Linux = "linux" from "Linux 6.8, net/wireless/util.c",
-        /// By the three high bits, IP precedence, alone.
+        /// By the three high bits (IP precedence) alone.
         Precedence = "precedence" from "RFC 8325, section 2.3; Linux up to 6.7",
     }
 }
 
 impl DscpMapping {
-    /// The user priority of `dscp`, 0 to 63; larger ones count modulo 64.
+    /// The user priority of `dscp`, 0 to 63; larger values are taken modulo 64.
     #[must_use]
     pub const fn priority(self, dscp: u8) -> u8 {
         let dscp = dscp % 64;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use AccessCategory::{Be, Bk, Vi, Vo};
 
-    /// The values that the reference runs of ns-3 list: AIFSN/CWmin/CWmax VO 2/3/7, VI 2/7/15, BE 3/15/1023, BK
+    /// The defaults listed in the reference runs of ns-3: AIFSN/CWmin/CWmax VO 2/3/7, VI 2/7/15, BE 3/15/1023, BK
     /// 7/15/1023; TXOP 1504, 3008, 0, 0 us.
     #[test]
     fn default_parameters() {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Rows of RFC 8325, figure 1; EF is where mappings differ most: 101110 has the high bits of video.
+    /// Rows of RFC 8325, figure 1. The mappings differ most for EF: 101110 has the high bits of video.
     #[test]
     fn code_points() {
         use DscpMapping::{Linux, Precedence, Rfc8325};
@@ -184,7 +184,7 @@ mod tests {
             let found = [Rfc8325, Linux, Precedence].map(|mapping| mapping.category(dscp));
             assert_eq!(found, [by_class, by_class, by_bits], "DSCP {dscp}");
         }
-        // LE, and code points of no class.
+        // LE, and code points without a service class.
         assert_eq!([Rfc8325, Linux, Precedence].map(|mapping| mapping.priority(1)), [1, 0, 0]);
         assert_eq!([Rfc8325, Linux, Precedence].map(|mapping| mapping.priority(50)), [0, 6, 6]);
         assert_eq!([Rfc8325, Linux, Precedence].map(|mapping| mapping.priority(47)), [0, 5, 5]);

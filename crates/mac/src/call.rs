@@ -1,26 +1,26 @@
-//! What a channel is given when it is called.
+//! Arguments of a call of a channel.
 
 use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_queue::Dropped;
 use wifair_units::Time;
 
-/// A call of a channel: when it is, where packets and next hops are, and where lost packets are reported.
+/// Arguments of a call of a channel: the time, the packets and their next hops, and where lost packets are reported.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// The present. A channel that takes several steps moves it on.
+    /// The current time. A channel that takes several steps advances it.
     pub now: Time,
     /// The packets that queues and frames refer to.
     pub packets: &'a mut Packets,
-    /// Packets that queues have dropped are added here.
+    /// The channel appends packets dropped by queues.
     pub dropped: &'a mut Dropped,
-    /// Packets that were given up at a retry limit are added here, with their sender.
+    /// The channel appends packets given up at a retry limit, with their sender.
     pub retry_limit_drops: &'a mut Vec<(u32, PacketId)>,
-    /// The station to which each packet goes next.
+    /// The next station of each packet.
     pub next_hops: NextHops<'a>,
 }
 
 impl<'a> Call<'a> {
-    /// A call at `now`.
+    /// A call at time `now`.
     pub fn new(
         now: Time,
         packets: &'a mut Packets,
@@ -31,7 +31,7 @@ impl<'a> Call<'a> {
         Self { now, packets, dropped, retry_limit_drops, next_hops }
     }
 
-    /// Whether a packet was lost.
+    /// Whether any packet was lost.
     #[inline]
     pub(crate) fn has_losses(&self) -> bool {
         !self.dropped.is_empty() || !self.retry_limit_drops.is_empty()

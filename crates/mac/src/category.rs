@@ -1,4 +1,4 @@
-//! Access categories: the parameters by which an access point and its stations contend.
+//! Parameters of access categories, with which an access point and its stations contend.
 
 use wifair_config::{choice, table};
 use wifair_packet::{Kind, Packet};
@@ -11,23 +11,23 @@ table! {
         pub cw_min: u32 = 31, "at most 65535" => |cw| *cw <= 65_535;
         /// CWmax, in slots.
         pub cw_max: u32 = 1023, "at least cw_min, at most 65535" => |cw| (cw_min..=65_535).contains(cw);
-        /// Slots after SIFS for which the medium must be idle: AIFS = SIFS + AIFSN slots. DIFS has 2.
+        /// Slots after SIFS for which the channel must be idle: AIFS = SIFS + AIFSN slots. DIFS corresponds to 2.
         pub aifsn: u32 = 2, "at least 1 and at most 15" => |aifsn| (1..=15).contains(aifsn);
-        /// For how long further frames may follow without contention. One frame only, if zero.
+        /// TXOP limit: how long further frames may follow without contention; zero for one frame only.
         pub txop: Duration = Duration::ZERO;
-        /// How many frames may follow each other without contention, whatever `txop` says.
+        /// Number of frames that may follow each other without contention, whatever `txop` is.
         pub burst: u32 = 1, "at least 1" => |burst| *burst >= 1;
     }
 }
 
 impl Category {
-    /// The rules of DCF, with these windows.
+    /// DCF with these contention windows.
     #[must_use]
     pub const fn dcf(cw_min: u32, cw_max: u32) -> Self {
         Self { cw_min, cw_max, aifsn: 2, txop: Duration::ZERO, burst: 1 }
     }
 
-    /// With a station's own windows, where it has some and the category leaves those of the medium.
+    /// With the station's own contention windows if it has any and the category uses those of the channel.
     #[must_use]
     pub fn with_windows(&self, cw_min: Option<u32>, cw_max: Option<u32>, channel: (u32, u32)) -> Self {
         if (self.cw_min, self.cw_max) != channel {
@@ -38,7 +38,7 @@ impl Category {
 }
 
 choice! {
-    /// Which packets have a category of their own, with a queue of their own, that goes before the other.
+    /// Which packets have a category and queue of their own, with higher priority than the other.
     pub enum First {
         /// None.
         None = "none",
@@ -50,7 +50,7 @@ choice! {
 }
 
 impl First {
-    /// Whether a packet belongs to the category of its own.
+    /// Whether a packet belongs to the high-priority category.
     #[must_use]
     pub const fn takes(self, packet: &Packet) -> bool {
         match self {
@@ -64,16 +64,16 @@ impl First {
 /// Categories of the access point, or of its stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
-    /// Packets that do not go first.
+    /// Category of all other packets.
     pub ordinary: Category,
-    /// Packets that go first.
+    /// Category of high-priority packets.
     pub first: Category,
 }
 
-/// How the access point and its stations contend from the start.
+/// Initial access parameters of the access point and its stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccessPlan {
-    /// Which packets have a category of their own.
+    /// Which packets have high priority.
     pub goes_first: First,
     /// The access point.
     pub ap: Categories,

@@ -1,51 +1,51 @@
-//! Frame exchange sequences: which frames follow each other, each SIFS after the one before.
+//! Frame exchange sequences: frames that follow each other at intervals of SIFS.
 //!
 //! Source: IEEE Std 802.11-2016, annex G, and 10.3.2.4 to 10.3.2.11 (RTS/CTS, CTS-to-self, ACK), 10.24.7 (block ACK).
 
 /// A frame of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Request to send, by the initiator.
+    /// Request to send, from the initiator.
     Rts,
-    /// Clear to send, by the responder.
+    /// Clear to send, from the responder.
     Cts,
-    /// CTS by the initiator to itself, for stations that cannot read what follows.
+    /// CTS that the initiator addresses to itself, for stations that cannot read the following frames.
     CtsToSelf,
-    /// Data: a single MPDU or an A-MPDU, by the initiator.
+    /// Data from the initiator: a single MPDU or an A-MPDU.
     Data,
-    /// Acknowledgement of a single MPDU, by the responder.
+    /// Acknowledgment of a single MPDU, from the responder.
     Ack,
-    /// Request for a block ACK, by the initiator.
+    /// Block ACK request, from the initiator.
     BlockAckReq,
-    /// Acknowledgement of an A-MPDU or a request, by the responder.
+    /// Block ACK of an A-MPDU or a request, from the responder.
     BlockAck,
-    /// A management frame, by the initiator.
+    /// Management frame, from the initiator.
     Action,
 }
 
-/// What an exchange is for.
+/// Purpose of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Data for everyone.
+    /// Broadcast data.
     Broadcast,
-    /// A single MPDU, with normal ACK policy.
+    /// A single MPDU with normal ACK policy.
     Single,
-    /// An A-MPDU, with implicit block ACK request.
+    /// An A-MPDU with implicit block ACK request.
     Aggregate,
-    /// To learn what a receiver has got, or to tell it what will not come.
+    /// BlockAckReq: asks what a receiver has got, or tells it which MPDUs will not come.
     BlockAckRequest,
-    /// To make an agreement.
+    /// ADDBA or DELBA: sets up or ends a block ACK agreement.
     Agreement,
 }
 
-/// How the medium is reserved before the data.
+/// How the channel is reserved before the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// Not at all.
+    /// Not reserved.
     None,
-    /// By RTS and CTS.
+    /// RTS and CTS.
     RtsCts,
-    /// By a CTS to itself.
+    /// CTS-to-self.
     CtsToSelf,
 }
 

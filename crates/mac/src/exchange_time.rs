@@ -1,5 +1,5 @@
-//! How long a frame exchange takes, by hand: a data PPDU, SIFS and its response, and what a station alone on the
-//! channel gets by repeating it.
+//! Duration of a frame exchange in closed form: a data PPDU, SIFS and its response, and the throughput of a lone
+//! station that repeats it.
 
 use wifair_phy::{
     Amendment, Band, BasicRates, ModeError, ModeRequest, PPDU_MAX_TIME, PpduOptions, PpduParts, PpduTiming, TxMode,
@@ -8,18 +8,18 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::frame_length::{self, BlockAckWindow};
 
-/// What the PPDU holds.
+/// Content of the PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A PSDU of this length.
     Psdu(Bytes),
     /// One MPDU of this length, MAC header and FCS included; from 802.11ac on in an A-MPDU of its own (9.7.1).
     Mpdu(Bytes),
-    /// An A-MPDU of so many MPDUs of this length.
+    /// An A-MPDU of this number of MPDUs of this length.
     AMpdu(Bytes, u32),
 }
 
-/// What follows the PPDU.
+/// Response to the PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     /// Nothing, as after a broadcast.
@@ -30,52 +30,52 @@ pub enum Response {
     BlockAck,
 }
 
-/// A question for an air time.
+/// Parameters of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExchangeQuery {
-    /// The PHY.
+    /// PHY.
     pub amendment: Amendment,
-    /// The mode.
+    /// Transmit mode.
     pub mode: ModeRequest,
-    /// What is sent.
+    /// Content of the PPDU.
     pub content: Content,
-    /// What answers it; if absent an ACK to one MPDU, a block ACK to several, or to a PSDU longer than any MPDU.
+    /// Response; if absent, an ACK to a single MPDU, a block ACK to several or to a PSDU longer than any MPDU.
     pub response: Option<Response>,
-    /// Basic rates, which control responses use.
+    /// Basic rates, from which the rate of control responses is chosen.
     pub basic_rates: BasicRates,
-    /// Packet extension, LDPC.
+    /// Packet extension and LDPC options.
     pub options: PpduOptions,
 }
 
-/// The answer.
+/// Air times of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExchangeTime {
     /// Band.
     pub band: Band,
-    /// Mode of the data PPDU.
+    /// Transmit mode of the data PPDU.
     pub mode: TxMode,
     /// Length of the PSDU.
     pub psdu: Bytes,
-    /// Bytes of the PSDU that are MPDUs, not delimiters or padding; all of it if it was given as such.
+    /// Bytes of MPDUs in the PSDU, without delimiters and padding; all of it if the PSDU was given.
     pub mpdu_bytes: Bytes,
-    /// MPDUs in it, if known.
+    /// Number of MPDUs, if known.
     pub mpdus: Option<u32>,
-    /// The data PPDU in parts.
+    /// Air time of the data PPDU by parts.
     pub parts: PpduParts,
-    /// Whether LDPC needs an extra symbol or segment for this length, counted or not.
+    /// Whether LDPC needs an extra symbol or segment for this length, whether or not it is counted.
     pub ldpc_extra_symbol: bool,
-    /// Response, its mode, length and air time.
+    /// Response with its transmit mode, length and air time.
     pub response: Option<(Response, TxMode, Bytes, Duration)>,
     /// SIFS.
     pub sifs: Duration,
-    /// AIFS of best effort with its default AIFSN of 3, or DIFS before 802.11n.
+    /// AIFS of best effort with its default AIFSN of 3; DIFS before 802.11n.
     pub aifs: Duration,
-    /// Mean backoff of a station alone: half of CWmin, 15 slots of 9 us, or 31 of 20 us in 802.11b.
+    /// Mean backoff of a lone station: half of CWmin, 15 slots of 9 us, or 31 of 20 us in 802.11b.
     pub backoff: Duration,
 }
 
 impl ExchangeTime {
-    /// Works the answer out, or says what does not exist or does not fit.
+    /// Computes the answer. Errors name a mode that does not exist, or content that does not fit.
     pub fn new(query: &ExchangeQuery) -> Result<Self, ModeError> {
         let (band, mode) = query.amendment.mode(&query.mode)?;
         let longest_mpdu = longest_mpdu(query.amendment, query.content);
@@ -136,8 +136,8 @@ impl ExchangeTime {
         })
     }
 
-    /// The answers for all modes of the standard that `query` leaves open: MCS or rate, width, streams and guard
-    /// interval. Modes that do not exist, or in which the content takes too long, are left out.
+    /// The answers for all values of what `query` leaves open: MCS or rate, width, streams and guard interval. Modes
+    /// that do not exist, or in which the content takes too long, are left out.
     pub fn table(query: &ExchangeQuery) -> Result<Vec<Self>, ModeError> {
         let (amendment, asked) = (query.amendment, query.mode);
         let open = |given: Option<u32>, all: Vec<u32>| given.map_or(all, |one| vec![one]);
@@ -193,33 +193,33 @@ impl ExchangeTime {
         }
     }
 
-    /// The PPDU, SIFS and the response.
+    /// Duration of the PPDU, SIFS and the response.
     #[must_use]
     pub fn exchange(&self) -> Duration {
         let response = self.response.map_or(Duration::ZERO, |(.., duration)| self.sifs + duration);
         self.parts.total() + response
     }
 
-    /// AIFS, the mean backoff and the exchange.
+    /// Duration of AIFS, the mean backoff and the exchange.
     #[must_use]
     pub fn cycle(&self) -> Duration {
         self.aifs + self.backoff + self.exchange()
     }
 
-    /// Bits of the MPDUs over `time`, bit/s.
+    /// Bits of the MPDUs divided by `time` [bit/s].
     #[must_use]
     pub fn throughput_bps(&self, time: Duration) -> f64 {
         8.0 * self.mpdu_bytes.0 as f64 / time.as_secs()
     }
 
-    /// The part of `time` that the bits of the MPDUs would need at the data rate.
+    /// Fraction of `time` that the bits of the MPDUs would take at the data rate.
     #[must_use]
     pub fn efficiency(&self, time: Duration) -> f64 {
         self.throughput_bps(time) / self.mode.data_rate().as_bps() as f64
     }
 }
 
-/// The longest MPDU: 11454 bytes from 802.11ac on, which has no A-MSDU limit of its own; in HT 4095 in an A-MPDU, else
+/// Longest MPDU: 11454 bytes from 802.11ac on, which has no separate A-MSDU limit; in HT 4095 in an A-MPDU, otherwise
 /// an A-MSDU of 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
 fn longest_mpdu(amendment: Amendment, content: Content) -> Bytes {
     Bytes(match (amendment, content) {
@@ -229,7 +229,7 @@ fn longest_mpdu(amendment: Amendment, content: Content) -> Bytes {
     })
 }
 
-/// Length of the PSDU, bytes of MPDUs in it, and their number.
+/// Length of the PSDU, bytes of MPDUs in it, and number of MPDUs.
 fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Option<u32>), ModeError> {
     let name = query.amendment.name();
     let (mpdu, count) = match query.content {
@@ -267,8 +267,8 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     Ok((psdu, total, Some(count)))
 }
 
-/// An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can say so, and by a block ACK in
-/// 802.11n.
+/// The usual response. An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can mark it, and
+/// by a block ACK in 802.11n.
 fn usual_response(query: &ExchangeQuery, psdu: Bytes, longest_mpdu: Bytes) -> Response {
     let several = match query.content {
         Content::Psdu(_) => psdu > longest_mpdu,

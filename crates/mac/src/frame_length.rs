@@ -33,7 +33,7 @@ pub const fn block_ack(window: BlockAckWindow) -> Bytes {
     Bytes(24 + window.mpdus() as u64 / 8)
 }
 
-/// MPDUs that a block ACK can acknowledge.
+/// Number of MPDUs that a block ACK can acknowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockAckWindow {
     /// From 802.11n on.
@@ -45,7 +45,7 @@ pub enum BlockAckWindow {
 }
 
 impl BlockAckWindow {
-    /// The number.
+    /// The number of MPDUs.
     #[must_use]
     pub const fn mpdus(self) -> u16 {
         match self {
@@ -55,22 +55,22 @@ impl BlockAckWindow {
         }
     }
 
-    /// The smallest that holds `mpdus`.
+    /// The smallest bitmap that covers `mpdus`.
     #[must_use]
     pub fn holding(mpdus: u64) -> Option<Self> {
         [Self::Mpdus64, Self::Mpdus256, Self::Mpdus1024].into_iter().find(|window| u64::from(window.mpdus()) >= mpdus)
     }
 }
 
-/// An A-MPDU of MPDUs of these lengths: each has a delimiter, and all but the last are padded to a multiple of 4
-/// (9.7.1).
+/// Length of an A-MPDU with MPDUs of these lengths: each has a delimiter, and all but the last are padded to a multiple
+/// of 4 (9.7.1).
 #[must_use]
 pub fn a_mpdu(mpdus: impl IntoIterator<Item = Bytes>) -> Bytes {
     mpdus.into_iter().fold(Bytes(0), |before, mpdu| Bytes(before.0.next_multiple_of(4) + DELIMITER.0 + mpdu.0))
 }
 
-/// An A-MSDU of MSDUs of these lengths, LLC and SNAP included: each has a header, and all but the last are padded to a
-/// multiple of 4 (9.3.2.2.2).
+/// Length of an A-MSDU with MSDUs of these lengths, LLC and SNAP included: each has a header, and all but the last are
+/// padded to a multiple of 4 (9.3.2.2.2).
 #[must_use]
 pub fn a_msdu(msdus: impl IntoIterator<Item = Bytes>) -> Bytes {
     msdus
@@ -82,8 +82,8 @@ pub fn a_msdu(msdus: impl IntoIterator<Item = Bytes>) -> Bytes {
 mod tests {
     use super::*;
 
-    /// The reference runs of ns-3: an IP packet of 1500 bytes is an MPDU of 1538, 1544 in an A-MPDU but 1542 at its
-    /// end; an A-MSDU of k packets makes an MPDU of 1524 k - 2 + 30 bytes.
+    /// From the reference runs of ns-3: an IP packet of 1500 bytes makes an MPDU of 1538, or 1544 in an A-MPDU, 1542 at
+    /// its end; an A-MSDU of k packets makes an MPDU of 1524 k - 2 + 30 bytes.
     #[test]
     fn aggregates_of_packets_of_1500_bytes() {
         let msdu = Bytes(1500) + LLC_SNAP;

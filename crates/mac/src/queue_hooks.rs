@@ -1,4 +1,4 @@
-//! What a channel owes to the queues in front of it, beside asking them for packets.
+//! Notifications that a channel gives to its queues, besides dequeueing packets.
 
 use wifair_units::Time;
 
@@ -6,11 +6,11 @@ use super::Counters;
 use super::station::Frame;
 use wifair_queue::{AirUse, Discipline, Queue};
 
-/// What the frames of each station cost, for queues that want to know.
+/// Air time of each station's frames, for queues that need it.
 #[derive(Clone, Debug)]
 pub(super) struct AirUseMeter {
     wanted: bool,
-    /// What each station had done when its last frame was done with.
+    /// Counters of each station when its last frame was finished.
     booked: Vec<Counters>,
 }
 
@@ -20,23 +20,23 @@ impl AirUseMeter {
         Self::wanted_by(queues.any(Discipline::wants_air), stations)
     }
 
-    /// For `stations` stations; whether a queue of theirs wants to know.
+    /// For `stations` stations; `wanted` if a queue of theirs needs air times.
     pub fn wanted_by(wanted: bool, stations: usize) -> Self {
         Self { wanted, booked: vec![Counters::default(); stations] }
     }
 
-    /// Whether any queue wants to know.
+    /// Whether any queue needs air times.
     #[inline]
     pub const fn is_wanted(&self) -> bool {
         self.wanted
     }
 
-    /// `station`, which has done so much by now, is done with a frame.
+    /// Reports the air time of `station`'s frame `done`; `counters` are the station's counters now.
     pub fn close(&mut self, station: u32, counters: &Counters, done: &Frame) -> AirUse {
         self.close_to(station, counters, done.to, done.received)
     }
 
-    /// The same for a frame to `peer` that was `delivered`, or not.
+    /// The same for a frame to `peer`; `delivered` tells whether it was acknowledged.
     pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: bool) -> AirUse {
         let before = std::mem::replace(&mut self.booked[station as usize], *counters);
         let air = |c: &Counters| c.data + c.control + c.collided;
@@ -50,7 +50,7 @@ impl AirUseMeter {
     }
 }
 
-/// Queues that hold packets back, and when they are to be asked again.
+/// Queues that hold packets back, and when to ask them again.
 #[derive(Clone, Debug)]
 pub(super) struct PausedQueues {
     queues: Vec<(Time, u32)>,
@@ -62,13 +62,13 @@ impl PausedQueues {
         Self { queues: vec![], next: Time::NEVER }
     }
 
-    /// When the first is to be asked again.
+    /// When the first of them is to be asked again.
     #[inline]
     pub const fn next(&self) -> Time {
         self.next
     }
 
-    /// A queue gave nothing at `now`. If it is not empty it is asked again.
+    /// Registers a queue that returned nothing at `now`, unless it is empty.
     #[inline]
     pub fn note(&mut self, now: Time, number: u32, queue: &Queue) {
         if !queue.is_empty() {
@@ -76,7 +76,7 @@ impl PausedQueues {
         }
     }
 
-    /// A queue is to be asked again at `until`.
+    /// Registers a queue to be asked again at `until`.
     #[cold]
     pub fn sleep(&mut self, number: u32, until: Time) {
         self.queues.retain(|(_, other)| *other != number);
@@ -84,7 +84,7 @@ impl PausedQueues {
         self.next = self.next.min(until);
     }
 
-    /// Takes out a queue whose time has come.
+    /// Removes and returns a queue that is due.
     pub fn wake(&mut self, now: Time) -> Option<u32> {
         let due = self.queues.iter().position(|(until, _)| *until <= now).map(|index| self.queues.remove(index).1);
         self.next = self.queues.iter().map(|(until, _)| *until).min().unwrap_or(Time::NEVER);

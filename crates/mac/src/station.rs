@@ -1,4 +1,4 @@
-//! What a station is and counts, on whichever channel.
+//! Settings and counters of a station, on any channel.
 
 use wifair_engine::{Stream, stream};
 use wifair_packet::{Kind, Packet, PacketId};
@@ -8,35 +8,35 @@ use super::Access;
 use wifair_phy::{OutageProcess, Timing};
 use wifair_queue::{Limit, Queue};
 
-/// What distinguishes one station (or the access point) from another.
+/// Settings of one station or access point.
 #[derive(Clone, Debug)]
 pub struct StationSettings {
     /// aCWmin.
     pub cw_min: u32,
     /// aCWmax.
     pub cw_max: u32,
-    /// Whether the backoff is drawn from `0..CW` without `CW` itself, as ns-2 does.
+    /// Whether the backoff is drawn from `0..CW`, excluding CW itself, as in ns-2.
     pub exclude_cw: bool,
     /// Rate of data frames to and from this station.
     pub rate: BitRate,
-    /// Bytes that the station's own routing adds to each packet it sends: 20 with ns-2's DSDV, none otherwise.
+    /// Bytes that the station's routing adds to each packet it sends: 20 with ns-2's DSDV, otherwise none.
     pub routing_overhead: Bytes,
-    /// Probability that a data frame to this station is not received.
+    /// Probability that a data frame to this station is lost.
     pub data_error_to: f64,
-    /// Probability that a data frame from this station is not received.
+    /// Probability that a data frame from this station is lost.
     pub data_error_from: f64,
-    /// Probability that an RTS, CTS or ACK to this station is not received.
+    /// Probability that an RTS, CTS or ACK to this station is lost.
     pub control_error_to: f64,
-    /// Packets that wait for the MAC.
+    /// Packets waiting for the MAC.
     pub queue: Queue,
-    /// Backoff draws.
+    /// Random stream of backoffs.
     pub backoff: Stream,
-    /// Draws of frame errors at this receiver.
+    /// Random stream of frame errors at this receiver.
     pub errors: Stream,
 }
 
 impl StationSettings {
-    /// A station without errors, to be given all the rest.
+    /// A station without errors, as a base for further settings.
     pub(super) fn plain() -> Self {
         Self {
             cw_min: 0,
@@ -54,55 +54,55 @@ impl StationSettings {
     }
 }
 
-/// What one station did, since the start of the run.
+/// Counters of one station since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Attempts: data frames sent, or RTS that got no answer.
+    /// Attempts: data frames sent, and RTS frames without CTS.
     pub attempts: u64,
-    /// Data frames acknowledged (or broadcast).
+    /// Data frames that were acknowledged or broadcast.
     pub delivered: u64,
-    /// Attempts that met another frame.
+    /// Attempts that collided with another frame.
     pub collisions: u64,
-    /// Attempts without an answer because of an error.
+    /// Attempts without a response because of an error.
     pub errors: u64,
-    /// Data frames given up at a retry limit, each MPDU of an aggregate by itself.
+    /// Data frames given up at a retry limit; MPDUs of an aggregate count individually.
     pub retry_limit_drops: u64,
-    /// Air time of its data frames that met no other.
+    /// Air time of its data frames that did not collide.
     pub data: Duration,
     /// Air time of RTS, CTS and ACK frames of its exchanges.
     pub control: Duration,
-    /// Air time of its frames that met another.
+    /// Air time of its frames that collided.
     pub collided: Duration,
 }
 
-/// What the air was used for, since the start of the run. The sum of the fields is the time passed.
+/// Use of the air time since the start of the run. The fields add up to the elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirTime {
-    /// Data frames received.
+    /// Data frames that were received.
     pub data: Duration,
     /// ACK frames.
     pub ack: Duration,
     /// RTS and CTS frames.
     pub rts_cts: Duration,
-    /// Frames that met another frame, from the first start to the last end.
+    /// Frames that overlapped, from the first start to the last end.
     pub collision: Duration,
-    /// Data frames spoilt by an error.
+    /// Data frames lost to errors.
     pub error: Duration,
-    /// Several frames at once, far enough apart to be received (not in a [`super::SharedChannel`]).
+    /// Several frames at once, far enough apart to be received (not on a [`super::SharedChannel`]).
     pub reuse: Duration,
-    /// No frame at all: SIFS, DIFS, backoff, and nothing to send.
+    /// No frame on the air: SIFS, DIFS, backoff, and nothing to send.
     pub idle: Duration,
 }
 
 impl AirTime {
-    /// All of it.
+    /// Sum of all fields.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
     }
 
-    /// What was added since `earlier`. A frame that was on the air then counted as one that is read, or as a collision
-    /// if it had met another: where it turned out otherwise, that time is taken off what it is counted as now.
+    /// Air time since `earlier`. A frame that was on the air at that time was counted as received, or as a collision if
+    /// it overlapped with another; if that proved wrong, the time is subtracted from the field that counts it now.
     ///
     /// ```
     /// # use wifair_units::Duration;
@@ -135,25 +135,25 @@ impl AirTime {
     }
 }
 
-/// What has been received when a channel was called.
+/// Result of a call of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacEvent {
     /// Nothing.
     Nothing,
-    /// Nothing yet: the access point is to be told what came to it, for it is about to take a packet out of its queue.
+    /// Nothing yet: the access point is about to dequeue a packet, so deferred arrivals must be enqueued first.
     NeedsArrivals,
     /// `to` received a packet.
     Packet {
         /// The receiver.
         to: u32,
-        /// The packet, which now is the receiver's.
+        /// The packet, which now belongs to the receiver.
         id: PacketId,
     },
-    /// The stations that the channel lists as receivers got a packet.
+    /// The stations listed by the channel as receivers got a packet.
     Broadcast {
         /// The sender.
         from: u32,
-        /// The packet, which now is the caller's.
+        /// The packet, which now belongs to the caller.
         id: PacketId,
     },
 }
@@ -168,7 +168,7 @@ pub(super) struct Frame {
     pub air: Duration,
     /// Air time of its ACK.
     pub ack: Duration,
-    /// The receiver has it already; only its ACK was lost. The packet is not the station's any more.
+    /// Whether the receiver has the frame and only its ACK was lost; the packet then no longer belongs to the station.
     pub received: bool,
 }
 
@@ -180,7 +180,7 @@ pub(super) struct Contention {
     long_retries: u8,
     cw_min: u32,
     cw_max: u32,
-    /// Values that are drawn from if the window is zero: 1, or 0 where CW itself is excluded.
+    /// Number of values to draw from if the window is zero: 1, or 0 if CW itself is excluded.
     least_values: u32,
     backoff: Stream,
 }
@@ -198,7 +198,7 @@ impl Contention {
         }
     }
 
-    /// The settings that it was made from, among those of a station.
+    /// Writes the settings from which it was made into those of a station.
     pub fn write_to(&self, settings: StationSettings) -> StationSettings {
         let Self { cw_min, cw_max, least_values, backoff, .. } = self;
         let (cw_min, cw_max, exclude_cw) = (*cw_min, *cw_max, *least_values == 0);
@@ -209,18 +209,18 @@ impl Contention {
         self.cw_min
     }
 
-    /// Whether the frame in hand was sent before.
+    /// Whether the current frame was sent before.
     pub fn is_retry(&self) -> bool {
         self.short_retries > 0 || self.long_retries > 0
     }
 
-    /// Slots of a new backoff.
+    /// Draws a new backoff, in slots.
     #[inline]
     pub fn draw(&mut self) -> u32 {
         self.backoff.below((self.cw + self.least_values).max(1))
     }
 
-    /// A frame is done: the next starts afresh.
+    /// Resets windows and retry counts after a frame.
     #[inline]
     pub fn reset(&mut self) {
         self.cw = self.cw_min;
@@ -228,26 +228,26 @@ impl Contention {
         self.long_retries = 0;
     }
 
-    /// Other windows hold from the next frame on.
+    /// Sets the contention windows used from the next frame on.
     pub fn set_windows(&mut self, cw_min: u32, cw_max: u32) {
         self.cw_min = cw_min;
         self.cw_max = cw_max;
         self.cw = self.cw.min(cw_max);
     }
 
-    /// A category of the same station went first.
+    /// Doubles the window after an internal collision with a category of higher priority (10.22.2.2).
     pub fn widen(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.cw_max);
     }
 
-    /// An RTS was answered.
+    /// Resets the short retry count when a CTS arrives.
     #[inline]
     pub fn clear(&mut self) {
         self.short_retries = 0;
     }
 
-    /// An attempt got no answer, which the short or the long count tells. Whether that was the last one allowed
-    /// (10.3.4.4).
+    /// Counts a failed attempt in the short or the long retry count and doubles the window. Returns whether the limit
+    /// is reached (10.3.4.4).
     #[inline]
     pub fn fail(&mut self, access: &Access, is_short: bool) -> bool {
         let exhausted = if is_short {
@@ -269,7 +269,7 @@ impl Contention {
     }
 }
 
-/// Given probabilities of frame errors at a receiver.
+/// Error probabilities at a receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Errors {
     pub data_to: f64,
@@ -288,7 +288,7 @@ impl Errors {
         }
     }
 
-    /// The settings that it was made from, among those of a station.
+    /// Writes the settings from which it was made into those of a station.
     pub fn write_to(&self, settings: StationSettings) -> StationSettings {
         StationSettings {
             data_error_to: self.data_to,
@@ -304,16 +304,16 @@ impl Errors {
         self.data_to > 0.0 || self.data_from > 0.0 || self.control_to > 0.0
     }
 
-    /// Whether this receiver loses a control frame.
+    /// Draws whether this receiver loses a control frame.
     #[inline]
     pub fn loses_control(&mut self) -> bool {
         self.stream.chance(self.control_to)
     }
 
-    /// Whether this receiver loses a data frame whose sender adds the probability `from`.
+    /// Draws whether this receiver loses a data frame; `from` is the sender's probability.
     #[inline]
     pub fn loses_data(&mut self, from: f64) -> bool {
-        // Two lotteries, so that one of them alone does not shift the draws of the other.
+        // Two draws, so that setting one probability does not shift the draws of the other.
         let spoilt = self.stream.chance(self.data_to);
         self.stream.chance(from) || spoilt
     }
@@ -328,7 +328,7 @@ pub struct Outages {
     pub to: Option<OutageProcess>,
 }
 
-/// Air times of the lengths and rates that were used last: most frames are as long as one before.
+/// Cache of air times by length and rate: most frames are as long as a recent one.
 #[derive(Clone, Debug)]
 pub(super) struct AirTimes([(Bytes, BitRate, Duration); 8]);
 
@@ -338,7 +338,8 @@ impl Default for AirTimes {
     }
 }
 
-/// From the MAC header to the FCS of the frame that carries `packet`; routing messages carry no header of routing.
+/// Length, from the MAC header to the FCS, of the frame that carries `packet`; routing messages have no routing
+/// overhead.
 #[inline]
 pub(super) fn frame_length(timing: &Timing, packet: &Packet, routing_overhead: Bytes) -> Bytes {
     let routing = if packet.kind == Kind::Routing { Bytes(0) } else { routing_overhead };

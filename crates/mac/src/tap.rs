@@ -1,7 +1,7 @@
-//! A record of every frame on the air: who, when, what, heard by whom, why lost; and of every backoff.
+//! Records of all frames on the air (who, when, what, received or lost by whom), and of all backoffs.
 //!
-//! A channel that is not asked to keep one spends a comparison on each frame. The records of one channel are in the
-//! order in which they were made, that is roughly that of the frames' ends; those of one station are in order.
+//! A channel without records spends one comparison per frame. The records of a channel are in the order in which they
+//! were made, roughly that of the frames' ends; those of a single station are in order.
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_phy::TxMode;
@@ -10,12 +10,12 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use super::station::Frame;
 use super::{Access, BROADCAST};
 
-/// What a frame is.
+/// Type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
-    /// Clear to send; addressed to its own sender it protects a frame that others cannot read.
+    /// Clear to send; addressed to its own sender it is a CTS-to-self.
     Cts,
     /// Data.
     Data,
@@ -23,103 +23,103 @@ pub enum FrameKind {
     Ack,
     /// Request for a block ACK.
     BlockAckReq,
-    /// Acknowledgement of an A-MPDU.
+    /// Block ACK.
     BlockAck,
     /// End of a TXOP.
     CfEnd,
     /// Request for a block ACK agreement.
     AddbaRequest,
-    /// The answer to that.
+    /// Response to that request.
     AddbaResponse,
-    /// The end of an agreement.
+    /// End of an agreement.
     Delba,
 }
 
-/// What became of a frame at a station that heard it.
+/// Outcome of a frame at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was received.
     Read,
-    /// Another frame was in its way: at the same time on the air, being received, or being sent by this station.
+    /// Another frame was in the way: on the air at the same time, being received, or being sent by this station.
     Collision,
-    /// It was too weak, or bits were wrong, or a given error probability struck it.
+    /// It was too weak, or lost to bit errors or to a given error probability.
     Error,
-    /// It was not heard at all.
+    /// It was not sensed at all.
     Deaf,
 }
 
 /// One frame on the air.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRecord {
-    /// When it began.
+    /// Start of the frame.
     pub start: Time,
-    /// When it ended.
+    /// End of the frame.
     pub end: Time,
-    /// What it is.
+    /// Type.
     pub kind: FrameKind,
-    /// Who sent it.
+    /// Sender.
     pub from: u32,
-    /// For whom it is, or [`BROADCAST`].
+    /// Receiver, or [`BROADCAST`].
     pub to: u32,
-    /// At which rate.
+    /// Rate.
     pub rate: BitRate,
-    /// From the MAC header to the FCS.
+    /// Length from the MAC header to the FCS.
     pub length: Bytes,
-    /// What its duration field announces: how long the channel stays reserved after its end.
+    /// Duration field: how long the channel stays reserved after the end of the frame.
     pub reserves: Duration,
-    /// Whether it was sent before; of data only.
+    /// Whether it was sent before (data only).
     pub retry: bool,
-    /// What became of it at the receiver; of a broadcast, whether anybody received it.
+    /// Outcome at the receiver; for a broadcast, whether anybody received it.
     pub fate: Fate,
-    /// The packet that it carries; absent if the receiver had it already, and only the ACK was lost.
+    /// The packet that it carries; `None` if the receiver already had it and only the ACK was lost.
     pub packet: Option<Packet>,
-    /// The number of this packet, which another may bear once the channel has gone on.
+    /// Number of this packet; may be reused once the channel has advanced.
     pub id: Option<PacketId>,
-    /// Sequence number of a data frame on a channel with aggregates, modulo 4096; of a BlockAckReq the first one that
-    /// its sender still cares for, of ADDBA frames the first one of the agreement.
+    /// Sequence number modulo 4096 of a data frame on a channel with aggregation; the starting sequence number of
+    /// BlockAckReq and ADDBA frames.
     pub sequence: Option<u16>,
     /// Traffic identifier of QoS data, block ACKs and ADDBA frames.
     pub tid: Option<u8>,
-    /// Transmit mode of data, from HT on.
+    /// Transmit mode of data, for HT and later.
     pub mode: Option<TxMode>,
-    /// Packets inside: more than one in an A-MSDU, see [`Tap::further_packets`].
+    /// Number of packets; more than one in an A-MSDU, see [`Tap::further_packets`].
     pub msdus: u16,
-    /// Of an MPDU in an A-MPDU, the place in it. `start` and `end` are those of the whole PPDU.
+    /// Position of an MPDU in its A-MPDU. `start` and `end` are then those of the whole PPDU.
     pub aggregate: Option<InAggregate>,
-    /// Its place in the list of hearers.
+    /// Position in the list of hearers.
     pub(super) hearers: Option<(usize, usize)>,
-    /// Where the packets of an A-MSDU behind the first lie among all of these.
+    /// Position of the packets of an A-MSDU after the first, in the list of all such packets.
     pub(super) further: (usize, usize),
 }
 
-/// The place of an MPDU in an A-MPDU.
+/// Position of an MPDU in an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InAggregate {
-    /// Number of the A-MPDU on its channel since records are kept.
+    /// Number of the A-MPDU on its channel since records began.
     pub ppdu: u64,
-    /// From 0.
+    /// Index of the MPDU, from 0.
     pub place: u16,
-    /// MPDUs in the A-MPDU.
+    /// Number of MPDUs in the A-MPDU.
     pub of: u16,
 }
 
-/// A station that heard a frame.
+/// A station that sensed a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hearer {
     /// The station.
     pub station: u32,
-    /// What became of the frame there.
+    /// Outcome of the frame there.
     pub fate: Fate,
 }
 
-/// A stretch of idle slots that a station counted while it had something to send.
+/// A period of idle slots that a station counted while it had something to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackoffRecord {
     /// The station.
     pub station: u32,
-    /// Since when it counted.
+    /// Start of the period.
     pub from: Time,
-    /// Until when: it sent then, or somebody else did.
+    /// End of the period, when this or another station sent.
     pub until: Time,
 }
 
@@ -129,53 +129,53 @@ pub struct Tap {
     frames: Vec<FrameRecord>,
     hearers: Vec<Hearer>,
     backoffs: Vec<BackoffRecord>,
-    /// Packets in A-MSDUs, but for the first of each.
+    /// Packets in A-MSDUs, except for the first of each.
     further: Vec<(PacketId, Packet)>,
-    /// Hearers that belong to no frame yet.
+    /// Number of hearers not yet assigned to a frame.
     loose: usize,
-    /// A-MPDUs so far.
+    /// Number of A-MPDUs so far.
     aggregates: u64,
 }
 
 impl Tap {
-    /// The frames since the last [`Tap::clear`].
+    /// Frames since the last [`Tap::clear`].
     #[must_use]
     pub fn frames(&self) -> &[FrameRecord] {
         &self.frames
     }
 
-    /// Who heard a frame, in the order of their numbers. `None`: everybody did, as on the channel where all hear all;
-    /// then a frame that met no other was read by all but its receiver, whose fate the record gives.
+    /// Stations that sensed a frame, in the order of their numbers. `None` on a channel where all stations hear each
+    /// other: a frame that did not collide was then read by all but its receiver, whose outcome is in the record.
     #[must_use]
     pub fn hearers(&self, frame: &FrameRecord) -> Option<&[Hearer]> {
         frame.hearers.map(|(from, until)| &self.hearers[from..until])
     }
 
-    /// The packets of an A-MSDU behind the first, with their numbers; none if the receiver had it already.
+    /// Packets of an A-MSDU after the first, with their numbers; none if the receiver already had it.
     #[must_use]
     pub fn further_packets(&self, frame: &FrameRecord) -> &[(PacketId, Packet)] {
         &self.further[frame.further.0..frame.further.1]
     }
 
-    /// Those of all frames, one frame behind the other.
+    /// These packets for all frames, frame by frame.
     #[must_use]
     pub fn all_further_packets(&self) -> &[(PacketId, Packet)] {
         &self.further
     }
 
-    /// The place of a frame's further packets among those of all.
+    /// Position of a frame's further packets in that list.
     #[must_use]
     pub const fn further_places(frame: &FrameRecord) -> std::ops::Range<usize> {
         frame.further.0..frame.further.1
     }
 
-    /// The backoffs since the last [`Tap::clear`].
+    /// Backoffs since the last [`Tap::clear`].
     #[must_use]
     pub fn backoffs(&self) -> &[BackoffRecord] {
         &self.backoffs
     }
 
-    /// Forgets what was recorded.
+    /// Clears the records.
     pub fn clear(&mut self) {
         self.frames.clear();
         self.hearers.clear();
@@ -188,7 +188,8 @@ impl Tap {
         self.hearers.push(Hearer { station, fate });
     }
 
-    /// Frames on the air together that the last hearers heard. `fate_of` corrects what became of each at a station.
+    /// Adds frames on the air together that the pending hearers sensed. `fate_of` corrects the outcome of each at a
+    /// station.
     pub(super) fn heard_frames(&mut self, frames: Vec<FrameRecord>, fate_of: impl Fn(Hearer, &FrameRecord) -> Fate) {
         let hearers = self.hearers.split_off(self.loose);
         for frame in frames {
@@ -207,7 +208,7 @@ impl Tap {
 }
 
 impl FrameRecord {
-    /// A frame that all hear, and that carries and reserves nothing.
+    /// A frame that all stations hear, without packet and reservation.
     pub(super) fn new(kind: FrameKind, (from, to): (u32, u32), (start, end): (Time, Time), fate: Fate) -> Self {
         Self {
             start,
@@ -233,7 +234,7 @@ impl FrameRecord {
     }
 }
 
-/// A sender and its frame, on a channel where all hear all.
+/// A sender and its frame, on a channel where all stations hear each other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt<'a> {
     pub access: &'a Access,
@@ -275,31 +276,31 @@ impl Attempt<'_> {
 }
 
 impl Tap {
-    /// A frame that all hear.
+    /// Adds a frame that all stations hear.
     pub(super) fn push(&mut self, frame: FrameRecord) {
         self.frames.push(frame);
     }
 
-    /// Takes note of the packets of an A-MSDU behind the first: where they lie.
+    /// Adds the packets of an A-MSDU after the first; returns their position.
     pub(super) fn add_further(&mut self, packets: impl Iterator<Item = (PacketId, Packet)>) -> (usize, usize) {
         let from = self.further.len();
         self.further.extend(packets);
         (from, self.further.len())
     }
 
-    /// The number of a further A-MPDU.
+    /// The number of the next A-MPDU.
     pub(super) fn next_aggregate(&mut self) -> u64 {
         self.aggregates += 1;
         self.aggregates - 1
     }
 
-    /// What an exchange begins with, at `began`, and ends with.
+    /// Adds the only frame, RTS or data, of an exchange that began at `began` and failed.
     pub(super) fn opening(&mut self, began: Time, attempt: &Attempt<'_>, fate: Fate) {
         let frame = if attempt.is_protected() { attempt.rts(began, fate) } else { attempt.data(began, fate) };
         self.frames.push(frame);
     }
 
-    /// A data frame that ends at `now`, with the RTS and CTS before it.
+    /// Adds a data frame that ends at `now`, with the preceding RTS and CTS.
     pub(super) fn exchange(&mut self, now: Time, attempt: &Attempt<'_>, fate: Fate) {
         let timing = &attempt.access.timing;
         let began = now - attempt.frame.air;
@@ -318,7 +319,7 @@ impl Tap {
         self.frames.push(attempt.data(began, fate));
     }
 
-    /// The ACK that ends at `now`.
+    /// Adds the ACK that ends at `now`.
     pub(super) fn ack(&mut self, now: Time, attempt: &Attempt<'_>, fate: Fate) {
         let timing = &attempt.access.timing;
         let frame = &attempt.frame;

@@ -1,4 +1,4 @@
-//! Shortcuts of the MAC that change no result.
+//! Shortcuts of the MAC that do not change results.
 
 mod saturated_source;
 

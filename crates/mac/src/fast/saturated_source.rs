@@ -1,8 +1,8 @@
-//! A source of datagrams that is faster than the air.
+//! A source of datagrams that is faster than its station can send.
 //!
-//! While a station has a frame in hand, a datagram that comes to its queue concerns nobody else. So a queue that is
-//! full, and that only one source fills, need not be told of each: it takes in what has come by then when the station
-//! takes a packet out.
+//! While a station has a frame in progress, a datagram that arrives affects nothing but its queue. So if a single
+//! source keeps a queue full, arrivals need no events: those due by then are enqueued when the station dequeues its
+//! next packet.
 
 use wifair_engine::Stream;
 use wifair_packet::{Packet, PacketId, Packets};
@@ -13,24 +13,24 @@ use wifair_queue::Fifo;
 /// Datagrams of one size at a constant rate.
 #[derive(Clone, Debug)]
 pub struct SaturatedSource {
-    /// The next datagram. The offset of its payload moves on, by the payload.
+    /// The next datagram; its payload offset grows by the payload each time.
     pub packet: Packet,
-    /// When it comes.
+    /// Time of the next datagram.
     pub next: Time,
-    /// Time from one datagram to the next.
+    /// Interval between datagrams.
     pub interval: Duration,
     /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
     pub jitter: f64,
-    /// Draws of intervals.
+    /// Random stream of the intervals.
     pub draws: Stream,
-    /// Datagrams that came since this was set to zero.
+    /// Number of datagrams generated since this was reset.
     pub came: u64,
-    /// Those of them that the queue had no room for.
+    /// Number of these for which the queue had no room.
     pub refused: u64,
 }
 
 impl SaturatedSource {
-    /// Time from one datagram to the next, which is `interval` with `jitter`.
+    /// Draws the interval to the next datagram: `interval` with `jitter`.
     #[inline]
     pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
         if jitter > 0.0 { Self::jittered(interval, jitter, draws) } else { interval }
@@ -41,12 +41,12 @@ impl SaturatedSource {
         Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
     }
 
-    /// Puts what comes before `end` into the queue.
+    /// Enqueues the datagrams due before `end`.
     pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
         self.enqueue_in_turn(end, queue, packets, |_, _| {});
     }
 
-    /// The same where many come, as a rule; `note` gets each packet that there is room for, and its time.
+    /// The same for the usual case of many arrivals; `note` is called with each packet that fits, and its time.
     #[inline(always)]
     pub(crate) fn enqueue_arrivals_with(
         &mut self,
@@ -63,7 +63,7 @@ impl SaturatedSource {
         }
     }
 
-    /// The same one by one.
+    /// The same, one by one.
     #[inline(always)]
     fn enqueue_in_turn(
         &mut self,
@@ -86,7 +86,7 @@ impl SaturatedSource {
         }
     }
 
-    /// The same together, at equal intervals, for a queue with room for so many more.
+    /// The same for equal intervals, all at once, for a queue with room for `room` more.
     #[inline(always)]
     fn enqueue_together(
         &mut self,
@@ -117,7 +117,7 @@ impl SaturatedSource {
         self.next += interval * came;
     }
 
-    /// Goes on to the next datagram.
+    /// Advances to the next datagram.
     #[inline(always)]
     fn pass_on(&mut self) {
         self.came += 1;
