@@ -1,7 +1,6 @@
-//! The channels that stations share, as one type.
+//! The channel variants as one type.
 //!
-//! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual
-//! call.
+//! [`Channel`] is an enum instead of a trait object, so that dispatch is a branch and not a virtual call.
 
 mod fast;
 mod general;
@@ -30,9 +29,9 @@ use wifair_queue::{Discipline, Gauge, Queue};
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum Channel {
-    /// All stations hear each other, by DCF: a shortcut for the general channel.
+    /// DCF, all stations hear each other: a shortcut for the general channel.
     Shared(SharedChannel),
-    /// Links determine which stations hear each other.
+    /// Radio links determine which stations hear each other.
     Spatial(SpatialChannel),
     /// All stations hear each other.
     General(Box<GeneralChannel>),
@@ -40,7 +39,7 @@ pub enum Channel {
 
 macro_rules! each {
     ($self:ident, $channel:ident => $call:expr) => {
-        // One comparison for the fast channel.
+        // A single comparison for the fast channel.
         if let Self::Shared($channel) = $self {
             $call
         } else {
@@ -54,7 +53,7 @@ macro_rules! each {
 }
 
 impl Channel {
-    /// When [`Channel::advance`] is to be called next.
+    /// When to call [`Channel::advance`] next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
@@ -66,7 +65,7 @@ impl Channel {
         each!(self, channel => channel.next())
     }
 
-    /// `station` gets a packet to send. Returns whether [`Channel::next`] may have changed.
+    /// Offers a packet to `station`. Returns whether [`Channel::next`] may have changed.
     #[inline]
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
         if let Self::Shared(cell) = self {
@@ -76,7 +75,7 @@ impl Channel {
         true
     }
 
-    /// The same where stations have categories; `category` is the place of the packet's where its kind does not decide.
+    /// The same for stations with categories; the index `category` is used if the packet's kind does not decide.
     /// Returns whether [`Channel::next`] may have changed.
     ///
     /// # Panics
@@ -92,8 +91,8 @@ impl Channel {
         }
     }
 
-    /// Goes on at the time of [`Channel::next`], which is that of the call, and then on and on before `bound`, until
-    /// something was received or lost. Moves the call on, and returns how many steps were taken.
+    /// Advances at the time of [`Channel::next`], which must be `call.now`, and further before `bound`, until a packet
+    /// is received or lost. Updates `call.now`; also returns the number of steps.
     #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         if let Self::Shared(cell) = self { cell.advance_until(bound, call) } else { self.advance_others(bound, call) }
@@ -108,8 +107,8 @@ impl Channel {
         }
     }
 
-    /// Whether a source of datagrams that alone enters the queue of a station, in this category, may be left to it, as
-    /// in [`SaturatedSource`].
+    /// Whether a [`SaturatedSource`] may be attached to a station as the only source that feeds its queue in this
+    /// category.
     #[inline]
     #[must_use]
     pub fn can_attach_source(&self, station: u32, category: usize) -> bool {
@@ -120,7 +119,7 @@ impl Channel {
         }
     }
 
-    /// From now on `source` alone fills the queue of a station.
+    /// Attaches the only source that feeds the queue of a station.
     ///
     /// # Panics
     /// If [`Channel::can_attach_source`] does not hold.
@@ -132,7 +131,7 @@ impl Channel {
         }
     }
 
-    /// Detaches the source of a station, if it has one, after what it sends before `end`.
+    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`.
     pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         match self {
             Self::Shared(cell) => cell.detach_source(station, end, packets),
@@ -141,8 +140,8 @@ impl Channel {
         }
     }
 
-    /// A station that has nothing more to send and was not told of everything. The caller takes its source, or tells of
-    /// everything from now on.
+    /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source, or delivers all
+    /// further arrivals as events.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
         match self {
@@ -152,7 +151,7 @@ impl Channel {
         }
     }
 
-    /// Takes in what the sources bring before `end`, and shows them.
+    /// Enqueues what the attached sources send before `end`, then calls `show` for each of them.
     pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets, mut show: impl FnMut(&mut SaturatedSource)) {
         match self {
             Self::Shared(cell) => {
@@ -168,13 +167,13 @@ impl Channel {
         }
     }
 
-    /// The next of the packets that receivers hand up in the same instant as the one that was told of last.
+    /// Removes the next of the packets that receivers hand up at the same instant as the one last reported.
     #[inline]
     pub fn take_handed_up(&mut self) -> Option<PacketId> {
         if let Self::General(general) = self { general.edcafs_mut().take_handed_up().map(|(_, id)| id) } else { None }
     }
 
-    /// The same, if `is_wanted` says so.
+    /// The same, if `is_wanted` accepts it.
     #[inline]
     pub fn take_handed_up_if(&mut self, is_wanted: impl FnOnce(PacketId) -> bool) -> Option<PacketId> {
         let Self::General(general) = self else { return None };
@@ -183,14 +182,14 @@ impl Channel {
         if next { edcafs.take_handed_up().map(|(_, id)| id) } else { None }
     }
 
-    /// The packets that receivers hand up in the same instant as the one that was told of last, and their receivers.
+    /// The packets that receivers hand up at the same instant as the one last reported, with their receivers.
     #[inline]
     #[must_use]
     pub fn handed_up(&self) -> &[(u32, PacketId)] {
         if let Self::General(general) = self { general.edcafs().released.up.rest() } else { &[] }
     }
 
-    /// The next `count` of them are told of.
+    /// Removes the next `count` of them.
     #[inline]
     pub fn skip_handed_up(&mut self, count: usize) {
         if let Self::General(general) = self {
@@ -198,35 +197,35 @@ impl Channel {
         }
     }
 
-    /// The fast one, if it is that.
+    /// The fast channel, if this is one.
     #[inline]
     pub fn as_cell(&mut self) -> Option<&mut SharedChannel> {
         if let Self::Shared(cell) = self { Some(cell) } else { None }
     }
 
-    /// Takes shortcuts no more: results are the same. To be called before anything has happened.
+    /// Turns off shortcuts; results stay the same. Must be called before any packet is offered.
     pub fn take_no_fast_paths(&mut self) {
         match self {
             Self::Shared(cell) => *self = Self::General(Box::new(cell.general())),
             Self::Spatial(channel) => channel.set_fast_paths(false),
-            Self::General(_) => {} // it has none
+            Self::General(_) => {} // it has no shortcuts
         }
     }
 
-    /// Keeps records of frames and backoffs, or not. To be called before anything has happened.
+    /// Turns records of frames and backoffs on or off. Must be called before any packet is offered.
     pub fn set_tap(&mut self, on: bool) {
         match self {
             Self::Shared(_) if on => {
                 self.take_no_fast_paths();
                 self.set_tap(true);
             }
-            Self::Shared(_) => {} // it keeps none
+            Self::Shared(_) => {} // it never keeps records
             Self::Spatial(channel) => channel.set_tap(on),
             Self::General(channel) => channel.set_tap(on),
         }
     }
 
-    /// The records, if they are kept.
+    /// The records, if they are on.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         match self {
             Self::Shared(_) => None,
@@ -235,7 +234,7 @@ impl Channel {
         }
     }
 
-    /// The same, for reading only.
+    /// The records, if they are on; read-only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
         match self {
@@ -245,13 +244,13 @@ impl Channel {
         }
     }
 
-    /// Who received the broadcast that was reported last.
+    /// Receivers of the broadcast last reported.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         each!(self, channel => channel.receivers())
     }
 
-    /// Stations with access categories, if they have some.
+    /// The stations with access categories, if any.
     #[must_use]
     pub fn edcafs(&self) -> Option<&Edcafs> {
         match self {
@@ -267,19 +266,19 @@ impl Channel {
         each!(self, channel => channel.queue(station))
     }
 
-    /// Packets that wait in a station, in whichever queue.
+    /// Number of packets queued at a station, in all of its queues.
     #[must_use]
     pub fn waiting(&self, station: u32) -> usize {
         self.edcafs().map_or_else(|| self.queue(station).len(), |edcafs| edcafs.waiting(station))
     }
 
-    /// Packets that the queues of a station have marked (RFC 3168).
+    /// Number of packets marked by the queues of a station (RFC 3168).
     #[must_use]
     pub fn marks(&self, station: u32) -> u64 {
         self.edcafs().map_or_else(|| self.queue(station).marks(), |edcafs| edcafs.marks(station))
     }
 
-    /// An access point contends by other parameters from its next frame on.
+    /// Sets the access parameters of an access point, from its next frame on.
     ///
     /// # Panics
     /// If the channel has no access categories.
@@ -291,7 +290,7 @@ impl Channel {
         }
     }
 
-    /// What the four categories of each station did; empty where stations do not have four.
+    /// Counters of the four categories of each station; empty if stations do not have four.
     #[must_use]
     pub fn category_counters(&self) -> Vec<[CategoryCounters; 4]> {
         let Some(edcafs) = self.edcafs() else { return vec![] };
@@ -300,7 +299,7 @@ impl Channel {
         stations.map_while(four).collect()
     }
 
-    /// What each station did on its channel; empty if channels do not overlap.
+    /// Counters of each station on its channel; empty if channels do not overlap.
     #[must_use]
     pub fn channel_counters(&self) -> &[ChannelCounters] {
         match self {
@@ -316,7 +315,7 @@ impl Channel {
         self.edcafs().map(Edcafs::delays)
     }
 
-    /// Measures these delays anew.
+    /// Restarts the measurement of these delays.
     pub fn restart_delays(&mut self) {
         match self {
             Self::Shared(_) => {}
@@ -329,7 +328,7 @@ impl Channel {
         }
     }
 
-    /// Counters of every station, in their order.
+    /// Counters of all stations.
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         match self {
@@ -339,7 +338,7 @@ impl Channel {
         }
     }
 
-    /// The lengths of the access points' queues over time.
+    /// Lengths of the access points' queues over time.
     #[must_use]
     pub fn ap_queues(&self) -> &[Gauge] {
         match self {
@@ -349,7 +348,7 @@ impl Channel {
         }
     }
 
-    /// The lengths of the access points' queues over time.
+    /// Lengths of the access points' queues over time.
     pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
         match self {
             Self::Shared(cell) => std::slice::from_mut(cell.ap_queue_mut()),
@@ -358,13 +357,13 @@ impl Channel {
         }
     }
 
-    /// What the air was used for until `now`.
+    /// Use of the air time until `now`.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
         each!(self, channel => channel.air_time(now))
     }
 
-    /// Packets in the queues and in the hands of all stations.
+    /// Number of packets in the queues and current frames of all stations.
     #[must_use]
     pub fn packets_held(&self) -> usize {
         if let Some(edcafs) = self.edcafs() {

@@ -1,52 +1,52 @@
 //! Backoff counters as slots of one shared count.
 //!
-//! All stations that hear each other count the same idle slots. So instead of a counter that every station
-//! decrements, a station has the number of the slot in which it will send, on a count that stands still
-//! while the channel is busy: freezing and resuming cost nothing, and the next sender is the first slot taken.
+//! Stations that hear each other count the same idle slots. So instead of a counter that it decrements, a station
+//! stores the number of the slot in which it will send, on a count that stops while the channel is busy: freezing and
+//! resuming cost nothing, and the next sender is the one with the lowest slot.
 
-/// Slots ahead that have a bucket of their own: all of the usual contention windows.
+/// Number of buckets, one per slot ahead; covers the usual contention windows.
 const RING: usize = 1024;
 const WORD: usize = u64::BITS as usize;
 
-/// Stations by the number of the slot in which they send: a ring of buckets and a bitmap of those in use.
+/// Stations by the slot in which they send: a ring of buckets, and a bitmap of those in use.
 #[derive(Clone, Debug)]
 pub struct Slots {
-    /// Idle slots counted so far. Nobody sends in one before.
+    /// Number of idle slots counted so far. No station sends in an earlier slot.
     count: u64,
-    /// First station in each bucket, [`NOBODY`] if none.
+    /// First station in each bucket; [`NOBODY`] if there is none.
     first: [u32; RING],
-    /// One bit a bucket.
+    /// One bit per bucket.
     used: [u64; RING / WORD],
     /// The next station in the same bucket.
     next: Vec<u32>,
-    /// Stations that lie ahead of the whole ring, with their slots.
+    /// Stations beyond the ring, with their slots.
     far: Vec<(u64, u32)>,
 }
 
 const NOBODY: u32 = u32::MAX;
 
-/// The bucket of a slot.
+/// Bucket of a slot.
 #[allow(clippy::cast_possible_truncation)]
 const fn bucket_of(slot: u64) -> usize {
     slot as usize % RING
 }
 
 impl Slots {
-    /// For `stations` stations.
+    /// An empty set for `stations` stations.
     #[must_use]
     pub fn new(stations: usize) -> Self {
         let (first, used) = ([NOBODY; RING], [0; RING / WORD]);
         Self { count: 0, first, used, next: vec![NOBODY; stations], far: vec![] }
     }
 
-    /// Idle slots counted so far.
+    /// Number of idle slots counted so far.
     #[inline]
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Counts on, to a slot before which nobody sends.
+    /// Advances the count to `slot`, before which no station sends.
     #[inline]
     pub fn count_to(&mut self, slot: u64) {
         self.count = slot;
@@ -55,7 +55,7 @@ impl Slots {
         }
     }
 
-    /// `station` will send after `backoff` more slots, in the slot that is returned.
+    /// Lets `station` send after `backoff` more slots; returns the number of that slot.
     #[inline]
     pub fn insert(&mut self, station: u32, backoff: u64) -> u64 {
         let slot = self.count + backoff;
@@ -75,7 +75,7 @@ impl Slots {
         self.used[bucket / WORD] |= 1 << (bucket % WORD);
     }
 
-    /// Enters those into the ring that it has come near to.
+    /// Moves stations into the ring that are now within its reach.
     #[cold]
     fn come_near(&mut self) {
         let end = self.count + RING as u64;
@@ -89,10 +89,10 @@ impl Slots {
         self.far = far;
     }
 
-    /// Takes `station`, which is to send in `slot`, out again.
+    /// Removes `station`, which was to send in `slot`.
     ///
     /// # Panics
-    /// If it is not there.
+    /// If it is not in that slot.
     pub fn remove(&mut self, station: u32, slot: u64) {
         if let Some(place) = self.far.iter().position(|far| *far == (slot, station)) {
             self.far.swap_remove(place);
@@ -113,7 +113,7 @@ impl Slots {
         }
     }
 
-    /// How many slots are idle until somebody sends.
+    /// Number of idle slots before the next station sends; `None` if there is none.
     #[inline(always)]
     #[must_use]
     pub fn ahead(&self) -> Option<u64> {
@@ -122,7 +122,7 @@ impl Slots {
         if here != 0 { Some(u64::from(here.trailing_zeros())) } else { self.further_ahead(start) }
     }
 
-    /// The same, where it is another word that has the slot, or none.
+    /// The same if the slot is not in the first word.
     #[inline(never)]
     fn further_ahead(&self, start: usize) -> Option<u64> {
         let in_ring = (1..=RING / WORD).find_map(|words| {
@@ -133,7 +133,7 @@ impl Slots {
         in_ring.or_else(|| self.far.iter().map(|(slot, _)| slot - self.count).min())
     }
 
-    /// Takes out the station that sends in `slot`, in which somebody does, if it is the only one.
+    /// Removes and returns the station that sends in `slot`, if it is the only one. At least one must send there.
     #[inline]
     pub fn take_only(&mut self, slot: u64) -> Option<u32> {
         let bucket = bucket_of(slot);
@@ -146,7 +146,7 @@ impl Slots {
         Some(station)
     }
 
-    /// Takes out all stations that send in `slot`, lowest number first.
+    /// Removes all stations that send in `slot`, lowest number first.
     #[inline]
     pub fn take(&mut self, slot: u64, into: &mut Vec<u32>) {
         let bucket = bucket_of(slot);
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a plain list of `(slot, station)`, within the ring and ahead of it.
+        /// Compared with a plain list of `(slot, station)`, within the ring and beyond it.
         #[test]
         fn the_first_slot_taken_is_found(
             horizon in prop::sample::select(vec![16_u64, 1024, 5000]),

@@ -1,8 +1,8 @@
-//! Shortcuts for a whole channel: they do what the model does, sooner.
+//! Shortcuts for a whole channel, equivalent to the model but faster.
 //!
-//! [`SharedChannel`] is the [general channel](super::general) for the most usual case: one category, single frames, no
-//! records. [`super::Channel::take_no_fast_paths`] and [`super::Channel::set_tap`] put the general channel in its
-//! place, and tests hold both to the same results (`tests/equality/all_hear_all.rs`).
+//! [`SharedChannel`] is the [general channel](super::general) for the most common case: one category, single frames, no
+//! records. [`super::Channel::take_no_fast_paths`] and [`super::Channel::set_tap`] replace it by the general channel,
+//! and tests check that results are equal (`tests/equality/all_hear_all.rs`).
 
 mod shared;
 

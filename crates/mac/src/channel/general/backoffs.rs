@@ -1,24 +1,23 @@
-//! Backoff counters of contenders that hear each other, as slots of shared counts: one count for each AIFS.
+//! Backoff counters of contenders that hear each other, as slots on common grids: one grid per AIFS.
 //!
-//! All contenders with one AIFS count the same idle slots, so a contender has the number of the slot in which it sends,
-//! and freezing or resuming costs nothing however many there are (see [`Slots`]). Contenders with another AIFS begin to
-//! count at another instant and have a count of their own; there are as many counts as different AIFS. A contender
-//! whose slots do not lie on the grid of its AIFS (after its own timeout, or when it sends at once) stands in a short
-//! list until somebody sends.
+//! All contenders with the same AIFS count the same idle slots. So each stores the number of the slot in which it
+//! sends, and freezing or resuming costs nothing, however many there are (see [`Slots`]). Contenders with another AIFS
+//! start counting at another instant, so each AIFS has its own grid. A contender whose slots are not aligned with the
+//! grid of its AIFS (after its own timeout, or when it sends at once) is in a short list until a station sends.
 
 use wifair_units::{Duration, Time};
 
 use super::super::slots::Slots;
 use crate::edcaf::SlotRules;
 
-/// The count that contenders with one AIFS share.
+/// The slot count shared by contenders with the same AIFS.
 #[derive(Clone, Debug)]
 struct Grid {
     aifs: Duration,
-    /// The next idle slot begins here, unless somebody sends before.
+    /// Start of the next idle slot, unless a station sends first.
     origin: Time,
     slots: Slots,
-    /// Contenders that stand among the slots.
+    /// Number of contenders in `slots`.
     entered: usize,
 }
 
@@ -31,26 +30,26 @@ impl Grid {
     }
 }
 
-/// The backoff of a contender.
+/// Backoff of a contender.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     grid: usize,
-    /// The slot of the grid in which the backoff ends; in the past if it has ended.
+    /// Slot of the grid in which the backoff ends; in the past if it has ended.
     end: u64,
-    /// It has something to send.
+    /// Whether it has something to send.
     waits: bool,
-    /// It stands among the slots of its grid.
+    /// Whether it is in the slots of its grid.
     entered: bool,
 }
 
-/// A contender whose slots do not lie on the grid of its AIFS.
+/// A contender whose slots are not aligned with the grid of its AIFS.
 #[derive(Clone, Copy, Debug)]
 struct OffGrid {
     contender: u32,
-    /// Its slots are counted from here.
+    /// Start of its slot count.
     from: Time,
     slots: u64,
-    /// It drew a backoff. If not, it must draw one when somebody is faster.
+    /// Whether its backoff was drawn. If not, one is drawn when another station sends first.
     drew: bool,
 }
 
@@ -68,12 +67,12 @@ pub(super) struct Backoffs {
     grids: Vec<Grid>,
     places: Vec<Place>,
     off_grid: Vec<OffGrid>,
-    /// Contenders whose AIFS changes when the channel falls idle next.
+    /// Contenders whose AIFS changes when the channel next becomes idle.
     changes: Vec<(u32, Duration)>,
 }
 
 impl Backoffs {
-    /// For contenders with these AIFS, on a channel that is idle from the start.
+    /// Backoffs of contenders with these AIFS, on a channel that is idle from the start.
     pub fn new(slot: Duration, rules: SlotRules, aifs: &[Duration]) -> Self {
         let (places, off_grid, changes) = (vec![], vec![], vec![]);
         let mut backoffs = Self { slot, rules, grids: vec![], places, off_grid, changes };
@@ -84,7 +83,7 @@ impl Backoffs {
         backoffs
     }
 
-    /// The grid of an AIFS on a channel that is idle since `idle`.
+    /// The grid of an AIFS, on a channel that has been idle since `idle`.
     fn grid_of(&mut self, aifs: Duration, idle: Time, contenders: usize) -> usize {
         self.grids.iter().position(|grid| grid.aifs == aifs).unwrap_or_else(|| {
             self.grids.push(Grid { aifs, origin: idle + aifs, slots: Slots::new(contenders), entered: 0 });
@@ -92,7 +91,7 @@ impl Backoffs {
         })
     }
 
-    /// From which instant a contender counts slots, and how many are left; the channel is idle.
+    /// Start of a contender's slot count, and slots left; the channel must be idle.
     pub fn position(&self, contender: u32) -> (Time, u64) {
         if let Some(off) = self.off_grid.iter().find(|off| off.contender == contender) {
             return (off.from, off.slots);
@@ -100,7 +99,7 @@ impl Backoffs {
         (self.grids[self.places[contender as usize].grid].origin, self.left(contender))
     }
 
-    /// Slots that a contender on its grid has left.
+    /// Slots left of a contender on its grid.
     pub fn left(&self, contender: u32) -> u64 {
         let place = &self.places[contender as usize];
         place.end.saturating_sub(self.grids[place.grid].slots.count())
@@ -111,12 +110,12 @@ impl Backoffs {
         self.places[contender as usize].waits
     }
 
-    /// A contender has nothing to send any more; it has just sent.
+    /// A contender that has just sent has nothing more to send.
     pub fn rest(&mut self, contender: u32) {
         self.places[contender as usize].waits = false;
     }
 
-    /// A contender that had nothing to send has something now, and goes on with the backoff that it has.
+    /// A contender that had nothing to send now does; it continues with its backoff.
     pub fn wait(&mut self, contender: u32) {
         self.places[contender as usize].waits = true;
         if !self.off_grid.iter().any(|off| off.contender == contender) {
@@ -125,8 +124,8 @@ impl Backoffs {
         }
     }
 
-    /// A contender begins a backoff of `slots`, to be counted as soon as the channel has been idle for its AIFS. It is
-    /// neither on its grid nor off it.
+    /// Starts a backoff of `slots`, counted once the channel has been idle for the contender's AIFS. The contender must
+    /// be neither on its grid nor off it.
     pub fn start(&mut self, contender: u32, slots: u64, waits: bool) {
         let place = &mut self.places[contender as usize];
         place.waits = waits;
@@ -136,7 +135,7 @@ impl Backoffs {
         }
     }
 
-    /// The same, counted from `from` on: the channel is idle, or falls idle before.
+    /// Starts a backoff of `slots`, counted from `from`; the channel must be idle by then.
     pub fn start_at(&mut self, contender: u32, from: Time, slots: u64, waits: bool) {
         if from == self.grids[self.places[contender as usize].grid].origin {
             self.start(contender, slots, waits);
@@ -147,7 +146,7 @@ impl Backoffs {
         }
     }
 
-    /// A contender sends at `from` without a backoff, unless somebody is faster.
+    /// Lets a contender send at `from` without backoff, unless another station sends first.
     pub fn send_at_once(&mut self, contender: u32, from: Time) {
         self.off_grid.retain(|off| off.contender != contender);
         self.leave(contender);
@@ -155,14 +154,14 @@ impl Backoffs {
         self.off_grid.push(OffGrid { contender, from, slots: 0, drew: false });
     }
 
-    /// A contender that counts `slots` from `from` on instead of what it had.
+    /// Replaces the backoff of a contender by `slots` counted from `from`.
     pub fn restart_at(&mut self, contender: u32, from: Time, slots: u64) {
         self.off_grid.retain(|off| off.contender != contender);
         self.leave(contender);
         self.start_at(contender, from, slots, true);
     }
 
-    /// A contender counts from `from` on, which is before all others with its AIFS: it has no NAV.
+    /// Lets a contender count from `from`, before the others with its AIFS, because it has no NAV.
     pub fn resume_before_others(&mut self, contender: u32, from: Time) {
         if self.off_grid.iter().any(|off| off.contender == contender) {
             return;
@@ -173,7 +172,7 @@ impl Backoffs {
         self.off_grid.push(OffGrid { contender, from, slots, drew: true });
     }
 
-    /// Takes a contender out of the slots of its grid, if it stands there.
+    /// Removes a contender from the slots of its grid, if it is there.
     fn leave(&mut self, contender: u32) {
         let place = &mut self.places[contender as usize];
         if std::mem::take(&mut place.entered) {
@@ -188,12 +187,12 @@ impl Backoffs {
         self.grids[place.grid].entered += usize::from(!std::mem::replace(&mut place.entered, true));
     }
 
-    /// A contender has another AIFS from the next time on that the channel falls idle.
+    /// Sets another AIFS, effective when the channel next becomes idle.
     pub fn change_aifs(&mut self, contender: u32, aifs: Duration) {
         self.changes.push((contender, aifs));
     }
 
-    /// The channel is idle from `idle` on; everybody counts after its AIFS.
+    /// The channel is idle from `idle`; all contenders count after their AIFS.
     pub fn idle_from(&mut self, idle: Time) {
         for grid in &mut self.grids {
             grid.origin = idle + grid.aifs;
@@ -218,7 +217,7 @@ impl Backoffs {
         }
     }
 
-    /// When the first contender is to send.
+    /// When the first contender sends.
     #[inline]
     pub fn next(&self) -> Time {
         let slot = self.slot;
@@ -233,7 +232,7 @@ impl Backoffs {
         next
     }
 
-    /// Takes out those who send at `now`, which is [`Backoffs::next`], in the order of their numbers.
+    /// Removes the contenders that send at `now`, which must be [`Backoffs::next`]; ordered by number.
     #[inline]
     pub fn take_due(&mut self, now: Time, into: &mut Vec<u32>) {
         let slot = self.slot;
@@ -265,7 +264,7 @@ impl Backoffs {
         }
     }
 
-    /// Somebody sends at `now`: the others stop counting. Who wanted to send at once draws a backoff by `draw`.
+    /// A station sends at `now`: all others stop counting. A contender about to send at once draws a backoff by `draw`.
     #[inline]
     pub fn interrupt(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
         for grid in &mut self.grids {
@@ -289,7 +288,7 @@ impl Backoffs {
         self.off_grid = off_grid;
     }
 
-    /// Contenders that counted slots before `now`, and since when.
+    /// Contenders that were counting slots before `now`, with the start of their count.
     pub fn counting(&self) -> impl Iterator<Item = (u32, Time)> + '_ {
         (0..).zip(&self.places).filter_map(|(contender, place)| {
             let (from, slots) = self.position(contender);

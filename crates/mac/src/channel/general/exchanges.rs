@@ -1,4 +1,4 @@
-//! The course of an exchange: who begins, what arrives, and what its end means for those who took part.
+//! Frame exchanges: who starts, what is received, and the consequences of their end.
 
 use wifair_packet::PacketId;
 use wifair_units::{Bytes, Duration, Time};
@@ -12,7 +12,7 @@ use crate::{BROADCAST, Call, Eifs};
 pub(super) const CF_END: Bytes = Bytes(20);
 
 impl GeneralChannel {
-    /// One or more contenders begin to send; the others stop counting.
+    /// Contenders that are due start sending; the others stop counting.
     pub(super) fn start(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let mut due = std::mem::take(&mut self.due);
@@ -22,7 +22,7 @@ impl GeneralChannel {
         self.senders.clear();
         for index in due.drain(..) {
             let index = index as usize;
-            // What goes first goes before the other categories of the same station.
+            // The category of higher priority of the same station comes first (internal collision).
             let station = self.edcafs.station_of(index);
             if self.senders.last().is_some_and(|last| self.edcafs.station_of(*last) == station) {
                 let contender = &mut self.edcafs.contenders[index];
@@ -42,7 +42,7 @@ impl GeneralChannel {
         self.send(call);
     }
 
-    /// Those who have won the channel send.
+    /// The winners of the contention send.
     pub(super) fn send(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += now - self.accounted;
@@ -77,7 +77,7 @@ impl GeneralChannel {
             if self.edcafs.loses_control(station, to, to, rate, rts)
                 || self.edcafs.loses_control(station, to, number(station), rate, cts)
             {
-                // Booked as a collision of the RTS with noise: the exchange ends with it.
+                // Counted as a collision of the RTS with noise, with which the exchange ends.
                 self.phase = Phase::Collision;
                 self.next = now + control_air(&self.edcafs.access, Step::Rts);
                 return;
@@ -92,13 +92,13 @@ impl GeneralChannel {
         self.next = begins + self.edcafs.contenders[sender].ppdu.air;
     }
 
-    /// Time on the air of what a sender begins with: the RTS, or the data frame.
+    /// Air time of a sender's first frame: the RTS or the data frame.
     pub(super) fn opening(&self, sender: usize) -> Duration {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         ppdu.before_data().first().map_or(ppdu.air, |step| control_air(&self.edcafs.access, *step))
     }
 
-    /// A data frame or BlockAckReq ends. Whether its receiver answers.
+    /// Ends a data frame or BlockAckReq; returns whether its receiver responds.
     pub(super) fn receive(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> bool {
         let sender = self.senders[0];
         self.account_exchange(now);
@@ -114,7 +114,7 @@ impl GeneralChannel {
         true
     }
 
-    /// Books a data frame or BlockAckReq that ends at `now`, with what preceded it.
+    /// Accounts for the air time of a data frame or BlockAckReq that ends at `now`, and of what preceded it.
     pub(super) fn account_exchange(&mut self, now: Time) {
         let sender = self.senders[0];
         let station = self.edcafs.station_of(sender);
@@ -150,14 +150,14 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// The channel is idle from `end` on: all count slots after their AIFS.
+    /// The channel is idle from `end`; all contenders count slots after their AIFS.
     pub(super) fn idle_from(&mut self, end: Time) {
         self.phase = Phase::Idle;
         self.backoffs.idle_from(end);
     }
 
-    /// An exchange is done: contention window and retries return to their start. Another follows at once if the TXOP
-    /// lasts, otherwise a backoff, whether there is more to send or not (10.3.4.3).
+    /// Completes an exchange: contention window and retry counts are reset. Another exchange follows at once if the
+    /// TXOP allows it, otherwise a backoff, whether or not there is more to send (10.3.4.3).
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.senders[0];
@@ -181,13 +181,13 @@ impl GeneralChannel {
         self.finish(now, more);
     }
 
-    /// Time on the air of a CF-End, which all stations can read.
+    /// Air time of a CF-End, at a rate that all stations can read.
     pub(super) fn cf_end(&self) -> Duration {
         let timing = &self.edcafs.access.timing;
         timing.frame(CF_END, timing.lowest_rate)
     }
 
-    /// Books a CF-End that ends at `now`.
+    /// Accounts for the air time of a CF-End that ends at `now`.
     pub(super) fn account_cf_end(&mut self, now: Time) {
         let air = self.cf_end();
         self.air.idle += self.edcafs.access.timing.sifs;
@@ -197,7 +197,7 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// The sender is done, and the channel idle: a backoff follows, whether it has `more` to send or not.
+    /// Ends the sender's turn on an idle channel: a backoff follows, whether or not there is `more` to send.
     pub(super) fn finish(&mut self, now: Time, more: bool) {
         let sender = self.senders[0];
         let (to, excess) = (self.edcafs.contenders[sender].ppdu.to, self.nav_excess(sender));
@@ -218,7 +218,7 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// What the NAV of an exchange outlasts it by.
+    /// How much longer than its exchange the rounded NAV is.
     pub(super) fn nav_excess(&self, sender: usize) -> Duration {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         if self.edcafs.access.nav_unit == Duration::ZERO || ppdu.to == BROADCAST {
@@ -229,7 +229,7 @@ impl GeneralChannel {
         self.edcafs.access.nav_excess(ppdu.response, after_rts)
     }
 
-    /// No answer comes: the data frame or its answer was spoilt.
+    /// No response is received: the data frame or its response was lost.
     pub(super) fn miss(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
@@ -241,7 +241,7 @@ impl GeneralChannel {
             self.idle_from(now);
             now - response - timing.sifs
         } else {
-            // The NAV of the others covers the answer that does not come.
+            // The NAV of bystanders covers the missing response.
             self.idle_from(now + timing.sifs + response);
             now
         };
@@ -249,7 +249,7 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// The frames of a collision have ended, or an RTS got no answer.
+    /// Ends a collision, or an RTS without response.
     pub(super) fn resolve(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.collision += now - self.accounted;
@@ -272,7 +272,7 @@ impl GeneralChannel {
             *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
             if to == BROADCAST {
-                // Nobody answers a broadcast, so its sender does not know.
+                // A broadcast is not acknowledged, so its sender does not notice.
                 call.retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
                 let from = now + nav + self.edcafs.contenders[sender].aifs;
                 let more = self.edcafs.succeed(
@@ -298,14 +298,14 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, or from `from` on,
+    /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout, or from `from`,
     /// with the same frames or the next.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, from: Option<Time>, call: &mut Call<'_>) {
         let now = call.now;
         let expired = ended + self.edcafs.access.answer_timeout;
         let contender = &self.edcafs.contenders[sender];
-        // What the timeout leaves out is the difference of AIFS and DIFS.
+        // After its timeout the sender waits longer by the difference of AIFS and DIFS.
         let late = contender.aifs.saturating_sub(self.edcafs.access.timing.difs);
         let earliest = if self.edcafs.access.timeout_without_difs { now } else { now + contender.aifs };
         let from = from.unwrap_or(match self.edcafs.slot_rules {

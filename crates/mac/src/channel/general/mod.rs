@@ -1,17 +1,17 @@
-//! A channel on which all hear all: up to four access categories a station, single frames or aggregates.
+//! A channel on which all stations hear each other, with up to four access categories per station, and aggregation.
 //!
-//! What stations send is in [`edcaf`](crate::edcaf). Contenders count slots on shared counts ([`backoffs`]), so an
-//! exchange costs the same however many stations there are.
+//! What stations send is in [`edcaf`](crate::edcaf). Contenders count slots on common grids ([`backoffs`]), so the cost
+//! of an exchange does not depend on the number of stations.
 //!
 //! Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant.
-//! - Short and long retry counts belong to the frame, and a CTS clears the short one, as in ns-2 and ns-3. With block
-//!   ACK each MPDU counts its own attempts and the contention window has a retry count of its own.
-//! - Of two categories of a station that may send in the same instant the first one does; the other widens its window
-//!   and draws again (10.22.2.2), but no attempt is counted against its frame.
-//! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
-//! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
+//! - Short and long retry counts belong to the frame, and a CTS resets the short one, as in ns-2 and ns-3. With block
+//!   ACK each MPDU has its own count of attempts, and the contention window has a retry count of its own.
+//! - If two categories of a station may send at the same instant, the one of higher priority does; the other doubles
+//!   its window and draws again (10.22.2.2), but no attempt is counted against its frame.
+//! - A TXOP ends with a frame that gets no response. A frame that would not fit is sent after a new contention.
+//! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
 
 mod backoffs;
 mod exchanges;
@@ -29,19 +29,19 @@ use wifair_queue::Queue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// No station sends.
+    /// No station is sending.
     Idle,
     /// SIFS before a further frame of a TXOP.
     Gap,
-    /// A data frame (with what precedes it) or a BlockAckReq is on the air.
+    /// A data frame (or the frames before it) or a BlockAckReq is on the air.
     Data,
     /// A broadcast frame is on the air.
     Broadcast,
-    /// The answer is on its way, or due; `lost`: the sender does not get it.
+    /// The response is due or on the air; `lost` if the sender will not receive it.
     Response { lost: bool },
-    /// SIFS and the CF-End of a TXOP holder that is done; `more`: it has more to send.
+    /// SIFS and CF-End of a TXOP holder that has finished; `more` if it has more to send.
     CfEnd { more: bool },
-    /// Several frames are on the air, or an RTS that gets no answer.
+    /// Several frames are on the air, or an RTS that gets no response.
     Collision,
 }
 
@@ -51,11 +51,11 @@ pub struct GeneralChannel {
     edcafs: Edcafs,
     backoffs: Backoffs,
     phase: Phase,
-    /// When the present phase, or the first frame of a collision, began.
+    /// Start of the current phase, or of the first frame of a collision.
     began: Time,
-    /// Contenders whose frames are on the air.
+    /// Contenders that are sending.
     senders: Vec<usize>,
-    /// Contenders that begin to send; empty between calls.
+    /// Contenders that start sending; empty between calls.
     due: Vec<u32>,
     receivers: Vec<u32>,
     next: Time,
@@ -91,7 +91,7 @@ impl GeneralChannel {
         }
     }
 
-    /// The access point contends by other parameters from its next frame on, in its last category.
+    /// Sets the access parameters of an access point's last category, from its next frame on.
     pub fn set_category(&mut self, station: u32, parameters: &Category) {
         if let Some(aifs) = self.edcafs.set_category(station, parameters) {
             let index = self.edcafs.index(station, self.edcafs.categories - 1);
@@ -105,7 +105,7 @@ impl GeneralChannel {
         &self.edcafs
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub const fn edcafs_mut(&mut self) -> &mut Edcafs {
         &mut self.edcafs
     }
@@ -128,20 +128,20 @@ impl GeneralChannel {
         self.edcafs.in_hand(station)
     }
 
-    /// When [`GeneralChannel::advance`] is to be called next.
+    /// When to call [`GeneralChannel::advance`] next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         self.next.min(self.edcafs.next())
     }
 
-    /// Who received the broadcast that [`GeneralChannel::advance`] reported last, in the order of their numbers.
+    /// Receivers of the broadcast last reported by [`GeneralChannel::advance`], in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
     }
 
-    /// What the air was used for until `now`.
+    /// Use of the air time until `now`.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
         let mut air = self.air;
@@ -176,12 +176,12 @@ impl GeneralChannel {
         air
     }
 
-    /// `station` gets a packet to send, of the category that its kind has.
+    /// Offers a packet to `station`, in the category given by its kind.
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
         self.offer_in(station, 0, id, call);
     }
 
-    /// The same; `category` is the place of the packet's category where its kind does not decide. Returns whether
+    /// The same in the category with index `category`, which is used if the kind does not decide. Returns whether
     /// [`GeneralChannel::next`] may have changed.
     pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) -> bool {
         let now = call.now;
@@ -197,13 +197,13 @@ impl GeneralChannel {
         has_looked
     }
 
-    /// As [`GeneralChannel::offer_in`] where nothing follows from it; false if more does, and then nothing is done.
+    /// Like [`GeneralChannel::offer_in`], if it only extends a queue. Otherwise does nothing and returns false.
     #[inline]
     pub fn append(&mut self, now: Time, station: u32, category: usize, id: PacketId, packets: &mut Packets) -> bool {
         self.edcafs.append(now, station, category, id, packets)
     }
 
-    /// Finds what a contender sends next, if there is anything.
+    /// Determines what a contender sends next; returns whether there is anything.
     fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let now = call.now;
         let is_loaded = self.edcafs.load(now, index, call.packets, call.dropped, call.next_hops);
@@ -213,7 +213,7 @@ impl GeneralChannel {
         is_loaded
     }
 
-    /// Asks the queues again that held packets back until now.
+    /// Asks queues again that held packets back until now.
     fn wake(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         while let Some(index) = self.edcafs.paused_queues.wake(now) {
@@ -224,12 +224,12 @@ impl GeneralChannel {
         }
     }
 
-    /// A contender that had nothing to send contends for the channel.
+    /// Starts contention for a contender that had nothing to send.
     fn request_access(&mut self, now: Time, index: usize) {
         let contender = number(index);
         let Edcaf { contention, aifs, .. } = &mut self.edcafs.contenders[index];
         if self.phase != Phase::Idle {
-            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if self.backoffs.left(contender) == 0 {
                 self.backoffs.start(contender, u64::from(contention.draw()), true);
             } else {
@@ -256,7 +256,7 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// Goes on at the time of [`GeneralChannel::next`], and says what was received.
+    /// Advances at the time of [`GeneralChannel::next`]; returns what was received.
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         if let Some(event) = self.edcafs.due(now, call.retry_limit_drops) {
@@ -303,8 +303,8 @@ impl GeneralChannel {
         MacEvent::Nothing
     }
 
-    /// Goes on at the time of [`GeneralChannel::next`], which is that of the call, and then on and on before `bound`,
-    /// until something was received or lost. Moves the call on, and returns how many steps were taken.
+    /// Advances at the time of [`GeneralChannel::next`], which must be `call.now`, and further before `bound`, until a
+    /// packet is received or lost. Updates `call.now`; also returns the number of steps.
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 1;
         loop {
@@ -318,17 +318,17 @@ impl GeneralChannel {
         }
     }
 
-    /// Keeps records of frames and backoffs, or not.
+    /// Turns records of frames and backoffs on or off.
     pub fn set_tap(&mut self, on: bool) {
         self.tap = on.then(Box::default);
     }
 
-    /// The records, if they are kept.
+    /// The records, if they are on.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// The same, for reading only.
+    /// The records, if they are on; read-only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
         self.tap.as_deref()

@@ -1,4 +1,4 @@
-//! Records of what a channel with access categories has put on the air.
+//! Records of frames on a channel with access categories.
 
 use wifair_packet::Packets;
 use wifair_units::Time;
@@ -41,7 +41,7 @@ impl GeneralChannel {
         self.tap = Some(tap);
     }
 
-    /// Data or a request that end at `now`, with what preceded them.
+    /// Records data or a BlockAckReq that ends at `now`, with the frames before it.
     fn record_exchange(&self, tap: &mut Tap, now: Time, packets: &Packets) {
         let sender = self.senders[0];
         let ppdu = &self.edcafs.contenders[sender].ppdu;
@@ -56,14 +56,15 @@ impl GeneralChannel {
         self.record_data(tap, sender, now, packets, None);
     }
 
-    /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given.
+    /// Records the MPDUs of a PPDU, or a BlockAckReq, that end at `end`; `fate` is the outcome of all of them, if it is
+    /// the same.
     fn record_data(&self, tap: &mut Tap, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) {
         for record in self.edcafs.data_records(tap, sender, end, packets, fate, Fate::Error) {
             tap.push(record);
         }
     }
 
-    /// The CF-End that ends at `now`.
+    /// Records the CF-End that ends at `now`.
     fn record_cf_end(&self, tap: &mut Tap, now: Time) {
         let from = number(self.edcafs.station_of(self.senders[0]));
         let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), (now - self.cf_end(), now), Fate::Read);

@@ -1,4 +1,4 @@
-//! What the air was used for, and records of frames.
+//! Use of the air time, and records of frames.
 
 use wifair_packet::Packets;
 use wifair_units::{Duration, Time};
@@ -9,7 +9,7 @@ use crate::tap::{Attempt, Fate};
 use crate::{AirTime, BROADCAST};
 
 impl ReferenceChannel {
-    /// What the air was used for until `now`.
+    /// Use of the air time until `now`.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
         let mut air = self.air;
@@ -80,7 +80,7 @@ impl ReferenceChannel {
         self.tap = Some(tap);
     }
 
-    /// Books a data frame that ends at `now`, with what preceded it; `error`: how much of it was spoilt.
+    /// Accounts for the air time of a data frame that ends at `now`, and of what preceded it; `error` is the lost part.
     pub(super) fn account_exchange(&mut self, now: Time, error: Duration) {
         let sender = self.senders[0];
         let frame = self.frame(sender);

@@ -1,16 +1,17 @@
-//! A plain channel on which all hear all: slow, obvious, without a shortcut. Tests hold the other channels to it.
+//! A plain channel on which all stations hear each other, written for clarity, without shortcuts. Tests compare the
+//! other channels with it.
 //!
-//! Each contender has a count of slots of its own, and whoever sends next is found by looking at all of them, so an
-//! exchange costs time in proportion to the number of stations. DCF and two access categories a station (IEEE
-//! Std 802.11-2016, 10.3 and 10.22.2), TXOPs, RTS and CTS, frame errors, EIFS, the NAV as ns-2 rounds it; one frame at
-//! a time, no aggregates.
+//! Each contender has its own slot count, and the next sender is found by looking at all of them, so the cost of an
+//! exchange is proportional to the number of stations. It has DCF and two access categories per station (IEEE Std
+//! 802.11-2016, 10.3 and 10.22.2), TXOPs, RTS and CTS, frame errors, EIFS, and NAV rounding as in ns-2; single frames
+//! only, no aggregates.
 //!
-//! Departures:
+//! Departures from the standard:
 //!
 //! - As in [`super::SharedChannel`], slots are counted as DCF does: see [`crate::edcaf::SlotRules`].
-//! - Of two categories of a station that may send in the same instant the first one does; the other widens its window
-//!   and draws again (10.22.2.2), but no attempt is counted against its frame.
-//! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
+//! - If two categories of a station may send at the same instant, the one of higher priority does; the other doubles
+//!   its window and draws again (10.22.2.2), but no attempt is counted against its frame.
+//! - A TXOP ends with a frame that gets no response. A frame that would not fit is sent after a new contention.
 
 mod bookkeeping;
 
@@ -25,18 +26,18 @@ use crate::tap::Tap;
 use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::{AirUse, Discipline, Queue};
 
-/// A station whose packets are of two categories.
+/// A station with two access categories.
 #[derive(Clone, Debug)]
 pub struct ReferenceStation {
-    /// All that does not depend on the category, and the windows and queue of packets that do not go first.
+    /// Settings that do not depend on the category, and windows and queue of the low-priority category.
     pub station: StationSettings,
-    /// Parameters of packets that do not go first. Its windows count, not those in `station`.
+    /// Parameters of the low-priority category. Its windows apply, not those in `station`.
     pub ordinary: Category,
-    /// Parameters of packets that go first.
+    /// Parameters of the high-priority category.
     pub first: Category,
-    /// Queue of packets that go first.
+    /// Queue of the high-priority category.
     pub first_queue: Queue,
-    /// Backoff draws of packets that go first.
+    /// Random stream of backoffs of the high-priority category.
     pub first_backoff: wifair_engine::Stream,
 }
 
@@ -56,11 +57,11 @@ struct Contender {
     aifs: Duration,
     txop: Duration,
     burst: u32,
-    /// Its slots are counted from here, as long as the channel is idle.
+    /// Start of its slot count, if the channel stays idle.
     from: Time,
-    /// Slots that are left.
+    /// Slots left.
     slots: u64,
-    /// Its slots were drawn. If not it wanted to send at once, and must draw when somebody is faster.
+    /// Whether the slots were drawn. If not, it is about to send at once, and draws when another station sends first.
     drew: bool,
 }
 
@@ -77,17 +78,17 @@ impl Contender {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// No station sends.
+    /// No station is sending.
     Idle,
     /// SIFS before a further frame of a TXOP.
     Gap,
-    /// A data frame (with what precedes it) is on the air, to be received or spoilt at the end.
+    /// A data frame, or the frames before it, is on the air; `spoilt` if it will be lost.
     Data { spoilt: bool },
     /// A broadcast frame is on the air.
     Broadcast,
-    /// The frame was received and the ACK is on its way, or due; `lost`: the sender does not get it.
+    /// The frame was received and the ACK is due or on the air; `lost` if the sender will not receive it.
     Ack { lost: bool },
-    /// Several frames are on the air, or an RTS that gets no answer.
+    /// Several frames are on the air, or an RTS that gets no response.
     Collision,
 }
 
@@ -99,14 +100,14 @@ pub struct ReferenceChannel {
     goes_first: First,
     nodes: Vec<Node>,
     counters: Vec<Counters>,
-    /// Two a node: what goes first, then the rest.
+    /// Two per station: high priority, then low priority.
     contenders: Vec<Contender>,
     phase: Phase,
-    /// When the present phase, or the first frame of a collision, began.
+    /// Start of the current phase, or of the first frame of a collision.
     began: Time,
-    /// Contenders whose frames are on the air.
+    /// Contenders that are sending.
     senders: Vec<usize>,
-    /// When the present TXOP began, and frames sent in it.
+    /// Start of the current TXOP, and number of frames sent in it.
     won_at: Time,
     in_a_row: u32,
     receivers: Vec<u32>,
@@ -121,7 +122,7 @@ pub struct ReferenceChannel {
 }
 
 impl ReferenceChannel {
-    /// Stations of which `ap` is the access point.
+    /// A channel of these stations, of which `ap` is the access point.
     #[must_use]
     pub fn new(access: Access, ap: u32, goes_first: First, stations: Vec<ReferenceStation>) -> Self {
         let (mut nodes, mut contenders) = (vec![], vec![]);
@@ -176,19 +177,19 @@ impl ReferenceChannel {
         }
     }
 
-    /// When [`ReferenceChannel::advance`] is to be called next.
+    /// When to call [`ReferenceChannel::advance`] next.
     #[must_use]
     pub fn next(&self) -> Time {
         self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`ReferenceChannel::advance`] reported last, in the order of their numbers.
+    /// Receivers of the broadcast last reported by [`ReferenceChannel::advance`], in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
     }
 
-    /// The queue of a station for packets that do not go first.
+    /// The low-priority queue of a station.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
         &self.contenders[2 * station as usize + 1].queue
@@ -200,8 +201,8 @@ impl ReferenceChannel {
         &self.counters[station as usize]
     }
 
-    /// Packets of a station that are neither in its queues nor anyone else's: the frames it is trying to send, the one
-    /// that goes first before the other.
+    /// The packets of the frames that a station is trying to send, unless their receivers already have them; high
+    /// priority first.
     #[must_use]
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
         let own = &self.contenders[2 * station as usize..][..2];
@@ -216,13 +217,13 @@ impl ReferenceChannel {
         frame.to != BROADCAST && self.access.protects(frame.length)
     }
 
-    /// RTS, CTS and the gaps behind them.
+    /// Duration of RTS and CTS, with the gaps after them.
     fn protection(&self) -> Duration {
         let timing = &self.access.timing;
         timing.rts() + timing.sifs + timing.cts() + timing.sifs
     }
 
-    /// `station` gets a packet to send.
+    /// Offers a packet to `station`.
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
         let now = call.now;
         let packet = &call.packets[id];
@@ -234,7 +235,7 @@ impl ReferenceChannel {
         }
     }
 
-    /// Takes the next packet of a contender out of its queue, if there is one.
+    /// Dequeues the next packet of a contender, if there is one.
     fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let now = call.now;
         let station = index / 2;
@@ -258,8 +259,8 @@ impl ReferenceChannel {
         frame.is_some()
     }
 
-    /// Tells the queues at both ends what the frame of a contender cost that is done with. What the other category of
-    /// the station used in between is booked with it.
+    /// Reports the air time of a contender's finished frame to the queues at both ends, including what the other
+    /// category of the station used in the meantime.
     fn tell_air(&mut self, now: Time, index: usize) {
         let Some(done) = self.contenders[index].frame else { return };
         let used = self.air_use.close(number(index / 2), &self.counters[index / 2], &done);
@@ -271,7 +272,7 @@ impl ReferenceChannel {
         }
     }
 
-    /// Asks the queues again that held packets back until now.
+    /// Asks queues again that held packets back until now.
     fn wake(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         while let Some(index) = self.paused_queues.wake(now) {
@@ -282,13 +283,13 @@ impl ReferenceChannel {
         }
     }
 
-    /// A contender that had nothing to send contends for the channel.
+    /// Starts contention for a contender that had nothing to send.
     fn request(&mut self, now: Time, index: usize) {
         let slot = self.access.timing.slot;
         let is_loner = self.nav > now && self.contenders[index].from < self.nav + self.contenders[index].aifs;
         let contender = &mut self.contenders[index];
         if self.phase != Phase::Idle {
-            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if contender.slots == 0 {
                 contender.draw();
             }
@@ -314,7 +315,7 @@ impl ReferenceChannel {
         self.next = self.next.min(contender.due(slot));
     }
 
-    /// Goes on at the time of [`ReferenceChannel::next`], and says what was received.
+    /// Advances at the time of [`ReferenceChannel::next`]; returns what was received.
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         if now < self.next {
@@ -348,17 +349,17 @@ impl ReferenceChannel {
         MacEvent::Nothing
     }
 
-    /// Keeps records of frames and backoffs, or not.
+    /// Turns records of frames and backoffs on or off.
     pub fn set_tap(&mut self, on: bool) {
         self.tap = on.then(Box::default);
     }
 
-    /// The records, if they are kept.
+    /// The records, if they are on.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// One or more contenders begin to send; the others stop counting.
+    /// Contenders that are due start sending; the others stop counting.
     fn start(&mut self, now: Time) {
         let slot = self.access.timing.slot;
         self.senders.clear();
@@ -372,7 +373,7 @@ impl ReferenceChannel {
                 contender.draw();
             }
         }
-        // What goes first goes before the other category of the same station.
+        // The category of higher priority of the same station comes first (internal collision).
         let senders = std::mem::take(&mut self.senders);
         for (position, index) in senders.iter().enumerate() {
             if position > 0 && senders[position - 1] / 2 == index / 2 {
@@ -388,7 +389,7 @@ impl ReferenceChannel {
         self.send(now);
     }
 
-    /// Those who have won the channel send.
+    /// The winners of the contention send.
     fn send(&mut self, now: Time) {
         self.air.idle += now - self.accounted;
         self.accounted = now;
@@ -413,7 +414,7 @@ impl ReferenceChannel {
         if self.is_protected(&frame) {
             let receiver = &mut self.nodes[frame.to as usize].errors;
             if receiver.loses_control() || self.nodes[sender / 2].errors.loses_control() {
-                // Booked as a collision of the RTS with noise: the exchange ends with it.
+                // Counted as a collision of the RTS with noise, with which the exchange ends.
                 self.phase = Phase::Collision;
                 self.next = now + self.access.timing.rts();
                 return;
@@ -427,13 +428,13 @@ impl ReferenceChannel {
         self.next = begins + frame.air;
     }
 
-    /// Time on the air of what a sender begins with: the RTS, or the data frame.
+    /// Air time of a sender's first frame: the RTS or the data frame.
     fn opening(&self, sender: usize) -> Duration {
         let frame = self.frame(sender);
         if self.is_protected(&frame) { self.access.timing.rts() } else { frame.air }
     }
 
-    /// The data frame ends and is received.
+    /// Ends the data frame, which is received.
     fn receive(&mut self, now: Time) -> MacEvent {
         let sender = self.senders[0];
         let frame = self.contenders[sender].frame.as_mut().expect("a sender has a frame");
@@ -447,7 +448,7 @@ impl ReferenceChannel {
         heard
     }
 
-    /// The channel is idle from `end` on: all count slots after their AIFS.
+    /// The channel is idle from `end`; all contenders count slots after their AIFS.
     fn idle_from(&mut self, end: Time) {
         self.phase = Phase::Idle;
         for contender in &mut self.contenders {
@@ -455,8 +456,8 @@ impl ReferenceChannel {
         }
     }
 
-    /// A frame is done: contention window and retries return to their start. Another follows at once if the TXOP lasts,
-    /// otherwise a backoff, whether there is another frame or not (10.3.4.3).
+    /// Completes a frame: contention window and retry counts are reset. Another follows at once if the TXOP allows it,
+    /// otherwise a backoff, whether or not there is another frame (10.3.4.3).
     fn succeed(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.senders[0];
@@ -494,7 +495,7 @@ impl ReferenceChannel {
         self.access.nav_excess(done.ack, after_rts)
     }
 
-    /// Whether the next frame of a sender still belongs to the TXOP.
+    /// Whether a sender's next frame fits into the TXOP.
     fn may_go_on(&self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         let frame = self.frame(sender);
@@ -509,7 +510,7 @@ impl ReferenceChannel {
         self.in_a_row < contender.burst || now + exchange - self.won_at <= contender.txop
     }
 
-    /// No ACK comes: the data frame or its ACK was spoilt.
+    /// No ACK is received: the data frame or its ACK was lost.
     fn miss(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let (sender, timing) = (self.senders[0], self.access.timing);
@@ -521,7 +522,7 @@ impl ReferenceChannel {
             now - frame.ack - timing.sifs
         } else {
             self.account_exchange(now, frame.air);
-            // The NAV of the others covers the ACK that does not come.
+            // The NAV of bystanders covers the missing ACK.
             self.idle_from(now + timing.sifs + frame.ack);
             now
         };
@@ -529,7 +530,7 @@ impl ReferenceChannel {
         self.reschedule();
     }
 
-    /// The frames of a collision have ended, or an RTS got no answer.
+    /// Ends a collision, or an RTS without response.
     fn resolve(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.collision += now - self.accounted;
@@ -551,7 +552,7 @@ impl ReferenceChannel {
             *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
             if frame.to == BROADCAST {
-                // Nobody answers a broadcast, so its sender does not know.
+                // A broadcast is not acknowledged, so its sender does not notice.
                 call.retry_limit_drops.push((number(sender / 2), frame.id));
                 counters.delivered += 1;
                 let contender = &mut self.contenders[sender];
@@ -573,15 +574,15 @@ impl ReferenceChannel {
         self.reschedule();
     }
 
-    /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, with the same frame
-    /// or the next.
+    /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout, with the same
+    /// frame or the next.
     #[allow(clippy::too_many_arguments)]
     fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
         let now = call.now;
         let frame = self.frame(sender);
         let expired = ended + self.access.answer_timeout;
         let contender = &mut self.contenders[sender];
-        // What the timeout leaves out is the difference of AIFS and DIFS.
+        // After its timeout the sender waits longer by the difference of AIFS and DIFS.
         let late = contender.aifs.saturating_sub(self.access.timing.difs);
         let earliest = if self.access.timeout_without_difs { now } else { now + contender.aifs };
         contender.from = (expired + late).max(earliest);
@@ -595,7 +596,7 @@ impl ReferenceChannel {
         self.contenders[sender].draw();
     }
 
-    /// Finds the next sender.
+    /// Determines who sends next, and when.
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
         let waiting = self.contenders.iter().filter(|contender| contender.frame.is_some());

@@ -1,9 +1,9 @@
-//! Contention: idle slots, backoff, and stations whose slots lie off the common grid.
+//! Contention: idle slots, backoff, and stations whose slots are not aligned with the common slot grid.
 
 use super::*;
 
 impl SharedChannel {
-    /// A station that had nothing to send has got a packet.
+    /// Handles a new packet at a station that had nothing to send.
     #[inline(never)]
     pub(super) fn wake_up(&mut self, station: u32, call: &mut Call<'_>) {
         let now = call.now;
@@ -12,12 +12,12 @@ impl SharedChannel {
         }
     }
 
-    /// A station that had nothing to send contends for the channel.
+    /// Starts contention for a station that had nothing to send.
     pub(super) fn request(&mut self, now: Time, station: u32) {
         let slot = self.access.timing.slot;
         let state = &mut self.stations[station as usize];
         if self.phase != Phase::Idle {
-            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             let pending = state.backoff_end.checked_sub(self.slots.count()).filter(|slots| *slots > 0);
             let slots = pending.unwrap_or_else(|| u64::from(state.contention.draw()));
             state.backoff_end = self.slots.insert(station, slots);
@@ -39,7 +39,7 @@ impl SharedChannel {
             }
             origin = contender.from;
         } else if now < self.nav {
-            // Busy to all but sender and receiver, which are off the grid.
+            // Busy for all but sender and receiver, which are off the grid.
             let state = &mut self.stations[station as usize];
             state.backoff_end = self.slots.count() + u64::from(state.contention.draw());
             let target = state.backoff_end;
@@ -65,7 +65,7 @@ impl SharedChannel {
         self.leave_grid(contender);
     }
 
-    /// `station` will send in slot `target` of the idle channel, unless somebody is before it.
+    /// Schedules `station` to send in slot `target` of the idle channel, unless another station sends first.
     pub(super) fn wait_for_slot(&mut self, station: u32, target: u64) {
         let ahead = target - self.slots.count();
         self.slots.insert(station, ahead);
@@ -76,13 +76,13 @@ impl SharedChannel {
         }
     }
 
-    /// A station counts slots of its own; it sends when it has counted them, unless somebody else is before it.
+    /// Lets a station count its own slots and send at the end, unless another station sends first.
     fn leave_grid(&mut self, contender: OffGridContender) {
         self.off_grid.push(contender);
         self.look_at_off_grid();
     }
 
-    /// One or more stations begin to send.
+    /// One or more stations start sending.
     #[inline(always)]
     pub(super) fn start(&mut self, now: Time) {
         if let Some(slot) = self.next_slot
@@ -101,7 +101,7 @@ impl SharedChannel {
         self.start_together(now);
     }
 
-    /// Several stations begin to send; or one or more off the grid, and perhaps others in the same instant.
+    /// Several stations start sending at the same instant, or stations off the grid do.
     #[inline(never)]
     pub(super) fn start_together(&mut self, now: Time) {
         if let Some(slot) = self.next_slot {
@@ -123,18 +123,18 @@ impl SharedChannel {
         }
     }
 
-    /// Whether frames of several stations are on the air.
+    /// Whether several stations are sending, so that their frames collide.
     #[inline]
     pub(super) fn met(&self) -> bool {
         self.senders.len() > 1
     }
 
-    /// The stations that send.
+    /// The stations that are sending.
     pub(super) fn on_air(&self) -> &[u32] {
         if self.met() { &self.senders } else { std::slice::from_ref(&self.sender) }
     }
 
-    /// The only sender begins.
+    /// A single station starts sending.
     #[inline(always)]
     pub(super) fn start_alone(&mut self, now: Time) {
         let sender = self.sender;
@@ -148,7 +148,7 @@ impl SharedChannel {
         }
     }
 
-    /// The only sender begins with an RTS, or with a frame that may be lost or is for everyone.
+    /// A single station starts sending an RTS, a broadcast, or a frame that may be lost.
     #[inline(never)]
     pub(super) fn general_start(&mut self, now: Time) {
         let sender = self.sender;
@@ -172,7 +172,7 @@ impl SharedChannel {
         self.next = begins + air;
     }
 
-    /// Stations off the grid that are due send, the others go back to the common count.
+    /// Lets stations off the grid that are due send; the others return to the common grid.
     #[inline(never)]
     pub(super) fn send_off_grid(&mut self, now: Time) {
         let slot = self.access.timing.slot;
@@ -191,7 +191,7 @@ impl SharedChannel {
         self.rejoin(now);
     }
 
-    /// Stations off the grid go back to the common count.
+    /// Returns stations off the grid to the common grid.
     #[inline(never)]
     pub(super) fn rejoin(&mut self, now: Time) {
         let slot = self.access.timing.slot;
@@ -212,13 +212,13 @@ impl SharedChannel {
         self.off_grid.due = Time::NEVER;
     }
 
-    /// `sender` draws a backoff that begins at `resumes`.
+    /// Draws a backoff for `sender` that starts at `resumes`.
     pub(super) fn back_off(&mut self, sender: u32, resumes: Time) {
         let state = &mut self.stations[sender as usize];
         state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
     }
 
-    /// Finds the next sender.
+    /// Determines who sends next, and when.
     #[inline(always)]
     pub(super) fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
@@ -232,7 +232,7 @@ impl SharedChannel {
         self.look_at_off_grid();
     }
 
-    /// A station off the grid may be before all others.
+    /// Takes into account a station off the grid that is due before all others.
     #[inline(always)]
     fn look_at_off_grid(&mut self) {
         if self.off_grid.due < self.next {

@@ -1,4 +1,4 @@
-//! The course of an exchange, from its first bit to the end of its ACK or of the ACK timeout.
+//! A frame exchange, from its first bit to the end of its ACK or of the ACK timeout.
 
 use super::*;
 
@@ -17,7 +17,7 @@ impl SharedChannel {
         self.stations[to as usize].errors.loses_control()
     }
 
-    /// Time on the air of what `sender` begins with: the RTS, or the data frame.
+    /// Air time of the first frame of `sender`: the RTS or the data frame.
     pub(super) fn opening(&self, sender: u32) -> Duration {
         let frame = self.stations[sender as usize].sent();
         if self.is_protected(frame) { self.access.timing.rts() } else { frame.air }
@@ -35,7 +35,7 @@ impl SharedChannel {
         self.next = now + longest;
     }
 
-    /// The frames of a collision have ended.
+    /// Ends a collision.
     pub(super) fn resolve(&mut self, began: Time, call: &mut Call<'_>) {
         let now = call.now;
         self.collision += now - began;
@@ -43,10 +43,10 @@ impl SharedChannel {
         self.idle_from(now + if met { self.after_collision } else { self.access.timing.difs });
         let last = match self.access.eifs {
             Eifs::Nav => self.count_last(now, began),
-            _ => 0, // nobody asks
+            _ => 0, // not needed
         };
         if !met {
-            // An RTS without answer.
+            // An RTS without response.
             self.resolve_one(began, last, self.sender, call);
         }
         for place in 0..self.senders.len() {
@@ -70,13 +70,13 @@ impl SharedChannel {
         self.reschedule();
     }
 
-    /// Frames that end at `now`, of those that began at `began`.
+    /// Number of frames that end at `now`, of those that began at `began`.
     #[inline(never)]
     pub(super) fn count_last(&self, now: Time, began: Time) -> usize {
         self.on_air().iter().filter(|sender| began + self.opening(**sender) == now).count()
     }
 
-    /// The same for one of the senders, who may have sent an RTS or to all, under whatever rules of EIFS.
+    /// Ends a collision for one sender, in the general case: RTS, broadcast, or any EIFS rule.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn resolve_one(&mut self, began: Time, last: usize, sender: u32, call: &mut Call<'_>) {
@@ -91,7 +91,7 @@ impl SharedChannel {
         *unanswered += 1;
         state.counters.collided += ended - began;
         if to == BROADCAST {
-            // Nobody answers a broadcast, so its sender does not know.
+            // A broadcast is not acknowledged, so its sender does not notice.
             call.retry_limit_drops.push((sender, id));
             state.counters.delivered += 1;
             state.contention.reset();
@@ -103,7 +103,7 @@ impl SharedChannel {
             Eifs::Nav => (ended + self.access.answer_timeout).max(now + nav) + difs,
             _ => self.access.after_timeout(ended, now),
         };
-        // An RTS, or a frame too short for one: the short count.
+        // An RTS, or a frame too short for one: counts as a short retry.
         self.fail(sender, true, resumes, call);
     }
 
@@ -123,7 +123,7 @@ impl SharedChannel {
         heard
     }
 
-    /// The same where the frame followed a CTS, or frames may be lost. Returns whether the receiver did not have it
+    /// The same if the frame followed a CTS, or if frames may be lost. Returns whether the receiver did not have it
     /// before.
     #[inline(never)]
     pub(super) fn general_receive(&mut self, now: Time) -> bool {
@@ -136,7 +136,7 @@ impl SharedChannel {
         !std::mem::replace(&mut frame.received, true)
     }
 
-    /// Books a data frame that ends, with what preceded it.
+    /// Accounts for the air time of a data frame that ends, and of what preceded it.
     pub(super) fn account_exchange(&mut self, sender: u32, spoilt: bool) {
         let Station { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
@@ -151,7 +151,7 @@ impl SharedChannel {
         counters.data += frame.air;
     }
 
-    /// The ACK ends and is received. Returns whether the sender has another frame and nothing else can have happened.
+    /// The ACK ends and is received. Returns whether the sender has another frame and nothing else needs attention.
     #[inline(always)]
     pub(super) fn finish(&mut self, call: &mut Call<'_>) -> bool {
         let now = call.now;
@@ -176,15 +176,15 @@ impl SharedChannel {
         goes_on
     }
 
-    /// The channel falls idle; slots are counted from `origin` on.
+    /// The channel becomes idle; slots are counted from `origin`.
     pub(super) fn idle_from(&mut self, origin: Time) {
         self.phase = Phase::Idle;
         self.origin = origin;
     }
 
-    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
-    /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may
-    /// resume before them.
+    /// Completes a frame: contention window and retry counts are reset, and a backoff follows whether or not there is
+    /// another frame (10.3.4.3). If the NAV of bystanders is rounded up, sender and receiver, which have none, resume
+    /// before them.
     #[inline(never)]
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let now = call.now;
@@ -217,14 +217,14 @@ impl SharedChannel {
         self.reschedule();
     }
 
-    /// No CTS comes. The others heard the RTS, and forget their NAV when no data frame follows (10.3.2.4).
+    /// No CTS is received. Bystanders heard the RTS, and reset their NAV when no data frame follows (10.3.2.4).
     pub(super) fn miss_answer_to_rts(&mut self, now: Time) {
-        // Booked as a collision of the RTS with noise: the exchange ends with it.
+        // Counted as a collision of the RTS with noise, with which the exchange ends.
         self.phase = Phase::Collision { began: now };
         self.next = now + self.access.timing.rts();
     }
 
-    /// No ACK comes: the data frame or its ACK was spoilt.
+    /// No ACK is received: the data frame or its ACK was lost.
     pub(super) fn miss(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.sender;
@@ -237,7 +237,7 @@ impl SharedChannel {
             now - frame.ack - sifs
         } else {
             self.account_exchange(sender, true);
-            // The NAV of the others covers the ACK that does not come.
+            // The NAV of bystanders covers the missing ACK.
             self.idle_from(now + sifs + frame.ack + difs);
             now
         };
@@ -246,8 +246,8 @@ impl SharedChannel {
         self.reschedule();
     }
 
-    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its
-    /// short count has one more.
+    /// `sender` got no response; it contends again from `resumes`, with the same frame or the next. `is_short` selects
+    /// the short retry count.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn fail(&mut self, sender: u32, is_short: bool, resumes: Time, call: &mut Call<'_>) {
         if self.stations[sender as usize].contention.fail(&self.access, is_short) {
@@ -257,7 +257,7 @@ impl SharedChannel {
         }
     }
 
-    /// That was the last attempt; `sender` contends from `resumes` on with its next frame, if it has one.
+    /// Gives up the frame at the retry limit; `sender` contends from `resumes` with its next frame, if it has one.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     pub(super) fn drop_at_retry_limit(&mut self, sender: u32, resumes: Time, call: &mut Call<'_>) {

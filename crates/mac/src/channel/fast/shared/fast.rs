@@ -1,11 +1,11 @@
-//! Shortcuts: arrivals are handled when a station takes its next packet out of its queue, not as events.
+//! Shortcuts: arrivals are enqueued when a station dequeues its next packet, not by events.
 
 use super::*;
 use wifair_packet::Packet;
 
 impl SharedChannel {
-    /// A station other than the access point gets a packet to send, if that only makes its queue longer; else returns
-    /// `false`, and the packet is to be [offered](SharedChannel::offer).
+    /// Offers a packet to a station other than the access point, if that only extends its queue. Otherwise does nothing
+    /// and returns false; the caller must then call [`SharedChannel::offer`].
     #[inline(always)]
     pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
         let state = &mut self.stations[station as usize];
@@ -18,7 +18,7 @@ impl SharedChannel {
         fits
     }
 
-    /// From now on `source` alone fills the queue of a station that has a frame in hand.
+    /// Attaches the only source that feeds the queue of a station with a frame in progress.
     ///
     /// # Panics
     /// If [`SharedChannel::can_attach_source`] does not hold.
@@ -27,48 +27,48 @@ impl SharedChannel {
         self.stations[station as usize].source = Some(Box::new(source));
     }
 
-    /// Whether a station may have such a source: while it has a frame in hand, if its queue is FIFO and drops arrivals
-    /// only. The access point may not, for somebody measures how long its queue is.
+    /// Whether a source may be attached: the station has a frame in progress and a FIFO queue that drops arrivals only.
+    /// The access point may not have one, because its queue length is measured.
     #[must_use]
     pub fn can_attach_source(&self, station: u32) -> bool {
         let state = &self.stations[station as usize];
         station != self.ap && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
-    /// Puts what all attached sources send before `end` into their queues.
+    /// Enqueues what all attached sources send before `end`.
     pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         for station in &mut self.stations {
             station.enqueue_arrivals(end, packets);
         }
     }
 
-    /// All attached sources.
+    /// The attached sources.
     pub fn attached_sources(&mut self) -> impl Iterator<Item = &mut SaturatedSource> {
         self.stations.iter_mut().filter_map(|station| station.source.as_deref_mut())
     }
 
-    /// Detaches the source of a station, if it has one, after what it sends before `end`.
+    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`.
     pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         let state = &mut self.stations[station as usize];
         state.enqueue_arrivals(end, packets);
         state.source.take().map(|source| *source)
     }
 
-    /// A station that has nothing more to send, for its source did not keep up, or nothing came late to it. The
-    /// caller detaches the source, or tells of everything from now on.
+    /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source, or delivers all
+    /// further arrivals as events.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
         self.exhausted.pop()
     }
 
-    /// Whether packets may come to the access point late, in the sense of [`SharedChannel::arrive_lazily`], while it
-    /// has a frame in hand: its queue is FIFO and drops arrivals only.
+    /// Whether arrivals at the access point may be deferred while it has a frame in progress (see
+    /// [`SharedChannel::arrive_lazily`]): its queue must be a FIFO that drops arrivals only.
     #[must_use]
     pub fn allows_lazy_links(&self) -> bool {
         matches!(&self.stations[self.ap as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
-    /// Whether the access point has a frame in hand, and so many packets wait for it that it will be busy for a while.
+    /// Whether the access point has a frame in progress and a backlog that keeps it busy for a while.
     #[inline]
     #[must_use]
     pub fn ap_is_backlogged(&self) -> bool {
@@ -77,22 +77,22 @@ impl SharedChannel {
         state.frame.is_some() && waiting >= 2
     }
 
-    /// The access point has been told of what came to it before `time`. When it goes on to take a packet out later than
-    /// that, it asks for the rest by [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`] it does not.
+    /// Declares that all arrivals at the access point before `time` are enqueued. When it is about to dequeue a packet
+    /// later than that, it returns [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`] it does not.
     #[inline]
     pub fn set_arrivals_until(&mut self, time: Time) {
         self.arrivals_until = time;
     }
 
-    /// Whether the access point will want to be told, if it is advanced at `time`, before anything else happens.
+    /// Whether the access point will return [`MacEvent::NeedsArrivals`] if it is advanced at `time`.
     #[inline]
     #[must_use]
     pub fn needs_arrivals(&self, time: Time) -> bool {
         self.sender == self.ap && self.arrivals_until < time && matches!(self.phase, Phase::Ack)
     }
 
-    /// Packets came to the access point while it had a frame in hand: `next` gives them and their times, in order, and
-    /// `refuse` takes those for which there was no room.
+    /// Enqueues deferred arrivals at the access point: `next` returns them with their times, in order, and `refuse` is
+    /// called for those that do not fit.
     #[inline]
     pub fn arrive_lazily(
         &mut self,
@@ -111,7 +111,7 @@ impl SharedChannel {
         }
     }
 
-    /// Whether a frame of the access point is among them.
+    /// Whether the access point is among the senders.
     #[inline]
     pub(super) fn is_ap_on_air(&self) -> bool {
         self.sender == self.ap || (self.met() && self.senders.contains(&self.ap))

@@ -1,20 +1,19 @@
-//! A channel on which everybody hears everybody, by DCF: the [general channel](GeneralChannel) for the usual case.
+//! A DCF channel on which all stations hear each other: the [general channel](GeneralChannel) for the common case.
 //!
-//! One cell with its access point, all stations in range of each other. Then all see the same idle slots, a
-//! frame that nobody else starts in the same slot is received unless an error probability says otherwise, and
-//! frames that start in the same slot are lost. A whole exchange (RTS, CTS, data, ACK) is three events, whatever the
-//! number of stations.
+//! One cell with its access point, all stations in range of each other. All of them see the same idle slots; a frame
+//! that starts alone in its slot is received unless an error probability says otherwise, and frames that start in the
+//! same slot are lost. A whole exchange (RTS, CTS, data, ACK) takes three events, whatever the number of stations.
 //!
 //! Modelled: DIFS, EIFS, SIFS, slots, backoff that freezes and resumes, post-backoff, doubling of the contention
-//! window, retry limits, ACK and CTS timeout, NAV (nobody interrupts an exchange, nor the gap of an ACK that does not
-//! come), RTS and CTS by threshold, broadcast. Departures from the standard:
+//! window, retry limits, ACK and CTS timeout, NAV (no station interrupts an exchange, or the gap of a missing ACK), RTS
+//! and CTS by threshold, broadcast. Departures from the standard:
 //!
-//! - Propagation takes no time, and a station senses a frame from its first instant. A station whose slots do not
-//!   lie on the others' grid (after an ACK timeout) defers to a frame that began during its last slot.
-//! - Short and long retry counts belong to the frame, and a CTS clears the short one, as in ns-2 and ns-3 (10.3.4.4 has
-//!   counts of the station that a CTS clears, and counts of the frame that it does not).
-//! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
-//! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
+//! - Propagation takes no time, and a station senses a frame from its first instant. A station whose slots are not
+//!   aligned with the others' (after an ACK timeout) defers to a frame that began during its last slot.
+//! - Short and long retry counts belong to the frame, and a CTS resets the short one, as in ns-2 and ns-3 (10.3.4.4 has
+//!   station counts that a CTS resets, and frame counts that it does not).
+//! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
+//! - A frame lost to an error probability sets the NAV of all but its receiver, as if they had read it.
 
 use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -35,25 +34,25 @@ use wifair_queue::{AirUse, Discipline, Gauge, Queue};
 #[derive(Clone, Debug)]
 struct Station {
     frame: Option<Frame>,
-    /// Nothing can come between its frame and the ACK: no RTS, no error, and it is for one station.
+    /// Whether nothing can disturb the exchange: unicast, without RTS and errors.
     is_simple: bool,
-    /// The slot in which the pending backoff ends, on the shared count; in the past if it has ended.
+    /// Slot of the common grid in which the pending backoff ends; in the past if it has ended.
     backoff_end: u64,
     contention: Contention,
     rate: BitRate,
-    /// Air time of the ACK to a frame at this rate.
+    /// Air time of the ACK to a frame at the station's rate.
     ack: Duration,
-    /// What its frames are longer by than the packets inside, if these are no routing messages.
+    /// Length of its frames minus that of the packets inside, except for routing messages.
     overhead: Bytes,
     counters: Counters,
     queue: Queue,
-    /// The source that alone fills the queue.
+    /// The only source that feeds the queue.
     source: Option<Box<SaturatedSource>>,
     errors: Errors,
 }
 
 impl Station {
-    /// Takes in what comes before `end`.
+    /// Enqueues what the source sends before `end`.
     #[inline(never)]
     fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         if let (Some(source), Queue::Fifo(queue)) = (&mut self.source, &mut self.queue) {
@@ -66,8 +65,8 @@ impl Station {
         self.frame.as_ref().expect("a sender has a frame")
     }
 
-    /// Draws a backoff that begins at `resumes`, on a channel whose slots are counted from `origin` on. This is station
-    /// `number`.
+    /// Draws a backoff that starts at `resumes`, on a channel whose slots are counted from `origin`. `number` is this
+    /// station's.
     #[inline(always)]
     fn back_off(
         &mut self,
@@ -91,32 +90,32 @@ impl Station {
     }
 }
 
-/// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
+/// A station whose slots are not aligned with the common grid: after its own timeout, or when it sends at once.
 #[derive(Clone, Copy, Debug)]
 struct OffGridContender {
     station: u32,
-    /// Its slots are counted from here.
+    /// Start of its slot count.
     from: Time,
     slots: u64,
-    /// It drew a backoff. If not, it must draw one when somebody is faster.
+    /// Whether its backoff was drawn. If not, one is drawn when another station sends first.
     drew: bool,
-    /// It has a frame to send. If not, it only counts its slots.
+    /// Whether it has a frame to send; otherwise it only counts its slots.
     has_frame: bool,
 }
 
 impl OffGridContender {
-    /// When its backoff ends.
+    /// End of its backoff.
     #[inline]
     fn due(&self, slot: Duration) -> Time {
         self.from + slot * self.slots
     }
 }
 
-/// All stations off the grid. Whenever somebody begins to send they send, too, or go back to the grid.
+/// The stations off the grid. Whenever a station starts sending, each of them either sends too or returns to the grid.
 #[derive(Clone, Debug)]
 struct OffGridContenders {
     contenders: Vec<OffGridContender>,
-    /// When the first of them sends that has a frame.
+    /// When the first of them with a frame sends.
     due: Time,
     slot: Duration,
 }
@@ -132,15 +131,15 @@ impl OffGridContenders {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// No station sends.
+    /// No station is sending.
     Idle,
-    /// A data frame (with what precedes it) is on the air, and will be received.
+    /// A data frame, or the frames before it, is on the air and will be received.
     Data,
-    /// The frame was received and the ACK is on its way, or due.
+    /// The frame was received; the ACK is due or on the air.
     Ack,
-    /// A data frame is on the air that an error will spoil.
+    /// A data frame is on the air that will be lost to an error.
     Spoilt,
-    /// The frame was received, but the sender does not get the ACK.
+    /// The frame was received, but its ACK will be lost.
     LostAck,
     /// A broadcast frame is on the air.
     Broadcast,
@@ -152,47 +151,46 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct SharedChannel {
     access: Access,
-    /// The station through which others send: a frame from it goes at the rate of its receiver.
+    /// The access point: its frames are sent at the rate of their receiver.
     ap: u32,
     stations: Vec<Station>,
-    /// Frames may be spoilt by a given probability.
+    /// Whether frames may be lost with a given probability.
     lossy: bool,
-    /// Every exchange has consequences beside a backoff: the NAV outlasts an ACK by rounding, or a queue wants to know
-    /// what was used of the air.
+    /// Whether every exchange needs more than a backoff at its end: the rounded NAV outlasts its ACK, or a queue needs
+    /// the air time used.
     has_sequel: bool,
-    /// Every exchange has, or those after an RTS: their NAV may outlast them by rounding.
+    /// Whether this holds for every exchange, or for those with RTS, whose rounded NAV may outlast them.
     may_have_sequel: bool,
     slots: Slots,
-    /// The next idle slot begins here, unless somebody sends before.
+    /// Start of the next idle slot, unless a station sends first.
     origin: Time,
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
     off_grid: OffGridContenders,
     phase: Phase,
-    /// Who is on the air: the only one, or the first of those that met, who are listed then.
+    /// The station that is sending, or the first of those whose frames collide, which `senders` lists.
     sender: u32,
     senders: Vec<u32>,
     /// Stations that received the last broadcast.
     receivers: Vec<u32>,
     next: Time,
-    /// The slot that begins at `next`, if it lies on the common grid.
+    /// The slot that begins at `next`, if it is on the common grid.
     next_slot: Option<u64>,
     airs: AirTimes,
     ap_queue: Gauge,
     paused_queues: PausedQueues,
-    /// Stations whose source did not keep up with the air.
+    /// Stations whose queue ran dry while arrivals were deferred.
     exhausted: Vec<u32>,
-    /// What has come to the access point before then is in its queue.
+    /// All arrivals at the access point before this time are enqueued.
     arrivals_until: Time,
     air_use: AirUseMeter,
-    /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames
-    /// that an error spoilt.
+    /// Air time that the stations' counters do not contain: RTS and CTS, collisions, and data frames lost to errors.
     rts_cts: Duration,
     collision: Duration,
     spoilt: Duration,
-    /// RTS, CTS and the gaps behind them.
+    /// Duration of RTS and CTS, with the gaps after them.
     protection: Duration,
-    /// From the end of a collision until idle slots are counted.
+    /// Time from the end of a collision to the first idle slot.
     after_collision: Duration,
 }
 
@@ -256,14 +254,14 @@ impl SharedChannel {
         cell
     }
 
-    /// When [`SharedChannel::advance`] is to be called next.
+    /// When to call [`SharedChannel::advance`] next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`SharedChannel::advance`] reported last, in the order of their numbers.
+    /// Receivers of the broadcast last reported by [`SharedChannel::advance`], in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
@@ -281,13 +279,13 @@ impl SharedChannel {
         &self.stations[station as usize].counters
     }
 
-    /// Counters of every station, in their order.
+    /// Counters of all stations.
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         self.stations.iter().map(|station| station.counters).collect()
     }
 
-    /// What the air was used for until `now`.
+    /// Use of the air time until `now`.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
         let sum = |part: fn(&Counters) -> Duration| {
@@ -301,7 +299,7 @@ impl SharedChannel {
             error: self.spoilt,
             ..AirTime::default()
         };
-        // Of an exchange under way, what has passed of it.
+        // The elapsed part of an exchange in progress.
         let timing = &self.access.timing;
         match self.phase {
             Phase::Idle => {}
@@ -336,19 +334,19 @@ impl SharedChannel {
         air
     }
 
-    /// Packets of a station that are neither in its queue nor anyone else's: the frame it is trying to send.
+    /// The packet of the frame that a station is trying to send, unless its receiver already has it.
     #[must_use]
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
-    /// `station` gets a packet to send. Returns whether [`SharedChannel::next`] may have changed.
+    /// Offers a packet to `station`. Returns whether [`SharedChannel::next`] may have changed.
     #[inline]
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
         let now = call.now;
         let state = &mut self.stations[station as usize];
         match &mut state.queue {
-            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, call.packets, call.dropped), // looks at nobody
+            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, call.packets, call.dropped), // a FIFO does not look at the receiver
             other => other.enqueue(now, id, call.next_hops.of(&call.packets[id]), call.packets, call.dropped),
         }
         if state.frame.is_none() {
@@ -361,18 +359,18 @@ impl SharedChannel {
         false
     }
 
-    /// The length of the access point's queue over time.
+    /// Length of the access point's queue over time.
     #[must_use]
     pub fn ap_queue(&self) -> &Gauge {
         &self.ap_queue
     }
 
-    /// The length of the access point's queue over time.
+    /// Length of the access point's queue over time.
     pub fn ap_queue_mut(&mut self) -> &mut Gauge {
         &mut self.ap_queue
     }
 
-    /// Takes the next packet of `station` out of its queue, if there is one.
+    /// Dequeues the next packet of `station`, if there is one.
     #[inline(never)]
     fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let now = call.now;
@@ -382,7 +380,7 @@ impl SharedChannel {
         self.fast_load(station, call)
     }
 
-    /// The same where nobody wants to know about the air, for the one place where it is needed most.
+    /// The same if no queue needs air times; the hot path.
     #[inline(always)]
     fn fast_load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let now = call.now;
@@ -407,7 +405,7 @@ impl SharedChannel {
             packet.bytes() + state.overhead
         };
         match &mut state.frame {
-            // As the one before: so are its times.
+            // Same receiver and length as the previous frame, so the air times are the same, too.
             Some(frame) if (frame.to, frame.length) == (to, length) => {
                 frame.id = id;
                 frame.received = false;
@@ -420,7 +418,7 @@ impl SharedChannel {
         true
     }
 
-    /// The next frame of `station`, which goes at the rate of its receiver if it is the access point.
+    /// Sets the next frame of `station`; the access point uses the rate of its receiver.
     #[inline(always)]
     fn put_in_hand(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
         let whose = if station == self.ap && to != BROADCAST { to } else { station };
@@ -432,7 +430,7 @@ impl SharedChannel {
         state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
     }
 
-    /// `station` has nothing more to send.
+    /// Handles a station that has nothing more to send.
     #[inline(never)]
     fn fall_silent(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
@@ -446,7 +444,7 @@ impl SharedChannel {
         self.paused_queues.note(now, station, &state.queue);
     }
 
-    /// Tells the queues at both ends what the frame of `station` cost that is done with.
+    /// Reports the air time of the finished frame of `station` to the queues at both ends.
     #[cold]
     fn tell_air(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
@@ -458,7 +456,7 @@ impl SharedChannel {
         }
     }
 
-    /// Asks the queues again that held packets back until now.
+    /// Asks queues again that held packets back until now.
     #[cold]
     fn wake(&mut self, call: &mut Call<'_>) {
         let now = call.now;
@@ -469,14 +467,14 @@ impl SharedChannel {
         }
     }
 
-    /// Goes on at the time of [`SharedChannel::next`], and says what was received.
+    /// Advances at the time of [`SharedChannel::next`]; returns what was received.
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
         self.advance_until(Time::ZERO, call).0
     }
 
-    /// Goes on at the time of [`SharedChannel::next`], which is that of the call, and then on and on before `bound`,
-    /// until something was received or lost, or the access point wants to know what came to it. Moves the call on, and
-    /// returns how many steps were taken.
+    /// Advances at the time of [`SharedChannel::next`], which must be `call.now`, and further before `bound`, until a
+    /// packet is received or lost, or deferred arrivals are needed. Updates `call.now`; also returns the number of
+    /// steps.
     #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         if call.now < self.next {
@@ -485,7 +483,7 @@ impl SharedChannel {
         }
         let mut steps = 1;
         let mut bound = bound.min(self.paused_queues.next());
-        // The usual phases stand in the order in which they follow each other.
+        // The common phases, in the order in which they follow each other.
         let heard = loop {
             if matches!(self.phase, Phase::Ack) {
                 if self.arrivals_until < call.now && self.sender == self.ap {
@@ -532,8 +530,8 @@ impl SharedChannel {
         (heard, steps)
     }
 
-    /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one
-    /// was.
+    /// Handles all phases except those of a successful unicast exchange. Returns the broadcast that was received, if
+    /// any.
     #[inline(never)]
     fn general_advance(&mut self, call: &mut Call<'_>) -> Option<PacketId> {
         match self.phase {
@@ -553,10 +551,10 @@ impl SharedChannel {
         None
     }
 
-    /// The model of which this is a shortcut, with the same stations, to which nothing has happened yet.
+    /// The equivalent general channel with the same stations, in its initial state.
     ///
     /// # Panics
-    /// If a packet has come to this one.
+    /// If a packet was offered before.
     #[must_use]
     pub fn general(&self) -> GeneralChannel {
         let is_new = |station: &Station| station.frame.is_none() && station.counters == Counters::default();
