@@ -3,7 +3,7 @@
 import { byId, el, figure } from "./dom";
 import { ask, type Engine } from "./engine";
 import type { Lab } from "./main";
-import { cell, curves, type Curves, type Result, simulate, type Spec } from "./run";
+import { cell, Curves, type Result, simulate, type Spec } from "./run";
 
 export interface Pinned {
   spec: Spec;
@@ -74,7 +74,7 @@ export class Comparison {
     const spec: Spec = { text, name: "pinned.toml", seed, duration_s: head.duration_s };
     const result = await simulate(this.engine, spec, { outdated: () => false });
     if (!result) return;
-    this.pinned = { spec, result, lines: curves(result, head.warm_up_s), warmUp_s: head.warm_up_s };
+    this.pinned = { spec, result, lines: new Curves(result, head.warm_up_s), warmUp_s: head.warm_up_s };
     this.cache.clear();
     this.changed();
   }

@@ -23,6 +23,11 @@ export function write(node: Element, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Sets the style attribute of an element if it differs. */
+export function restyle(node: HTMLElement, style: string): void {
+  if (node.getAttribute("style") !== style) node.setAttribute("style", style);
+}
+
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no #${id}`);

@@ -202,10 +202,13 @@ export function control(path: string, schema: Schema, change: Change, id: string
   });
   const node = el("span", { class: "field" }, range, field);
   let made = "";
+  let shown: string | undefined;
   return {
     node,
     show: (value, standard) => {
       const text = value === undefined ? "" : Array.isArray(value) ? JSON.stringify(value) : String(value);
+      if (shown === `${text}\n${standard}` && field.value === text) return;
+      shown = `${text}\n${standard}`;
       if (document.activeElement !== field) field.value = text;
       const parts = typeof value === "number" ? ([value, ""] as const) : quantity(text);
       const known = parts && !(isText && parts[1] === "");

@@ -10,7 +10,7 @@ import { Form, type Tree } from "./form";
 import { LESSONS, type Lesson } from "./lessons";
 import { Pictures } from "./pictures";
 import { Player } from "./player";
-import { begin, cell, complain, curves, type Curves, type Edit, goOn, type Problem, type Result, ScenarioError, type Spec } from "./run";
+import { begin, cell, complain, Curves, type Edit, goOn, type Problem, type Result, ScenarioError, type Spec } from "./run";
 import { isDark } from "./style-data";
 import { readFragment, saveMenu, type Shared, shareMenu } from "./share";
 
@@ -54,6 +54,8 @@ export class Lab {
   /** Counts changes; results of an older generation are discarded. */
   private generation = 0;
   private running = false;
+  /** Whether words about the result are still to come. */
+  private silent = false;
   private said = "";
   /** Declines the long run that the page asks about. */
   private leave: (() => void) | null = null;
@@ -143,7 +145,7 @@ export class Lab {
 
   /** Whether the page is waiting for results. */
   get busy(): boolean {
-    return this.running || this.air.busy;
+    return this.running || this.silent || this.air.busy;
   }
 
   /** Checks the text, shows its values, and runs it. During a run, the newest text waits. */
@@ -184,9 +186,6 @@ export class Lab {
     if (outdated() && this.edits.length === 0 && seed === this.seed) return;
     const { checked, result } = first.begun();
     this.checked = checked as Checked;
-    this.form.show(this.checked.tree, this.checked.standard ?? "");
-    this.editor.complain([], "");
-    this.notice("");
     const was = this.result?.end_s;
     const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > result.end_s;
     const { spec } = result;
@@ -198,6 +197,9 @@ export class Lab {
       long: (seconds) => this.askAbout(seconds),
     });
     this.show(result);
+    this.form.show(this.checked.tree, this.checked.standard ?? "");
+    this.editor.complain([], "");
+    this.notice("");
     if (wasAtEnd) this.player.go(spec.duration_s, true);
     const last = result.over ? result : await rest;
     this.progress(null);
@@ -218,15 +220,24 @@ export class Lab {
   private show(result: Result): void {
     const checked = this.checked!;
     this.result = result;
-    this.lines = curves(result, checked.warm_up_s);
-    write(byId("summary"), this.summary(result));
+    this.lines = new Curves(result, checked.warm_up_s);
     byId("plots").classList.remove("old");
     byId("figures").classList.remove("old");
     this.player.range(result.end_s);
     this.pictures.show();
     this.figures(result);
-    this.say(explain(result, checked));
+    this.silent = true;
+    this.tellSoon();
   }
+
+  /** Words follow when a control rests: they could not be read before, and the curves come first. */
+  private readonly tellSoon = later(80, () => {
+    this.silent = false;
+    const { result, checked } = this;
+    if (!result || !checked) return;
+    write(byId("summary"), this.summary(result));
+    this.say(explain(result, checked));
+  });
 
   private say(findings: Finding[]): void {
     const said = JSON.stringify(findings);
@@ -278,7 +289,7 @@ export class Lab {
     ];
     const panel = byId("figures");
     if (panel.childElementCount !== shown.length) {
-      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about }, el("span", {}, name), el("b"))));
+      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about, class: name === "AP drops" ? "long" : "" }, el("span", {}, name), el("b"))));
     }
     shown.forEach(([, value], i) => write(panel.children[i]!.lastElementChild!, value));
   }

@@ -3,10 +3,10 @@
 import { byId, figure } from "./dom";
 import type { Lab } from "./main";
 import { describeLoss } from "./losses";
-import { type Bar, Bars, flowLines, type Line, LinePlot, pinnedLines, Spreads } from "./plots";
-import { cell, type Curves, goodputUntil, type Result } from "./run";
+import { type Bar, Bars, type Line, LinePlot, Spreads } from "./plots";
+import { cell, type Curves, type Result } from "./run";
 import { percent, type Share, Shares } from "./shares";
-import { colour, forgetStyles } from "./style-data";
+import { colour, dashes, forgetStyles } from "./style-data";
 
 /** Number of flows whose curves are shown at first. */
 const FIRST = 8;
@@ -72,23 +72,28 @@ export class Pictures {
     const flows = [...this.chosen].filter((f) => f < lines.names.length).sort((a, b) => a - b);
     const pinned = this.lab.comparison.pinned;
     const end = Math.max(result.end_s, pinned?.result.end_s ?? 0);
-    // A pinned run with other samples is resampled at the times of this one.
-    const old = (values: (l: Curves) => number[][], time: (l: Curves) => number[], onto: number[]): number[][] =>
-      pinned ? values(pinned.lines).map((one) => resample(time(pinned.lines), one, onto)) : [];
-    const namesakes = pinned ? lines.names.map((name) => pinned.lines.names.indexOf(name)) : [];
-    const set = (plot: LinePlot, time: number[], fresh: Line[], before: Line[]): void =>
-      plot.show({ time, lines: [...before, ...fresh] }, end);
-    const mega = (values: number[][]): number[][] => values.map((one) => one.map((bps) => bps / 1e6));
-    set(this.lines.goodput, lines.bins, flowLines(lines.names, flows, mega(lines.goodput)), pinnedLines(lines.names, flows, namesakes, old((l) => mega(l.goodput), (l) => l.bins, lines.bins)));
-    set(this.lines.cwnd, lines.time, flowLines(lines.names, flows, lines.cwnd), pinnedLines(lines.names, flows, namesakes, old((l) => l.cwnd, (l) => l.time, lines.time)));
-    set(this.lines.rtt, lines.time, flowLines(lines.names, flows, lines.srtt), pinnedLines(lines.names, flows, namesakes, old((l) => l.srtt, (l) => l.time, lines.time)));
-    const fairness: Line[] = [{ label: "Jain", values: lines.jain, colour: colour(0), width: 2 }];
-    if (lines.ratio.some(Number.isFinite)) fairness.push({ label: "up/down", values: lines.ratio, colour: colour(1), dash: [6, 4], right: true });
-    const before: Line[] = old((l) => [l.jain], (l) => l.time, lines.time).map((values) => ({ label: "Jain pinned", values, colour: `${colour(0)}88`, dash: [3, 3], width: 1.5 }));
-    set(this.lines.fairness, lines.time, fairness, before);
-    const queueLines = (list: number[][], what: string): Line[] =>
-      list.slice(0, 8).map((values, ap) => ({ label: list.length > 1 ? `AP ${ap + 1}${what}` : `queue${what}`, values, colour: what ? `${colour(ap)}77` : colour(ap), steps: true, width: what ? 1 : 1.3, dash: what ? [3, 3] : undefined }));
-    set(this.lines.queue, lines.queueTime, queueLines(lines.queues, ""), queueLines(old((l) => l.queues, (l) => l.queueTime, lines.queueTime), " pinned"));
+    const set = (plot: LinePlot, time: Float64Array, fresh: Line[], before: Line[]): void => plot.show({ time, lines: [...before, ...fresh] }, end);
+    type Times = (l: Curves) => Float64Array;
+    /** The curves of a pinned run at the times of this one, thin. */
+    const old = (times: Times, of: (l: Curves) => (Omit<Line, "values"> & { values: Float64Array })[]): Line[] =>
+      pinned
+        ? of(pinned.lines).map((line) => ({ ...line, label: `${line.label} pinned`, colour: `${line.colour}77`, dash: [3, 3], width: 1, values: resample(times(pinned.lines), line.values, times(lines)) }))
+        : [];
+    /** A curve of each chosen flow; in the pinned run, of the flow of the same name. */
+    const ofFlows = (plot: LinePlot, times: Times, of: (l: Curves, flow: number) => Float64Array): void => {
+      const here = flows.map((f) => ({ label: lines.names[f]!, values: of(lines, f), colour: colour(f), dash: dashes(f) }));
+      const there = (l: Curves): typeof here => here.flatMap((line) => (l.names.includes(line.label) ? [{ ...line, values: of(l, l.names.indexOf(line.label)) }] : []));
+      set(plot, times(lines), here, old(times, there));
+    };
+    ofFlows(this.lines.goodput, (l) => l.bins, (l, f) => l.goodput(f));
+    ofFlows(this.lines.cwnd, (l) => l.time, (l, f) => l.cwnd(f));
+    ofFlows(this.lines.rtt, (l) => l.time, (l, f) => l.srtt(f));
+    const index = (l: Curves): (Line & { values: Float64Array })[] => [{ label: "Jain", values: l.jain, colour: colour(0), width: 2 }];
+    const ratio: Line = { label: "up/down", values: lines.ratio, colour: colour(1), dash: [6, 4], right: true };
+    set(this.lines.fairness, lines.time, lines.ratio.some(Number.isFinite) ? [...index(lines), ratio] : index(lines), old((l) => l.time, index));
+    const queues = (l: Curves): (Line & { values: Float64Array })[] =>
+      l.queues.slice(0, 8).map((values, ap) => ({ label: l.queues.length > 1 ? `AP ${ap + 1}` : "queue", values, colour: colour(ap), steps: true, width: 1.3 }));
+    set(this.lines.queue, lines.queueTime, queues(lines), old((l) => l.queueTime, queues));
     const named = (prefix: string, first: string): string[] => [`${prefix}_${first}_s`, ...["p50", "p95", "p99", "max"].map((one) => `${prefix}_${one}_s`)];
     this.rtt.show(spreads(result, named("rtt", "min")));
     this.delay.show(spreads(result, named("owd", "idle")));
@@ -102,8 +107,8 @@ export class Pictures {
     const { result, lines, checked } = this.lab;
     if (!result || !lines) return;
     const pinned = this.lab.comparison.pinned;
-    const goodput = goodputUntil(result, lines, checked?.warm_up_s ?? 0, now_s);
-    const before = pinned && goodputUntil(pinned.result, pinned.lines, pinned.warmUp_s, now_s >= result.end_s ? Infinity : now_s);
+    const goodput = lines.goodputUntil(checked?.warm_up_s ?? 0, now_s);
+    const before = pinned?.lines.goodputUntil(pinned.warmUp_s, now_s >= result.end_s ? Infinity : now_s);
     const bars: Bar[] = lines.names.map((name, flow) => ({ name, flow, value: goodput[flow] ?? 0, pinned: before?.[pinned!.lines.names.indexOf(name)] }));
     this.bars.show(bars, this.chosen, now_s < result.end_s ? ` of each flow, until ${now_s.toFixed(1)} s` : " of each flow");
     const visible = now_s < result.end_s;
@@ -163,7 +168,8 @@ function losses(result: Result): Share[] {
 }
 
 /** The last value at or before each time in `onto`. */
-function resample(time: number[], values: number[], onto: number[]): number[] {
+function resample(time: Float64Array, values: Float64Array, onto: Float64Array): Float64Array {
+  if (time.length === onto.length && time.at(-1) === onto.at(-1)) return values;
   let at = -1;
   return onto.map((t) => {
     while (at + 1 < time.length && time[at + 1]! <= t + 1e-9) at++;

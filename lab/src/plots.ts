@@ -1,8 +1,8 @@
 // Plots of curves over time, bars, and distributions.
 
 import uPlot from "uplot";
-import { el, rate, write } from "./dom";
-import { colour, css, dashes } from "./style-data";
+import { el, rate, restyle, write } from "./dom";
+import { colour, css } from "./style-data";
 
 export interface Line {
   label: string;
@@ -28,38 +28,84 @@ export interface Axis {
   high?: number;
 }
 
-/**
- * Width and drawing of a line. Without a graphics processor, lines of one device pixel cost a tenth of wider ones. On
- * screens of ordinary resolution a wider line is therefore drawn as two thin ones, half a pixel apart.
- */
-function strokes({ width = 1.5, steps }: Line): Pick<uPlot.Series, "width" | "paths"> {
-  const build = steps ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
-  if (devicePixelRatio >= 1.5) return { width, paths: build };
-  const paths: uPlot.Series.PathBuilder = (u, series, from, to) => {
-    const made = build(u, series, from, to);
-    if (width <= 1 || !(made?.stroke instanceof Path2D)) return made;
-    const stroke = new Path2D(made.stroke);
-    stroke.addPath(made.stroke, { f: width - 1 });
-    return { ...made, stroke };
-  };
-  return { width: 1 / devicePixelRatio, paths };
+/** The places of the values of a time axis on a canvas, of all its lines the same. */
+class Places {
+  private key = "";
+  private times: ArrayLike<number> = [];
+  private at = new Float64Array(0);
+
+  of(u: uPlot, times: ArrayLike<number>): Float64Array {
+    const { min = 0, max = 1 } = u.scales.x!;
+    const { left, width } = u.bbox;
+    const key = `${left} ${width} ${min} ${max}`;
+    if (key === this.key && times === this.times) return this.at;
+    [this.key, this.times] = [key, times];
+    const scale = width / (max! - min!);
+    return (this.at = Float64Array.from(times, (time) => left + (time - min!) * scale));
+  }
 }
 
-function seriesOf(line: Line): uPlot.Series {
-  const { label, colour: stroke, dash } = line;
-  return { label, stroke, dash, scale: line.right ? "right" : "y", points: { show: false }, ...strokes(line) };
+/**
+ * Strokes a line. Without a graphics processor, lines of one device pixel cost a tenth of wider ones. On screens of ordinary
+ * resolution a wider line is therefore drawn as two thin ones, half a pixel apart.
+ */
+function stroke(u: uPlot, { values, colour, dash, width = 1.5, steps, right }: Line, at: Float64Array): void {
+  const { ctx: g, bbox } = u;
+  const { min = 0, max = 1 } = u.scales[right ? "right" : "y"]!;
+  const bottom = bbox.top + bbox.height;
+  const scale = bbox.height / (max! - min!);
+  const path = new Path2D();
+  let last = NaN; // after a gap the line begins anew
+  for (let i = 0; i < at.length; i++) {
+    const y = bottom - (values[i]! - min!) * scale;
+    if (Number.isNaN(last)) path.moveTo(at[i]!, y); // without effect if there is no number
+    else {
+      if (steps) path.lineTo(at[i]!, last);
+      path.lineTo(at[i]!, y);
+    }
+    last = y;
+  }
+  const fine = uPlot.pxRatio >= 1.5;
+  g.save();
+  g.strokeStyle = colour;
+  g.lineJoin = "round";
+  g.lineWidth = fine ? width * uPlot.pxRatio : 1;
+  if (dash) g.setLineDash(dash.map((one) => one * uPlot.pxRatio));
+  g.stroke(path);
+  if (!fine && width > 1) {
+    g.translate(0, width - 1);
+    g.stroke(path);
+  }
+  g.restore();
 }
+
+/** The end of an axis that has to show `most`, such that it seldom moves while values change. */
+function roundTop(most: number): number {
+  if (!(most > 0)) return 1;
+  const step = 10 ** Math.floor(Math.log10(most)) / (most / 10 ** Math.floor(Math.log10(most)) < 2 ? 5 : 2);
+  return step * Math.ceil((1.02 * most) / step);
+}
+
+const FONT = "11px system-ui, sans-serif";
+const GAP = 5;
 
 export class LinePlot {
   readonly root: HTMLElement;
   private readonly holder = el("div", { class: "canvas" });
   private readonly head = el("div", { class: "now", style: "display:none" });
   private readonly said = el("div", { class: "note", hidden: true });
+  /** Axes and grid have a canvas of their own, which is drawn only when they change: text costs more than curves. */
+  private readonly axes = el("canvas", { class: "axes" });
+  private drawnAxes = "";
+  private readonly ticks: [number[], string[]][] = [];
+  private readonly places = new Places();
   private plot: uPlot | undefined;
-  /** The look of each line. */
-  private looks: string[] = [];
+  /** Whether the plot has a second axis. */
+  private hadRight: boolean | undefined;
   picture: Picture = { time: [], lines: [] };
   private end_s = 1;
+  private isSeen = true;
+  private isStale = false;
 
   constructor(
     readonly title: string,
@@ -77,6 +123,14 @@ export class LinePlot {
       this.said,
     );
     new ResizeObserver(() => this.resize()).observe(this.holder);
+    // A plot that is not on the screen is drawn when it comes there.
+    new IntersectionObserver(
+      (seen) => {
+        this.isSeen = seen.at(-1)!.isIntersecting;
+        if (this.isSeen && this.isStale) this.draw();
+      },
+      { rootMargin: "150px" },
+    ).observe(this.root);
   }
 
   private size(): { width: number; height: number } {
@@ -93,37 +147,58 @@ export class LinePlot {
     this.end_s = end_s;
     // A plot without data is hidden.
     this.root.hidden = !picture.lines.some((line) => Array.prototype.some.call(line.values, Number.isFinite));
-    const looks = picture.lines.map(({ values: _, ...rest }) => JSON.stringify(rest));
-    // Values that are not finite become gaps.
-    const gaps = (values: ArrayLike<number>): (number | null)[] => {
-      const all = new Array<number | null>(values.length);
-      for (let i = 0; i < all.length; i++) all[i] = Number.isFinite(values[i]) ? values[i]! : null;
-      return all;
-    };
-    const data = [picture.time, ...picture.lines.map((line) => gaps(line.values))] as unknown as uPlot.AlignedData;
-    const was = this.looks;
-    this.looks = looks;
-    // Creating a plot takes several times as long as changing the curves of an existing one.
-    const isRight = (look: string): boolean => look.includes('"right":true');
-    if (this.plot && was.length > 0 && looks.some(isRight) === was.some(isRight)) {
-      for (let i = was.length - 1; i >= 0; i--) if (looks[i] !== was[i]) this.plot.delSeries(i + 1);
-      looks.forEach((look, i) => {
-        if (look !== was[i]) this.plot!.addSeries(seriesOf(picture.lines[i]!), i + 1);
+    if (this.isSeen || this.root.hidden || !this.plot) this.draw();
+    else this.isStale = true;
+  }
+
+  private draw(): void {
+    this.isStale = false;
+    const { lines, time } = this.picture;
+    const data: ArrayLike<number>[] = [time, ...lines.map((line) => line.values)];
+    const hasRight = lines.some((line) => line.right);
+    // Creating a plot takes several times as long as showing other curves in an existing one.
+    const isSame = this.plot !== undefined && this.hadRight === hasRight;
+    if (!isSame) {
+      this.hadRight = hasRight;
+      this.plot?.destroy();
+      this.drawnAxes = "";
+      this.plot = new uPlot(this.options(hasRight), data as uPlot.AlignedData, this.holder);
+      this.plot.ctx.canvas.before(this.axes);
+      this.plot.over.append(this.head);
+      const over = this.plot.over;
+      over.addEventListener("click", (event) => {
+        if (this.plot) this.at(Math.max(0, this.plot.posToVal(event.offsetX, "x")));
       });
-      this.plot.setData(data);
-      return;
     }
-    this.plot?.destroy();
-    this.plot = new uPlot(this.options(), data, this.holder);
-    this.plot.over.append(this.head);
-    const over = this.plot.over;
-    over.addEventListener("click", (event) => {
-      if (this.plot) this.at(Math.max(0, this.plot.posToVal(event.offsetX, "x")));
+    const plot = this.plot!;
+    plot.batch(() => {
+      if (isSame) {
+        while (plot.series.length <= lines.length) plot.addSeries(this.series(plot.series.length));
+        plot.series.forEach((one, i) => {
+          const show = i <= lines.length;
+          if (one.show !== show) plot.setSeries(i, { show });
+        });
+        while (data.length < plot.series.length) data.push([]);
+        plot.setData(data as uPlot.AlignedData, false);
+      }
+      plot.setScale("x", { min: 0, max: this.end_s });
+      plot.setScale("y", { min: this.axis.low ?? 0, max: this.axis.high ?? this.top(false) });
+      if (hasRight) plot.setScale("right", { min: 0, max: this.top(true) });
     });
   }
 
+  /** The end of the left or right axis. */
+  private top(right: boolean): number {
+    let most = 0;
+    for (const { values, right: isRight } of this.picture.lines) {
+      if (Boolean(isRight) !== right) continue;
+      for (let i = 0; i < values.length; i++) if (values[i]! > most && values[i]! < Infinity) most = values[i]!;
+    }
+    return roundTop(most);
+  }
+
   redraw(): void {
-    this.looks = [];
+    this.hadRight = undefined;
     this.show(this.picture, this.end_s);
   }
 
@@ -135,36 +210,83 @@ export class LinePlot {
     if (visible) this.head.style.transform = `translateX(${this.plot.valToPos(time_s, "x")}px)`;
   }
 
-  private options(): uPlot.Options {
-    const ink = css("--ink-2");
-    const grid = { stroke: css("--grid"), width: 1 };
-    const font = "11px system-ui, sans-serif";
-    const axis = { stroke: ink, grid, ticks: grid, font, gap: 3 };
-    const { low, high } = this.axis;
-    const range = (_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax => {
-      const top = high ?? (max !== null && max > 0 ? max * 1.06 : 1);
-      return [low ?? Math.min(0, min ?? 0), top];
+  private series(index: number): uPlot.Series {
+    const line = (): Line | undefined => this.picture.lines[index - 1];
+    return {
+      stroke: () => line()?.colour ?? "",
+      auto: false,
+      points: { show: false },
+      // Draws the line itself: the curves are within the axes, and clipping each of them takes longer than to draw it.
+      paths: (u) => {
+        if (line()) stroke(u, line()!, this.places.of(u, this.picture.time));
+        return null;
+      },
     };
-    const short = (_: uPlot, ticks: number[]): string[] => ticks.map((tick) => String(Number(tick.toPrecision(6))));
+  }
+
+  private options(hasRight: boolean): uPlot.Options {
+    const noted = (axis: number, word: (tick: number) => string) => (_: uPlot, ticks: number[]): string[] => {
+      const words = ticks.map(word);
+      this.ticks[axis] = [ticks, words];
+      return words;
+    };
+    const short = (tick: number): string => String(Number(tick.toPrecision(6)));
+    this.ticks.length = 0;
+    const fixed: uPlot.Scale = { auto: false, range: (_, min, max) => [min ?? 0, max ?? 1] };
     return {
       ...this.size(),
       legend: { show: false },
       padding: [6, 19, 0, 0], // half of the last label is outside the plot
-      cursor: { sync: { key: "lab" }, drag: { x: false, y: false }, points: { size: 5 }, y: false },
-      scales: { x: { time: false, range: () => [0, this.end_s] }, y: { range }, right: { range: (_u, _a, b) => [0, (b ?? 1) * 1.06 || 1] } },
+      cursor: {
+        sync: { key: "lab" },
+        drag: { x: false, y: false },
+        points: { size: 5 },
+        y: false,
+        dataIdx: (_, series, index) => (series === 0 || Number.isFinite(this.picture.lines[series - 1]?.values[index]) ? index : null) as number,
+      },
+      scales: { x: { ...fixed, time: false }, y: fixed, right: fixed },
+      drawOrder: ["series"] as unknown as uPlot.DrawOrderKey[],
       axes: [
-        { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
-        { ...axis, size: 42, values: short },
-        ...(this.picture.lines.some((line) => line.right)
-          ? [{ ...axis, scale: "right", side: 1 as const, size: 38, grid: { show: false }, values: short }]
-          : []),
+        { size: 20, values: noted(0, (tick) => `${short(tick)} s`) },
+        { size: 40, values: noted(1, short) },
+        ...(hasRight ? [{ scale: "right", side: 1 as const, size: 36, values: noted(2, short) }] : []),
       ],
       series: [
         {},
-        ...this.picture.lines.map(seriesOf),
+        ...this.picture.lines.map((_, i) => this.series(i + 1)),
       ],
-      hooks: { setCursor: [(u) => this.readOut(u)] },
+      hooks: { setCursor: [(u) => this.readOut(u)], drawClear: [(u) => this.drawAxes(u)] },
     };
+  }
+
+  /** Draws axes and grid if they have changed. */
+  private drawAxes(u: uPlot): void {
+    const { canvas } = u.ctx;
+    const { left, top, width, height } = u.bbox;
+    const ink = css("--ink-2");
+    const places = this.ticks.map(([ticks], axis) => ticks.map((tick) => Math.round(u.valToPos(tick, ["x", "y", "right"][axis]!, true))));
+    const key = JSON.stringify([canvas.width, canvas.height, u.bbox, places, this.ticks, ink, uPlot.pxRatio]);
+    if (key === this.drawnAxes) return;
+    this.drawnAxes = key;
+    this.axes.width = canvas.width;
+    this.axes.height = canvas.height;
+    const g = this.axes.getContext("2d")!;
+    const gap = GAP * uPlot.pxRatio;
+    g.font = FONT.replace("11", String(Math.round(11 * uPlot.pxRatio)));
+    g.fillStyle = css("--grid");
+    const line = Math.max(1, Math.round(uPlot.pxRatio));
+    for (const at of places[0] ?? []) g.fillRect(at, top, line, height);
+    for (const at of places[1] ?? []) g.fillRect(left, at, width, line);
+    g.fillStyle = ink;
+    this.ticks.forEach(([, words], axis) =>
+      words.forEach((word, i) => {
+        const at = places[axis]![i]!;
+        g.textAlign = axis === 0 ? "center" : axis === 1 ? "right" : "left";
+        g.textBaseline = axis === 0 ? "top" : "middle";
+        if (axis === 0) g.fillText(word, at, top + height + gap);
+        else g.fillText(word, axis === 1 ? left - gap : left + width + gap, at);
+      }),
+    );
   }
 
   /** Shows the values at the pointer beside the title. */
@@ -293,11 +415,8 @@ export class Spreads {
       write(value, ms(middle));
       const parts = track.children as unknown as HTMLElement[];
       [[least, most], [least, most95], [middle], [most99]].forEach(([from, to], part) => {
-        const { style } = parts[part]!;
-        style.left = `${place(from!).toFixed(2)}%`;
-        if (to === undefined) return;
-        style.width = `${Math.max(0, place(to) - place(from!)).toFixed(2)}%`;
-        style.background = colour(flow);
+        const left = `left:${place(from!).toFixed(2)}%`;
+        restyle(parts[part]!, to === undefined ? left : `${left};width:${Math.max(0, place(to) - place(from!)).toFixed(2)}%;background:${colour(flow)}`);
       });
     });
     const scale = this.root.querySelector(".scale")!;
@@ -317,16 +436,4 @@ export class Spreads {
     this.scaled = text;
     scale.replaceChildren(el("span"), el("div", {}, ...labels), el("span"));
   }
-}
-
-/** The curves of flows, in the colours of the flows. */
-export function flowLines(names: string[], flows: number[], values: number[][], suffix = ""): Line[] {
-  return flows.map((f) => ({ label: names[f]! + suffix, values: values[f]!, colour: colour(f), dash: dashes(f) }));
-}
-
-/** The same curves of the pinned run as thin lines; `old` has the index there of the flow of the same name. */
-export function pinnedLines(names: string[], flows: number[], old: number[], values: number[][]): Line[] {
-  return flows
-    .filter((f) => values[old[f]!])
-    .map((f) => ({ label: `${names[f]!} pinned`, values: values[old[f]!]!, colour: `${colour(f)}77`, dash: [3, 3], width: 1 }));
 }

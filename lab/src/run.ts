@@ -137,13 +137,16 @@ export async function goOn(engine: Engine, spec: Spec, reached: { events: number
   let shown = started;
   let pause_ms = PARTIAL_MS;
   let agreed = hooks.long === undefined;
+  const advance = (): Promise<Reply> => ask(engine, { ask: "advance", until_ns: EVER_NS, most_events: pieces.events });
+  let ahead: Promise<Reply> | undefined;
   for (;;) {
     if (hooks.outdated()) return null;
     const before = performance.now();
-    const { head } = await ask(engine, { ask: "advance", until_ns: EVER_NS, most_events: pieces.events });
+    const { head } = await (ahead ?? advance());
     if (hooks.outdated()) return null;
     if (head.over) return columns(engine, spec);
-    pieces.learn(head.events - events, performance.now() - before);
+    if (!ahead) pieces.learn(head.events - events, performance.now() - before);
+    ahead = undefined;
     events = head.events;
     const here = performance.now();
     if (here - shown > pause_ms) {
@@ -151,6 +154,8 @@ export async function goOn(engine: Engine, spec: Spec, reached: { events: number
       if (hooks.partial) {
         const part = await columns(engine, spec);
         if (hooks.outdated()) return null;
+        ahead = advance(); // the run goes on while the page draws
+        ahead.catch(() => {}); // nobody may wait for it any more
         hooks.partial(part);
       }
       shown = performance.now();
@@ -200,110 +205,111 @@ export function jain(values: ArrayLike<number>): number {
   return squares > 0 ? sum ** 2 / (values.length * squares) : NaN;
 }
 
-/** The curves of a run over time. */
-export interface Curves {
-  names: string[];
-  directions: string[];
-  /** Times of the samples. */
-  time: number[];
-  /** For each flow. */
-  cwnd: number[][];
-  srtt: number[][];
-  /** Bytes of each flow received up to each sample. */
-  received: Float64Array[];
-  /** Ends of the time bins of the goodput, and the goodput of each flow in each bin [bit/s]. */
-  bins: number[];
-  goodput: number[][];
-  jain: number[];
-  ratio: number[];
-  queueTime: number[];
-  /** The queue of each access point [packets]. */
-  queues: number[][];
-}
-
 const BINS = 100;
 
-export function curves(result: Result, warmUp_s: number): Curves {
-  const names = result.flows.texts("name");
-  const directions = result.flows.texts("direction");
-  const count = names.length;
-  const { series, queues } = result;
-  const samples = count ? Math.floor(series.rows / count) : 0;
-  const at = series.numbers("time_s");
-  const time = Array.from({ length: samples }, (_, s) => at[s * count]!);
-  const pick = (column: string, scale = 1): number[][] => {
-    const values = series.numbers(column);
-    return names.map((_, f) => time.map((_, s) => (values[s * count + f] ?? NaN) * scale));
-  };
-  const fresh = series.numbers("received_bytes");
-  const received = names.map((_, f) => {
-    const sums = new Float64Array(samples);
-    let sum = 0;
-    for (let s = 0; s < samples; s++) sums[s] = sum += fresh[s * count + f]!;
-    return sums;
-  });
-  const every = Math.max(1, Math.ceil(samples / BINS));
-  const bins: number[] = [];
-  const goodput: number[][] = names.map(() => []);
-  let last = -1;
-  for (let s = every - 1; s < samples; s += every) {
-    const span = time[s]! - (last < 0 ? 0 : time[last]!);
-    bins.push(time[s]!);
-    for (let f = 0; f < count; f++) {
-      const bytes = received[f]![s]! - (last < 0 ? 0 : received[f]![last]!);
-      goodput[f]!.push(span > 0 ? (8 * bytes) / span : NaN);
-    }
-    last = s;
-  }
-  const first = Math.max(0, time.findIndex((t) => t >= warmUp_s));
-  const jains: number[] = [];
-  const ratios: number[] = [];
-  const since = new Float64Array(count);
-  for (let s = 0; s < samples; s++) {
-    let [up, down] = [0, 0];
-    for (let f = 0; f < count; f++) {
-      since[f] = s > first ? received[f]![s]! - received[f]![first]! : received[f]![s]!;
-      if (directions[f] === "up") up += since[f]!;
-      else if (directions[f] === "down") down += since[f]!;
-    }
-    jains.push(jain(since));
-    ratios.push(down > 0 ? up / down : NaN);
-  }
-  const where = queues.numbers("medium");
-  const when = queues.numbers("time_s");
-  const packets = queues.numbers("packets");
-  let aps = 0;
-  while (aps < when.length && when[aps] === when[0]) aps++;
-  const queueTime: number[] = [];
-  const waiting: number[][] = Array.from({ length: aps }, () => []);
-  for (let row = 0; aps && row + aps <= where.length; row += aps) {
-    queueTime.push(when[row]!);
-    for (let ap = 0; ap < aps; ap++) waiting[ap]!.push(packets[row + ap]!);
-  }
-  return {
-    names,
-    directions,
-    time,
-    cwnd: pick("cwnd"),
-    srtt: pick("srtt_s", 1000),
-    received,
-    bins,
-    goodput,
-    jain: jains,
-    ratio: ratios,
-    queueTime,
-    queues: waiting,
-  };
-}
+/** The curves of a run over time, each computed when it is first asked for: of many flows only some are shown. */
+export class Curves {
+  readonly names: string[];
+  readonly directions: string[];
+  /** Times of the samples. */
+  readonly time: Float64Array;
+  /** Ends of the time bins of the goodput. */
+  readonly bins: Float64Array;
+  /** Jain's index and the ratio of uplink to downlink bytes, from the end of the warm-up up to each sample. */
+  readonly jain: Float64Array;
+  readonly ratio: Float64Array;
+  readonly queueTime: Float64Array;
+  /** The queue of each access point [packets]. */
+  readonly queues: Float64Array[];
+  private readonly ends: number[] = [];
+  /** Bytes received up to each sample: a row for each sample, a column for each flow. */
+  private readonly sums: Float64Array;
+  private readonly known = new Map<string, Float64Array>();
 
-/** Goodput of each flow from the end of the warm-up to `now_s` [bit/s]. */
-export function goodputUntil(result: Result, lines: Curves, warmUp_s: number, now_s: number): number[] {
-  if (now_s >= result.now_s) return [...result.flows.numbers("goodput_bps")];
-  const upTo = lines.time.findLastIndex((t) => t <= now_s);
-  const from = now_s > warmUp_s ? lines.time.findLastIndex((t) => t <= warmUp_s) : -1;
-  return lines.received.map((sums) => {
-    const bytes = (sums[upTo] ?? 0) - (from >= 0 ? sums[from]! : 0);
-    const span = (lines.time[upTo] ?? 0) - (from >= 0 ? lines.time[from]! : 0);
-    return span > 0 ? (8 * bytes) / span : 0;
-  });
+  constructor(
+    private readonly result: Result,
+    warmUp_s: number,
+  ) {
+    const { flows, series, queues } = result;
+    this.names = flows.texts("name");
+    this.directions = flows.texts("direction");
+    const count = this.names.length;
+    const samples = count ? Math.floor(series.rows / count) : 0;
+    const at = series.numbers("time_s");
+    this.time = new Float64Array(samples).map((_, s) => at[s * count]!);
+    this.sums = series.numbers("received_bytes").slice(0, samples * count);
+    for (let i = count; i < this.sums.length; i++) this.sums[i]! += this.sums[i - count]!;
+    const every = Math.max(1, Math.ceil(samples / BINS));
+    for (let s = every - 1; s < samples; s += every) this.ends.push(s);
+    this.bins = Float64Array.from(this.ends, (s) => this.time[s]!);
+    this.jain = new Float64Array(samples);
+    this.ratio = new Float64Array(samples);
+    const first = Math.max(0, this.time.findIndex((t) => t >= warmUp_s));
+    const ways = this.directions.map((way) => (way === "up" ? 0 : way === "down" ? 1 : 2));
+    const since = new Float64Array(count);
+    for (let s = 0; s < samples; s++) {
+      const both = [0, 0, 0];
+      for (let f = 0; f < count; f++) {
+        since[f] = this.sums[s * count + f]! - (s > first ? this.sums[first * count + f]! : 0);
+        both[ways[f]!]! += since[f]!;
+      }
+      this.jain[s] = jain(since);
+      this.ratio[s] = both[1]! > 0 ? both[0]! / both[1]! : NaN;
+    }
+    const when = queues.numbers("time_s");
+    const packets = queues.numbers("packets");
+    let aps = 0;
+    while (aps < when.length && when[aps] === when[0]) aps++;
+    const rows = aps ? Math.floor(when.length / aps) : 0;
+    const nth = (values: Float64Array, ap: number): Float64Array => new Float64Array(rows).map((_, row) => values[row * aps + ap]!);
+    this.queueTime = nth(when, 0);
+    this.queues = Array.from({ length: aps }, (_, ap) => nth(packets, ap));
+  }
+
+  private once(key: string, make: () => Float64Array): Float64Array {
+    let values = this.known.get(key);
+    if (!values) this.known.set(key, (values = make()));
+    return values;
+  }
+
+  private column(name: string, flow: number, scale: number): Float64Array {
+    return this.once(`${name} ${flow}`, () => {
+      const [all, count] = [this.result.series.numbers(name), this.names.length];
+      return new Float64Array(this.time.length).map((_, s) => all[s * count + flow]! * scale);
+    });
+  }
+
+  /** The congestion window of a flow [segments]. */
+  cwnd(flow: number): Float64Array {
+    return this.column("cwnd", flow, 1);
+  }
+
+  /** The smoothed round-trip time of a flow [ms]. */
+  srtt(flow: number): Float64Array {
+    return this.column("srtt_s", flow, 1000);
+  }
+
+  /** The goodput of a flow in each bin [Mb/s]. */
+  goodput(flow: number): Float64Array {
+    return this.once(`goodput ${flow}`, () => {
+      const values = new Float64Array(this.ends.length);
+      let [bytes, time] = [0, 0];
+      this.ends.forEach((s, bin) => {
+        const [bytesNow, timeNow] = [this.sums[s * this.names.length + flow]!, this.time[s]!];
+        values[bin] = timeNow > time ? (8e-6 * (bytesNow - bytes)) / (timeNow - time) : NaN;
+        [bytes, time] = [bytesNow, timeNow];
+      });
+      return values;
+    });
+  }
+
+  /** Goodput of each flow from the end of the warm-up to `now_s` [bit/s]. */
+  goodputUntil(warmUp_s: number, now_s: number): number[] {
+    if (now_s >= this.result.now_s) return [...this.result.flows.numbers("goodput_bps")];
+    const count = this.names.length;
+    const upTo = this.time.findLastIndex((t) => t <= now_s);
+    const from = now_s > warmUp_s ? this.time.findLastIndex((t) => t <= warmUp_s) : -1;
+    const span = (this.time[upTo] ?? 0) - (this.time[from] ?? 0);
+    return this.names.map((_, f) => (span > 0 ? (8 * ((this.sums[upTo * count + f] ?? 0) - (this.sums[from * count + f] ?? 0))) / span : 0));
+  }
 }

@@ -202,7 +202,7 @@ export function perfetto(lab: Lab): string {
   }
   lines.names.forEach((name, f) =>
     lines.time.forEach((time, s) => {
-      const cwnd = lines.cwnd[f]![s]!;
+      const cwnd = lines.cwnd(f)[s]!;
       if (Number.isFinite(cwnd)) events.push({ ph: "C", pid: 2, ts: us(time), name: `cwnd ${name}`, args: { segments: cwnd } });
     }),
   );

@@ -1,6 +1,6 @@
 // Parts of a whole as bars: uses of the air, and losses by location.
 
-import { el, figure, write } from "./dom";
+import { el, figure, restyle, write } from "./dom";
 
 export interface Share {
   name: string;
@@ -30,9 +30,7 @@ export class Shares {
     shown.forEach((one, i) => {
       const [name, track, value] = this.list.children[i]!.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
       if (name.title !== one.name) name.textContent = name.title = one.name;
-      const bar = track.firstElementChild as HTMLElement;
-      bar.style.width = `${((100 * one.value) / most).toFixed(1)}%`;
-      bar.style.background = one.colour;
+      restyle(track.firstElementChild as HTMLElement, `width:${((100 * one.value) / most).toFixed(1)}%;background:${one.colour}`);
       write(value, one.text);
     });
   }
