@@ -346,7 +346,7 @@ impl SharedChannel {
         let now = call.now;
         let state = &mut self.stations[station as usize];
         match &mut state.queue {
-            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, call.packets, call.dropped), // a FIFO does not look at the receiver
+            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, call.packets, call.dropped), // needs no receiver
             other => other.enqueue(now, id, call.next_hops.of(&call.packets[id]), call.packets, call.dropped),
         }
         if state.frame.is_none() {
