@@ -415,6 +415,15 @@ def test_other_files_are_not_touched(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_a_claim_that_held_with_its_null_says_what_that_means_for_the_paper(key: str) -> None:
+    paper = session.load(key)
+    for claim in paper.claims:
+        for recorded in paper.recorded.get(claim.id, {}).values():
+            if recorded.holding and recorded.without in ("holds", "depends"):
+                assert len(claim.not_specific) > 60, claim.id
+
+
 def test_a_report_that_is_not_finished_leaves_the_earlier_one_as_it_was(tmp_path: Path) -> None:
     out = tmp_path / "report"
     outcome = reproduce.reproduce(["lee2007/calc_mu"])

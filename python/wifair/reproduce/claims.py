@@ -194,6 +194,8 @@ class Claim:
     """The reason for the declared verdict."""
     full_only: str = ""
     """Why quick runs cannot judge the claim; empty if they can."""
+    not_specific: str = ""
+    """What it means for the paper if the claim also holds with the null; empty if it has not done so."""
 
     @property
     def needs(self) -> set[str]:
@@ -272,6 +274,7 @@ def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path
         given,
         entry.get("because", ""),
         entry.get("full_only", ""),
+        entry.get("not_specific", ""),
     )
 
 

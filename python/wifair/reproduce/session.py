@@ -123,6 +123,8 @@ class Controlled:
     """Whether the claim needs its mechanism; None if unknown, or if the claim holds in no reading."""
     held: bool | None = None
     """True if the claim holds in some reading with its mechanism; None if in none."""
+    means: str = ""
+    """What it means for the paper if the claim also holds with the null."""
 
     @property
     def reason(self) -> str:
@@ -136,10 +138,8 @@ class Controlled:
                 "the effect is significantly smaller" if self.judgement.verdict == "undecided" else "it does not hold"
             )
             return f"with {self.control.null}, {smaller}: the claim depends on {self.control.mechanism}"
-        return (
-            f"the claim also holds with {self.control.null}: the observation is right, but no evidence for "
-            f"{self.control.mechanism}"
-        )
+        means = self.means or f"the observation is right, but no evidence for {self.control.mechanism}"
+        return f"the claim also holds with {self.control.null}: {means}"
 
 
 @dataclass(frozen=True)
@@ -482,7 +482,7 @@ class _Work:
             holding = [place for place, one in enumerate(judgement.readings) if one.result == "holds"]
             if without is not None and holding:
                 without = without.among(holding)
-            controlled = Controlled(control, without, specific, judgement.holding > 0 or None)
+            controlled = Controlled(control, without, specific, judgement.holding > 0 or None, claim.not_specific)
         return Judged(claim, judgement, controlled, alone)
 
     def _table(self, experiment: Experiment, cases: Iterable[Case]) -> Table:
