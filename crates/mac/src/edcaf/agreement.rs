@@ -1,17 +1,17 @@
-//! Block ACK agreements that are made on the air.
+//! Block ACK agreements set up by ADDBA frames.
 //!
 //! Source: IEEE Std 802.11-2016, 10.24.2 (set-up), 10.24.5 (tear-down), 11.5.4 (timeout), 9.6.5.2 and 9.6.5.3 (ADDBA
-//! request and response), 9.6.5.4 (DELBA). The originator
-//! sends a request before its first data to a receiver in a category, and holds these data back, so that the starting
-//! sequence number of the request stays true (as Linux does). The recipient answers in its own time, by its category
-//! that goes first. Both frames are sent as single frames with ACK, at the rate of control frames, and tried as often
-//! as others. Without a response data go one by one, with ACK, until the originator asks again. The standard leaves
-//! open how long it waits and when it asks again ([`RESPONSE_TIMEOUT`], [`ASKED_AGAIN`]).
+//! request and response), 9.6.5.4 (DELBA). The originator sends a request before its first data to a receiver in a
+//! category, and holds back these data, so that the starting sequence number of the request stays valid (as in Linux).
+//! The recipient responds in its own time, in its highest-priority category. Both are single frames with ACK, sent at
+//! the rate of control frames and retried like other frames. Without a response, data are sent one by one, with ACK,
+//! until the originator asks again. The standard leaves open how long it waits and when it asks again
+//! ([`RESPONSE_TIMEOUT`], [`ASKED_AGAIN`]).
 //!
-//! Agreements last, unless `inactivity_timeout` is set: a recipient that has got no data under an agreement for so long
-//! ends it by a DELBA frame, and the originator asks for another one before its next data. The originator has a timer
-//! too, from the last block ACK on. It is not modelled by itself, for it would run out while the DELBA frame arrives;
-//! where that is given up the originator takes the agreement for ended all the same.
+//! Agreements last, unless `inactivity_timeout` is set: a recipient that has received no data under an agreement for
+//! this long ends it by a DELBA frame, and the originator requests another before its next data. The originator's own
+//! timer, from the last block ACK, is not modelled, because it would expire while the DELBA frame arrives; if that
+//! frame is given up, the originator considers the agreement ended all the same.
 
 use wifair_units::{Bytes, Duration, Time};
 
@@ -22,52 +22,52 @@ use super::{Edcafs, Task, number};
 use crate::exchange::Purpose;
 use crate::tap::FrameKind;
 
-/// How long an originator waits for a response after its request was acknowledged.
+/// How long an originator waits for a response once its request was acknowledged.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long it then sends data one by one.
+/// How long it then sends data one by one before it asks again.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
 
-/// Length of an ADDBA request or response: header, nine bytes and FCS; with windows above 1023 an ADDBA extension
-/// (802.11be).
+/// Length of an ADDBA request or response: header, nine bytes and FCS; with an ADDBA extension (802.11be) for windows
+/// above 1023.
 const fn addba_length(window: u16) -> Bytes {
     Bytes(if window > 1023 { 40 } else { 37 })
 }
 
-/// How an originator and a recipient stand with each other.
+/// State of an agreement between an originator and a recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Agreement {
-    /// It is there, or none is needed.
+    /// It is established, or not needed.
     There,
-    /// The originator asks for it before the data that it sends from then on.
+    /// The originator will request it before data that it sends from this time on.
     Wanted(Time),
-    /// It has asked, or is about to, and waits until then.
+    /// The originator has requested it, or is about to, and waits until this time.
     Asked(Time),
 }
 
 /// Length of a DELBA frame: header, category, action, parameters, reason and FCS.
 const DELBA: Bytes = Bytes(34);
 
-/// What an EDCAF has to send about an agreement.
+/// Content of an ADDBA or DELBA frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Says {
-    /// It asks for one.
+    /// A request.
     Asks,
-    /// It answers the request of this EDCAF, for this of its windows.
+    /// A response to this EDCAF, for this of its windows.
     Answers(usize, usize),
-    /// It ends the agreement of this EDCAF for this of its windows.
+    /// The end of an agreement of this EDCAF, for this of its windows.
     Ends(usize, usize),
 }
 
-/// A request, a response or an end that an EDCAF has to send.
+/// An ADDBA or DELBA frame that an EDCAF has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Setup {
-    /// The window towards whom it is sent.
+    /// Window towards the receiver of the frame.
     pub window: usize,
     pub says: Says,
 }
 
 impl Setup {
-    /// What it is on the air.
+    /// Type of the frame.
     pub const fn kind(self) -> FrameKind {
         match self.says {
             Says::Asks => FrameKind::AddbaRequest,
@@ -78,7 +78,7 @@ impl Setup {
 }
 
 impl Edcafs {
-    /// The data that an EDCAF is about to send may need an agreement first: then it asks for it, or waits.
+    /// Requests an agreement before the data that an EDCAF is about to send, or waits for one, if needed.
     pub(super) fn agree_first(&mut self, now: Time, index: usize) {
         let contender = &mut self.contenders[index];
         let Some(Task::Data(place)) = contender.task else { return };
@@ -118,7 +118,7 @@ impl Edcafs {
         contender.task.is_none_or(|task| contender.windows[task.window()].agreement == Agreement::There)
     }
 
-    /// A request, a response or an end that `sender` sent has arrived.
+    /// Processes the ADDBA or DELBA frame of `sender` at its receiver.
     pub(super) fn receive_setup(&mut self, now: Time, sender: usize) {
         let station = self.station_of(sender);
         let contender = &self.contenders[sender];
@@ -154,7 +154,7 @@ impl Edcafs {
         }
     }
 
-    /// The recipients of agreements under which no data have come for long enough end them.
+    /// Ends agreements under which the recipient has received no data for the inactivity timeout.
     #[cold]
     pub(super) fn end_inactive(&mut self, now: Time) {
         let Some(timeout) = self.aggregation.as_ref().and_then(|rules| rules.inactivity_timeout) else { return };
@@ -185,7 +185,7 @@ impl Edcafs {
         }
     }
 
-    /// The originator or recipient takes note of its request, response or end that was acknowledged.
+    /// Updates the agreement when an ADDBA or DELBA frame of `sender` is acknowledged.
     pub(super) fn settle_setup(&mut self, now: Time, sender: usize) {
         let contender = &mut self.contenders[sender];
         let Setup { window, says } = contender.setups.remove(0);
@@ -195,7 +195,7 @@ impl Edcafs {
         }
     }
 
-    /// `sender` gives up a request, a response or an end.
+    /// Gives up an ADDBA or DELBA frame of `sender`.
     pub(super) fn discard_setup(&mut self, now: Time, sender: usize) {
         let contender = &mut self.contenders[sender];
         let Setup { window, says } = contender.setups.remove(0);

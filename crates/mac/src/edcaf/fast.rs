@@ -1,4 +1,4 @@
-//! Shortcuts: datagrams that nobody needs to know of before their EDCA function looks into its queue.
+//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue.
 
 use wifair_packet::Packets;
 use wifair_units::Time;
@@ -6,12 +6,12 @@ use wifair_units::Time;
 use super::{Edcaf, Edcafs, note_arrival};
 use crate::fast::SaturatedSource;
 
-/// Packets that wait where a source is left to its queue: with fewer it would soon be taken out of it again.
+/// Backlog required to attach a source; with less, it would soon be detached again.
 const BACKLOG: usize = 4;
 
 impl Edcafs {
-    /// Whether a source that alone fills the queue of this category may be left to it. The category has something to
-    /// send, its queue is FIFO and drops arrivals only, and nobody wants to know how long it is.
+    /// Whether a [`SaturatedSource`] may be attached as the only source of this category: the category has something to
+    /// send, its queue is a FIFO that drops arrivals only, and its length is not measured.
     pub(crate) fn can_attach_source(&self, station: u32, category: usize) -> bool {
         let contender = &self.contenders[self.index(station, category)];
         let waiting = &contender.waiting;
@@ -26,7 +26,7 @@ impl Edcafs {
             && waiting.one_fifo().is_some_and(|fifo| fifo.refuses())
     }
 
-    /// From now on `source` alone fills the queue of this category.
+    /// Attaches the only source that feeds the queue of this category.
     ///
     /// # Panics
     /// If [`Edcafs::can_attach_source`] does not hold.
@@ -36,7 +36,7 @@ impl Edcafs {
         self.contenders[index].source = Some(Box::new(source));
     }
 
-    /// Detaches the source of a station, if it has one, after what it sends before `end`.
+    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`.
     pub(crate) fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         let own = self.own(station);
         for index in own.clone() {
@@ -45,22 +45,22 @@ impl Edcafs {
         self.contenders[own].iter_mut().find_map(|contender| contender.source.take()).map(|source| *source)
     }
 
-    /// A station whose source did not keep up with the air. The caller takes the source.
+    /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source.
     pub(crate) fn take_exhausted(&mut self) -> Option<u32> {
         self.exhausted.pop()
     }
 
-    /// Whether there is one.
+    /// Whether there is such a station.
     pub(crate) fn has_exhausted(&self) -> bool {
         !self.exhausted.is_empty()
     }
 
-    /// All sources.
+    /// The attached sources.
     pub(crate) fn attached_sources(&mut self) -> impl Iterator<Item = &mut SaturatedSource> {
         self.contenders.iter_mut().filter_map(|contender| contender.source.as_deref_mut())
     }
 
-    /// Takes in what the sources bring before `end`.
+    /// Enqueues what the sources send before `end`.
     pub(crate) fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         for index in 0..self.contenders.len() {
             self.enqueue_arrivals_of(index, end, packets);

@@ -1,4 +1,4 @@
-//! The length of an A-MPDU as MPDUs are added (IEEE Std 802.11-2016, 9.7.1).
+//! Length of an A-MPDU to which MPDUs are added (IEEE Std 802.11-2016, 9.7.1).
 
 use wifair_packet::{Packet, Packets};
 
@@ -9,11 +9,11 @@ use super::window::Window;
 /// Delimiter of an MPDU in an A-MPDU, in bytes.
 pub(super) const DELIMITER: u64 = 4;
 
-/// The PSDU of an A-MPDU as it grows.
+/// The PSDU of an A-MPDU under construction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growing {
     pub psdu: u64,
-    /// Where a further subframe would begin.
+    /// Where the next subframe would begin.
     pub next: u64,
     pub limit: u64,
     pub min_subframe: u64,
@@ -25,7 +25,7 @@ impl Growing {
         Self { psdu: 0, next: 0, limit, min_subframe, mpdus: 0 }
     }
 
-    /// Where a subframe would begin behind one of `length` bytes.
+    /// Where the next subframe would begin after one with an MPDU of `length` bytes.
     #[inline]
     pub fn after(&self, length: u64) -> u64 {
         let end = self.end(length).max(self.next + self.min_subframe);
@@ -38,13 +38,13 @@ impl Growing {
         self.next + DELIMITER + length
     }
 
-    /// From the start of that subframe to that of the next one.
+    /// Distance from the start of that subframe to that of the next.
     #[inline]
     pub fn stride(&self, length: u64) -> u64 {
         self.after(length) - self.next
     }
 
-    /// Whether a further MPDU of `length` bytes fits; the first always does.
+    /// Whether another MPDU of `length` bytes fits; the first always does.
     #[inline]
     pub fn fits(&self, length: u64) -> bool {
         self.mpdus == 0 || self.end(length) <= self.limit
@@ -57,7 +57,7 @@ impl Growing {
         self.mpdus += 1;
     }
 
-    /// How many further MPDUs of `length` bytes fit.
+    /// How many more MPDUs of `length` bytes fit.
     #[inline]
     pub fn fits_together(&self, length: u64) -> u64 {
         let left = self.limit.checked_sub(self.end(length));
@@ -75,7 +75,7 @@ impl Growing {
     }
 }
 
-/// A packet that has just become an MPDU of `length` bytes, in front of this sequence number.
+/// A packet just made an MPDU of `length` bytes with the sequence number before `number`.
 pub(super) struct Alike {
     pub packet: Packet,
     pub length: u64,
@@ -83,7 +83,7 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// Packets behind it that are as long and for the same receiver follow together. How many these are.
+    /// Adds the following packets of the same size and for the same receiver all at once; returns their number.
     #[inline]
     pub fn follow(
         &self,

@@ -1,8 +1,8 @@
-//! How long what an EDCA function sends may be, by the longest PPDU and by its TXOP.
+//! Maximum length of what an EDCA function sends, by the longest PPDU and by its TXOP.
 //!
-//! Sources: IEEE Std 802.11-2016, 10.22.2.8 (TXOP limits), table 19-25 (aPPDUMaxTime). A frame alone in its TXOP may
-//! exceed the limit if it is sent again, or if it is an MSDU under a block ACK agreement and not in an A-MSDU. Other
-//! MSDUs would be sent in fragments, which there are not here: they exceed it, too.
+//! Sources: IEEE Std 802.11-2016, 10.22.2.8 (TXOP limits), table 19-25 (aPPDUMaxTime). A single frame in a TXOP may
+//! exceed the limit if it is a retransmission, or an MSDU under a block ACK agreement that is not in an A-MSDU. Other
+//! MSDUs would have to be fragmented; as there is no fragmentation here, they exceed it, too.
 
 use wifair_units::{Bytes, Duration, Time};
 
@@ -13,7 +13,7 @@ use super::{BROADCAST, Edcafs, Step, Task, control_air};
 use crate::exchange::{Purpose, sequence};
 
 impl Edcafs {
-    /// Length to which an A-MPDU may grow; zero if there is none.
+    /// Length up to which an A-MPDU may grow; zero without aggregation.
     pub(super) fn psdu_limit(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
         let Some(rules) = rules_between(&self.stations, station, to).filter(|rules| rules.max_ampdu.0 > 0) else {
             return 0;
@@ -33,7 +33,7 @@ impl Edcafs {
         rules.max_ampdu.0.min(longest.0).max(1)
     }
 
-    /// The longest PSDU that with what precedes and answers it still belongs to the TXOP of a sender.
+    /// The longest PSDU that fits into a sender's TXOP together with the frames before it and its response.
     fn longest_in_txop(
         &self,
         now: Time,
@@ -52,8 +52,8 @@ impl Edcafs {
         protected(longest).max(protected(longest.min(self.access.rts_threshold)))
     }
 
-    /// How long an A-MSDU may be. It cannot be split when it is sent again, so that it is short enough for a PPDU in
-    /// any mode of its link, and for the TXOP in the mode in which it is sent first.
+    /// Maximum length of an A-MSDU. It cannot be split when it is retransmitted, so it must be short enough for a PPDU
+    /// in any mode of its link, and for the TXOP in the mode in which it is first sent.
     pub(super) fn longest_amsdu(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
         let Some(rules) = rules_between(&self.stations, station, to) else { return 0 };
         let Some(mode) = self.mode_towards(station, to) else { return 0 };
@@ -65,14 +65,14 @@ impl Edcafs {
         rules.max_amsdu.0.min(mpdu.saturating_sub(self.access.timing.sizes.mac_overhead.0))
     }
 
-    /// Time that protection takes before data.
+    /// Time taken by protection before data.
     fn protection_time(&self, psdu: Bytes, to: u32, station: usize) -> Duration {
         let steps = sequence(Purpose::Single, self.protection(psdu, to, station, None));
         let before = steps.iter().filter(|step| matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf));
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
     }
 
-    /// Whether the next exchange of a sender still belongs to its TXOP.
+    /// Whether a sender's next exchange fits into its TXOP.
     pub(crate) fn may_go_on(&self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         if contender.in_a_row < contender.burst {

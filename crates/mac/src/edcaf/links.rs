@@ -1,10 +1,10 @@
-//! How data go between a station and the access point: the transmit modes there are, the choice among them, and what
-//! noise spoils.
+//! Data links between stations and access point: the available transmit modes, the choice among them, and losses to
+//! noise.
 //!
-//! A frame from the access point goes in a mode of its receiver, any other in one of its sender. Where a sender adapts,
-//! it keeps the statistics of [`MinstrelHt`] for each of its receivers, over all access categories. The signal-to-noise
-//! ratio of a station holds for both directions and does not change, so the best mode by it ([`best_mode`]) is found
-//! once. In space there is a ratio for each sender and receiver ([`Edcafs::know_ratios`]).
+//! A frame from the access point uses a mode of its receiver, any other frame one of its sender. A sender that adapts
+//! keeps statistics of [`MinstrelHt`] for each receiver, over all access categories. The signal-to-noise ratio of a
+//! station holds for both directions and does not change, so the best mode for it ([`best_mode`]) is computed once. On
+//! the spatial channel each pair of sender and receiver has its own ratio ([`Edcafs::know_ratios`]).
 
 use wifair_engine::{Stream, stream};
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
@@ -14,31 +14,31 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use super::settings::Aggregation;
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, Station, Step, number};
 
-/// Length of an MPDU by which the best mode at a ratio is found: an IP packet of 1500 bytes.
+/// MPDU length for which the best mode at a signal-to-noise ratio is computed: an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
 
-/// How a station sends and is reached.
+/// Link settings of a station.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
-    /// Modes besides that of the station in which data to and from it may go, if senders adapt.
+    /// Further modes for data to and from the station, besides its own, if senders adapt.
     pub ladder: Vec<TxMode>,
-    /// For each of all these modes that may be sent in less than its width what takes its place, narrowest first.
+    /// For each mode that may be sent in less than its width, the modes that replace it, narrowest first.
     pub narrower: Vec<(TxMode, Vec<TxMode>)>,
-    /// What counts in the air time of these modes.
+    /// Options that affect the air time of these modes.
     pub options: PpduOptions,
     /// How the station chooses the modes of its data frames.
     pub adaptation: Adaptation,
-    /// Draws of the choice.
+    /// Random stream of that choice.
     pub draws: Stream,
-    /// Signal over noise between the station and the access point, as a ratio in 20 MHz with all power in one stream.
-    /// If absent frames are lost by given probabilities alone.
+    /// Signal-to-noise ratio between the station and the access point (not in dB), in 20 MHz with all power in one
+    /// stream. If absent, frames are lost with given probabilities only.
     pub snr: Option<f64>,
-    /// Draws of what noise spoils.
+    /// Random stream of losses to noise.
     pub noise: Stream,
 }
 
 impl LinkSettings {
-    /// One mode for all data, and no noise.
+    /// A single mode for all data, without noise.
     #[must_use]
     pub fn fixed() -> Self {
         let draws = stream(0, "rate", "");
@@ -59,9 +59,9 @@ impl LinkSettings {
 pub(crate) struct LinkMode {
     pub tx: TxMode,
     pub timing: PpduTiming,
-    /// The longest PSDU that lasts no longer than a PPDU may.
+    /// The longest PSDU that fits into the longest PPDU.
     pub longest_psdu: Bytes,
-    /// Least length of a subframe of an A-MPDU, by the minimum MPDU start spacing (IEEE Std 802.11-2016, 10.13.3).
+    /// Minimum length of a subframe of an A-MPDU, from the minimum MPDU start spacing (IEEE Std 802.11-2016, 10.13.3).
     pub min_subframe: u64,
 }
 
@@ -77,40 +77,40 @@ impl LinkMode {
         }
     }
 
-    /// The rate by which control responses are chosen.
+    /// The rate that determines the rate of control responses.
     pub fn reference_rate(&self) -> BitRate {
         BitRate::from_kbps(u64::from(self.tx.reference_rate_kbps()))
     }
 }
 
-/// What of a frame decides whether noise spoils it.
+/// The modulation of a frame, which determines its losses to noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sent {
-    /// In the mode of this place.
+    /// The mode with this index.
     In(usize),
-    /// At a rate before HT.
+    /// A rate before HT.
     At(BitRate),
 }
 
 /// Modes of one station, and the noise on its link.
 #[derive(Clone, Debug)]
 pub(crate) struct StationLink {
-    /// Empty where the bare rate of the station counts.
+    /// Empty if the station has a plain rate instead.
     modes: Vec<LinkMode>,
-    /// What takes the place of each in 20, 40 and 80 MHz, as far as these are less than its width.
+    /// For each mode, the modes that replace it in 20, 40 and 80 MHz, as far as these are below its width.
     narrower: Vec<Vec<LinkMode>>,
-    /// The longest PSDU that lasts no longer than a PPDU may in any of all these modes.
+    /// The longest PSDU that fits into the longest PPDU in every mode.
     pub longest_in_any: Bytes,
     band: Band,
-    /// Place of the best mode by the signal-to-noise ratio; that of the station's own mode, 0, where nobody asks.
+    /// Index of the best mode at the signal-to-noise ratio; 0, the station's own mode, if it is not needed.
     best: usize,
     snr: Option<f64>,
     noise: Stream,
-    /// Probabilities of loss that were needed last, by mode and length.
+    /// Cache of loss probabilities by mode and length.
     losses: Vec<(Sent, u32, f64)>,
 }
 
-/// Entries of [`StationLink::losses`].
+/// Size of [`StationLink::losses`].
 const REMEMBERED: usize = 16;
 
 impl StationLink {
@@ -151,13 +151,13 @@ impl StationLink {
         }
     }
 
-    /// The mode of this place; none if the bare rate counts.
+    /// The mode with this index; `None` if the station has a plain rate.
     #[inline]
     pub fn mode(&self, place: usize) -> Option<&LinkMode> {
         self.modes.get(place)
     }
 
-    /// The same where PPDUs are at most so wide, as doublings of 20 MHz.
+    /// The same, limited to a width, in doublings of 20 MHz.
     #[inline]
     pub fn mode_within(&self, place: usize, widest: u8) -> Option<&LinkMode> {
         let mode = self.modes.get(place)?;
@@ -165,20 +165,20 @@ impl StationLink {
         if !is_narrow { Some(mode) } else { self.narrower[place].get(usize::from(widest)) }
     }
 
-    /// Whether anything can be lost to noise.
+    /// Whether frames can be lost to noise.
     #[inline]
     pub const fn is_noisy(&self) -> bool {
         self.snr.is_some()
     }
 
-    /// Whether noise spoils an MPDU of `length` bytes in the mode of this place, or at `rate` if the station has no
-    /// modes.
+    /// Draws whether noise corrupts an MPDU of `length` bytes in the mode with this index, or at `rate` if the station
+    /// has no modes.
     pub fn spoils_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
         let sent = if place < self.modes.len() { Sent::In(place) } else { Sent::At(rate) };
         self.spoils(sent, length)
     }
 
-    /// Whether noise spoils a control frame.
+    /// Draws whether noise corrupts a control frame.
     pub fn spoils_control(&mut self, rate: BitRate, length: Bytes) -> bool {
         self.spoils(Sent::At(rate), u32::try_from(length.0).expect("control frames are short"))
     }
@@ -211,34 +211,34 @@ impl StationLink {
     }
 }
 
-/// What a sender knows of one of its receivers.
+/// State of a sender's rate adaptation towards one receiver.
 #[derive(Clone, Debug)]
 struct Towards {
     control: MinstrelHt,
     chosen: usize,
-    /// PPDUs in a row that were not answered.
+    /// Number of consecutive PPDUs without a response.
     unanswered: u32,
 }
 
-/// The choice of one sender that adapts.
+/// Rate adaptation of one sender.
 #[derive(Clone, Debug)]
 pub(crate) struct ModeChoice {
     adaptation: Adaptation,
     draws: Stream,
     towards: Vec<Option<Box<Towards>>>,
-    /// In space: the place of the best mode towards each receiver, for [`Adaptation::Ideal`].
+    /// On the spatial channel, the index of the best mode towards each receiver, for [`Adaptation::Ideal`].
     best: Vec<usize>,
 }
 
 impl ModeChoice {
-    /// The choice of a sender; none if it does not adapt.
+    /// Rate adaptation of a sender; `None` if it has a fixed mode.
     pub fn new(settings: &LinkSettings) -> Option<Self> {
         let LinkSettings { adaptation, draws, .. } = settings;
         let adapts = matches!(adaptation, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
         adapts.then(|| Self { adaptation: adaptation.clone(), draws: draws.clone(), towards: vec![], best: vec![] })
     }
 
-    /// The place of the mode of `link` that was chosen last towards a receiver.
+    /// The index of the mode of `link` last chosen towards a receiver.
     pub fn place(&self, to: u32, link: &StationLink) -> usize {
         if self.adaptation == Adaptation::Ideal {
             return self.best.get(to as usize).copied().unwrap_or(link.best);
@@ -246,8 +246,8 @@ impl ModeChoice {
         self.towards.get(to as usize).and_then(Option::as_ref).map_or(0, |towards| towards.chosen)
     }
 
-    /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the time that an exchange takes besides
-    /// its data.
+    /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the duration of an exchange without its
+    /// data.
     pub fn choose(&mut self, now: Time, to: u32, link: &StationLink, overhead: Duration) {
         let Adaptation::MinstrelHt(params) = &self.adaptation else { return };
         if link.modes.len() < 2 {
@@ -265,13 +265,13 @@ impl ModeChoice {
         towards.chosen = towards.control.mode(now, towards.unanswered, &mut self.draws);
     }
 
-    /// Whether the next PPDU to a receiver tries a mode, with a single MPDU.
+    /// Whether the next PPDU to a receiver samples a mode, with a single MPDU.
     pub fn is_sample(&self, to: u32) -> bool {
         let towards = self.towards.get(to as usize).and_then(Option::as_ref);
         towards.is_some_and(|towards| towards.control.is_sample())
     }
 
-    /// Of `sent` MPDUs to a receiver in the mode chosen last, so many were acknowledged.
+    /// Reports that `acknowledged` of `sent` MPDUs to a receiver in the mode last chosen were acknowledged.
     pub fn report(&mut self, to: u32, sent: u32, acknowledged: u32) {
         let Some(towards) = self.towards.get_mut(to as usize).and_then(Option::as_mut) else { return };
         towards.control.on_result(towards.chosen, sent, acknowledged);
@@ -280,15 +280,15 @@ impl ModeChoice {
 }
 
 impl Edcafs {
-    /// Tells senders that choose by it the signal-to-noise ratio from one station to another, in 20 MHz with all power
-    /// in one stream; of each frame it is that times one of these equally likely factors.
+    /// Sets the signal-to-noise ratios between stations, in 20 MHz with all power in one stream, for senders with ideal
+    /// rate adaptation. For each frame the ratio is multiplied by one of `factors`, which are equally likely.
     pub(crate) fn know_ratios(&mut self, ratio: impl Fn(u32, u32) -> f64, factors: &[f64]) {
         let is_asked =
             |station: &Station| station.choice.as_ref().is_some_and(|choice| choice.adaptation == Adaptation::Ideal);
         if !self.stations.iter().any(is_asked) {
             return;
         }
-        // Stations have few different sets of modes; tables are for means over many factors.
+        // Stations have few different sets of modes. Tables are used for averages over several factors.
         let mut known: Vec<(Vec<TxMode>, Option<Ideal>)> = vec![];
         let sets = self.stations.iter().map(|station| {
             let modes: Vec<TxMode> = station.link.modes.iter().map(|mode| mode.tx).collect();
@@ -321,14 +321,14 @@ impl Edcafs {
         }
     }
 
-    /// The width of the PPDU that a sender has formed, and of what precedes and answers it, as doublings of 20 MHz.
+    /// Width of the PPDU that a sender has formed, and of the frames around it, in doublings of 20 MHz.
     pub(crate) fn width_of(&self, sender: usize) -> usize {
         let to = self.contenders[sender].ppdu.to;
         let mode = self.mode_towards(self.station_of(sender), to).filter(|_| to != BROADCAST);
         mode.map_or(0, |mode| mode.tx.width() as usize)
     }
 
-    /// The width in which a sender would send what is next, as doublings of 20 MHz.
+    /// Width in which a sender would send what is next, in doublings of 20 MHz.
     pub(crate) fn wanted_width(&self, sender: usize) -> u8 {
         let contender = &self.contenders[sender];
         let Some(to) = contender.task.map(|task| contender.windows[task.window()].to) else { return 0 };
@@ -338,13 +338,13 @@ impl Edcafs {
         mode.map_or(0, |mode| mode.tx.width() as u8)
     }
 
-    /// The next TXOP of a station has PPDUs of at most this width, as doublings of 20 MHz.
+    /// Limits the width of the PPDUs in a station's next TXOP, in doublings of 20 MHz.
     pub(crate) fn set_widest(&mut self, station: u32, widest: u8) {
         self.stations[station as usize].widest = widest;
     }
 
-    /// The data that `sender` has formed go in a PPDU of at most this width, as doublings of 20 MHz. What does not fit
-    /// into the time that was meant for them waits for another.
+    /// Limits the width of the PPDU that `sender` has formed, in doublings of 20 MHz. MPDUs that no longer fit into its
+    /// air time are left for another PPDU.
     pub(crate) fn narrow(&mut self, sender: usize, widest: u8) {
         let station = self.station_of(sender);
         self.stations[station].widest = widest;
@@ -355,13 +355,13 @@ impl Edcafs {
         for super::ppdu::Inside { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
             let mpdu = window.mpdu_mut(number);
             mpdu.attempts -= 1;
-            ppdu.retries -= u64::from(mpdu.attempts > 0); // it counts after the CTS
+            ppdu.retries -= u64::from(mpdu.attempts > 0); // it is counted after the CTS
         }
         let psdu = ppdu.psdu;
         self.contenders[sender].ppdu.air = self.data_air(station, to, psdu);
     }
 
-    /// The mode of the data that `sender` has formed, from HT on, and the length of each MPDU in bytes.
+    /// The mode of the data that `sender` has formed, for HT and later, and the length of each MPDU in bytes.
     pub(crate) fn mpdu_lengths(&self, sender: usize) -> Option<(TxMode, Vec<u32>)> {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
         let mode = self.mode_towards(self.station_of(sender), ppdu.to)?.tx;
@@ -369,7 +369,7 @@ impl Edcafs {
         Some((mode, ppdu.mpdus().iter().map(|mpdu| window.mpdu(mpdu.number).length).collect()))
     }
 
-    /// How long the preamble of a sender's PPDU is, and when each MPDU inside is on the air, from the start of the
+    /// The preamble duration of a sender's PPDU, and the start and end of each MPDU in it, relative to the start of the
     /// PPDU.
     pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
         let station = self.station_of(sender);
@@ -389,7 +389,7 @@ impl Edcafs {
         (preamble, starts.zip(ends).map(|(from, until)| (at(from), at(until))).collect())
     }
 
-    /// Whether `receiver`, one of two stations in an exchange, loses a control frame.
+    /// Draws whether `receiver`, one of the two stations in an exchange, loses a control frame.
     pub(crate) fn loses_control(
         &mut self,
         station: usize,
@@ -404,7 +404,7 @@ impl Edcafs {
         (link.is_noisy() && link.spoils_control(rate, length)) || is_lost
     }
 
-    /// Whether a sender loses the answer to its data or request.
+    /// Draws whether a sender loses the response to its data or request.
     pub(crate) fn loses_response(&mut self, sender: usize) -> bool {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
@@ -423,7 +423,7 @@ impl Edcafs {
         is_lost
     }
 
-    /// Finds out what of the data or the request of a sender is spoilt by errors.
+    /// Draws which parts of a sender's data or request are lost to errors.
     pub(crate) fn spoil(&mut self, sender: usize) {
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
         if self.contenders[sender].ppdu.is_dataless() {

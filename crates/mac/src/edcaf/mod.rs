@@ -1,13 +1,13 @@
-//! The stations of a channel with access categories, whoever hears them: queues, EDCA functions, PPDUs and block ACK.
+//! Stations with access categories, independent of the channel: queues, EDCA functions, PPDUs and block ACK.
 //!
 //! Enhanced distributed channel access (IEEE Std 802.11-2016, 10.22.2): each category of each station is an EDCA
-//! function (EDCAF) with its own queue, contention window, AIFS and TXOP limit. DCF is one category of it with AIFS =
-//! DIFS, one frame at a time. What is sent follows the table of [exchange sequences](crate::exchange): a single MPDU
-//! with ACK, an A-MPDU with block ACK, a request for a block ACK, each with or without RTS/CTS, and broadcasts.
+//! function (EDCAF) with its own queue, contention window, AIFS and TXOP limit. DCF is a single category with AIFS =
+//! DIFS and one frame at a time. Exchanges follow the table of [exchange sequences](crate::exchange): a single MPDU
+//! with ACK, an A-MPDU with block ACK, a block ACK request, each with or without RTS/CTS, and broadcasts.
 //!
-//! A channel decides when an EDCAF may send and what arrives. [`Edcafs`] has what is the same on any channel: what is
-//! sent next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for
-//! the MPDUs ([`Edcafs::settle`]).
+//! The channel decides when an EDCAF may send and what is received. [`Edcafs`] contains what is the same on any
+//! channel: what is sent next ([`Edcafs::load`]), which MPDUs make up the PPDU ([`Edcafs::form`]), and the consequences
+//! of the end of an exchange for the MPDUs ([`Edcafs::settle`]).
 
 mod agreement;
 mod fast;
@@ -46,35 +46,35 @@ use crate::{Access, BROADCAST, Counters, MacEvent};
 use wifair_metrics::Histogram;
 use wifair_queue::{AirUse, Cause, Dropped, Gauge, Queue};
 
-/// What does not depend on the category.
+/// State of a station that does not depend on the category.
 #[derive(Clone, Debug)]
 pub(crate) struct Station {
     pub rate: BitRate,
     pub link: StationLink,
-    /// How it chooses the modes of what it sends, if it adapts.
+    /// Rate adaptation of its data frames, if any.
     choice: Option<ModeChoice>,
     pub routing_overhead: Bytes,
     pub errors: Errors,
-    /// Rules for aggregates to and from it.
+    /// Aggregation rules for data to and from it.
     rules: Option<Aggregation>,
     pub is_legacy: bool,
-    /// The widest PPDU of its TXOP, as doublings of 20 MHz.
+    /// Maximum width of PPDUs in its TXOP, in doublings of 20 MHz.
     widest: u8,
-    /// Its place among the access points, if it is one.
+    /// Index among the access points, if it is one.
     pub ap: Option<usize>,
 }
 
-/// A TXOP without a limit to the width of PPDUs.
+/// A TXOP without a limit on the width of PPDUs.
 const ANY_WIDTH: u8 = u8::MAX;
 
-/// What an EDCAF is to send next.
+/// What an EDCAF sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Pending MPDUs of this window.
     Data(usize),
     /// A BlockAckReq to the receiver of this window.
     Request(usize),
-    /// An ADDBA request or response or a DELBA frame to it, the first of [`Edcaf::setups`].
+    /// An ADDBA or DELBA frame to that receiver, the first of [`Edcaf::setups`].
     Setup(usize),
 }
 
@@ -90,36 +90,36 @@ impl Task {
 #[derive(Clone, Debug)]
 pub(crate) struct Edcaf {
     pub waiting: Waiting,
-    /// Packets that each queue holds.
+    /// Limit of each queue, in packets.
     limit: usize,
-    /// Since when it has had something to send and waits for more.
+    /// Since when it has held back packets in order to aggregate more.
     held_since: Option<Time>,
     pub contention: Contention,
     pub aifs: Duration,
     pub txop: Duration,
     pub burst: u32,
-    /// What is sent next, if there is anything.
+    /// What is sent next, if anything.
     pub task: Option<Task>,
     pub windows: Vec<Window>,
-    /// Windows with MPDUs to send again, the one that has waited longest first.
+    /// Windows with MPDUs to retransmit, the one waiting longest first.
     pub backlog: Vec<usize>,
-    /// Windows whose receiver is to be asked or told.
+    /// Windows for which a BlockAckReq is due.
     pub requests: Vec<usize>,
-    /// ADDBA requests and responses and DELBA frames to be sent.
+    /// ADDBA and DELBA frames to send.
     pub setups: Vec<Setup>,
-    /// The window towards each receiver, by its number.
+    /// Index of the window towards each receiver, by its number.
     pub window_of: Vec<Option<usize>>,
     pub ppdu: Ppdu,
-    /// What alone fills its queue, and tells of nothing before it looks: see [`fast`].
+    /// The only source that feeds its queue, if attached: see [`fast`].
     source: Option<Box<SaturatedSource>>,
-    /// When its TXOP began, and exchanges in it so far.
+    /// Start of its TXOP, and number of exchanges in it so far.
     pub won_at: Time,
     pub in_a_row: u32,
     pub counters: CategoryCounters,
 }
 
 impl Edcaf {
-    /// The window towards a receiver.
+    /// Index of the window towards a receiver; created if necessary.
     fn window_to(&mut self, to: u32, rules: Option<&Aggregation>) -> usize {
         let place = if to == BROADCAST { 0 } else { to as usize + 1 };
         if place >= self.window_of.len() {
@@ -138,12 +138,12 @@ impl Edcaf {
         })
     }
 
-    /// Packets in MPDUs that are neither acknowledged nor given up.
+    /// Number of packets in MPDUs that are neither acknowledged nor given up.
     fn in_flight(&self) -> usize {
         self.windows.iter().map(Window::packets_pending).sum()
     }
 
-    /// Until when it waits for more packets than it has, if it does.
+    /// Until when it holds back its packets in order to aggregate more, if it does.
     fn holds_back(&mut self, now: Time, rules: &Aggregation) -> Option<Time> {
         let (packets, time) = rules.wait_until?;
         let waiting = self.waiting.len();
@@ -159,7 +159,7 @@ impl Edcaf {
         Some(until)
     }
 
-    /// What is to be sent before anything new: a request, or MPDUs again.
+    /// What must be sent before new data: an ADDBA or DELBA frame, a request, or retransmissions.
     fn unfinished(&self, now: Time) -> Option<Task> {
         let setup = self.setups.first().map(|setup| Task::Setup(setup.window));
         let request = || self.requests.first().map(|window| Task::Request(*window));
@@ -182,25 +182,25 @@ pub struct Edcafs {
     pub(crate) aggregation: Option<Aggregation>,
     pub(crate) stations: Vec<Station>,
     pub(crate) counters: Vec<Counters>,
-    /// Categories of each station.
+    /// Number of categories of each station.
     pub(crate) categories: usize,
-    /// The categories of the first station, those of the second, and so on; what goes first comes first.
+    /// The categories of the first station, those of the second, and so on; highest priority first.
     pub(crate) contenders: Vec<Edcaf>,
     pub(crate) chain: Chain,
-    /// When each packet came into its queue, by its number; kept with aggregates only.
+    /// Arrival time of each packet in its queue, by packet number; maintained with aggregation only.
     arrived: Vec<Time>,
     /// Time from a packet's arrival in its queue until its receiver hands it up, by category.
     delays: [Histogram; 4],
-    /// Packets that have been received and not yet been told of, and since when.
+    /// Packets received and not yet reported, and since when.
     pub(crate) released: Released,
     released_at: Time,
-    /// When the first recipient stops waiting for what it lacks, or looks whether its agreements are used.
+    /// When the first recipient stops waiting for a missing MPDU, or the inactivity of agreements is checked.
     reorder_timeout: Time,
-    /// When the first agreement ends if no data come under it.
+    /// When the first agreement ends if no data are received under it.
     inactive_at: Time,
-    /// Windows whose recipients wait, as sender and place among its windows.
+    /// Windows whose recipients wait for a missing MPDU, as sender and index of the window.
     blocked: Vec<(usize, usize)>,
-    /// Stations with a source that did not keep up with the air.
+    /// Stations whose queue ran dry while arrivals were deferred.
     exhausted: Vec<u32>,
     pub(crate) paused_queues: PausedQueues,
     pub(crate) air_use: AirUseMeter,
@@ -286,30 +286,30 @@ impl Edcafs {
         }
     }
 
-    /// The place of a category among all of the channel.
+    /// Index of a category among all of the channel.
     pub(crate) const fn index(&self, station: u32, category: usize) -> usize {
         station as usize * self.categories + category
     }
 
-    /// The station of a category.
+    /// Station of a category.
     pub(crate) const fn station_of(&self, contender: usize) -> usize {
         contender / self.categories
     }
 
-    /// The categories of a station.
+    /// Indices of the categories of a station.
     pub(crate) fn own(&self, station: u32) -> std::ops::Range<usize> {
         let first = self.index(station, 0);
         first..first + self.categories
     }
 
-    /// When queues, reordering buffers or packets handed up want attention next, whatever the channel does.
+    /// When queues, reordering buffers or packets handed up next need attention, regardless of the channel.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         self.paused_queues.next().min(self.released_at).min(self.reorder_timeout)
     }
 
-    /// Other parameters hold for the last category of a station from its next frame on. Its AIFS, if that is another.
+    /// Sets the parameters of a station's last category, from its next frame on. Returns its AIFS if that changes.
     pub(crate) fn set_category(&mut self, station: u32, parameters: &Category) -> Option<Duration> {
         let aifs = aifs(&self.access, parameters);
         let index = self.index(station, self.categories - 1);
@@ -320,43 +320,42 @@ impl Edcafs {
         (std::mem::replace(&mut contender.aifs, aifs) != aifs).then_some(aifs)
     }
 
-    /// The queue of a station's last category, best effort where there are several.
+    /// Queue of a station's last category, or its best-effort queue if there are several.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
         self.contenders[self.index(station, self.categories - 1)].waiting.first()
     }
 
-    /// Packets that wait in a station, in whichever queue.
+    /// Number of packets queued at a station, in all of its queues.
     #[must_use]
     pub fn waiting(&self, station: u32) -> usize {
         self.contenders[self.own(station)].iter().map(|contender| contender.waiting.len()).sum()
     }
 
-    /// Packets that the queues of a station have marked.
+    /// Number of packets marked by the queues of a station.
     #[must_use]
     pub fn marks(&self, station: u32) -> u64 {
         self.contenders[self.own(station)].iter().map(|contender| contender.waiting.marks()).sum()
     }
 
-    /// What a station did.
+    /// Counters of a station.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
         &self.counters[station as usize]
     }
 
-    /// What every station did, in their order.
+    /// Counters of all stations.
     #[must_use]
     pub fn all_counters(&self) -> &[Counters] {
         &self.counters
     }
 
-    /// What the categories of a station did, in their order.
+    /// Counters of a station's categories, in order.
     pub fn category_counters(&self, station: u32) -> impl Iterator<Item = &CategoryCounters> {
         self.contenders[self.own(station)].iter().map(|contender| &contender.counters)
     }
 
-    /// A packet of a station that is in no queue and that nobody else has: the first of those that it is trying to
-    /// send.
+    /// A packet of a station that is in no queue and not yet received: the first of those that it is trying to send.
     #[must_use]
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
         self.contenders[self.own(station)].iter().find_map(|contender| {
@@ -367,7 +366,7 @@ impl Edcafs {
         })
     }
 
-    /// Packets in the queues, in the hands of senders, and held by receivers until they are in order.
+    /// Number of packets in queues, held by senders, and in reordering buffers of receivers.
     #[must_use]
     pub fn packets_held(&self) -> usize {
         let held = |contender: &Edcaf| {
@@ -376,13 +375,13 @@ impl Edcafs {
         self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len()
     }
 
-    /// The lengths of the access points' queues over time, in the order in which they were given.
+    /// Lengths of the access points' queues over time, in the order in which the access points were given.
     #[must_use]
     pub fn ap_queues(&self) -> &[Gauge] {
         &self.ap_queues
     }
 
-    /// The lengths of the access points' queues over time, in the order in which they were given.
+    /// Lengths of the access points' queues over time, in the order in which the access points were given.
     pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
         &mut self.ap_queues
     }
@@ -398,8 +397,8 @@ impl Edcafs {
         self.ap_queues[ap].set(now, waiting, is_full);
     }
 
-    /// As [`Edcafs::enqueue`] where nothing follows from it: the category has something to send, and its queue is one
-    /// FIFO with room. Returns false, and does nothing, where that is not so.
+    /// Fast path of [`Edcafs::enqueue`]: appends a packet if the category has something to send and its queue is a
+    /// single FIFO with room. Otherwise does nothing and returns false.
     #[inline]
     pub(crate) fn append(
         &mut self,
@@ -425,9 +424,9 @@ impl Edcafs {
         is_taken
     }
 
-    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. The
-    /// place of the category among all, whether it looked for something to send, for it had nothing, and whether it has
-    /// something now.
+    /// Enqueues a packet at `station`, in the category with index `category` unless the packet's kind decides. Returns
+    /// the index of the category among all, whether it had nothing to send before, and if so, whether it has something
+    /// now.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn enqueue(
         &mut self,
@@ -456,12 +455,12 @@ impl Edcafs {
         (index, looks, looks && self.load(now, index, packets, dropped, next_hops))
     }
 
-    /// Takes note of the length of an access point's queues after a packet has come.
+    /// Records the length of an access point's queues after an arrival.
     pub(crate) fn after_offer(&mut self, now: Time, station: u32) {
         self.read_gauge(now, station as usize);
     }
 
-    /// Finds what an EDCAF sends next: a request that is due, MPDUs to be sent again, or the next packet of its queue.
+    /// Determines what an EDCAF sends next: a frame that is due, retransmissions, or the next packet of its queue.
     pub(crate) fn load(
         &mut self,
         now: Time,
@@ -522,8 +521,8 @@ impl Edcafs {
         is_loaded
     }
 
-    /// Tells the queues at both ends what the frame cost with which an EDCAF is done. What other categories of the
-    /// station used in between is booked with it.
+    /// Reports the air time of an EDCAF's finished frame to the queues at both ends, including what other categories of
+    /// the station used in the meantime.
     pub(crate) fn tell_air(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
         let station = self.station_of(index);
         let used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
@@ -536,8 +535,8 @@ impl Edcafs {
         }
     }
 
-    /// An exchange of `sender` has brought an answer, or its broadcast has ended: contention window and retries return
-    /// to their start (10.3.4.3). Whether there is more to send.
+    /// Completes an exchange of `sender` that got a response, or a broadcast: contention window and retry counts are
+    /// reset (10.3.4.3). Returns whether there is more to send.
     #[inline]
     pub(crate) fn succeed(
         &mut self,
@@ -562,8 +561,8 @@ impl Edcafs {
         self.load(now, sender, packets, dropped, next_hops)
     }
 
-    /// An exchange of `sender` has brought no answer; `by_rts`: to its RTS. Whether there is more to send: the same
-    /// frames, or the next if it has given them up.
+    /// Completes an exchange of `sender` without response; `by_rts` if its RTS got none. Returns whether there is more
+    /// to send: the same frames or, if they were given up, the next.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn fail(
         &mut self,
@@ -603,7 +602,7 @@ impl Edcafs {
     }
 }
 
-/// A packet has come into its queue.
+/// Records the arrival of a packet in its queue.
 #[inline]
 fn note_arrival(arrived: &mut Vec<Time>, id: PacketId, now: Time) {
     if arrived.len() <= id.index() {
@@ -612,21 +611,21 @@ fn note_arrival(arrived: &mut Vec<Time>, id: PacketId, now: Time) {
     arrived[id.index()] = now;
 }
 
-/// Rate of control frames that precede data: one that all stations can read.
+/// Rate of control frames before data, which all stations can read.
 pub(crate) fn control_rate(access: &Access) -> BitRate {
     access.protection.unwrap_or(access.timing.basic_rate)
 }
 
-/// The station by whose rate frames between two stations go: an access point takes that of its receiver.
+/// The station whose rate applies between two stations: that of the receiver for frames from an access point.
 fn rate_of(stations: &[Station], station: usize, to: u32) -> usize {
     if stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
 }
 
-/// The QoS control field, which data frames of and to stations from before HT do not have (IEEE
-/// Std 802.11-2016, 9.2.4.5).
+/// Length of the QoS control field, which data frames to and from pre-HT stations do not have (IEEE Std 802.11-2016,
+/// 9.2.4.5).
 const QOS_CONTROL: u64 = 2;
 
-/// Time on the air of a control frame that precedes data.
+/// Air time of a control frame before data.
 pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
     match step {
         Step::Rts => access.timing.frame(access.timing.sizes.rts, control_rate(access)),
@@ -637,7 +636,7 @@ pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
     }
 }
 
-/// AIFS of a category: SIFS and AIFSN slots, or what a channel has for DIFS where AIFSN is 2.
+/// AIFS of a category: SIFS and AIFSN slots, or the channel's DIFS if AIFSN is 2.
 pub(crate) fn aifs(access: &Access, category: &Category) -> Duration {
     let timing = &access.timing;
     if category.aifsn >= 2 {

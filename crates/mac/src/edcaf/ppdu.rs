@@ -1,4 +1,4 @@
-//! What a contender puts on the air when it has won the channel.
+//! The PPDU that a contender sends when it has won the channel.
 //!
 //! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
 
@@ -18,13 +18,13 @@ use crate::station::frame_length;
 pub(crate) struct Inside {
     /// Its sequence number.
     pub number: u64,
-    /// Where it ends in the PSDU, in bytes.
+    /// End of the MPDU in the PSDU, in bytes.
     pub end: u64,
-    /// An error or another frame spoils it.
+    /// Whether it is lost to an error or a collision.
     pub is_spoilt: bool,
 }
 
-/// Data or a request on the air, with what precedes and answers it.
+/// A data PPDU or a request, with the frames before it and its response.
 #[derive(Clone, Debug)]
 pub(crate) struct Ppdu {
     /// The receiver.
@@ -34,26 +34,26 @@ pub(crate) struct Ppdu {
     pub purpose: Purpose,
     sequence: &'static [Step],
     pub(super) mpdus: Vec<Inside>,
-    /// How often the one was sent that was sent most often, and when the first is given up.
+    /// Highest number of attempts among its MPDUs, and the earliest expiry.
     pub(super) most_attempts: u8,
     pub(super) expires: Time,
-    /// How far it has grown, if all of its MPDUs are to be sent again.
+    /// State of construction, if all of its MPDUs are to be retransmitted.
     pub(super) grown: Option<Grown>,
-    /// The whole PSDU.
+    /// Length of the PSDU.
     pub psdu: Bytes,
-    /// Rate of the data, if it is not that of the station.
+    /// Rate of the data, if different from that of the station.
     pub rate: Option<BitRate>,
     /// Air time of the data or the request.
     pub air: Duration,
-    /// Air time of the answer.
+    /// Air time of the response.
     pub response: Duration,
-    /// Receiver, purpose and PSDU of the data of which the air times and the sequence are, if they go by the mode of
-    /// their station.
+    /// Receiver, purpose and PSDU length for which the air times were computed, if these follow from the station's
+    /// mode.
     timed: Option<(u32, Purpose, Bytes)>,
     pub(super) spoilt: usize,
-    /// Those of its MPDUs that had been sent before.
+    /// Number of its MPDUs that were sent before.
     pub(super) retries: u64,
-    /// Whether it counts among the PPDUs sent: with RTS/CTS it does so when the CTS has come.
+    /// Whether it was counted as sent; with RTS/CTS this happens when the CTS is received.
     is_counted: bool,
 }
 
@@ -81,12 +81,12 @@ impl Default for Ppdu {
 }
 
 impl Ppdu {
-    /// Whether a frame belongs to the exchange.
+    /// Whether the exchange includes this frame.
     pub fn has(&self, step: Step) -> bool {
         self.sequence.contains(&step)
     }
 
-    /// Frames before the data.
+    /// The frames before the data.
     pub fn before_data(&self) -> &'static [Step] {
         let data = self.sequence.iter().position(|step| matches!(step, Step::Data | Step::BlockAckReq | Step::Action));
         &self.sequence[..data.unwrap_or(0)]
@@ -96,43 +96,43 @@ impl Ppdu {
         self.purpose == Purpose::BlockAckRequest
     }
 
-    /// Whether it is about an agreement: an ADDBA request or response, or a DELBA frame.
+    /// Whether it is an ADDBA or DELBA frame.
     pub fn is_setup(&self) -> bool {
         self.purpose == Purpose::Agreement
     }
 
-    /// Whether it is one frame without MPDUs of a window.
+    /// Whether it is a single frame without MPDUs of a window.
     pub fn is_dataless(&self) -> bool {
         self.is_request() || self.is_setup()
     }
 
-    /// Whether MPDUs are answered by a block ACK.
+    /// Whether it is answered by a block ACK.
     pub fn is_aggregate(&self) -> bool {
         self.purpose == Purpose::Aggregate
     }
 
-    /// The MPDUs inside.
+    /// Its MPDUs.
     pub fn mpdus(&self) -> &[Inside] {
         &self.mpdus
     }
 
-    /// Sequence numbers of the MPDUs that arrive.
+    /// Sequence numbers of the MPDUs that are received.
     pub fn read(&self) -> impl Iterator<Item = u64> {
         self.mpdus.iter().filter(|mpdu| !mpdu.is_spoilt).map(|mpdu| mpdu.number)
     }
 
-    /// How many MPDUs arrive, if all do and follow one another from sequence number `first` on.
+    /// Number of MPDUs, if all are received and their sequence numbers are consecutive from `first`.
     pub fn run_from(&self, first: u64) -> Option<u64> {
         let (count, last) = (self.mpdus.len() as u64, self.mpdus.last()?.number);
         (self.spoilt == 0 && self.mpdus[0].number == first && last + 1 == first + count).then_some(count)
     }
 
-    /// Whether anything arrives.
+    /// Whether any MPDU is received.
     pub fn is_read(&self) -> bool {
         self.spoilt < self.mpdus.len().max(1)
     }
 
-    /// Finds out which MPDUs an error spoils; a request counts as one.
+    /// Sets which MPDUs are lost to errors; a request counts as one MPDU.
     pub fn set_spoilt(&mut self, mut is_spoilt: impl FnMut() -> bool) {
         self.spoilt = 0;
         if self.is_dataless() {
@@ -144,7 +144,7 @@ impl Ppdu {
         }
     }
 
-    /// Finds out which MPDUs are spoilt: `is_spoilt` gets the place of each and whether it is so far.
+    /// Sets which MPDUs are lost: `is_spoilt` is called with the index of each and whether it is lost so far.
     pub fn spoil(&mut self, mut is_spoilt: impl FnMut(usize, bool) -> bool) {
         self.spoilt = 0;
         for (place, mpdu) in self.mpdus.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ impl Ppdu {
         }
     }
 
-    /// The same for further errors, by sequence number.
+    /// Adds further losses, by sequence number.
     pub fn spoil_more(&mut self, mut is_spoilt: impl FnMut(u64) -> bool) {
         for mpdu in &mut self.mpdus {
             if is_spoilt(mpdu.number) && !mpdu.is_spoilt {
@@ -163,12 +163,12 @@ impl Ppdu {
         }
     }
 
-    /// Part of the air time that carried MPDUs which were spoilt.
+    /// Part of the air time that carried lost MPDUs.
     pub fn spoilt_air(&self) -> Duration {
         self.spoilt_part(self.air)
     }
 
-    /// Part of so much of the air time that carried MPDUs which were spoilt.
+    /// The same part of the given air time.
     pub fn spoilt_part(&self, air: Duration) -> Duration {
         match (self.spoilt, self.mpdus.len()) {
             (0, _) => Duration::ZERO,
@@ -191,7 +191,7 @@ impl Ppdu {
         self.is_counted = false;
     }
 
-    /// Takes in an MPDU that ends here in the PSDU, and which has been sent so often then.
+    /// Adds an MPDU that ends at `end` in the PSDU, and has been sent `attempts` times including this one.
     #[inline]
     fn take_in(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
         self.most_attempts = self.most_attempts.max(attempts);
@@ -199,15 +199,14 @@ impl Ppdu {
         self.mpdus.push(Inside { number, end, is_spoilt: false });
     }
 
-    /// Takes in `count` MPDUs that are sent for the first time, of which the first ends here, and the others `stride`
-    /// bytes apart.
+    /// Adds `count` new MPDUs, the first of which ends at `end`; the others follow at intervals of `stride` bytes.
     #[inline]
     pub(super) fn take_in_together(&mut self, number: u64, end: u64, stride: u64, count: u64) {
         let inside = |place| Inside { number: number + place, end: end + stride * place, is_spoilt: false };
         self.mpdus.extend((0..count).map(inside));
     }
 
-    /// Leaves out MPDUs from the end until it is at most so long, but not the first. What is left out.
+    /// Removes MPDUs from the end, but not the first, until the PSDU is at most `longest`. Returns those removed.
     pub fn shorten(&mut self, longest: Bytes) -> Vec<Inside> {
         let kept = self.mpdus.iter().take_while(|mpdu| mpdu.end <= longest.0).count().max(1);
         let left_out = self.mpdus.split_off(kept.min(self.mpdus.len()));
@@ -218,13 +217,13 @@ impl Ppdu {
         left_out
     }
 
-    /// If all of it is to be sent again, from this window and within these limits: how far it has grown.
+    /// State of construction, if all MPDUs are to be retransmitted from this window and within these limits.
     fn grown(&self, window: usize, limit: u64, min_subframe: u64) -> Option<Grown> {
         let limits = |growing: &Growing| (growing.limit, growing.min_subframe);
         self.grown.filter(|grown| grown.window == window && limits(&grown.growing) == (limit, min_subframe))
     }
 
-    /// Its MPDUs are sent again.
+    /// Prepares the retransmission of its MPDUs.
     fn send_again(&mut self, window: &mut Window) {
         self.retries = 0;
         self.is_counted = false;
@@ -238,7 +237,7 @@ impl Ppdu {
         self.spoilt = 0;
     }
 
-    /// Its RTS got no answer, so its MPDUs were not sent.
+    /// Undoes the attempts of its MPDUs, which were not sent because the RTS got no CTS.
     pub(super) fn take_back(&mut self, window: &mut Window) {
         for mpdu in &self.mpdus {
             let unsent = window.mpdu_mut(mpdu.number);
@@ -248,7 +247,7 @@ impl Ppdu {
         self.most_attempts = self.most_attempts.saturating_sub(1);
     }
 
-    /// Counts it among what was sent, once.
+    /// Counts it as sent, once.
     pub(super) fn count(&mut self, counters: &mut CategoryCounters) {
         if !std::mem::replace(&mut self.is_counted, true) {
             counters.ppdus += 1;
@@ -258,18 +257,18 @@ impl Ppdu {
     }
 }
 
-/// A PPDU that was formed: in between its MPDUs have not changed.
+/// State of construction of a PPDU whose MPDUs have not changed since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grown {
     growing: Growing,
-    /// The window from which it was formed, and the sequence number behind those that were looked at.
+    /// Window of its MPDUs, and the sequence number after those that were considered.
     window: usize,
     number: u64,
 }
 
 impl Edcafs {
-    /// Forms what `sender` puts on the air: MPDUs of one window, those to be sent again first, then what waits for the
-    /// same receiver.
+    /// Forms the PPDU of `sender`: MPDUs of one window, retransmissions first, then packets that wait for the same
+    /// receiver.
     pub(crate) fn form(
         &mut self,
         now: Time,
@@ -311,7 +310,7 @@ impl Edcafs {
                 && limit > 0
                 && let Some(rules) = aggregation
             {
-                // From here on each packet that waits makes an MPDU.
+                // From here on each waiting packet makes an MPDU.
                 let behind = DELIMITER + overhead + llc;
                 while window.has_room()
                     && let Some(room) = limit.checked_sub(growing.next + behind)
@@ -340,7 +339,7 @@ impl Edcafs {
                 }
                 break;
             }
-            // The last MPDU of the window may grow into an A-MSDU: whether it does shows when the next one begins.
+            // The last MPDU of the window may still become an A-MSDU, which is known when the next one begins.
             let ahead = number + u64::from(has_msdus);
             while let Some(rules) = aggregation
                 && window.next() <= ahead
@@ -403,7 +402,7 @@ impl Edcafs {
             if !ppdu.has(Step::Rts) {
                 ppdu.count(counters);
             }
-            return; // as the one before
+            return; // the same as the previous one
         }
         let air = self.data_air(station, to, psdu);
         let response = self.response_air(station, to, purpose);
@@ -418,7 +417,7 @@ impl Edcafs {
         }
     }
 
-    /// A BlockAckReq, or a frame about an agreement.
+    /// Forms a BlockAckReq, or an ADDBA or DELBA frame.
     fn form_dataless(&mut self, sender: usize, station: usize, to: u32, task: Task) {
         let (purpose, length) = self.dataless(sender, to, task);
         let air = self.access.timing.frame(length, self.control_rate(station, to));
@@ -433,25 +432,25 @@ impl Edcafs {
         ppdu.timed = None;
     }
 
-    /// The station by whose rate frames between two stations go: the access point takes that of its receiver.
+    /// The station whose rate applies between two stations: that of the receiver for frames from an access point.
     pub(crate) fn rate_of(&self, station: usize, to: u32) -> usize {
         rate_of(&self.stations, station, to)
     }
 
-    /// The place of the mode of data from one station to another, among those of the station by whose rate they go.
+    /// Index of the mode for data between two stations, among those of the station whose rate applies.
     pub(crate) fn mode_place(&self, station: usize, to: u32) -> usize {
         let link = &self.stations[self.rate_of(station, to)].link;
         self.stations[station].choice.as_ref().map_or(0, |choice| choice.place(to, link))
     }
 
-    /// The mode of data from one station to another; none where the bare rate counts.
+    /// Mode for data between two stations; `None` if a plain rate is used.
     #[inline]
     pub(crate) fn mode_towards(&self, station: usize, to: u32) -> Option<&LinkMode> {
         let link = &self.stations[self.rate_of(station, to)].link;
         link.mode_within(self.mode_place(station, to), self.stations[station].widest)
     }
 
-    /// A station that adapts chooses the mode of its next data to another.
+    /// Chooses the mode of the next data to another station, if the sender adapts.
     fn choose_mode(&mut self, now: Time, sender: usize, station: usize, to: u32) {
         let Some(mut choice) = self.stations[station].choice.take() else { return };
         if to != BROADCAST {
@@ -464,7 +463,7 @@ impl Edcafs {
         self.stations[station].choice = Some(choice);
     }
 
-    /// A sender that learns takes note of what became of its data.
+    /// Reports the result of its data to the rate adaptation of a sender.
     pub(crate) fn report_mode(&mut self, sender: usize, delivered: u64) {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
@@ -474,7 +473,7 @@ impl Edcafs {
         }
     }
 
-    /// The data that `sender` has formed go at another rate than its station's.
+    /// Sets another rate than the station's for the data that `sender` has formed.
     pub(crate) fn set_rate(&mut self, sender: usize, rate: BitRate) {
         let timing = &self.access.timing;
         let Ppdu { to, psdu, purpose, .. } = self.contenders[sender].ppdu;
@@ -487,14 +486,14 @@ impl Edcafs {
         ppdu.sequence = sequence(purpose, protection);
     }
 
-    /// Rate of the answer to what `sender` has formed.
+    /// Rate of the response to what `sender` has formed.
     pub(crate) fn response_rate(&self, sender: usize) -> BitRate {
         let ppdu = &self.contenders[sender].ppdu;
         let own = |rate| self.access.timing.answer_rate(rate);
         ppdu.rate.map_or_else(|| self.control_rate(self.station_of(sender), ppdu.to), own)
     }
 
-    /// How often `sender` has tried before to send the first MPDU that it has formed, by RTS or without.
+    /// Number of previous attempts, with or without RTS, to send the first MPDU that `sender` has formed.
     pub(crate) fn attempts_before(&self, sender: usize) -> u8 {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
         let window = &windows[task.expect("a sender has something to send").window()];
@@ -504,7 +503,7 @@ impl Edcafs {
         })
     }
 
-    /// Some have received the broadcast of `sender`.
+    /// Marks the broadcast of `sender` as received by some stations.
     pub(crate) fn receive_broadcast(&mut self, sender: usize) {
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
@@ -520,7 +519,7 @@ impl Edcafs {
         }
     }
 
-    /// Rate of control frames that answer data between two stations.
+    /// Rate of control frames that respond to data between two stations.
     pub(crate) fn control_rate(&self, station: usize, to: u32) -> BitRate {
         let rate = match self.mode_towards(station, to) {
             Some(mode) => mode.reference_rate(),
@@ -529,13 +528,13 @@ impl Edcafs {
         self.access.timing.answer_rate(rate)
     }
 
-    /// Air time of the answer to data or a request.
+    /// Air time of the response to data or a request.
     pub(super) fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
         let length = self.response_length(station, to, purpose);
         if to == BROADCAST { Duration::ZERO } else { self.access.timing.frame(length, self.control_rate(station, to)) }
     }
 
-    /// Length of the answer to data or a request.
+    /// Length of the response to data or a request.
     pub(crate) fn response_length(&self, station: usize, to: u32, purpose: Purpose) -> Bytes {
         match (purpose, rules_between(&self.stations, station, to)) {
             (Purpose::Aggregate | Purpose::BlockAckRequest, Some(rules)) => rules.block_ack(),
@@ -543,7 +542,7 @@ impl Edcafs {
         }
     }
 
-    /// How data are protected that go at this rate, or at that of the station.
+    /// Protection of data at this rate, or at that of the station.
     pub(super) fn protection(&self, psdu: Bytes, to: u32, station: usize, rate: Option<BitRate>) -> Protection {
         if to != BROADCAST && self.access.protects(psdu) {
             return Protection::RtsCts;
@@ -562,12 +561,12 @@ impl Edcafs {
     }
 }
 
-/// Rules for aggregates from one station to another: those of the station that is no access point.
+/// Aggregation rules from one station to another: those of the station that is no access point.
 pub(super) fn rules_between(stations: &[Station], station: usize, to: u32) -> Option<&Aggregation> {
     stations[rate_of(stations, station, to)].rules.as_ref().filter(|_| to != BROADCAST)
 }
 
-/// The PSDU of a single MPDU: in VHT and HE PPDUs it has a delimiter too.
+/// Length of the PSDU with a single MPDU, which includes a delimiter from VHT on.
 pub(super) fn single_psdu(length: Bytes, aggregation: Option<&Aggregation>) -> Bytes {
     if aggregation.is_some_and(|rules| rules.single_in_ampdu) { length + Bytes(DELIMITER) } else { length }
 }

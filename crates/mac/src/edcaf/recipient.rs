@@ -1,4 +1,4 @@
-//! The recipients' side: what arrives, what is handed up, and when a recipient passes over what it lacks.
+//! The recipients' side: what is received and handed up, and when a recipient stops waiting for a missing MPDU.
 
 use wifair_packet::PacketId;
 use wifair_units::Time;
@@ -7,7 +7,7 @@ use super::{Edcaf, Edcafs, MacEvent, number};
 use wifair_metrics::Histogram;
 
 impl Edcafs {
-    /// Takes note of what came out of a window of this station.
+    /// Processes the packets released by a window of this station.
     pub(crate) fn note_released(&mut self, now: Time, station: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
         if !self.released.up.rest().is_empty() {
@@ -15,7 +15,7 @@ impl Edcafs {
         }
     }
 
-    /// Recipients pass over MPDUs that they have waited for long enough.
+    /// Lets recipients pass over MPDUs that they have waited for long enough.
     #[cold]
     pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         if self.inactive_at <= now {
@@ -39,8 +39,8 @@ impl Edcafs {
         self.find_reorder_timeout(now);
     }
 
-    /// Finds out when the first recipient stops waiting: at once, where what it holds behind a gap is older than what
-    /// it held before the last one.
+    /// Determines when the first recipient stops waiting. This may be now, if an MPDU behind a gap is older than one
+    /// behind the previous gap.
     fn find_reorder_timeout(&mut self, now: Time) {
         let Some(rules) = &self.aggregation else { return };
         let (contenders, mut first) = (&self.contenders, None);
@@ -53,13 +53,13 @@ impl Edcafs {
         self.reorder_timeout = first.map_or(Time::NEVER, |since| (since + patience).max(now)).min(self.inactive_at);
     }
 
-    /// The next of the packets that have been handed up.
+    /// Reports the next packet handed up.
     #[inline]
     pub(crate) fn tell_next(&mut self) -> MacEvent {
         self.take_handed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
     }
 
-    /// The same, if there is one.
+    /// Removes the next packet handed up, if there is one.
     #[inline]
     pub(crate) fn take_handed_up(&mut self) -> Option<(u32, PacketId)> {
         let next = self.released.up.take();
@@ -69,7 +69,7 @@ impl Edcafs {
         next
     }
 
-    /// The next `count` packets that have been handed up are told of.
+    /// Removes the next `count` packets handed up.
     #[inline]
     pub(crate) fn skip_handed_up(&mut self, count: usize) {
         self.released.up.skip(count);
@@ -78,8 +78,7 @@ impl Edcafs {
         }
     }
 
-    /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait
-    /// no longer.
+    /// Handles what is due at `now` regardless of the channel: packets handed up, and recipients that stop waiting.
     #[inline]
     pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
         if self.released_at <= now {
@@ -92,8 +91,7 @@ impl Edcafs {
         None
     }
 
-    /// The MPDUs of a PPDU that `sender` sent, or its request, have arrived at their receiver at `now`, those without
-    /// error.
+    /// Processes a PPDU or request of `sender` at its receiver; MPDUs with errors are skipped.
     pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_setup() {
@@ -128,7 +126,7 @@ impl Edcafs {
         self.note_released(now, station, retry_limit_drops);
     }
 
-    /// Takes note of packets that receivers have handed up: those since the mark `before`.
+    /// Updates delays and counters for packets handed up since the mark `before`.
     fn note_handed_up(&mut self, now: Time, sender: usize, before: usize) {
         let up = &self.released.up.since(before);
         self.contenders[sender].counters.handed_up += up.len() as u64;
@@ -140,14 +138,14 @@ impl Edcafs {
         }
     }
 
-    /// Time from a packet's arrival in the queue of its sender until its receiver hands it up, by category; empty where
+    /// Time from a packet's arrival in its sender's queue until its receiver hands it up, by category; empty if
     /// stations do not have four.
     #[must_use]
     pub const fn delays(&self) -> &[Histogram; 4] {
         &self.delays
     }
 
-    /// Measures these delays anew.
+    /// Restarts the measurement of these delays.
     pub fn restart_delays(&mut self) {
         for delays in &mut self.delays {
             delays.clear();

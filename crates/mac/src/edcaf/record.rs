@@ -1,4 +1,4 @@
-//! Records of what EDCA functions put on the air.
+//! Records of the frames of EDCA functions.
 
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -9,12 +9,12 @@ use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_r
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
 impl Edcafs {
-    /// What a frame announces that is followed by others for `rest`.
+    /// Duration field of a frame that is followed by others for `rest`.
     fn reserves(&self, rest: Duration) -> Duration {
         self.access.round_nav(rest)
     }
 
-    /// A frame that precedes data, from `began` on.
+    /// Record of a frame before the data that began at `began`.
     pub(crate) fn control_record(&self, sender: usize, step: Step, began: Time, fate: Fate) -> FrameRecord {
         let timing = &self.access.timing;
         let ppdu = &self.contenders[sender].ppdu;
@@ -24,7 +24,7 @@ impl Edcafs {
             Step::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
             _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
         };
-        // A CTS announces what the RTS did, less itself and the gap before it.
+        // A CTS announces the duration of the RTS, less its own and the gap before it.
         let after_rts = timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response;
         let reserves = match step {
             Step::Rts => self.reserves(after_rts),
@@ -36,8 +36,8 @@ impl Edcafs {
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
     }
 
-    /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given, otherwise
-    /// `spoilt` for those that do not arrive.
+    /// Records of the MPDUs of a PPDU, or of a request, that end at `end`. `fate` is the outcome of all of them, if
+    /// given; otherwise lost MPDUs have the outcome `spoilt`.
     pub(crate) fn data_records(
         &self,
         tap: &mut Tap,
@@ -61,7 +61,7 @@ impl Edcafs {
         {
             let frame = FrameRecord::new(setup.kind(), ends, span, fate_of(!ppdu.is_read()));
             let rate = self.control_rate(station, ppdu.to);
-            // The numbers are those of the data: of the request the first that the agreement covers.
+            // The sequence number is that of the data: for a request, the first one that the agreement covers.
             let (originator, place) = match setup.says {
                 Says::Asks => (sender, setup.window),
                 Says::Answers(originator, place) | Says::Ends(originator, place) => (originator, place),
@@ -118,7 +118,7 @@ impl Edcafs {
         self.mode_towards(station, ppdu.to).map_or(bare, |mode| mode.tx.data_rate())
     }
 
-    /// The answer to `sender` that ends at `now`.
+    /// Record of the response to `sender` that ends at `now`.
     pub(crate) fn response_record(&self, sender: usize, now: Time, fate: Fate) -> FrameRecord {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
@@ -132,7 +132,7 @@ impl Edcafs {
         FrameRecord { rate: self.response_rate(sender), length, tid, ..frame }
     }
 
-    /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).
+    /// Traffic identifier of a sender's category: user priority 6, 5, 0 or 1 (IEEE Std 802.11-2016, table 10-1).
     fn tid(&self, sender: usize) -> Option<u8> {
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
         if self.stations[self.rate_of(station, to)].is_legacy {
@@ -141,14 +141,14 @@ impl Edcafs {
         self.tid_of(sender)
     }
 
-    /// The same of data that it might send.
+    /// Traffic identifier of the sender's QoS data.
     fn tid_of(&self, sender: usize) -> Option<u8> {
         self.aggregation.as_ref()?;
         [6, 5, 0, 1].get(sender % self.categories).copied().filter(|_| self.categories == 4)
     }
 }
 
-/// A sequence number as it is on the air.
+/// A sequence number modulo 4096, as in a frame.
 fn on_air(number: u64) -> u16 {
     u16::try_from(number % 4096).expect("12 bits")
 }

@@ -1,4 +1,4 @@
-//! What a channel with access categories is built from.
+//! Settings of a channel with access categories.
 
 use wifair_engine::Stream;
 use wifair_packet::{Packet, PacketId};
@@ -13,35 +13,35 @@ use wifair_queue::{Limit, Queue};
 /// When contenders count slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlotRules {
-    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may pass while a sender waits for an answer
-    /// that does not come.
+    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may elapse during the timeout of a missing
+    /// response.
     #[default]
     Dcf,
-    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter falls at each slot boundary, whether somebody else begins to
-    /// send there or not. AIFS follows the timeout of an answer that does not come.
+    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter is decremented at each slot boundary, even if another
+    /// station starts sending there. AIFS follows the timeout of a missing response.
     Edca,
 }
 
 impl SlotRules {
-    /// Slots counted from `from` until somebody sends at `now`.
+    /// Slots counted from `from` until a station sends at `now`.
     pub(crate) fn passed(self, from: Time, now: Time, slot: Duration) -> u64 {
         if now < from { 0 } else { (now - from).div_floor(slot) + u64::from(self == Self::Edca) }
     }
 }
 
-/// What decides the category of a packet.
+/// What determines the category of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classifier {
-    /// Its kind: packets that go first are of the first category, all others of the second.
+    /// Its kind: high-priority packets are in the first category, all others in the second.
     Kind(First),
-    /// Whoever offers the packet.
+    /// The caller that offers the packet.
     Caller,
-    /// Nothing: there is one, that of DCF.
+    /// There is only one, that of DCF.
     One,
 }
 
 impl Classifier {
-    /// The place of a packet's category, from 0 for the one that goes first.
+    /// Index of a packet's category; 0 has the highest priority.
     pub(crate) fn place(self, packet: &Packet, category: usize) -> usize {
         match self {
             Self::Kind(first) => usize::from(!first.takes(packet)),
@@ -54,9 +54,9 @@ impl Classifier {
 /// Rules of aggregation and block ACK.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregation {
-    /// MPDUs that may be outstanding: 64, 256 or 1024 with block ACK, 1 without.
+    /// Maximum number of outstanding MPDUs: 64, 256 or 1024 with block ACK, 1 without.
     pub window: u16,
-    /// Longest A-MPDU; zero for single MPDUs.
+    /// Longest A-MPDU; zero for single MPDUs only.
     pub max_ampdu: Bytes,
     /// Longest A-MSDU; zero for none.
     pub max_amsdu: Bytes,
@@ -66,37 +66,37 @@ pub struct Aggregation {
     pub max_duration: Duration,
     /// Minimum MPDU start spacing in an A-MPDU.
     pub min_start_spacing: Duration,
-    /// Whether a single MPDU stands in an A-MPDU too, as in VHT and HE PPDUs.
+    /// Whether a single MPDU is sent in an A-MPDU too, as in VHT and HE PPDUs.
     pub single_in_ampdu: bool,
-    /// After a block ACK that did not come, whether the sender asks for it (as ns-3 does by default) instead of sending
-    /// the data again.
+    /// Whether a sender that gets no block ACK sends a BlockAckReq (the default of ns-3) instead of retransmitting the
+    /// data.
     pub request_after_miss: bool,
-    /// Attempts of an MPDU.
+    /// Maximum number of attempts of an MPDU.
     pub retry_limit: u8,
-    /// How long a receiver holds the first MPDU behind a gap before it passes over what is missing.
+    /// How long a recipient holds the first MPDU behind a gap before it passes over what is missing.
     pub reorder_timeout: Duration,
-    /// How long a packet may wait and an MPDU be tried, from the time when the packet came into its queue; for ever if
-    /// absent. Looked at when a packet leaves its queue, and at the end of each exchange.
+    /// How long a packet may wait and be retried, from its arrival in the queue; unlimited if absent. Checked when a
+    /// packet is dequeued, and at the end of each exchange.
     pub lifetime: Option<Duration>,
     /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as
     /// in ns-3.
     pub count_in_flight: bool,
-    /// Whether agreements are made on the air, by ADDBA frames; otherwise they are there from the start.
+    /// Whether agreements are set up by ADDBA frames; otherwise they exist from the start.
     pub agreements_on_air: bool,
-    /// After how long without data a recipient ends an agreement made on the air; never, if absent.
+    /// Time without data after which a recipient ends an agreement set up by ADDBA frames; never if absent.
     pub inactivity_timeout: Option<Duration>,
-    /// A sender that has fewer packets waits until it has so many, or for so long; it sends what it has, if absent.
+    /// A sender with fewer packets than this holds them back, at most for this time; if absent, it sends what it has.
     pub wait_until: Option<(u32, Duration)>,
 }
 
 impl Aggregation {
-    /// When a packet is given up; `arrived` tells when each came into its queue.
+    /// When a packet expires; `arrived` holds the arrival times in the queues.
     #[inline]
     pub(crate) fn expiry(&self, id: PacketId, arrived: &[Time]) -> Time {
         self.lifetime.map_or(Time::NEVER, |lifetime| arrived[id.index()] + lifetime)
     }
 
-    /// Whether block ACK needs agreements that are made on the air.
+    /// Whether block ACK agreements are set up by ADDBA frames.
     #[inline]
     pub(crate) const fn makes_agreements(&self) -> bool {
         self.agreements_on_air && self.max_ampdu.0 > 0
@@ -121,52 +121,51 @@ pub(crate) const BLOCK_ACK_REQ: Bytes = Bytes(24);
 pub struct CategorySettings {
     /// Windows, AIFS and TXOP.
     pub parameters: Category,
-    /// Packets that wait: one queue, or one for each receiver by its number.
+    /// Waiting packets: one queue, or one for each receiver by its number.
     pub queues: Vec<Queue>,
-    /// Packets that each of them holds, where [`Aggregation::count_in_flight`] needs to know.
+    /// Limit of each of them in packets, used by [`Aggregation::count_in_flight`].
     pub limit: usize,
-    /// Backoff draws.
+    /// Random stream of backoffs.
     pub backoff: Stream,
 }
 
 /// One station.
 #[derive(Clone, Debug)]
 pub struct EdcaStation {
-    /// What does not depend on the category. Its windows, queue and backoff draws do not count.
+    /// Settings that do not depend on the category. Its windows, queue and backoff stream are not used.
     pub common: StationSettings,
-    /// Transmit mode of data to and from this station and its band, from HT on; the bare rate counts if absent.
+    /// Transmit mode of data to and from this station, and its band, for HT and later; if absent, a plain rate is used.
     pub mode: Option<(TxMode, Band)>,
-    /// What else decides how it sends and is reached.
+    /// Further link settings.
     pub link: LinkSettings,
-    /// Rules for aggregates to and from this station, which may be of an older amendment than the access point; none
-    /// before HT.
+    /// Aggregation rules for data to and from this station, which may be of an older amendment than the access point;
+    /// none for a pre-HT station.
     pub aggregation: Option<Aggregation>,
-    /// It is from before HT among stations that are not: its data have no QoS field, and all of them are of best
-    /// effort.
+    /// Whether it is a pre-HT station among later ones: its data have no QoS field, and are all best effort.
     pub is_legacy: bool,
-    /// What goes first comes first.
+    /// Its categories, highest priority first.
     pub categories: Vec<CategorySettings>,
 }
 
 /// A channel and its stations.
 #[derive(Clone, Debug)]
 pub struct EdcaSettings {
-    /// Rules of access.
+    /// Access rules.
     pub access: Access,
-    /// The access points: a frame from one of them goes in the transmit mode of its receiver.
+    /// The access points: frames from them use the transmit mode of their receiver.
     pub aps: Vec<u32>,
-    /// What decides the category of a packet.
+    /// What determines the category of a packet.
     pub classifier: Classifier,
     /// When contenders count slots.
     pub slot_rules: SlotRules,
     /// Rules of aggregation, if frames are aggregated.
     pub aggregation: Option<Aggregation>,
-    /// All stations, the access point among them, each with as many categories.
+    /// All stations, access points included, with equal numbers of categories.
     pub stations: Vec<EdcaStation>,
 }
 
 impl EdcaSettings {
-    /// Stations that contend by DCF: one category each, with AIFS = DIFS, one frame at a time.
+    /// Stations with DCF: one category each, with AIFS = DIFS, one frame at a time.
     #[must_use]
     pub fn dcf(access: Access, aps: &[u32], stations: Vec<StationSettings>) -> Self {
         let stations = stations.into_iter().map(|mut common| {
@@ -197,32 +196,32 @@ impl EdcaSettings {
     }
 }
 
-/// What one category of a station did, since the start of the run.
+/// Counters of one category of a station since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryCounters {
     /// Data PPDUs sent.
     pub ppdus: u64,
     /// MPDUs sent in them.
     pub mpdus: u64,
-    /// Those of them that had been sent before.
+    /// MPDUs among these that had been sent before.
     pub retries: u64,
     /// MPDUs that were acknowledged.
     pub delivered: u64,
     /// Block ACK requests sent.
     pub requests: u64,
-    /// Exchanges without an answer.
+    /// Exchanges without response.
     pub unanswered: u64,
-    /// Times that a category which goes first sent in its place.
+    /// Internal collisions lost to a category of higher priority (10.22.2.2).
     pub internal_collisions: u64,
-    /// Air time of its data PPDUs that met no other.
+    /// Air time of its data PPDUs that did not collide.
     pub data_air: Duration,
-    /// Block ACKs that receivers sent to its station.
+    /// Block ACKs sent to its station.
     pub block_acks: u64,
-    /// Those that it did not get.
+    /// Block ACKs that its station did not receive.
     pub block_acks_lost: u64,
     /// Packets that receivers handed up.
     pub handed_up: u64,
-    /// Time that these waited at their receivers for others before them, in all.
+    /// Total time that these waited at their receivers for earlier ones.
     pub reorder_delay: Duration,
 }
 

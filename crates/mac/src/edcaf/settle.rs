@@ -1,5 +1,5 @@
-//! The originator's side of the end of an exchange: which MPDUs have arrived, which are sent again, and which are given
-//! up.
+//! The originator's side at the end of an exchange: which MPDUs have arrived, which are retransmitted, and which are
+//! given up.
 
 use wifair_packet::PacketId;
 use wifair_units::Time;
@@ -9,8 +9,8 @@ use super::window::Released;
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs};
 
 impl Edcafs {
-    /// The originator takes note of an exchange that has ended, `answered` or not; `by_rts`: its RTS was not, and the
-    /// rest was not sent. How many MPDUs were delivered.
+    /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
+    /// the rest was not sent. Returns the number of MPDUs delivered.
     pub(crate) fn settle(
         &mut self,
         now: Time,
@@ -92,7 +92,7 @@ impl Edcafs {
         delivered
     }
 
-    /// `sender` gives up what it has just sent.
+    /// Gives up what `sender` has just sent.
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_setup() {

@@ -1,10 +1,10 @@
-//! Packets that wait in one category of a station: in one queue, or in one for each receiver.
+//! Packets waiting in one category of a station: in a single queue, or in one queue per receiver.
 //!
-//! One queue for all receivers is what most hardware has: the packet that the discipline chooses decides the receiver.
-//! A FIFO and the airtime scheduler then look for whatever else waits for that receiver. Any other discipline goes on
-//! deciding what is next, and the aggregate takes that as long as it goes to the same receiver. A packet to another
-//! receiver has left the queue by then: it is sent next, whatever comes in between (as Linux's `qdisc_peek_dequeued`
-//! does). With a queue for each receiver these take turns, as in the Linux stack (one queue a station and traffic
+//! Most hardware has a single queue for all receivers: the packet chosen by the discipline determines the receiver. A
+//! FIFO and the airtime scheduler can then look for further packets to that receiver. Any other discipline keeps
+//! deciding which packet is next, and the aggregate takes it as long as it goes to the same receiver. By then a packet
+//! to another receiver has already left the queue, so it is sent next in any case (like Linux's `qdisc_peek_dequeued`).
+//! With one queue per receiver, receivers take turns, as in the Linux stack (one queue per station and traffic
 //! identifier).
 
 use std::collections::VecDeque;
@@ -20,17 +20,18 @@ use wifair_queue::{AirUse, Discipline, Dropped, Fifo, Queue};
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     queues: Vec<Queue>,
-    /// Receivers for which something waits, in turn, and whether each is among them.
+    /// Receivers with waiting packets, in turn, and whether each is listed.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full; of one alone, whether it is while it is empty.
+    /// Number of packets in all queues, and number of full queues; with a single queue, whether it is full even when
+    /// empty.
     len: usize,
     full: usize,
-    /// In the one FIFO for all receivers no packet to this receiver stands before this place.
+    /// In the single FIFO for all receivers: no packet to this receiver is before this position.
     looked: (u32, usize),
-    /// The longest packet that ever came, in bytes; where there is more than one FIFO.
+    /// Length of the longest packet so far, in bytes; maintained unless there is a single FIFO.
     longest: u64,
-    /// The packet to send next: it was taken out of the one queue for an aggregate, but goes to another receiver.
+    /// The packet to send next: taken from the single queue for an aggregate, but addressed to another receiver.
     next: Option<PacketId>,
 }
 
@@ -50,18 +51,18 @@ impl Waiting {
         }
     }
 
-    /// The queue, or the first.
+    /// The queue, or the first of them.
     pub fn first(&self) -> &Queue {
         &self.queues[0]
     }
 
-    /// The queue, if it is the only one, and FIFO.
+    /// The queue, if it is a single FIFO.
     #[inline]
     pub fn one_fifo(&self) -> Option<&Fifo> {
         if let [Queue::Fifo(fifo)] = &self.queues[..] { Some(fifo) } else { None }
     }
 
-    /// Does something to it.
+    /// Modifies that queue.
     pub fn change_fifo(&mut self, change: impl FnOnce(&mut Fifo)) {
         if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
             change(fifo);
@@ -69,7 +70,7 @@ impl Waiting {
         }
     }
 
-    /// Packets that the queues have marked so far.
+    /// Number of packets marked by the queues so far.
     pub fn marks(&self) -> u64 {
         self.queues.iter().map(Discipline::marks).sum()
     }
@@ -89,7 +90,7 @@ impl Waiting {
         self.queues.len() == 1
     }
 
-    /// Packets inside.
+    /// Number of packets.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -106,7 +107,7 @@ impl Waiting {
         }
     }
 
-    /// Does something to one of the queues, and keeps account of what is inside.
+    /// Modifies one of the queues and updates the counts.
     #[inline]
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
         let queue = &mut self.queues[index];
@@ -119,7 +120,7 @@ impl Waiting {
         result
     }
 
-    /// When a category that was given nothing is to ask again, if it is.
+    /// When a category that got no packet must ask again, if at all.
     pub fn asked_again(&self, now: Time) -> Option<Time> {
         if self.len() == 0 {
             return None;
@@ -127,7 +128,7 @@ impl Waiting {
         self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
     }
 
-    /// A packet comes to the one queue, if it is FIFO and has room; whether it did.
+    /// Appends a packet if there is a single FIFO with room; returns whether it did.
     #[inline]
     pub fn append(&mut self, id: PacketId, packet: &mut Packet) -> bool {
         let [Queue::Fifo(fifo)] = &mut self.queues[..] else { return false };
@@ -139,7 +140,7 @@ impl Waiting {
         fits
     }
 
-    /// A packet comes; `next_hops` tells to whom it goes.
+    /// Enqueues a packet; `next_hops` gives its receiver.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -155,7 +156,7 @@ impl Waiting {
         }
     }
 
-    /// The same where the receiver counts, or packets may be dropped.
+    /// The same if the receiver matters, or if packets may be dropped.
     fn enqueue_to(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         self.longest = self.longest.max(packets[id].bytes().0);
         if self.is_one() {
@@ -194,8 +195,9 @@ impl Waiting {
         None
     }
 
-    /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
-    /// bytes; `next_hops` tells to whom a packet goes. After the last of such packets [`Waiting::count`] is due.
+    /// Dequeues the next packet for the receiver `to` that is certainly not longer than `room` bytes, as far as the
+    /// discipline allows. `next_hops` gives the receiver of a packet. [`Waiting::count`] must be called after the last
+    /// of these calls.
     #[inline(always)]
     pub fn dequeue_for<'a>(
         &mut self,
@@ -216,9 +218,9 @@ impl Waiting {
         taken
     }
 
-    /// Takes out packets behind the one that [`Waiting::dequeue_for`] handed out last, at most `most`: those before the
-    /// first that is not alike, if there is one FIFO for all receivers. `take` gets them; they are `size` bytes long
-    /// each. How many these are; afterwards [`Waiting::count`] is due.
+    /// Dequeues packets that follow the one last returned by [`Waiting::dequeue_for`], at most `most`, up to the first
+    /// that is not alike; only with a single FIFO for all receivers. All are `size` bytes long and are passed to
+    /// `take`. Returns their number; [`Waiting::count`] must be called afterwards.
     #[inline]
     pub fn take_alike(
         &mut self,
@@ -238,14 +240,14 @@ impl Waiting {
         count as u64
     }
 
-    /// Counts what is inside, where that was not done for each packet.
+    /// Updates the number of packets after calls that did not.
     pub fn count(&mut self) {
         if let [Queue::Fifo(fifo)] = &self.queues[..] {
             self.len = fifo.len();
         }
     }
 
-    /// The same for any queue but a single FIFO.
+    /// The same for any queues other than a single FIFO.
     #[inline(never)]
     fn dequeue_from_others(
         &mut self,
@@ -258,7 +260,7 @@ impl Waiting {
     ) -> Option<PacketId> {
         let index = if self.is_one() { 0 } else { to as usize };
         if self.next.is_some() || !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
-            return None; // it cannot be looked at before it is taken
+            return None; // its length is not known before it is dequeued
         }
         if self.is_one() {
             let is_to = |packet: &Packet| next_hops.of(packet) == to;
@@ -283,8 +285,8 @@ mod tests {
 
     use super::*;
 
-    /// CoDel, which cannot look for packets out of turn, sends in the order of arrival: so packets to the stations 1,
-    /// 1, 2, 1, 2 and 2 make aggregates of 2, 1, 1 and 2. Those that were taken out too early still count as waiting.
+    /// CoDel cannot look for packets out of turn and sends in the order of arrival: packets to the stations 1, 1, 2, 1,
+    /// 2 and 2 make aggregates of 2, 1, 1 and 2. Those that were dequeued too early still count as waiting.
     #[test]
     fn an_aggregate_takes_what_the_discipline_gives_next_to_the_same_receiver() {
         let codel = Chosen::named("codel").expect("a discipline");

@@ -1,8 +1,8 @@
-//! MPDUs between one sender and one receiver of one category: what is on its way, acknowledged, and handed up in order.
+//! MPDUs between one sender and one receiver in one category: outstanding, acknowledged, and handed up in order.
 //!
 //! The originator's window of sequence numbers and the recipient's reordering buffer (IEEE Std 802.11-2016, 10.24.7)
-//! are one list here, for both ends are known: an MPDU leaves it when the originator is done with it and the recipient
-//! has handed it up or passed over it. Sequence numbers are not reduced modulo 4096.
+//! share one list, because both ends are known here: an MPDU is removed when the originator has finished with it and
+//! the recipient has handed it up or passed over it. Sequence numbers are not reduced modulo 4096.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
@@ -12,21 +12,21 @@ use super::agreement::Agreement;
 /// Header of a subframe of an A-MSDU: addresses and length, in bytes (IEEE Std 802.11-2016, 9.3.2.2.2).
 const SUBFRAME_HEADER: u64 = 14;
 
-/// The recipient has it.
+/// The recipient has received it.
 const RECEIVED: u8 = 1;
-/// The originator knows.
+/// The originator knows that it was received.
 const ACKNOWLEDGED: u8 = 2;
 /// The originator has given it up.
 const DISCARDED: u8 = 4;
-/// The recipient had passed over it when it came.
+/// The recipient had already passed over it when it arrived.
 const LATE: u8 = 8;
 
-/// Packets of an A-MSDU, each with the next, by their numbers.
+/// Linked lists of the packets in A-MSDUs, by packet number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain(Vec<Option<PacketId>>);
 
 impl Chain {
-    /// `next` follows `id`.
+    /// Makes `next` follow `id`.
     pub fn link(&mut self, id: PacketId, next: PacketId) {
         if self.0.len() <= id.index() {
             self.0.resize(id.index() + 1, None);
@@ -44,27 +44,27 @@ impl Chain {
 /// One MPDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mpdu {
-    /// Its packet, or the first one of its A-MSDU.
+    /// Its packet, or the first packet of its A-MSDU.
     pub first: PacketId,
-    /// The last one.
+    /// The last packet.
     pub last: PacketId,
-    /// Packets inside.
+    /// Number of packets.
     pub packets: u8,
-    /// How often it was sent.
+    /// Number of attempts.
     pub attempts: u8,
-    /// How often it was not sent because its RTS got no answer.
+    /// Number of times it was not sent because the RTS got no CTS.
     pub rts_failures: u8,
     state: u8,
-    /// From the MAC header to the FCS, in bytes.
+    /// Length from the MAC header to the FCS, in bytes.
     pub length: u32,
     /// When the originator gives it up.
     pub expires: Time,
-    /// When the recipient got it.
+    /// When the recipient received it.
     received_at: Time,
 }
 
 impl Mpdu {
-    /// An MPDU that was never sent.
+    /// An MPDU that has not been sent.
     ///
     /// # Panics
     /// If it is longer than 4 GB.
@@ -97,12 +97,12 @@ impl Mpdu {
         self.state & state != 0
     }
 
-    /// Whether the originator, which has come to it, has yet to send it, for the first time or again.
+    /// Whether the originator still has to send it, for the first time or again.
     pub const fn is_pending(&self) -> bool {
         !self.has(ACKNOWLEDGED | DISCARDED)
     }
 
-    /// Whether the recipient has it.
+    /// Whether the recipient has received it.
     pub const fn is_received(&self) -> bool {
         self.has(RECEIVED)
     }
@@ -113,51 +113,50 @@ impl Mpdu {
 pub(crate) struct Window {
     /// The receiver.
     pub to: u32,
-    /// Sequence numbers that may be outstanding.
+    /// Maximum number of outstanding MPDUs.
     size: u64,
-    /// There is a block ACK agreement; if not, MPDUs are sent and acknowledged one by one.
+    /// Whether block ACK is used; otherwise MPDUs are sent and acknowledged one by one.
     block_ack: bool,
-    /// How the ends stand with each other; without agreement MPDUs go one by one.
+    /// State of the block ACK agreement; without it MPDUs are sent one by one.
     pub agreement: Agreement,
-    /// When the recipient got data or a request last.
+    /// When the recipient last received data or a request.
     pub used_at: Time,
-    /// The MPDUs from `start` to `next`, each in the place that the last bits of its sequence number give; a power of
-    /// two of places.
+    /// The MPDUs from `start` to `next`, indexed by the low bits of the sequence number; its length is a power of two.
     ring: Vec<Mpdu>,
-    /// The first sequence number with which one of the ends is not done.
+    /// The first sequence number that one of the ends still needs.
     start: u64,
-    /// The sequence number that is used next.
+    /// The next sequence number to be assigned.
     next: u64,
-    /// The originator's `WinStartO`: all before are acknowledged or given up.
+    /// The originator's `WinStartO`: all earlier MPDUs are acknowledged or given up.
     origin: u64,
-    /// The recipient's `WinStartB`: all before were handed up or passed over.
+    /// The recipient's `WinStartB`: all earlier MPDUs were handed up or passed over.
     released: u64,
-    /// MPDUs that are neither acknowledged nor given up, and packets in them.
+    /// Number of MPDUs neither acknowledged nor given up, and of packets in them.
     pending: usize,
     pending_packets: usize,
-    /// An MPDU was given up since the window moved last.
+    /// Whether an MPDU was given up since the window last moved.
     gave_up: bool,
-    /// A BlockAckReq is due: the recipient waits for an MPDU that was given up, or the originator wants to know.
+    /// Whether a BlockAckReq is due: the recipient waits for an MPDU that was given up, or a block ACK is missing.
     pub request_due: bool,
-    /// MPDUs that the recipient holds behind a gap, and since when the first of them.
+    /// Number of MPDUs that the recipient holds behind a gap, and since when it has held the first.
     buffered: usize,
     blocked_since: Option<Time>,
-    /// Time that packets handed up have waited for others, and that was not yet taken note of.
+    /// Time that packets handed up have waited for others, not yet collected by [`Window::take_reorder_delay`].
     reorder_delay: Duration,
 }
 
-/// What comes out of a window: packets handed up, with their receiver, and packets lost.
+/// Output of a window: packets handed up, with their receiver, and packets lost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
     /// Packets that the recipient hands up, in order.
     pub up: HandedUp,
-    /// Packets that nobody will get.
+    /// Packets lost at the retry limit.
     pub lost: Vec<PacketId>,
-    /// The same because their lifetime has ended.
+    /// Packets lost because their lifetime has ended.
     pub expired: Vec<PacketId>,
 }
 
-/// Packets with their receivers, in order, those in front of which were told of.
+/// Packets with their receivers, in order, and the number of those already reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandedUp {
     all: Vec<(u32, PacketId)>,
@@ -170,7 +169,7 @@ impl HandedUp {
         self.all.push((to, id));
     }
 
-    /// The first that was not told of, which then was.
+    /// Removes the first packet not yet reported.
     #[inline]
     pub fn take(&mut self) -> Option<(u32, PacketId)> {
         let next = *self.all.get(self.told)?;
@@ -178,7 +177,7 @@ impl HandedUp {
         Some(next)
     }
 
-    /// The next `count` are told of.
+    /// Removes the next `count` packets.
     #[inline]
     pub fn skip(&mut self, count: usize) {
         self.told += count;
@@ -188,7 +187,7 @@ impl HandedUp {
         }
     }
 
-    /// Those that were not told of.
+    /// The packets not yet reported.
     #[inline]
     pub fn rest(&self) -> &[(u32, PacketId)] {
         &self.all[self.told..]
@@ -200,7 +199,7 @@ impl HandedUp {
         self.all.len()
     }
 
-    /// Those that came after a mark, if none was taken since.
+    /// The packets added since a mark, provided that none was removed since.
     #[inline]
     pub fn since(&self, mark: usize) -> &[(u32, PacketId)] {
         &self.all[mark..]
@@ -208,7 +207,7 @@ impl HandedUp {
 }
 
 impl Window {
-    /// Towards `to`, for `size` outstanding MPDUs.
+    /// A window towards `to` for `size` outstanding MPDUs.
     pub fn new(to: u32, size: u16, block_ack: bool) -> Self {
         Self {
             to,
@@ -231,7 +230,7 @@ impl Window {
         }
     }
 
-    /// Until when the originator waits for the agreement that it has asked for.
+    /// Until when the originator waits for the agreement that it has requested.
     #[inline]
     pub fn agreement_asked(&self, now: Time) -> Option<Time> {
         match self.agreement {
@@ -240,30 +239,30 @@ impl Window {
         }
     }
 
-    /// The sequence number that is used next.
+    /// The next sequence number to be assigned.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.next
     }
 
-    /// The first sequence number that the originator still cares for.
+    /// The first sequence number that the originator still needs.
     #[inline]
     pub const fn origin(&self) -> u64 {
         self.origin
     }
 
-    /// Whether a new MPDU fits into the window.
+    /// Whether there is room for another MPDU.
     #[inline]
     pub const fn has_room(&self) -> bool {
         self.next < self.origin + self.size
     }
 
-    /// MPDUs to send, for the first time or again.
+    /// Number of MPDUs to send, for the first time or again.
     pub const fn pending(&self) -> usize {
         self.pending
     }
 
-    /// Takes in a new MPDU.
+    /// Adds a new MPDU.
     #[inline]
     pub fn push(&mut self, mpdu: Mpdu) {
         debug_assert!(self.has_room(), "a sequence number beyond the window");
@@ -277,13 +276,13 @@ impl Window {
         self.pending_packets += usize::from(mpdu.packets);
     }
 
-    /// How many new MPDUs fit into the window.
+    /// Number of further MPDUs for which there is room.
     #[inline]
     pub const fn room(&self) -> u64 {
         (self.origin + self.size).saturating_sub(self.next)
     }
 
-    /// Takes in new MPDUs with a packet each, that are as long as the last one and sent with it for the first time.
+    /// Adds new MPDUs of one packet each, of the same length as the last one and first sent together with it.
     #[inline]
     pub fn push_together(&mut self, ids: impl ExactSizeIterator<Item = PacketId>) {
         let mut mpdu = *self.mpdu(self.next - 1);
@@ -303,7 +302,7 @@ impl Window {
         self.pending_packets += pushed;
     }
 
-    /// Makes twice as many places, which `filler` fills.
+    /// Doubles the size of the ring; `filler` fills new entries.
     #[cold]
     fn grow(&mut self, filler: Mpdu) {
         let places = (2 * self.ring.len()).max(4);
@@ -316,7 +315,7 @@ impl Window {
         self.ring = ring;
     }
 
-    /// The last MPDU, if it was never part of a PPDU and can take in a packet.
+    /// Sequence number of the last MPDU, if it was never part of a PPDU and can be extended.
     fn last_unsent(&self) -> Option<u64> {
         let last = (self.next > self.start).then(|| self.next - 1)?;
         let mpdu = self.mpdu(last);
@@ -324,7 +323,7 @@ impl Window {
         (is_new && mpdu.packets < u8::MAX && mpdu.is_pending()).then_some(last)
     }
 
-    /// How long a packet with its LLC header may be that the last MPDU can take in: see [`Window::append`].
+    /// Maximum length of a packet, LLC header included, that [`Window::append`] can add to the last MPDU.
     pub fn room_in_last(&self, overhead: u64, longest: u64) -> u64 {
         let Some(last) = self.last_unsent().map(|last| self.mpdu(last)) else { return 0 };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
@@ -332,9 +331,9 @@ impl Window {
         longest.saturating_sub(body)
     }
 
-    /// Appends a packet that is `msdu` bytes long with its LLC header to the last MPDU, which becomes an A-MSDU;
-    /// whether it could, for that MPDU was never sent and the A-MSDU is not longer than `longest`. `overhead`: MAC
-    /// header and FCS.
+    /// Appends a packet of `msdu` bytes, LLC header included, to the last MPDU, which becomes an A-MSDU. Returns false
+    /// if that MPDU was already sent, or if the A-MSDU would exceed `longest`. `overhead` is the length of MAC header
+    /// and FCS.
     pub fn append(&mut self, id: PacketId, msdu: u64, overhead: u64, longest: u64, chain: &mut Chain) -> bool {
         let Some(last) = self.last_unsent().map(|last| self.mpdu_mut(last)) else { return false };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
@@ -351,7 +350,7 @@ impl Window {
         true
     }
 
-    /// The originator learns what the recipient has. How many MPDUs that were.
+    /// Tells the originator what the recipient has received; returns the number of MPDUs newly acknowledged.
     pub fn acknowledge_received(&mut self) -> u64 {
         let numbers = self.origin..self.next;
         let received = numbers.filter(|number| self.mpdu(*number).is_pending() && self.mpdu(*number).is_received());
@@ -369,7 +368,7 @@ impl Window {
         &self.ring[self.place(number)]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline]
     pub fn mpdu_mut(&mut self, number: u64) -> &mut Mpdu {
         debug_assert!(self.start <= number && number < self.next, "an MPDU that the window holds");
@@ -383,12 +382,12 @@ impl Window {
         number as usize & self.ring.len().wrapping_sub(1)
     }
 
-    /// The first pending MPDU.
+    /// Sequence number of the first pending MPDU.
     pub fn first_pending(&self) -> Option<u64> {
         (self.origin..self.next).find(|number| self.mpdu(*number).is_pending())
     }
 
-    /// An MPDU arrives at the recipient without error; [`Window::hand_up`] follows when all of its PPDU have.
+    /// The recipient receives an MPDU; [`Window::hand_up`] must follow after all MPDUs of the PPDU.
     #[inline]
     pub fn receive(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         let (is_next, is_alone, to) = (number == self.released, self.buffered == 0, self.to);
@@ -406,12 +405,12 @@ impl Window {
         }
     }
 
-    /// Whether the recipient holds nothing and waits for an MPDU that it has not passed over: its sequence number.
+    /// The sequence number that the recipient waits for, if it holds nothing and has not passed over that MPDU.
     pub fn expected(&self) -> Option<u64> {
         (self.buffered == 0).then_some(self.released)
     }
 
-    /// So many MPDUs arrive without error, the first of which is [expected](Window::expected).
+    /// The recipient receives `count` consecutive MPDUs, starting with the [expected](Window::expected) one.
     #[inline]
     pub fn receive_run(&mut self, count: u64, chain: &Chain, released: &mut Released) {
         let to = self.to;
@@ -429,7 +428,7 @@ impl Window {
         self.blocked_since = None;
     }
 
-    /// An MPDU has arrived that is not the next, or behind which others wait.
+    /// The recipient receives an MPDU out of order, or one behind which others are held.
     fn hold(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         if number < self.released {
             let mpdu = self.mpdu_mut(number);
@@ -443,13 +442,13 @@ impl Window {
         }
     }
 
-    /// A broadcast has been handed up by those who received it.
+    /// Hands up a broadcast at its receivers.
     pub fn receive_broadcast(&mut self, number: u64) {
         self.mpdu_mut(number).state |= RECEIVED;
         self.released = number + 1;
     }
 
-    /// The recipient hands up what is in order.
+    /// Hands up what is in order.
     #[inline]
     pub fn hand_up(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         if self.buffered == 0 {
@@ -480,7 +479,7 @@ impl Window {
         if self.buffered > 0 { (self.released..self.next).find(is_held) } else { None }
     }
 
-    /// The recipient passes over whatever it lacks before `number`.
+    /// Lets the recipient pass over missing MPDUs before `number`.
     fn pass_over(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         for earlier in self.released..number.min(self.next) {
             let mpdu = self.mpdu(earlier);
@@ -494,7 +493,7 @@ impl Window {
         self.released = self.released.max(number);
     }
 
-    /// A BlockAckReq arrives: nothing before the originator's window will come any more (10.24.7.6.3).
+    /// The recipient receives a BlockAckReq: no MPDU before the originator's window will come any more (10.24.7.6.3).
     pub fn request(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         self.request_due = false;
         self.pass_over(now, self.origin, chain, released);
@@ -502,19 +501,19 @@ impl Window {
         self.trim();
     }
 
-    /// Since when the recipient holds the first MPDU behind a gap, if it holds any.
+    /// Since when the recipient has held the first MPDU behind a gap, if it holds any.
     pub const fn blocked_since(&self) -> Option<Time> {
         self.blocked_since
     }
 
-    /// The recipient has waited long enough for what it lacks.
+    /// Lets the recipient pass over the first gap after its timeout.
     pub fn time_out(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         self.pass_over(now, self.first_held().unwrap_or(self.released), chain, released);
         self.hand_up(now, chain, released);
         self.trim();
     }
 
-    /// The originator learns that an MPDU has arrived.
+    /// Acknowledges an MPDU at the originator.
     #[inline]
     pub fn acknowledge(&mut self, number: u64) {
         let mpdu = self.mpdu_mut(number);
@@ -526,7 +525,7 @@ impl Window {
         }
     }
 
-    /// The originator learns that all it has to send have arrived. How many MPDUs that were.
+    /// Acknowledges all pending MPDUs; returns their number.
     #[inline]
     pub fn acknowledge_all(&mut self) -> u64 {
         self.origin = self.next;
@@ -534,8 +533,8 @@ impl Window {
         std::mem::take(&mut self.pending) as u64
     }
 
-    /// The originator gives up an MPDU; whether it had it still to send. Its packets are `lost` if the recipient has
-    /// not got them.
+    /// Gives up an MPDU at the originator; returns whether it was still pending. Its packets are appended to `lost`
+    /// unless the recipient has received them.
     pub fn discard(&mut self, number: u64, chain: &Chain, lost: &mut Vec<PacketId>) -> bool {
         let mpdu = self.mpdu_mut(number);
         if !mpdu.is_pending() {
@@ -552,8 +551,8 @@ impl Window {
         true
     }
 
-    /// Moves the originator's window past what it is done with. A recipient that waits for an MPDU that was given up
-    /// must be told.
+    /// Advances the originator's window. If the recipient waits for an MPDU that was given up, a BlockAckReq becomes
+    /// due.
     pub fn advance(&mut self) {
         while self.origin < self.next && !self.mpdu(self.origin).is_pending() {
             self.origin += 1;
@@ -566,22 +565,22 @@ impl Window {
         self.trim();
     }
 
-    /// Forgets what both ends are done with.
+    /// Removes MPDUs that neither end needs.
     fn trim(&mut self) {
         self.start = self.start.max(self.origin.min(self.released));
     }
 
-    /// Time that packets handed up since the last call have waited for others before them.
+    /// Returns and resets the time that packets handed up have waited for earlier ones.
     pub fn take_reorder_delay(&mut self) -> Duration {
         std::mem::take(&mut self.reorder_delay)
     }
 
-    /// Packets in MPDUs that are neither acknowledged nor given up.
+    /// Number of packets in MPDUs that are neither acknowledged nor given up.
     pub const fn packets_pending(&self) -> usize {
         self.pending_packets
     }
 
-    /// Packets that the originator or the recipient holds.
+    /// Number of packets held by the originator or the recipient.
     pub fn packets_held(&self) -> usize {
         let held = |number| {
             let mpdu = self.mpdu(number);
@@ -599,9 +598,9 @@ mod tests {
 
     use super::*;
 
-    /// Of MPDUs 0 to 6 the recipient gets 1 at 0 ms, 4 at 20 ms, 6 at 30 ms, 0 at 60 ms, 3 at 70 ms, and never 2 and 5.
-    /// It waits 100 ms by the first MPDU that it holds behind a gap, as mac80211 does: for 2 by 3, until 170 ms, and
-    /// then no longer for 5, by 6.
+    /// Of MPDUs 0 to 6 the recipient receives 1 at 0 ms, 4 at 20 ms, 6 at 30 ms, 0 at 60 ms, 3 at 70 ms, and never 2
+    /// and 5. As in mac80211, the timeout of 100 ms counts from the first MPDU held behind a gap: it waits for 2
+    /// because of 3, until 170 ms, and then no longer for 5, because of 6.
     #[test]
     fn the_first_mpdu_held_behind_a_gap_has_the_clock() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
