@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import stat
 import tempfile
@@ -13,7 +15,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["json_parts", "refuse", "refuse_filled", "replacing", "save_figure", "sync", "write_bytes", "write_text"]
+__all__ = [
+    "PARTIAL",
+    "json_parts",
+    "named",
+    "refuse",
+    "refuse_filled",
+    "replacing",
+    "save_figure",
+    "sync",
+    "write_bytes",
+    "write_text",
+]
+
+PARTIAL = ".partial"
+"""Ending of what is being written, and has not got its own name yet."""
 
 
 def refuse(path: str | os.PathLike[str], *, force: bool) -> None:
@@ -37,7 +53,7 @@ def refuse_filled(folder: str | os.PathLike[str], *, force: bool) -> None:
         If it is a file, or a folder that is not empty.
     """
     path = Path(folder)
-    if path.exists() and not path.is_dir():
+    if (path.exists() or path.is_symlink()) and not path.is_dir():
         raise FileExistsError(f"`{folder}` is a file: choose another folder")
     if not force and path.is_dir() and any(path.iterdir()):
         raise FileExistsError(f"`{folder}` holds files: choose another folder, or replace them with --force")
@@ -55,27 +71,39 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         If it cannot be written; the error names `path`.
     """
     target = Path(os.path.realpath(path))  # through links, to what they point at
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if target.exists() and not target.is_file() and not target.is_dir():
-        yield target
+        with named(path):
+            yield target
         return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:200]}.", suffix=".partial", dir=target.parent)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from None
-    os.close(handle)
+    with named(path):
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}.", suffix=PARTIAL, dir=target.parent)
+        os.close(handle)
     work = Path(name)
     try:
-        yield work
-        with suppress(OSError):
-            work.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
-        with work.open("rb") as file:
-            os.fsync(file.fileno())
-        work.replace(target)
+        with named(path):
+            yield work
+            with suppress(OSError):
+                work.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+            with work.open("rb") as file:
+                os.fsync(file.fileno())
+            work.replace(target)
         sync(target.parent)
-    except IsADirectoryError as error:
-        raise IsADirectoryError(error.errno, error.strerror, str(path)) from None
     finally:
         work.unlink(missing_ok=True)
+
+
+@contextmanager
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error of the system name `path`: that of a full disk names none, others name a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        of_this = error.filename is None or PARTIAL in str(error.filename)
+        if error.errno in (None, errno.EPIPE) or not of_this:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
@@ -122,8 +150,9 @@ def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Ite
 
 def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:
     """Save a figure of matplotlib, in the format that the ending of `path` names."""
-    with replacing(path) as work:
-        figure.savefig(work, format=Path(path).suffix[1:].lower() or None, **options)
+    drawn = io.BytesIO()  # matplotlib's PDF writer fails in its own way on a full disk
+    figure.savefig(drawn, format=Path(path).suffix[1:].lower() or None, **options)
+    write_bytes(path, drawn.getvalue())
 
 
 def sync(path: Path) -> None:

@@ -52,10 +52,17 @@ class Folder:
             parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(parent)) from None
-        self._work = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".partial", dir=parent))
+        self._mounted = self.path.is_mount()  # as in a container: its files can be replaced, it itself cannot
+        with files.named(self.path):
+            place = self.path if self._mounted else parent
+            self._work = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:50]}.", suffix=files.PARTIAL, dir=place))
 
     def write(self, results: Results | ImportedResults, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `results`."""
+        with files.named(self.path):
+            self._write(results, command)
+
+    def _write(self, results: Results | ImportedResults, command: str | None) -> None:
         for name, columns in results.tables.items():
             self._write_table(name, columns)
         for name, text in results.sources.items():
@@ -70,6 +77,10 @@ class Folder:
 
     def write_capture(self, capture: Capture, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `capture`, and its JSON."""
+        with files.named(self.path):
+            self._write_capture(capture, command)
+
+    def _write_capture(self, capture: Capture, command: str | None) -> None:
         for name, columns in capture.tables.items():
             self._write_table(name, columns)
         files.write_text(self._work / "analysis.json", itertools.chain(capture.json_parts(), "\n"))
@@ -97,7 +108,8 @@ class Folder:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None and any(self._work.iterdir()):
-                self._publish()
+                with files.named(self.path):
+                    self._publish()
         finally:
             shutil.rmtree(self._work, ignore_errors=True)
 
@@ -106,14 +118,28 @@ class Folder:
         for path in self._work.iterdir():
             files.sync(path)
         files.sync(self._work)
-        if self._replace:
+        if self._mounted:
+            self._move()
+        elif self._replace:
             old = self._work.with_suffix(".old")
             self.path.rename(old)
-            self._work.rename(self.path)
+            try:
+                self._work.rename(self.path)
+            except BaseException:
+                old.rename(self.path)
+                raise
             shutil.rmtree(old, ignore_errors=True)
         else:
             self._work.rename(self.path)  # onto nothing, or onto an empty folder
         files.sync(self.path.absolute().parent)
+
+    def _move(self) -> None:
+        """Replace the files of the folder one by one; the one that says that these are results comes last."""
+        for path in self.path.iterdir():
+            if path != self._work:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in sorted(self._work.iterdir(), key=lambda path: path.name == PROVENANCE):
+            path.rename(self.path / path.name)
 
 
 def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:

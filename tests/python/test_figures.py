@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -252,6 +254,22 @@ def test_a_legend_lies_on_no_line() -> None:
     (legend,) = figure.legends
     assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
     assert [text.get_text() for text in legend.get_texts()] == ["reno", "cubic", "vegas", "bbr"]
+
+
+def test_a_slow_computer_gets_no_warning_of_its_legends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """matplotlib warns if it takes a second to find a place for a legend, unless it was told to look for one."""
+    seconds = itertools.count(0.0, 10.0)
+    monkeypatch.setattr("matplotlib.legend.time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    wifair.run(wifair.Scenario.from_text(SCENARIO), pcap=wifair.Pcap(tmp_path / "cap", at=("server",)))
+    capture = wifair.read_capture(tmp_path / "cap" / "server.pcap", packets=True)
+    assert capture.plot(tmp_path / "figures")
+    data = {
+        "n": [1, 1, 2, 2],
+        "cc": ["a", "b", "a", "b"],
+        **{f"jain_index{end}": [0.5] * 4 for end in ("", "_low", "_high")},
+    }
+    columns = Columns({name: np.array(values) for name, values in data.items()})
+    style.save(sweep.draw(columns, "n", ["jain_index"], ["cc"]), tmp_path / "sweep.svg")
 
 
 def test_points_that_do_not_set_what_is_along_the_axis_have_a_tick_that_says_so() -> None:

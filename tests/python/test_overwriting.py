@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import resource
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -98,6 +103,109 @@ def test_what_exists_is_replaced_with_force_only(
     assert forced.exit_code == 0, forced.output
     assert made().keys() == before.keys()
     assert OTHER.encode() not in made().values()
+
+
+def targets(suffix: str, folder: Path) -> dict[str, tuple[Path, str]]:
+    """Places where nothing can be written: what the error says of each."""
+    (folder / f"folder{suffix}").mkdir(exist_ok=True)
+    (folder / f"folder{suffix}" / "other").write_text("x")
+    (folder / f"file{suffix}").write_text("x")
+    loop = folder / f"loop{suffix}"
+    loop.symlink_to(loop.name)
+    return {
+        "no folder": (folder / "none" / f"x{suffix}", "no such file or directory"),
+        "a folder": (folder / f"folder{suffix}", "is a directory|holds"),
+        "a file": (folder / f"file{suffix}", "exists|is a file"),
+        "below a file": (folder / f"file{suffix}" / f"x{suffix}", "not a directory|is a file"),
+        "a long name": (folder / f"{'n' * 300}{suffix}", "name too long"),
+        "a loop": (loop, "levels of symbolic links|is a file|exists"),
+        "not writable": (Path(f"/proc/x{suffix}"), "no such file|permission|not permitted|read-only"),
+        "a full device": (Path("/dev/full"), "no space left"),
+        "a full disk": (folder / "full" / f"x{suffix}", "too large|disk I/O error|disk is full"),
+    }
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let files take not a byte more: the error is another than that of a full disk, its way the same."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc and /dev/full")
+@pytest.mark.parametrize("name", [*COMMANDS, "sweep --out", "results merge"])
+def test_what_cannot_be_written_is_one_clear_error(
+    name: str, file: Path, store: Path, capture: Path, tmp_path: Path
+) -> None:
+    if "parquet" in name:
+        pytest.importorskip("pyarrow")
+    line = {
+        "sweep --out": ("sweep", "{file}", "--seeds", "1..2", "--out", "{out}"),
+        "results merge": ("results", "merge", "{out}", "{store}"),
+        **COMMANDS,
+    }[name]
+    suffix = next(word.removeprefix("{out}") for word in line if word.startswith("{out}"))
+    words = {"file": file, "store": store, "capture": capture, "exchange": EXCHANGE}
+    if name == "export flent":
+        words["results"] = tmp_path / "results"
+        assert call("run", file, "--quiet", "--series", "--out", words["results"]).exit_code == 0
+    (tmp_path / "there" / "full").mkdir(parents=True)
+    for kind, (target, says) in targets(suffix, tmp_path / "there").items():
+        if "{out}" in line and kind in ("no folder", "a folder", "a full device"):  # is made, is taken, is a file
+            continue
+        command = [word.replace("{out}" + suffix, str(target)).format(**words) for word in line]
+        before = [path for path in tmp_path.rglob("*") if not path.is_dir()]
+        with full_disk() if kind == "a full disk" else nullcontext():
+            done = call(*command)
+        assert done.exit_code == 2, (kind, done.output, done.exception)
+        *_, last = done.stderr.splitlines()
+        assert last.lower().startswith("error: "), (kind, done.stderr)
+        ending = kind == "a full device" and re.search("ending|end in|writes .csv|reads .flent", last)
+        assert ending or re.search(says, last), (kind, last)
+        made = [path for path in tmp_path.rglob("*") if not path.is_dir() and path not in before]
+        assert not [path for path in made if path.name != "runs.sqlite" or path.stat().st_size > 0], kind
+
+
+def test_a_folder_that_is_mounted_is_filled(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of a container cannot be replaced, its files can."""
+    out = tmp_path / "out"
+    out.mkdir()
+    kept = out.stat().st_ino
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == out)
+    assert call("run", file, "--quiet", "--out", out).exit_code == 0
+    first = sorted(path.name for path in out.iterdir())
+    assert "provenance.json" in first
+    assert not any("partial" in one for one in first)
+    assert call("run", file, "--quiet", "--out", out).exit_code == 2
+    (out / "old").mkdir()
+    assert call("run", file, "--quiet", "--out", out, "--force").exit_code == 0
+    assert sorted(path.name for path in out.iterdir()) == first
+    assert out.stat().st_ino == kept
+
+
+def test_results_stay_if_new_ones_cannot_take_their_place(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    assert call("run", file, "--quiet", "--out", out).exit_code == 0
+    rename = Path.rename
+
+    def renamed(path: Path, target: Path) -> Path:
+        if path.name.endswith(".partial") and target == out:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path), None, str(target))
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", renamed)
+        done = call("run", file, "--quiet", "--out", out, "--force", "--seed", "7")
+    assert done.exit_code == 2
+    assert f"`{out}`: input/output error" in done.stderr
+    assert (out / "provenance.json").is_file()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
 
 
 def _half(path: Path) -> None:

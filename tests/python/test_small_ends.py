@@ -154,3 +154,19 @@ def test_output_to_a_full_disk_is_one_clear_error(arguments: list[str], tmp_path
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1:] == ["error: cannot write to standard output: no space left on device"]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_a_closed_standard_stream_is_an_error_or_does_not_matter(closed: str, tmp_path: Path, text: str) -> None:
+    """The number of a closed stream must not go to a file that is opened, which would then take what is printed."""
+    (tmp_path / "two.toml").write_text(text)
+    line = f"{sys.executable} -m wifair run two.toml --seeds 1..2 --out out {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=False)
+    if closed == ">&-":
+        assert done.returncode == 2
+        assert done.stderr == "error: standard output is closed: let it be a file, a pipe or /dev/null\n"
+        assert not (tmp_path / "out").exists()
+    else:
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        assert (tmp_path / "out" / "provenance.json").is_file()

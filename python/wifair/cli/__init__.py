@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from wifair import __version__
-from wifair.cli.common import guarded
+from wifair.cli.common import guarded, occupy_closed_streams
 
 __all__ = ["main"]
 
@@ -70,6 +70,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
     def main(self, *args: Any, **more: Any) -> Any:
+        occupy_closed_streams()
         return guarded(lambda: super(Commands, self).main(*args, **more))  # help, too, can meet a full disk
 
     def invoke(self, ctx: click.Context) -> object:

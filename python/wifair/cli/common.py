@@ -6,7 +6,7 @@ import errno
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,6 +33,7 @@ __all__ = [
     "figure_options",
     "guarded",
     "look_of",
+    "occupy_closed_streams",
     "reason",
     "refuse_unused",
 ]
@@ -73,10 +74,14 @@ def check_file(path: str, *, force: bool) -> None:
         refuse(path, force=force)
     except FileExistsError as error:
         fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
     parent = Path(path).absolute().parent
     code = 0
     if Path(path).is_dir():
         code = errno.EISDIR
+    elif Path(os.path.realpath(path)).is_symlink():
+        code = errno.ELOOP
     elif not parent.exists():
         code = errno.ENOENT
     elif not parent.is_dir():
@@ -174,7 +179,11 @@ def guarded(call: Callable[[], object]) -> object:
         _forget_output()
         sys.exit(0)
     except OSError as error:
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+        if (
+            error.filename is not None
+        ):  # a name that is too long, a disk that fails, whatever comes to the system's mind
+            fail(f"`{os.fsdecode(error.filename)}`: {reason(error)}", WRONG)
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
             raise
         _forget_output()  # what is printed goes to a file on a full disk
         fail(f"cannot write to standard output: {reason(error)}", FAILED)
@@ -184,9 +193,26 @@ def guarded(call: Callable[[], object]) -> object:
         fail("out of memory", FAILED)
 
 
+def occupy_closed_streams() -> None:
+    """Give the numbers of closed standard streams to /dev/null, lest a file that is opened gets one of them.
+
+    Leaves with an error if standard output is closed: what is to be shown would be lost without a word.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+    if sys.stdout is None:
+        fail("standard output is closed: let it be a file, a pipe or /dev/null", WRONG)
+
+
 def _forget_output() -> None:
     """Let what is not written yet vanish, so that nothing complains at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # of a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

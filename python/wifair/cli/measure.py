@@ -367,8 +367,10 @@ def report_command(
 
             try:
                 save_figure(measurement, figure, case=case, **look)
-            except (OSError, ImportError, ValueError) as error:
-                raise MeasureError(f"cannot draw `{figure}`: {error}") from None
+            except (ImportError, ValueError) as error:
+                fail(f"cannot draw `{figure}`: {error}", WRONG)
+            except OSError as error:
+                fail(f"cannot write `{figure}`: {reason(error)}", WRONG)
         if as_json:
             click.echo((measurement if case is None else measurement.cases[case]).to_json().rstrip("\n"))
         else:

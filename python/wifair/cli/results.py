@@ -308,7 +308,7 @@ def _write_csv(path: str, parts: Iterator[Columns]) -> None:
         with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
             write(out)
     except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", FAILED)
+        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
 
 
 def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
@@ -329,7 +329,7 @@ def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
                 raise ValueError("no run meets these conditions")
             writer.close()
     except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", FAILED)
+        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
 
 
 def _verify(store: Store) -> None:

@@ -160,14 +160,14 @@ def _flow(figure: Any, capture: Capture, flow: dict[str, Any], look: Look) -> No
     near = acks & (edge < 1.1 * top)
     _steps(sequence, time[near], edge[near] / 1e6, WINDOW, "window's end")
     sequence.set_ylabel(look.label("seq", "sequence [MB]"))
-    sequence.legend(frameon=False, fontsize="small", markerscale=1.5)
+    sequence.legend(loc="best", frameon=False, fontsize="small", markerscale=1.5)
 
     known = data | (back & (packets["payload_bytes"] == 0))
     _steps(outstanding, time[known], packets["outstanding_bytes"][known] / 1e3, SENT, "outstanding")
     _steps(outstanding, time[known], packets["in_flight_bytes"][known] / 1e3, ACKED, "without SACKed")
     outstanding.set_ylabel(look.label("outstanding_bytes", "outstanding [kB]"))
     outstanding.set_ylim(bottom=0)
-    outstanding.legend(frameon=False, fontsize="small")
+    outstanding.legend(loc="best", frameon=False, fontsize="small")
 
     timed = back & ~np.isnan(packets["rtt_s"])
     _points(rtt, time[timed], packets["rtt_s"][timed] * 1e3, SENT, "", ".")

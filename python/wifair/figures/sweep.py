@@ -84,7 +84,7 @@ def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Lo
         _ticks(panels[-1], places, ticks, look)
         if by:
             title = ", ".join(look.label(name, parameter(name)) for name in by)
-            inside = panels[0].legend(title=title, ncols=1 + len(groups) // 8, title_fontsize=7)
+            inside = panels[0].legend(loc="best", title=title, ncols=1 + len(groups) // 8, title_fontsize=7)
             if _covers(inside, panels[0]):
                 handles, labels = panels[0].get_legend_handles_labels()
                 inside.remove()

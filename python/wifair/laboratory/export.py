@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wifair import files
 from wifair.laboratory import page
 
 if TYPE_CHECKING:
@@ -52,5 +53,5 @@ def export(folder: str | os.PathLike[str], start: page.Start | None = None, *, f
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths:
         data = page.index(start or page.Start(), engine="wasm") if path.name == "index.html" else page.read(path.name)
-        path.write_bytes(data)
+        files.write_bytes(path, data)
     return paths

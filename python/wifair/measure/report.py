@@ -169,7 +169,7 @@ def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
         axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=LINES[number], linewidth=0.8, label=label)
         axes[1].plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8)
     axes[0].set_ylabel(look.label("unacked_bytes", "outstanding data [kB]"))
-    axes[0].legend(frameon=False, fontsize="small")
+    axes[0].legend(loc="best", frameon=False, fontsize="small")
     axes[1].set_ylabel(look.label("cwnd", "cwnd [segments]"))
     axes[1].set_xlabel(look.label("time_s", f"time [s], repetition {results.seeds[0]} of {results.case.name}"))
     for each in axes:

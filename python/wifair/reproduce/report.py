@@ -126,7 +126,7 @@ def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
         If it cannot be written.
     """
     folder = Path(directory)
-    if folder.exists() and not folder.is_dir():
+    if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
         raise FileExistsError(f"`{folder}` is a file: choose another folder")
     others = folder.is_dir() and any(not path.name.startswith(STAGE) for path in folder.iterdir())
     if others and not (folder / MARK).is_file():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair import files
 from wifair.figures.style import LINES, MARKERS
 from wifair.figures.style import RC as COMMON
 
@@ -78,9 +79,8 @@ def save(figure: Any, stem: Path) -> None:
     with _rc(**{"svg.hashsalt": stem.name}):
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # once is enough for three formats
-        figure.savefig(stem.with_suffix(".png"), metadata={"Software": None})
-        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
-        figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
+        for ending, dated in ((".png", "Software"), (".svg", "Date"), (".pdf", "CreationDate")):
+            files.save_figure(figure, stem.with_suffix(ending), metadata={dated: None})
 
 
 def svg_text(file: Path, prefix: str) -> str:

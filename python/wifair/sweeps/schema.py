@@ -7,7 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from wifair.errors import StoppedError, StoreError
+from wifair.errors import StoreError
 
 __all__ = ["APPLICATION", "FILE", "FORMAT", "check_whole", "connect", "create_tables", "quoted", "reason", "trouble"]
 
@@ -86,7 +86,7 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
             case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
                 raise StoreError(f"`{file}` is no store: {error}") from None
             case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-                raise StoppedError(f"cannot write `{folder}`: {trouble(error)}") from None
+                raise StoreError(f"cannot write `{folder}`: {trouble(error)}") from None
         raise StoreError(f"cannot use `{file}`: {error}") from None
     except BaseException:
         connection.close()
