@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Capture", "read_capture"]
 
 POLL_S = 0.05
-NEAR_S = 0.5e-3
-"""A capture point is at an end, if it takes less than this to that end and back: no radio lies between."""
+NEAR_S = 0.1e-3
+"""A capture point is at an end, if it takes less than this to that end and back: no radio lies between, for two frames
+and two interframe spaces of 802.11 take longer."""
 TEXTS = ("from", "to", "kind", "way", "destination_connection_id", "source_connection_id")
 COUNTS = ("packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples", "rtt_samples")
 PATIENCE_S = 0.5
@@ -110,6 +111,9 @@ class Capture:
             return np.array([value(flow, side) for flow, side in rows], dtype=np.uint64)
 
         quantiles = [self._rtt_quantiles(flow) for flow, _ in rows]
+        points = [self._point(flow, side) for flow, side in rows]
+        mean = np.array([_path(side, "mean", point) for (_, side), point in zip(rows, points)], dtype=np.float64)
+        idle = np.array([_path(side, "min", point) for (_, side), point in zip(rows, points)], dtype=np.float64)
         data: dict[str, NDArray[Any]] = {
             "seed": np.zeros(len(rows), dtype=np.uint64),
             "name": np.array([_name(flow) for flow, _ in rows], dtype=np.str_),
@@ -137,18 +141,22 @@ class Capture:
             "had_no_more": np.array([flow["had_no_more"] for flow, _ in rows], dtype=np.bool_),
             "unsure": np.array([flow["unsure"] for flow, _ in rows], dtype=np.bool_),
             "active_s": numbers(lambda flow, _: flow["active_s"]),
-            "rtt_point": np.array([_point(side) for _, side in rows], dtype=np.str_),
-            "rtt_path_mean_s": numbers(lambda _, side: _path(side, "mean")),
-            "rtt_idle_s": numbers(lambda _, side: _path(side, "min")),
-            "latency_increase_s": numbers(lambda _, side: _increase(side)),
+            "rtt_point": np.array(points, dtype=np.str_),
+            "rtt_path_mean_s": mean,
+            "rtt_idle_s": idle,
+            "latency_increase_s": mean - idle,
             "bufferbloat_grade": np.array(
-                [_core.bufferbloat_grade(_increase(side)) or "" for _, side in rows], dtype=np.str_
+                [_core.bufferbloat_grade(float(value)) or "" for value in mean - idle], dtype=np.str_
             ),
             "outstanding_mean_bytes": numbers(lambda _, side: side["outstanding_mean_bytes"]),
             "limited_by_application": numbers(lambda _, side: side["limited_by_application"]),
             "limited_by_receiver": numbers(lambda _, side: side["limited_by_receiver"]),
             "limited_by_congestion": numbers(lambda _, side: side["limited_by_congestion"]),
             "limited_by_unknown": numbers(lambda _, side: side["limited_by_unknown"]),
+            "window_hidden": np.array(
+                [self._is_window_hidden(flow, point, rtt) for (flow, _), point, rtt in zip(rows, points, mean)],
+                dtype=np.bool_,
+            ),
         }
         return Columns(data, FLOWS)
 
@@ -420,6 +428,26 @@ class Capture:
         side: dict[str, Any] = self.document["connections"][flow["connection"] - 1][flow["direction"]]
         return side
 
+    def _point(self, flow: dict[str, Any], side: dict[str, Any]) -> str:
+        """Say where the capture was taken, as seen by the round trips on both sides of it."""
+        connection: dict[str, Any] = self.document["connections"][flow["connection"] - 1]
+        sender = "client" if flow["direction"] == "a2b" else "server"
+        echo = _number(side["echo_rtt_min_s"])
+        if (_number(connection[f"handshake_{sender}_s"]) if math.isnan(echo) else echo) < NEAR_S:
+            return "sender"
+        return "receiver" if _number(side["rtt_min_s"]) < NEAR_S else "between"
+
+    def _is_window_hidden(self, flow: dict[str, Any], point: str, path_s: float) -> bool:
+        """Whether a full receive window would not be seen: away from the sender, part of its data is elsewhere.
+
+        A flow with less than half a window on its way (goodput times round-trip time) is not held back by it.
+        """
+        if point == "sender":
+            return False
+        receiver = self.document["connections"][flow["connection"] - 1]["b2a" if flow["direction"] == "a2b" else "a2b"]
+        under_way = _number(_goodput(flow, self._side(flow))) / 8 * path_s
+        return not under_way < 0.5 * _number(receiver["max_win_adv"])
+
     @cached_property
     def _rtt(self) -> dict[tuple[int, str], NDArray[np.float64]]:
         """Round-trip times by connection and direction of the ACKs."""
@@ -605,22 +633,10 @@ def _goodput(flow: dict[str, Any], side: dict[str, Any]) -> float | None:
     return min(rate, 8 * float(flow["bytes"]) / float(flow["active_s"]))
 
 
-def _point(side: dict[str, Any]) -> str:
-    """Say where the capture was taken, as seen by the round trips on both sides of it."""
-    if _number(side["echo_rtt_min_s"]) < NEAR_S:
-        return "sender"
-    return "receiver" if _number(side["rtt_min_s"]) < NEAR_S else "between"
-
-
-def _path(side: dict[str, Any], which: str) -> float:
+def _path(side: dict[str, Any], which: str, point: str) -> float:
     """Round-trip time of the whole path: from the capture point to the receiver and back, and to the sender."""
-    return _number(side[f"rtt_{which}_s"]) + _number(side[f"echo_rtt_{which}_s"])
-
-
-def _increase(side: dict[str, Any]) -> float:
-    """Mean round-trip time less the shortest one: of the whole path, or of the part that is seen."""
-    increase = _path(side, "mean") - _path(side, "min")
-    return _number(side["rtt_mean_s"]) - _number(side["rtt_min_s"]) if math.isnan(increase) else increase
+    there, rest = _number(side[f"rtt_{which}_s"]), _number(side[f"echo_rtt_{which}_s"])
+    return there if point == "sender" and math.isnan(rest) else there + rest
 
 
 def _rows(rows: list[dict[str, Any]], about: dict[str, str]) -> Columns:

@@ -34,10 +34,12 @@ FLOWS = SEED | {
     "limited_by_receiver": "Share of the sending time in which the receiver's window was full.",
     "limited_by_congestion": "Share of the sending time in which the sender waited for ACKs or repaired losses.",
     "limited_by_unknown": "Share of the sending time in which nothing at the capture point tells why nothing came.",
+    "window_hidden": "Whether the capture point, away from the sender, cannot tell a full receive window from a full"
+    " congestion window: `limited_by_congestion` then holds both.",
     "rtt_point": "Where `rtt_mean_s` and its like are measured from: `sender`, `receiver`, or a point `between` them.",
     "rtt_path_mean_s": "Mean round-trip time of the whole path, by ACKs and echoes of timestamps [s].",
     "rtt_idle_s": "Shortest round-trip time of the whole path: that without load [s].",
-    "latency_increase_s": "Mean less shortest round-trip time: what load adds [s].",
+    "latency_increase_s": "Mean less shortest round-trip time of the whole path: what load adds [s].",
     "bufferbloat_grade": "Grade of this increase in common tests: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.",
 }
 CELLS = SEED | {

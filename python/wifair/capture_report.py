@@ -8,7 +8,7 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
-from wifair.report import NOTHING, percent, rate, ratio, time
+from wifair.report import NOTHING, general, percent, rate, ratio, time
 from wifair.words import counted
 
 if TYPE_CHECKING:
@@ -93,11 +93,13 @@ def _flows(capture: Capture, width: int) -> list[str]:
         lines.append("  ".join(left + right).rstrip())
     if flows.rows > MOST_FLOWS:
         lines.append(f"... and {flows.rows - MOST_FLOWS} smaller flows: --json or --csv has all")
-    near = [row for row in order if flows["rtt_point"][row] == "receiver" and math.isnan(flows["rtt_path_mean_s"][row])]
-    numbers = ", ".join(str(flows["connection"][row]) for row in near if not math.isnan(flows["rtt_mean_s"][row]))
-    if numbers:
-        said = f"RTT of {numbers}: from the capture point only, which is close to the receiver"
-        lines += textwrap.wrap(said, width, subsequent_indent="  ")
+    partial = [row for row in order if math.isnan(flows["rtt_path_mean_s"][row])]
+    for point, where in (("receiver", ", which is close to the receiver"), ("between", " to the receiver and back")):
+        near = [row for row in partial if flows["rtt_point"][row] == point]
+        numbers = ", ".join(str(flows["connection"][row]) for row in near if not math.isnan(flows["rtt_mean_s"][row]))
+        if numbers:
+            said = f"RTT of {numbers}: from the capture point only{where}"
+            lines += textwrap.wrap(said, width, subsequent_indent="  ")
     return lines
 
 
@@ -160,6 +162,8 @@ def limit(capture: Capture, row: int) -> str:
     if bool(capture.flows["starved"][row]):
         return "starved"
     best = max(shares, key=lambda name: 0 if math.isnan(shares[name]) else shares[name])
+    if best == "network" and capture.flows["window_hidden"][row]:
+        return "net/window"
     return NOTHING if math.isnan(shares[best]) else best
 
 
@@ -233,5 +237,5 @@ def size(count: int) -> str:
     """Show a number of bytes."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
-            return f"{count / size:.3g} {unit}"
+            return f"{general(count / size)} {unit}"
     return f"{count} B"

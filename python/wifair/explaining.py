@@ -16,7 +16,7 @@ import numpy as np
 from wifair import metrics
 from wifair._core import __version__
 from wifair.latency import bufferbloat_grade
-from wifair.report import named, percent, rate, time
+from wifair.report import general, named, percent, rate, time
 from wifair.statistics import mean_interval
 from wifair.words import counted
 
@@ -39,6 +39,7 @@ FEW = 6
 """Names that a sentence lists."""
 KEPT = "\N{NO-BREAK SPACE}"
 """Stands between a number and its unit while lines are broken."""
+EITHER = "congestion or receive window (not to be told apart here)"
 NEAR_S = 1e-3
 """Round-trip times below this are those of a capture at the receiver: they say nothing."""
 
@@ -405,9 +406,9 @@ def _timeouts(r: _Records) -> Iterator[Finding]:
     if not total > 0:  # none, or nobody knows
         return
     ranked = [int(i) for i in np.argsort(-timeouts, kind="stable") if timeouts[i] > 0]
-    parts = [f"{r.flows.names[i]} {timeouts[i]:.3g}" for i in ranked[:FEW]]
+    parts = [f"{r.flows.names[i]} {general(timeouts[i])}" for i in ranked[:FEW]]
     more = f", and {counted(len(ranked) - FEW, 'more flow')}" if len(ranked) > FEW else ""
-    text = f"Retransmission timers expire {total:.3g} times{_each(r)}: {', '.join(parts)}{more}."
+    text = f"Retransmission timers expire {general(total)} times{_each(r)}: {', '.join(parts)}{more}."
     goodput = r.flows["goodput_bps"]
     hit = timeouts > 0
     if hit.any() and not hit.all() and goodput[~hit].mean() > 1.1 * goodput[hit].mean():
@@ -420,6 +421,8 @@ def _timeouts(r: _Records) -> Iterator[Finding]:
 
 def _waiting(r: _Records) -> Iterator[Finding]:
     mean, least = r.flows["rtt_mean_s"], r.flows["rtt_min_s"]
+    if "rtt_path_mean_s" in r.flows:  # a capture: only round trips of the whole path say what waits in queues
+        mean, least = r.flows["rtt_path_mean_s"], r.flows["rtt_idle_s"]
     known = ~np.isnan(mean) & ~np.isnan(least)
     if not known.any():
         return
@@ -427,7 +430,10 @@ def _waiting(r: _Records) -> Iterator[Finding]:
     if average < 2 * base or average < NEAR_S:
         return
     queue = r.cell.get("ap_queue_mean_packets", math.nan)
-    text = f"Round trips take {time(average)} on average, the shortest take {time(base)}: the rest is waiting in queues"
+    partial = "rtt_path_mean_s" in r.flows and not known.all()
+    whose = f" of {_some([name for name, is_it in zip(r.flows.names, known) if is_it])}" if partial else ""
+    text = f"Round trips{whose} take {time(average)} on average, the shortest take {time(base)}"
+    text += ": the rest is waiting in queues"
     if not math.isnan(queue) and queue > 1:
         text += f". The access point's holds {queue:.1f} packets on average"
     if "latency_increase_s" in r.flows:
@@ -519,14 +525,17 @@ def _echoes(results: Found) -> Iterator[Finding]:
 
 def _limits(r: _Records) -> Iterator[Finding]:
     if "limited_by_receiver" in r.flows:  # a capture
+        hidden, window = r.flows["window_hidden"] > 0, r.flows["limited_by_congestion"]
         reasons = {
             "application": r.flows["limited_by_application"],
             "receive window": r.flows["limited_by_receiver"],
-            "congestion window": r.flows["limited_by_congestion"],
+            "congestion window": np.where(hidden, 0, window),
+            EITHER: np.where(hidden, window, 0),
             "not to be seen here": r.flows["limited_by_unknown"],
         }
         mean = {name: float(np.nanmean(share)) for name, share in reasons.items() if not np.isnan(share).all()}
-        mean = {name: share for name, share in mean.items() if share > 0 or name != "not to be seen here"}
+        rare = (EITHER, "not to be seen here", *(["congestion window"] if hidden.all() else []))
+        mean = {name: share for name, share in mean.items() if share > 0 or name not in rare}
         if mean:
             parts = [f"{name} {percent(share)}" for name, share in mean.items()]
             yield Finding("limits", f"What keeps flows from sending, by time: {', '.join(parts)}.", mean)

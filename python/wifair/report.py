@@ -266,7 +266,12 @@ def time(seconds: float) -> str:
         return NOTHING
     if 0 < seconds < 1e-4:
         return f"{1e6 * seconds:.3g} µs"
-    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+    return f"{general(1e3 * seconds)} ms" if seconds < 0.9995 else f"{general(seconds)} s"
+
+
+def general(value: float) -> str:
+    """Show a number with three digits, or with all before the point, never as a power of ten."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def percent(fraction: float) -> str:

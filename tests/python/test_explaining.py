@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.shell_completion import ShellComplete
 from command import wifair
@@ -174,3 +175,58 @@ def test_a_capture_of_nothing_that_is_known_has_nothing_to_explain(tmp_path: Pat
     empty.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
     _, err = wifair("explain", empty, code=2)
     assert "nothing to explain" in err
+
+
+WINDOW_LIMITED = """
+name = "window"
+duration = "10 s"
+[wlan]
+standard = "802.11g"
+[ap]
+queue.limit = "50 packets"
+[[servers]]
+name = "server"
+delay = "10 ms"
+[[stations]]
+name = "sta"
+count = 2
+[[flows]]
+name = "up"
+station = "sta"
+direction = "up"
+[[flows]]
+name = "down"
+station = "sta"
+direction = "down"
+"""
+
+
+def test_what_a_capture_point_does_not_see_is_not_said(tmp_path: Path) -> None:
+    """TCP without timestamps: only the sender's capture shows the whole round trip, and which window was full."""
+    results = run(Scenario.from_text(WINDOW_LIMITED), pcap=Pcap(tmp_path, at=("server", "sta1", "ap"), snap=160))
+    assert "hold" in topics(explain(run(results.scenario, series="100 ms")))["limits"]
+    truth = dict(zip(results.flows["direction"].tolist(), results.flows["rtt_mean_s"].tolist()))
+
+    server = read_capture(tmp_path / "server.pcap")
+    by_point = {row["rtt_point"]: row for row in server.flows.records()}
+    assert set(by_point) == {"sender", "receiver"}
+    # It said that uploads see no increase at all, grade A+, and are held back by the congestion window.
+    assert by_point["receiver"]["bufferbloat_grade"] == ""
+    assert by_point["receiver"]["window_hidden"]
+    assert by_point["sender"]["rtt_path_mean_s"] == pytest.approx(truth["down"], rel=0.1)
+    found = topics(explain(server))
+    assert "of 10.32.0.1" in found["waiting"]
+    assert "not to be told apart here" in found["limits"]
+    assert "net/window" in repr(server)
+
+    station = read_capture(tmp_path / "sta1.pcap")
+    (up,) = [row for row in station.flows.records() if row["rtt_point"] == "sender"]
+    assert up["rtt_path_mean_s"] == pytest.approx(truth["up"], rel=0.1)
+    assert up["limited_by_receiver"] > 0.5
+    assert not up["window_hidden"]
+
+    wire = read_capture(tmp_path / "ap-wire.pcap")
+    assert set(wire.flows["rtt_point"]) == {"between"}
+    assert np.isnan(wire.flows["latency_increase_s"]).all()
+    assert "waiting" not in topics(explain(wire))
+    assert "from the capture point only" in repr(wire)
