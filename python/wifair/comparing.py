@@ -17,6 +17,7 @@ from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
 from wifair.sources import is_scenario, read
 from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
+from wifair.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -446,13 +447,14 @@ def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
     a, b = first.values(figure), second.values(figure)
     if not a or not b:
         return None
-    means = mean_interval(a.values()), mean_interval(b.values())
     common = [seed for seed in a if seed in b] if first.paired and second.paired else []
     if len(common) > 1 or (len(a) == len(b) == len(common)):
-        difference = paired_difference([a[seed] for seed in common], [b[seed] for seed in common])
+        a, b = ({seed: side[seed] for seed in common} for side in (a, b))  # so that the means differ by as much
+        difference = paired_difference(list(a.values()), list(b.values()))
     else:
         common = []
         difference = welch_difference(a.values(), b.values())
+    means = mean_interval(a.values()), mean_interval(b.values())
     return Difference(figure, first.name, second.name, *means, difference, len(common))
 
 
@@ -460,9 +462,14 @@ def _is_something(d: Difference) -> bool:
     return bool(d.first.mean or d.second.mean)
 
 
-def _cells(d: Difference, *, bare: bool, relative: bool) -> list[str]:
-    """Give a row of the table: label, both values (means alone if `bare`), difference, relative change, verdict."""
+def _cells(d: Difference, pairs: int, *, bare: bool, relative: bool) -> list[str]:
+    """Give a row of the table: label, both values (means alone if `bare`), difference, relative change, verdict.
+
+    The label says if not all `pairs` of the table have the figure.
+    """
     label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
+    if d.pairs != pairs:
+        label += f" ({counted(d.pairs, 'pair')})" if d.pairs else " (unpaired)"
     change = "" if math.isnan(d.relative) or not relative else _relative(d.relative)
     verdict = "" if not d.shown else "higher" if d.difference.mean > 0 else "lower"
     sides = [Interval(side.mean, math.nan) if bare else side for side in (d.first, d.second)]
@@ -473,6 +480,7 @@ def _cells(d: Difference, *, bare: bool, relative: bool) -> list[str]:
 def _block(baseline: str, candidate: str, rows: list[Difference], width: int) -> str:
     """Show one candidate beside the first; with little room as A and B, without some intervals or relative changes."""
     above: list[str] = []
+    pairs = max((d.pairs for d in rows), default=0)
     for short, bare, with_relative in (
         (False, False, True),
         (True, False, True),
@@ -481,7 +489,8 @@ def _block(baseline: str, candidate: str, rows: list[Difference], width: int) ->
     ):
         above = [f"A  {baseline}", f"B  {candidate}"] if short else []
         names = ("A", "B") if short else (baseline, candidate)
-        cells = [["", *names, "difference", "", ""], *(_cells(d, bare=bare, relative=with_relative) for d in rows)]
+        cells = [["", *names, "difference", "", ""]]
+        cells += [_cells(d, pairs, bare=bare, relative=with_relative) for d in rows]
         widths = [max(len(row[i]) for row in cells) for i in range(6)]
         if sum(widths) + 10 <= width:
             break
@@ -495,13 +504,12 @@ def _block(baseline: str, candidate: str, rows: list[Difference], width: int) ->
         ).rstrip()
         for row in cells
     ]
-    pairs = max((d.pairs for d in rows), default=0)
+    if all(math.isnan(d.difference.half_width) for d in rows):
+        return "\n".join([*lines, f"({NO_INTERVAL})"])
     if pairs > 1:
         basis = f"95 % intervals of {pairs} pairs of equal seeds"
-    elif any(not math.isnan(d.difference.half_width) for d in rows):
-        basis = "95 % intervals of independent runs (Welch)"
     else:
-        return "\n".join([*lines, f"({NO_INTERVAL})"])
+        basis = "95 % intervals of independent runs (Welch)"
     note = f"({basis}; higher, lower: the interval leaves out zero)"
     return "\n".join([*lines, *textwrap.wrap(note, width)])
 

@@ -11,6 +11,8 @@ import pytest
 from command import wifair
 from wifair import ResultsError, Scenario, compare, read_capture, read_results, run
 from wifair.statistics import paired_difference, welch_difference
+from wifair.sweeps import query
+from wifair.sweeps.texts import averages
 
 CAPTURE = Path(__file__).parents[1] / "data" / "captures" / "a_reno_down_rcv.pcap.gz"
 
@@ -58,6 +60,48 @@ def test_pairs_are_of_equal_seeds(file: Path) -> None:
     assert (d.baseline, d.candidate, d.pairs) == ("two", "four", 2)
     of = [dict(zip(r.cells["seed"].tolist(), r.cells["jain_index"].tolist())) for r in (a, b)]
     assert d.difference.mean == pytest.approx(np.mean([of[1][seed] - of[0][seed] for seed in (1, 3)]))
+
+
+def test_the_means_of_pairs_differ_by_the_difference(file: Path) -> None:
+    scenario = Scenario.from_file(file)
+    a, b = run(scenario, seeds=range(1, 6)), run(scenario.with_({"stations.count": 4}), seeds=range(3, 10))
+    for d in compare(a, b).differences:
+        assert d.second.mean - d.first.mean == pytest.approx(d.difference.mean, rel=1e-9, abs=1e-12), d.figure
+
+
+def test_two_pairs_have_no_interval(file: Path) -> None:
+    out, _ = wifair("compare", file, "--against", "stations.count=5", "--seeds", "1..2")
+    assert "95 % intervals of" not in out
+    assert out.splitlines()[-1].startswith("(no 95 % intervals:")
+
+
+STARVING = """
+name = "starving"
+duration = "2 s"
+warm_up = "1.7 s"
+wlan.standard = "802.11g"
+ap.queue.limit = "50 packets"
+servers = [{ name = "server", delay = "10 ms" }]
+stations = [{ name = "sta", count = 10 }]
+flows = [
+    { name = "up", station = "sta", direction = "up" },
+    { name = "down", station = "sta", direction = "down", tcp.cc = "cubic" },
+]
+"""
+
+
+def test_a_figure_that_some_seeds_lack_says_so() -> None:
+    """Without downlink goodput there is no ratio: it was the mean of three seeds, and said six."""
+    results = run(Scenario.from_text(STARVING), seeds=range(1, 9))
+    known = int(np.sum(~np.isnan(results.cells["up_down_ratio"])))
+    assert 0 < known < 8
+    assert f"({known} of 8 seeds, the others have no downlink)" in repr(results)
+    means = query.means(results.cells, [], ["up_down_ratio", "jain_index"])
+    assert means["up_down_ratio_seeds"].tolist() == [known]
+    assert means["jain_index_seeds"].tolist() == [8]
+    table = averages(means, [], ["up_down_ratio", "jain_index"])
+    assert f"({known})" in table
+    assert "only n of the seeds" in table
 
 
 def test_least_goodput_and_flows(file: Path) -> None:

@@ -74,7 +74,7 @@ FIGURE_SAMPLES = 200
 @click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
 @click.option("--timeline", metavar="FILE", type=click.Path(), help="Draw the air over time: .svg, .png or .pdf.")
 @click.option(
-    "--from", "start", metavar="TIME", help="Start of frames and timeline; the end of the warm-up by default."
+    "--from", "start", metavar="TIME", help="Start of frames (of the run) and timeline (the end of the warm-up)."
 )
 @click.option("--to", "end", metavar="TIME", help="End of frames (the whole run) and timeline (20 ms).")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")

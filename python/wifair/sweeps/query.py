@@ -226,8 +226,8 @@ def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Column
     -------
     Columns
         The columns `by`, ``seeds`` (their number), and for each figure its mean, the half width of the 95 % interval
-        (Student t) as ``NAME_ci95``, and its ends, inside of what is possible, as ``NAME_low`` and ``NAME_high``; NaN
-        with fewer than three seeds.
+        (Student t) as ``NAME_ci95``, its ends, inside of what is possible, as ``NAME_low`` and ``NAME_high`` (NaN with
+        fewer than three seeds), and the number of seeds that have the figure as ``NAME_seeds``.
     """
     group, first = _groups([columns[name] for name in by], columns.rows)
     count = len(first)
@@ -256,6 +256,8 @@ def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Column
         about[name] = f"Mean of: {columns.about.get(name, name)}"
         about[f"{name}_ci95"] = "Half width of the 95 % interval of the mean over the seeds (Student t)."
         about[f"{name}_low"] = "Lower end of the interval, not below what is possible."
+        out[f"{name}_seeds"] = n
+        about[f"{name}_seeds"] = "Number of seeds that have the figure."
         about[f"{name}_high"] = "Upper end of the interval, not above what is possible."
     return Columns(out, about)
 

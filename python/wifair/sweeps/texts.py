@@ -32,13 +32,19 @@ LIVE_EVERY_S = 0.2
 def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int = MOST_ROWS) -> str:
     """Show what `means` gave: a line for each group, each figure with the half width of its interval."""
     shown = [[*by, "seeds", *figures]]
+    some = False
     for row in range(min(columns.rows, rows)):
         cells = [str(columns[name][row]) for name in (*by, "seeds")]
         for name in figures:
             mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
-            cells.append(figure_text(name, Interval(mean, half)))
+            of = int(columns[f"{name}_seeds"][row])
+            missing = f" ({of})" if 0 < of < int(columns["seeds"][row]) else ""
+            some = some or bool(missing)
+            cells.append(figure_text(name, Interval(mean, half)) + missing)
         shown.append(cells)
     out = lines(shown)
+    if some:
+        out.append("((n): only n of the seeds have the figure, and it is their mean)")
     if columns.rows and figures and int(columns["seeds"].max()) < FEWEST:
         out.append(f"({NO_INTERVAL})")
     if columns.rows > rows:
