@@ -9,8 +9,6 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
 from wifair.words import counted
 
@@ -178,7 +176,7 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
         ("starved flows", figure("starved_fraction", percent)),
     ]
     if not _none(summary.get("up_down_ratio")):
-        known, runs = int(np.sum(~np.isnan(results.cells["up_down_ratio"]))), len(results.seeds)
+        known, runs = sum(map(math.isfinite, results.cells.to_list("up_down_ratio"))), len(results.seeds)
         part = f" ({known} of {counted(runs, results.RUN)}, the others have no downlink)" if known < runs else ""
         lines.append(("uplink / downlink", figure("up_down_ratio", ratio) + part))
     if not _none(summary.get("instantaneous_fairness")):

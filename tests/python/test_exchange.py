@@ -82,6 +82,16 @@ def test_udp_goodput_is_what_arrived(tmp_path: Path) -> None:
     assert flows["goodput_bps"][0] == pytest.approx(0.75 * udp["bits_per_second"], rel=1e-3)
     assert flows["throughput_bps"][0] == udp["bits_per_second"]
     assert flows["jitter_s"][0] == udp["jitter_ms"] / 1e3
+    assert flows["loss_fraction"][0] == pytest.approx(0.25, rel=1e-3)
+
+
+def test_no_ratio_without_downlink_goodput(tmp_path: Path) -> None:
+    """As in simulated runs, where it is none; it was infinite."""
+    document = json_of("bidir.json")
+    assert read_iperf3(DATA / "bidir.json").cells["up_down_ratio"][0] == pytest.approx(10.02 / 8.51, rel=1e-2)
+    document["end"]["streams"][1]["receiver"] |= {"bytes": 0, "bits_per_second": 0}
+    (tmp_path / "silent.json").write_text(json.dumps(document))
+    assert np.isnan(read_iperf3(tmp_path / "silent.json").cells["up_down_ratio"][0])
 
 
 def test_several_files_are_repetitions() -> None:

@@ -42,6 +42,7 @@ FLOWS = {
     "rtt_samples": "Number of samples of the round-trip time.",
     "cwnd_mean": "Mean congestion window of the samples [segments].",
     "lost_packets": "UDP datagrams that did not arrive; unknown for TCP.",
+    "loss_fraction": "The same, over those sent.",
     "jitter_s": "UDP interarrival jitter (RFC 3550, section 6.4.1) [s].",
 }
 CELLS = {
@@ -49,7 +50,7 @@ CELLS = {
     "goodput_bps": "Goodput of all flows [bit/s].",
     "throughput_bps": "Throughput of all flows [bit/s].",
     "jain_index": "Jain's index of the goodput of the flows.",
-    "up_down_ratio": "Mean goodput of an upload over that of a download.",
+    "up_down_ratio": "Goodput of all uploads over that of all downloads; none without downlink goodput.",
     "uplink_share": "Part of the goodput that went up.",
     "up_goodput_bps": "Goodput of all uploads [bit/s].",
     "down_goodput_bps": "Goodput of all downloads [bit/s].",
@@ -200,7 +201,8 @@ def _cell(repetition: Repetition) -> dict[str, float]:
         "retransmissions": float(np.nansum(again)) if not np.isnan(again).all() else NAN,
     }
     if upload.any() and not upload.all():
-        found["up_down_ratio"] = metrics.up_down_ratio(goodput, upload)
+        if found["down_goodput_bps"] > 0:
+            found["up_down_ratio"] = metrics.up_down_ratio(goodput, upload)
         found["uplink_share"] = metrics.uplink_share(goodput, upload)
     if repetition.ping_s:
         times = np.array(repetition.ping_s)

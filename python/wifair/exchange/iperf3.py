@@ -137,6 +137,7 @@ def _of_udp(udp: dict[str, Any]) -> dict[str, float]:
         "received_bytes": float(udp["bytes"]) * arrived,
         "data_packets_sent": packets,
         "lost_packets": lost,
+        "loss_fraction": lost / packets if packets else math.nan,
         "jitter_s": float(udp["jitter_ms"]) / 1e3,
     }
 

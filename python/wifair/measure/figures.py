@@ -251,7 +251,7 @@ def _cell(
         "late_s": row["late_s"],
         "clock_error_s": max(errors, default=NAN),
     }
-    if any(upload) and not all(upload):
+    if any(upload) and sum(rate for rate, is_up in zip(goodput, upload) if not is_up) > 0:
         cell["up_down_ratio"] = metrics.up_down_ratio(goodput, upload)
     if sum(goodput) > 0:
         cell["uplink_share"] = metrics.uplink_share(goodput, upload)
