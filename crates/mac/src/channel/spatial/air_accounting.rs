@@ -6,21 +6,21 @@ use super::bitset::bit_in;
 use super::{Kind, Transmission};
 use crate::AirTime;
 
-/// Frames on the air, and what they add up to.
+/// Frames on the air, and the use of air time so far.
 #[derive(Clone, Debug, Default)]
 pub struct AirAccounting {
     pub frames: u32,
-    /// Sum of the numbers of their senders: the sender, if there is one frame.
+    /// Sum of their senders' numbers; if there is one frame, this is its sender.
     pub sum: u64,
-    /// Frames that their receivers cannot read because of another frame.
+    /// Number of frames that their receivers cannot read because of another frame.
     pub met: u32,
     pub air: AirTime,
-    /// [`AirTime`] is accounted up to here, except for the time in which a frame on the air was alone.
+    /// [`AirTime`] is accounted up to this time, except for time in which a single frame was on the air.
     pub accounted: Time,
 }
 
 impl AirAccounting {
-    /// Books the time until `now`.
+    /// Accounts for the time until `now`.
     #[inline]
     pub fn account(&mut self, now: Time, transmissions: &mut [Transmission]) {
         let passed = now - self.accounted;
@@ -36,7 +36,8 @@ impl AirAccounting {
         }
     }
 
-    /// Books the time in which a frame was alone; `read`: its receiver could read it, all but the `spoilt` part.
+    /// Accounts for the time in which a frame was alone on the air; `read` if its receiver could read it, except for
+    /// the part `spoilt`.
     pub fn settle(&mut self, transmission: &Transmission, read: bool, spoilt: Duration) {
         let air = match transmission.kind {
             _ if transmission.met && !read => &mut self.air.collision,
@@ -50,7 +51,7 @@ impl AirAccounting {
     }
 }
 
-/// These stations of a word cannot read a frame any more, because of another.
+/// Records that these stations of a word can no longer read a frame because of another.
 #[inline]
 pub fn disturb(transmission: &mut Transmission, word: usize, bits: u64, accounting: &mut AirAccounting) {
     let for_all = transmission.is_for_all();

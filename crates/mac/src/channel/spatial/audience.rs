@@ -1,20 +1,20 @@
-//! The stations that hear each station, if links do not vary.
+//! The audience of each station, if links do not vary.
 
 use std::ops::Range;
 
 use super::bitset::place;
 use super::rx_power::RxPowers;
 
-/// The stations of a word that hear a frame that no other overlaps.
+/// The stations of a word that sense a frame that no other overlaps.
 #[derive(Clone, Copy, Debug)]
 pub struct Audience {
     pub word: u32,
     pub senses: u64,
-    /// These are among those who sense it.
+    /// Those among them that can read it.
     pub reads: u64,
 }
 
-/// The hearers of each station, in the order of the words.
+/// The audience of each station, word by word.
 #[derive(Clone, Debug, Default)]
 pub struct Audiences {
     first: Vec<u32>,
@@ -22,7 +22,7 @@ pub struct Audiences {
 }
 
 impl Audiences {
-    /// From what arrives where; `clear`: it is read only where it stands out from noise.
+    /// From the received powers; `clear` tells whether a frame that stands out from noise is required for reading.
     #[allow(clippy::cast_possible_truncation)] // rows are counted in 32 bits as well
     pub fn new(stations: u32, rx_powers: &RxPowers, clear: bool) -> Self {
         let mut audiences = Self { first: vec![0], audiences: vec![] };
@@ -36,13 +36,13 @@ impl Audiences {
         audiences
     }
 
-    /// Places of the words of `station`.
+    /// Indices of the words of `station`.
     #[inline]
     pub fn of(&self, station: u32) -> Range<usize> {
         self.first[station as usize] as usize..self.first[station as usize + 1] as usize
     }
 
-    /// The stations of a word that hear `station`.
+    /// The audience of `station` in a word.
     #[inline]
     pub fn at(&self, station: u32, word: usize) -> Audience {
         let audiences = &self.audiences[self.of(station)];
@@ -57,7 +57,7 @@ impl Audiences {
         self.at(from, word).reads & bit != 0
     }
 
-    /// Takes the next word out of either row, and what both have in it.
+    /// Removes the next word of either row, and returns the audiences of both in it.
     #[inline]
     pub fn next_of(&self, one: &mut Range<usize>, other: &mut Range<usize>) -> Option<(Audience, Audience)> {
         let word_at =

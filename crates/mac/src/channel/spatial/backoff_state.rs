@@ -2,44 +2,44 @@
 
 use wifair_units::{Duration, Time};
 
-/// The part of a station that frames in its range touch, beside the sets of [`super::signal::Signals`].
+/// The state of a station that frames in its range change, besides the sets in [`super::signal::Signals`].
 #[derive(Clone, Debug)]
 pub struct BackoffState {
-    /// Slots of the backoff count from here on, while the channel stays idle.
+    /// Start of the slot count, if the channel stays idle.
     from: Time,
-    /// Since when the channel is idle, if `from` does not say so yet; [`Time::NEVER`]: it does.
+    /// Since when the channel is idle, if `from` is not up to date; otherwise [`Time::NEVER`].
     idle: Time,
-    /// The NAV: until when others have announced to use the channel.
+    /// NAV: until when other stations have reserved the channel.
     pub nav: Time,
-    /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
+    /// When the NAV set by an RTS may be reset unless a frame follows; [`Time::NEVER`] if it may not.
     pub nav_check: Time,
-    /// Slots of the backoff that are left.
+    /// Slots of the backoff left.
     pub left: u32,
-    /// Takes part in an exchange, so that its backoff stands still.
+    /// Whether it takes part in an exchange, so that its backoff is frozen.
     pub engaged: bool,
-    /// Its exchange is over, and it goes on when the channel is idle.
+    /// Whether its exchange is over, and it resumes when the channel is idle.
     pub resumes_when_idle: bool,
-    /// Has a frame to send when the backoff ends.
+    /// Whether it has a frame to send when the backoff ends.
     pub contends: bool,
-    /// Is about to send without backoff; must draw one if somebody is faster.
+    /// Whether it is about to send without backoff; it must draw one if another station sends first.
     pub immediate: bool,
 }
 
-/// The intervals that carrier sense and backoff reckon with.
+/// Intervals used by carrier sense and backoff.
 #[derive(Clone, Copy, Debug)]
 pub struct Intervals {
     pub slot: Duration,
-    /// 2^64 over the slot, rounded up.
+    /// 2^64 divided by the slot, rounded up.
     pub slots_per_time: u64,
     pub difs: Duration,
-    /// DIFS, if EIFS is off.
+    /// EIFS; DIFS if EIFS is off.
     pub eifs: Duration,
-    /// Until the start of a frame is reported.
+    /// Time until the start of a frame is reported.
     pub preamble: Duration,
 }
 
 impl BackoffState {
-    /// On a channel that is idle from the start of the run.
+    /// The initial state, on an idle channel.
     pub fn new(intervals: &Intervals) -> Self {
         Self {
             from: Time::ZERO + intervals.difs,
@@ -54,13 +54,13 @@ impl BackoffState {
         }
     }
 
-    /// Until when the NAV holds, if nothing more happens.
+    /// End of the NAV, unless it is confirmed or extended.
     #[inline]
     pub fn nav_until(&self) -> Time {
         self.nav.min(self.nav_check)
     }
 
-    /// A frame begins while nothing else was heard. Whether a backoff must be drawn.
+    /// A frame begins on an idle channel: freezes the backoff. Returns whether a backoff must be drawn.
     #[inline]
     #[must_use]
     pub fn fall_busy(&mut self, now: Time, intervals: &Intervals) -> bool {
@@ -68,12 +68,12 @@ impl BackoffState {
             self.immediate = false;
             return true;
         }
-        // Without asking whether slots have passed: that is chance.
+        // Without a check for elapsed slots, which would be an unpredictable branch.
         self.left -= intervals.slots(now.saturating_since(self.from)).min(self.left);
         false
     }
 
-    /// 10.3.2.4: the NAV that an RTS set may be reset, unless a frame is reported in time.
+    /// Resets the NAV set by an RTS, unless a frame is reported in time (10.3.2.4).
     pub fn confirm_nav(&mut self, now: Time, intervals: &Intervals) {
         if now + intervals.preamble > self.nav_check {
             self.nav = self.nav_until();
@@ -81,8 +81,8 @@ impl BackoffState {
         self.nav_check = Time::NEVER;
     }
 
-    /// The channel is idle from `now`: slots count after DIFS, or EIFS if the last frame was `eifs_pending`
-    /// (10.3.2.3.7: without regard to the NAV).
+    /// The channel is idle from `now`: slots count after DIFS or, if the last frame was not read (`eifs_pending`),
+    /// after EIFS (10.3.2.3.7: regardless of the NAV).
     #[inline]
     pub fn fall_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
         let from = now + if eifs_pending { intervals.eifs } else { intervals.difs };
@@ -90,28 +90,28 @@ impl BackoffState {
         self.count_from(if nav > now { from.max(nav + intervals.difs) } else { from });
     }
 
-    /// Slots count from here on.
+    /// Sets the start of the slot count.
     #[inline]
     pub fn count_from(&mut self, from: Time) {
         self.from = from;
         self.idle = Time::NEVER;
     }
 
-    /// From when on slots count, of a station that has some left or something to send.
+    /// Start of the slot count, for a station with slots left or something to send.
     #[inline]
     pub fn from(&self) -> Time {
         self.from
     }
 
-    /// The channel is idle from `now` on for a station that counts no slots. When its slots would begin to count is
-    /// computed by [`BackoffState::wake`], once it has something to send.
+    /// The channel is idle from `now`, for a station without backoff and frame. The start of its slot count is computed
+    /// by [`BackoffState::wake`] once it has something to send.
     #[inline]
     pub fn is_idle_from(&mut self, now: Time) {
         self.idle = now;
     }
 
-    /// A station that counted no slots has something to send. Neither its NAV nor `eifs_pending` has changed since it
-    /// fell idle.
+    /// Computes the start of the slot count for a station that gets something to send. Its NAV and `eifs_pending` must
+    /// not have changed since the channel became idle.
     #[inline]
     pub fn wake(&mut self, eifs_pending: bool, intervals: &Intervals) {
         if self.idle < Time::NEVER {
@@ -119,13 +119,13 @@ impl BackoffState {
         }
     }
 
-    /// When the backoff ends if the channel stays idle.
+    /// End of the backoff, if the channel stays idle.
     #[inline]
     pub fn due(&self, intervals: &Intervals) -> Time {
         self.from + intervals.slot * u64::from(self.left)
     }
 
-    /// A frame of another station announces that it uses the channel `until` then.
+    /// Extends the NAV for a frame of another station that reserves the channel `until` then.
     #[inline]
     pub fn set_nav(&mut self, until: Time, check: Time) {
         if until > self.nav_until() {
@@ -142,8 +142,8 @@ impl Intervals {
         Self { slot, slots_per_time, difs, eifs, preamble }
     }
 
-    /// Whole slots in `time`: `time / slot` by multiplication, exact up to 2^64 / slot (10 days, in ns), and a
-    /// contention window in any case after that.
+    /// Whole slots in `time`: `time / slot` by multiplication. Exact up to 2^64 / slot (10 days, in ns), and beyond
+    /// that still at least a contention window.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub fn slots(&self, time: Duration) -> u32 {

@@ -1,45 +1,47 @@
-//! The time at which each station acts next: the end of its frame, an answer that is due, or the end of its backoff.
+//! The time of each station's next action: the end of its frame, a response that is due, or the end of its backoff.
 
 use wifair_units::Time;
 
 use super::bitset::{each, place};
 
-/// What a station does at its time. At one instant frames end before others begin.
+/// Action of a station. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Its frame ends.
     End,
-    /// It begins to send.
+    /// It starts sending.
     Begin,
 }
 
-/// What is certain, in its order, and for each station the end of its backoff, and the first of all.
+/// Planned actions in order, the end of each station's backoff, and the earliest of all.
 ///
-/// Stations that hear a frame put off their backoff and take it up again, some dozens at a time, and hardly one of
-/// those times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change
-/// costs one comparison; only a block that lost its earliest time is searched again when the first of all is asked for.
+/// Stations that sense a frame freeze their backoffs and resume them later, dozens at a time, and hardly any of these
+/// times is ever reached. So the times are stored in plain blocks, about as many as a block has times, and a change
+/// costs one comparison. Only a block that lost its earliest time is searched again, when the earliest of all is
+/// needed.
 #[derive(Clone, Debug)]
 pub struct BackoffTimers {
-    /// Ends of frames and answers: twice the time, plus one for [`Act::Begin`], and the station; the first comes last.
+    /// Ends of frames and planned responses: twice the time, plus one for [`Act::Begin`], and the station; the earliest
+    /// is last.
     certain: Vec<(u64, u32)>,
-    /// Ends of backoffs.
+    /// Ends of backoffs, by station.
     backoffs: Vec<u64>,
-    /// Logarithm of the times in a block.
+    /// Binary logarithm of the size of a block.
     bits: u32,
     blocks: Vec<Block>,
-    /// Not above any of them; the least, unless that has changed.
+    /// Lower bound of all ends of backoffs; exact unless they have changed.
     first: u64,
     changed: bool,
 }
 
-/// Up to 64 backoffs.
+/// A block of up to 64 backoffs.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Not above any time of the block; equal to the earliest if the block is not stale.
+    /// Lower bound of the times in the block; exact unless it is stale.
     least: u64,
-    /// Which of them end at all: bits of the word that the block is a part of.
+    /// Stations with a running backoff, as bits of the word that contains the block.
     pending: u64,
-    /// It must be searched.
+    /// Whether the block must be searched.
     stale: bool,
 }
 
@@ -50,14 +52,14 @@ fn key(time: Time, act: Act) -> u64 {
     2 * time.as_nanos() + u64::from(act == Act::Begin)
 }
 
-/// The word that a block is a part of.
+/// The word that contains a block.
 #[inline]
 const fn word_of(block: usize, bits: u32) -> usize {
     (block << bits) / 64
 }
 
 impl BackoffTimers {
-    /// For so many stations, none of which is going to act.
+    /// Timers for this number of stations, none of which is set.
     #[must_use]
     pub fn new(stations: usize) -> Self {
         let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2).min(6) };
@@ -71,7 +73,7 @@ impl BackoffTimers {
         }
     }
 
-    /// `station` acts at `time` whatever happens, and not when its backoff would have ended.
+    /// Plans an action of `station` at `time`, and clears its backoff.
     #[inline]
     pub fn plan(&mut self, station: u32, time: Time, act: Act) {
         self.clear(station);
@@ -80,10 +82,10 @@ impl BackoffTimers {
         self.certain.insert(self.certain.len() - after, entry);
     }
 
-    /// The backoff of `station` ends at `time`, and not when it was going to before.
+    /// Sets the end of the backoff of `station`.
     #[inline]
     pub fn set(&mut self, station: u32, time: Time) {
-        // It is chance which is the least, so nothing is jumped over.
+        // Which time is earliest is unpredictable, so there are no branches.
         let ((_, bit), time) = (place(station), time.as_nanos());
         let old = std::mem::replace(&mut self.backoffs[station as usize], time);
         let block = &mut self.blocks[station as usize >> self.bits];
@@ -95,7 +97,7 @@ impl BackoffTimers {
         self.first = self.first.min(time);
     }
 
-    /// `station` has no backoff that ends.
+    /// Clears the backoff of `station`.
     #[inline]
     pub fn clear(&mut self, station: u32) {
         let old = std::mem::replace(&mut self.backoffs[station as usize], NEVER);
@@ -110,8 +112,7 @@ impl BackoffTimers {
         }
     }
 
-    /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew
-    /// before.
+    /// Clears the backoff of `station` if it ends by `end`. A later end may stay, since it is set again before then.
     #[inline]
     pub fn postpone(&mut self, station: u32, end: Time) {
         let (_, bit) = place(station);
@@ -125,21 +126,21 @@ impl BackoffTimers {
         self.changed |= was_least;
     }
 
-    /// The first time at which somebody acts.
+    /// The time of the next action.
     #[inline]
     pub fn next(&mut self) -> Time {
         let certain = self.certain.last().map_or(NEVER, |(key, _)| key / 2);
         Time::from_nanos(if certain <= self.first { certain } else { certain.min(self.least()) })
     }
 
-    /// Whether nobody is certain to act.
+    /// Whether no action is planned, backoffs aside.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.certain.is_empty()
     }
 
-    /// Whether the backoff of a station ends by `time` that is not among the `spared` of its word, and at an instant in
-    /// which it `meets` something.
+    /// Whether a backoff ends by `time`, at an instant accepted by `meets`, of a station that is not among those
+    /// `spared` in its word.
     #[inline]
     pub fn interrupts(&self, time: Time, spared: impl Fn(usize) -> u64, meets: impl Fn(u32, Time) -> bool) -> bool {
         for (number, block) in (0..).zip(&self.blocks) {
@@ -157,7 +158,7 @@ impl BackoffTimers {
         false
     }
 
-    /// The first time at which a backoff ends.
+    /// The earliest end of a backoff.
     #[inline]
     fn least(&mut self) -> u64 {
         if self.changed {
@@ -166,7 +167,7 @@ impl BackoffTimers {
         self.first
     }
 
-    /// Searches what has changed.
+    /// Searches the blocks that have changed.
     #[inline(never)]
     fn search(&mut self) {
         self.changed = false;
@@ -182,7 +183,7 @@ impl BackoffTimers {
         }
     }
 
-    /// Takes out all stations that begin to send at `now`, lowest number first. Nothing is due before.
+    /// Removes all stations that start sending at `now`, lowest number first. No earlier action may be due.
     #[inline(always)]
     pub fn take(&mut self, now: Time, into: &mut Vec<u32>) {
         let begin = key(now, Act::Begin);
@@ -214,7 +215,7 @@ impl BackoffTimers {
         }
     }
 
-    /// Takes out the lowest station whose frame ends at `now`, before which nothing is due.
+    /// Removes the lowest-numbered station whose frame ends at `now`. No earlier action may be due.
     #[inline]
     pub fn take_end(&mut self, now: Time) -> Option<u32> {
         let end = key(now, Act::End);
@@ -229,13 +230,13 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a plain list, searched from end to end.
+        /// Compared with a plain list that is searched from end to end.
         #[test]
         fn the_first_to_act_is_found(
             changes in prop::collection::vec((0_u32..150, prop::option::of(0_u64..40), 0..3), 1..200),
         ) {
             let mut backoff_timers = BackoffTimers::new(150);
-            // Time, act, and whether it is certain.
+            // Time, action, and whether it is planned.
             let mut plain: Vec<Option<(Time, Act, bool)>> = vec![None; 150];
             let rank = |(time, act, _): (Time, Act, bool)| (time, act == Act::Begin);
             for (station, time, kind) in changes {

@@ -1,18 +1,18 @@
-//! Sets of stations, a bit each, so that what many stations do alike takes one step for 64 of them.
+//! Sets of stations as bit sets, so that one operation handles 64 of them.
 
 use wifair_units::Time;
 
-/// Stations by their numbers, 64 in a word.
+/// A set of stations, by number, 64 per word.
 #[derive(Clone, Debug)]
 pub struct StationSet(Vec<u64>);
 
-/// The word of a station, and its bit there.
+/// The word of a station, and its bit in it.
 #[inline]
 pub const fn place(station: u32) -> (usize, u64) {
     (station as usize / 64, 1 << (station % 64))
 }
 
-/// The bit of a station in a word; none if it is in another.
+/// The bit of a station in a word; 0 if it is in another word.
 #[inline]
 pub const fn bit_in(word: usize, station: u32) -> u64 {
     let (own, bit) = place(station);
@@ -20,7 +20,7 @@ pub const fn bit_in(word: usize, station: u32) -> u64 {
 }
 
 impl StationSet {
-    /// None of so many.
+    /// The empty set, for this number of stations.
     pub fn none(stations: usize) -> Self {
         Self(vec![0; stations.div_ceil(64)])
     }
@@ -37,7 +37,7 @@ impl StationSet {
         self.0[word] = self.0[word] & !bit | if is_in { bit } else { 0 };
     }
 
-    /// Those of a word.
+    /// The stations of a word.
     #[inline]
     pub fn of(&self, word: usize) -> u64 {
         self.0[word]
@@ -49,30 +49,30 @@ impl StationSet {
     }
 }
 
-/// Stations to whom something happens at the same instant.
+/// Stations to which something happens at the same instant.
 #[derive(Clone, Debug)]
 pub struct InstantSet(Vec<(Time, u64)>);
 
 impl InstantSet {
-    /// None of so many.
+    /// The empty set, for this number of stations.
     pub fn none(stations: usize) -> Self {
         Self(vec![(Time::NEVER, 0); stations.div_ceil(64)])
     }
 
-    /// Those of a word to whom it happens `now`.
+    /// Those of a word to which it happens at `now`.
     #[inline]
     pub fn of(&self, word: usize, now: Time) -> u64 {
         let (time, bits) = self.0[word];
         if time == now { bits } else { 0 }
     }
 
-    /// Now it happens to these, too.
+    /// Adds stations to which it happens at `now`.
     #[inline]
     pub fn add(&mut self, word: usize, now: Time, bits: u64) {
         self.0[word] = (now, self.of(word, now) | bits);
     }
 
-    /// Whether it happens to `station` now.
+    /// Whether it happens to `station` at `now`.
     #[inline]
     pub fn has(&self, station: u32, now: Time) -> bool {
         let (word, bit) = place(station);
@@ -80,20 +80,20 @@ impl InstantSet {
     }
 }
 
-/// The stations of a word that `bits` has, in the order of their numbers.
+/// The stations of a word in `bits`, in the order of their numbers.
 #[inline]
 pub fn each(word: usize, bits: u64) -> impl Iterator<Item = u32> {
     #[allow(clippy::cast_possible_truncation)] // there are fewer than 2^32 stations
     each_from(word as u32 * 64, bits)
 }
 
-/// The bits of some stations of a word.
+/// The bits of stations of one word.
 #[inline]
 pub fn bits_of(stations: impl Iterator<Item = u32>) -> u64 {
     stations.fold(0, |bits, station| bits | place(station).1)
 }
 
-/// The stations that `bits` has, whose lowest bit is `first`.
+/// The stations in `bits`, whose lowest bit stands for `first`.
 #[inline]
 pub fn each_from(first: u32, mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -103,33 +103,33 @@ pub fn each_from(first: u32, mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Binary digits of a count: no station is reached by 65536 frames at once.
+/// Number of binary digits of a count: no station is reached by 65536 frames at once.
 const DIGITS: usize = 16;
 
-/// Digits that are gone through whether they are needed or not, which costs less than to ask.
+/// Digits that are always processed, which is cheaper than checking whether they are needed.
 const COMMON: usize = 3;
 
-/// Small numbers of 64 stations, digit by digit, so that all of them change in a few steps.
+/// Small counts of 64 stations, stored digit by digit, so that all of them change in a few operations.
 #[derive(Clone, Debug, Default)]
 struct Count {
-    /// Stations whose number is not zero.
+    /// Stations whose count is not zero.
     any: u64,
-    /// Digits that were ever needed, if those of [`COMMON`] are not enough.
+    /// Number of digits ever needed, if more than [`COMMON`].
     used: usize,
     digits: [u64; DIGITS],
 }
 
-/// A small number for each station.
+/// A small count for each station.
 #[derive(Clone, Debug)]
 pub struct CountSet(Vec<Count>);
 
 impl CountSet {
-    /// Zero for so many stations.
+    /// Zero for each station.
     pub fn new(stations: usize) -> Self {
         Self(vec![Count::default(); stations.div_ceil(64)])
     }
 
-    /// One more for these.
+    /// Increments the counts of these stations.
     #[inline(always)]
     pub fn add(&mut self, word: usize, bits: u64) {
         let Count { any, used, digits } = &mut self.0[word];
@@ -146,7 +146,7 @@ impl CountSet {
         }
     }
 
-    /// One less for these, none of whom has zero.
+    /// Decrements the counts of these stations, none of which may be zero.
     #[inline]
     pub fn remove(&mut self, word: usize, bits: u64) {
         let Count { any, used, digits } = &mut self.0[word];
@@ -162,13 +162,13 @@ impl CountSet {
         }
     }
 
-    /// Those of a word whose number is not zero.
+    /// Stations of a word whose count is not zero.
     #[inline]
     pub fn any(&self, word: usize) -> u64 {
         self.0[word].any
     }
 
-    /// Those of a word whose number is two or more.
+    /// Stations of a word whose count is two or more.
     #[inline]
     pub fn several(&self, word: usize) -> u64 {
         self.0[word].digits[1..].iter().fold(0, |any, digit| any | digit)
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against plain numbers.
+        /// Compared with plain numbers.
         #[test]
         fn a_tally_counts(changes in prop::collection::vec(any::<u64>(), 1..40)) {
             let mut tally = CountSet::new(200);

@@ -1,4 +1,4 @@
-//! The channel falls busy and idle for a station.
+//! Clear channel assessment: the channel becomes busy and idle for a station.
 
 use wifair_units::Time;
 
@@ -7,16 +7,17 @@ use super::{Kind, SpatialChannel, Transmission};
 /// Outcome of a frame at its receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiverFate {
-    /// The receiver sensed it, and may go on when it ends.
+    /// Whether the receiver sensed it, and may resume when it ends.
     pub sensed: bool,
     /// The receiver could read it.
     pub read: bool,
-    /// The receiver could not, and other frames had a part in it.
+    /// Whether the receiver could not read it, with other frames among the causes.
     pub met: bool,
 }
 
 impl SpatialChannel {
-    /// `station`, which sensed nothing, senses a frame until `end`. Whether it counts no slots and has nothing to send.
+    /// The idle channel becomes busy for `station`, by a frame until `end`. Returns whether it has neither a backoff
+    /// nor a frame.
     #[inline(always)]
     pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
         let backoff = &mut self.backoffs[station as usize];
@@ -38,13 +39,13 @@ impl SpatialChannel {
         !backoff.contends && backoff.left == 0
     }
 
-    /// When stations that read this frame may forget its NAV.
+    /// When stations that read this frame may reset the NAV it sets.
     #[inline]
     pub(super) fn nav_check(&self, now: Time, transmission: &Transmission) -> Time {
         if transmission.kind == Kind::Rts && self.access.nav_reset { now + self.nav_reset } else { Time::NEVER }
     }
 
-    /// `station` reads a frame of `sender` that is for all, unless an error strikes.
+    /// `station` reads a broadcast of `sender`, unless it is lost to an error.
     pub(super) fn receive_for_all(&mut self, sender: u32, station: u32) {
         let from = self.errors[sender as usize].data_from;
         if self.errors[station as usize].loses_data(from) {
@@ -54,7 +55,7 @@ impl SpatialChannel {
         }
     }
 
-    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange.
+    /// The channel becomes idle for `station`: it resumes its backoff, or ends its exchange.
     #[inline(always)]
     pub(super) fn fall_idle(&mut self, now: Time, station: u32) {
         let backoff = &mut self.backoffs[station as usize];

@@ -1,4 +1,4 @@
-//! Frames and their answers.
+//! Frames and their responses.
 
 use wifair_packet::PacketId;
 use wifair_phy::OutageProcess;
@@ -12,8 +12,8 @@ use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
 impl SpatialChannel {
-    /// All who are due begin to send. Data that meet no other frame have ended, too, if that is before `bound`: the
-    /// call is moved on to their end.
+    /// All stations that are due start sending. If their data frames do not overlap with others and end before `bound`,
+    /// they are completed too, and `call.now` is advanced to their end.
     pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.starters.clear();
@@ -51,7 +51,7 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    /// Which frame `sender` sends that begins at `now`.
+    /// Type of the frame that `sender` starts sending at `now`.
     #[inline(always)]
     fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> Kind {
         let now = call.now;
@@ -67,7 +67,7 @@ impl SpatialChannel {
         }
     }
 
-    /// The receiver of what `initiator` sends, the air time of its data or request, and that of the answer.
+    /// Receiver of what `initiator` sends, and air times of its data or request and of the response.
     #[inline]
     fn exchange_of(&self, initiator: u32) -> (u32, Duration, Duration) {
         if let Some(edca) = &self.edca {
@@ -78,7 +78,7 @@ impl SpatialChannel {
         (frame.to, frame.air, frame.ack)
     }
 
-    /// The frame of this kind that `sender` begins to send at `now`.
+    /// The frame of this type that `sender` starts sending at `now`.
     pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Transmission {
         let timing = &self.access.timing;
         let is_answer = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
@@ -98,7 +98,7 @@ impl SpatialChannel {
             Kind::Ack | Kind::BlockAck => (initiator, self.rate_of(initiator, kind), response, Duration::ZERO),
         };
         let end = now + air;
-        // A CTS announces what the RTS did.
+        // A CTS announces the same end as the RTS.
         let nav = match kind {
             Kind::Cts => self.transmissions[to as usize].nav,
             _ => end + self.access.round_nav(reserves),
@@ -106,7 +106,7 @@ impl SpatialChannel {
         Transmission { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
     }
 
-    /// Rate of the data or request that `initiator` sends, or of the answer to that.
+    /// Rate of the data or request of `initiator`, or of the response.
     fn rate_of(&self, initiator: u32, kind: Kind) -> BitRate {
         if let Some(edca) = &self.edca {
             return edca.rate_of(initiator, kind);
@@ -121,7 +121,7 @@ impl SpatialChannel {
         &mut counters[station as usize]
     }
 
-    /// `sender` is about to send, and hears nothing meanwhile.
+    /// Prepares `sender` to send; it receives nothing in the meantime.
     pub(super) fn turn_to_transmission(&mut self, sender: u32) {
         let backoff = &mut self.backoffs[sender as usize];
         let signals = &mut self.signals;
@@ -130,7 +130,7 @@ impl SpatialChannel {
                 let (word, bit) = place(sender);
                 disturb(&mut self.transmissions[signals.sender_at(sender) as usize], word, bit, &mut self.accounting);
             }
-            // ns-2's goes on to follow what it cannot read any more.
+            // An ns-2 receiver keeps following the frame, which it can no longer read.
             signals.spoilt.put(sender, true);
             if !self.like_ns2 {
                 signals.leave(sender);
@@ -141,10 +141,11 @@ impl SpatialChannel {
         signals.eifs_pending.put(sender, false);
     }
 
-    /// Whether the frame that `sender` has begun is lost from the start, now that all have begun who were going to.
+    /// Checks whether the frame that `sender` has begun collides from the start, once all stations that were due have
+    /// begun.
     pub(super) fn look_at_start(&mut self, sender: u32) {
         let transmission = &self.transmissions[sender as usize];
-        // Not read from the start: because of another frame, or is it too far?
+        // Not read from the start: because of another frame, or because it is too weak?
         let met = match transmission.to {
             _ if transmission.is_for_all() => transmission.readers == 0 && self.accounting.frames > 1,
             to => {
@@ -161,7 +162,7 @@ impl SpatialChannel {
         }
     }
 
-    /// A frame of `sender` begins.
+    /// Starts a frame of `sender`.
     pub(super) fn send(&mut self, sender: u32, transmission: Transmission) {
         self.transmissions[sender as usize] = transmission;
         self.backoff_timers.plan(sender, transmission.end, Act::End);
@@ -170,7 +171,7 @@ impl SpatialChannel {
         self.begin_reception(transmission.start, sender, transmission.end);
     }
 
-    /// The frame of `sender` ends.
+    /// Ends the frame of `sender`.
     pub(super) fn end(&mut self, sender: u32, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.accounting.account(now, &mut self.transmissions);
@@ -235,7 +236,7 @@ impl SpatialChannel {
         heard
     }
 
-    /// Whether the link of `sender`, or that of the receiver, is down while a frame is on the air.
+    /// Whether the link of `sender` or that of the receiver has an outage during a frame.
     #[cold]
     pub(super) fn meets_outage(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let is_down = |link: &mut Option<OutageProcess>| {
@@ -244,7 +245,7 @@ impl SpatialChannel {
         is_down(&mut self.outages[sender as usize].from) | is_down(&mut self.outages[transmission.to as usize].to)
     }
 
-    /// Whether `station` loses a frame that is for another to a given error probability.
+    /// Draws whether `station` loses a frame for another receiver to a given error probability.
     #[cold]
     pub(super) fn is_overheard_wrong(&mut self, station: u32, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
@@ -258,7 +259,7 @@ impl SpatialChannel {
 
     fn end_of_rts(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
-        // 10.3.2.9: no CTS while the NAV says that the channel is busy.
+        // 10.3.2.9: no CTS while the NAV indicates a busy channel.
         let nav = self.backoffs[transmission.to as usize].nav_until();
         let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
         let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
@@ -266,7 +267,7 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    /// A CTS, an ACK or a block ACK ends.
+    /// Ends a CTS, an ACK or a block ACK.
     fn end_of_answer(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.stations[sender as usize].stage = Stage::Rest;
@@ -275,7 +276,7 @@ impl SpatialChannel {
         if transmission.kind != Kind::Cts {
             self.counters_mut(to).control += transmission.end - transmission.start;
         } else if self.eifs_is_nav {
-            // ns-2 awaits the data that it has admitted, also where these do not come.
+            // ns-2 waits for the data that its CTS permits, even if they do not come.
             let (_, data, _) = self.exchange_of(to);
             self.backoffs[sender as usize].set_nav(now + self.access.timing.sifs + data, Time::NEVER);
         }
@@ -295,7 +296,7 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    /// Windows and retries of what a station sends.
+    /// Contention state of a station.
     fn contention_mut(&mut self, station: u32) -> &mut Contention {
         match &mut self.edca {
             Some(edca) => edca.contention_of(station),
@@ -303,14 +304,14 @@ impl SpatialChannel {
         }
     }
 
-    /// A broadcast of `sender` has ended.
+    /// Ends a broadcast of `sender`.
     pub(super) fn end_broadcast(&mut self, now: Time, sender: u32) {
         self.stations[sender as usize].stage = Stage::Sent;
         self.backoffs[sender as usize].resumes_when_idle = true;
         self.resume(now, sender);
     }
 
-    /// The receiver of a frame answers it, or not, and the sender waits for that.
+    /// Lets the receiver of a frame send `answer`, if any and possible, and the sender wait for it.
     pub(super) fn answer(
         &mut self,
         sender: u32,
@@ -333,7 +334,7 @@ impl SpatialChannel {
         self.resume(now, sender);
     }
 
-    /// `station` sends a frame to `peer` after SIFS.
+    /// Lets `station` send a frame to `peer` after SIFS.
     pub(super) fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
         self.backoffs[station as usize].engaged = true;
         let state = &mut self.stations[station as usize];
@@ -342,7 +343,7 @@ impl SpatialChannel {
         self.backoff_timers.plan(station, now + self.access.timing.sifs, Act::Begin);
     }
 
-    /// A frame to or from `station` has ended.
+    /// Resumes `station` after a frame to or from it, if its channel is idle.
     #[inline]
     pub(super) fn resume(&mut self, now: Time, station: u32) {
         if !self.signals.is_busy(station) {
@@ -350,12 +351,12 @@ impl SpatialChannel {
         }
     }
 
-    /// An exchange of `station` is done; `holds`: it has had the channel for itself until now.
+    /// Completes an exchange of `station`; `holds` tells whether it has had the channel to itself until now.
     fn succeed(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         if self.edca.is_some() { self.succeed_in(station, holds, call) } else { self.succeed_dcf(station, call) }
     }
 
-    /// The channel is idle after an exchange of `station` that brought no answer, or none was due.
+    /// Ends an exchange of `station` that got no response or needed none; the channel is idle.
     fn conclude(&mut self, station: u32, call: &mut Call<'_>) {
         let now = call.now;
         let Transmission { kind, met, end, .. } = self.transmissions[station as usize];
@@ -375,7 +376,7 @@ impl SpatialChannel {
                 call.retry_limit_drops.extend(self.unread(station).map(|id| (station, id)));
                 self.succeed(station, !met && end == now, call);
                 if self.backoffs[station as usize].engaged {
-                    return; // the TXOP goes on
+                    return; // the TXOP continues
                 }
             }
             Stage::Failed { met } => {
@@ -401,7 +402,7 @@ impl SpatialChannel {
         }
     }
 
-    /// The packet that `station` has sent, if nobody has received it.
+    /// The packet that `station` has sent, if no station has received it.
     fn unread(&self, station: u32) -> Option<PacketId> {
         if let Some(edca) = &self.edca {
             let ppdu = edca.ppdu_of(station);

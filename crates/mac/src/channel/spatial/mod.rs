@@ -1,28 +1,27 @@
-//! A channel in space: who hears whom is a matter of links.
+//! The spatial channel: radio links determine who hears whom.
 //!
-//! Every station has a carrier sense, a NAV and a backoff of its own. A frame touches the stations that hear it, when
-//! it begins and when it ends, and no others; a backoff is a time of expiry that is dropped when the station senses
-//! a frame and set again when it falls silent, so idle slots cost nothing. Hidden and exposed stations follow from
-//! the links.
+//! Every station has its own carrier sense, NAV and backoff. A frame affects only the stations that hear it, when it
+//! begins and when it ends. A backoff is an expiry time that is cleared when the station senses a frame and set again
+//! when the channel becomes idle, so idle slots cost nothing. Hidden and exposed nodes follow from the links.
 //!
-//! Modelled beside what a [`super::SharedChannel`] models: RTS, CTS, data and ACK as frames of their own, the NAV that
-//! each of them sets where it is read (10.3.2.4) and its reset when an RTS is followed by nothing, EIFS after a frame
-//! that was not read, an RTS that is not answered because of the NAV, answers SIFS after the frame that asks for them,
-//! whatever the channel does meanwhile. Where everybody hears everybody without errors, a `SpatialChannel` does exactly
-//! what a `SharedChannel` does, draw by draw. Departures from the standard:
+//! Modelled in addition to a [`super::SharedChannel`]: RTS, CTS, data and ACK as individual frames; the NAV that each
+//! of them sets where it is read (10.3.2.4), and its reset when no frame follows an RTS; EIFS after a frame that was
+//! not read; an RTS that is not answered because of the NAV; responses SIFS after the soliciting frame, regardless of
+//! the channel. If all stations hear each other without errors, a `SpatialChannel` behaves exactly like a
+//! `SharedChannel`, draw by draw. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. Frames that begin at the same
-//!   instant do not see each other.
-//! - A sender without answer draws its new backoff, and takes the next packet if it gives up, when it senses the
-//!   channel idle after the frame, not at its timeout. The backoff counts from the timeout on, or from a later
+//!   instant do not sense each other.
+//! - A sender without response draws its new backoff, and dequeues the next packet if it gives up, when it senses the
+//!   channel idle after the frame, not at its timeout. The backoff is counted from the timeout, or from a later
 //!   interval.
-//! - Retry counts belong to the frame, and a CTS clears the short one, as in a `SharedChannel`.
-//! - A station that is awaiting an answer does not answer others.
-//! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike
-//!   all.
+//! - Retry counts belong to the frame, and a CTS resets the short one, as in a `SharedChannel`.
+//! - A station that is waiting for a response does not respond to others.
+//! - A given probability of frame errors applies at the receiver, and all others read the frame, unless it is set to
+//!   apply at all stations.
 //! - A PPDU announces its own exchange in the NAV, not the rest of its TXOP. A bystander has read an A-MPDU only if it
-//!   could read all of it; its receiver gets those MPDUs that nothing disturbed, unless the preamble was. Where bits
-//!   decide, a bystander has read an A-MPDU if any MPDU was right.
+//!   could read all of it; its receiver gets the MPDUs that nothing disturbed, provided the preamble was not. With bit
+//!   errors a bystander has read an A-MPDU if any MPDU was correct.
 
 mod air_accounting;
 mod audience;
@@ -68,10 +67,10 @@ use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, MacEvent, Outages,
 use wifair_phy::Capture;
 use wifair_queue::{Discipline, Gauge, Queue};
 
-/// Kind of a frame.
+/// Type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// CTS to itself.
+    /// CTS-to-self.
     CtsToSelf,
     Rts,
     Cts,
@@ -81,26 +80,26 @@ enum Kind {
     BlockAck,
 }
 
-/// Stage of the exchange that a station takes part in.
+/// Stage of a station in its exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// None: the station contends, or has nothing to send.
+    /// In no exchange: it contends, or has nothing to send.
     Rest,
     /// Its frame is on the air.
     Sends,
-    /// It sends a frame of this kind SIFS after the last.
+    /// It will send a frame of this type SIFS after the last frame.
     Due(Kind),
-    /// It begins another exchange of its TXOP SIFS after the last.
+    /// It will start another exchange of its TXOP SIFS after the last frame.
     Continues,
-    /// It waits for an answer to its frame.
+    /// It waits for a response to its frame.
     Awaits,
-    /// It got no answer; `met`: because of another frame.
+    /// It got no response; `met` if that was due to another frame.
     Failed { met: bool },
     /// Its broadcast has ended.
     Sent,
 }
 
-/// The frame that a station sends, or sent last.
+/// The frame that a station is sending or sent last.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     kind: Kind,
@@ -110,16 +109,16 @@ struct Transmission {
     end: Time,
     /// Until when it reserves the channel.
     nav: Time,
-    /// Stations that may still read it, if it is for all.
+    /// Number of stations that may still read it, if it is a broadcast.
     readers: u32,
-    /// Its receiver cannot read it because of another frame.
+    /// Whether its receiver cannot read it because of another frame.
     met: bool,
-    /// Time in which no other frame was on the air.
+    /// Time for which it was the only frame on the air.
     alone: Duration,
 }
 
 impl Transmission {
-    /// Whether it is for everybody who reads it.
+    /// Whether it is meant for all stations that read it.
     fn is_for_all(&self) -> bool {
         self.to == BROADCAST || self.kind == Kind::CtsToSelf
     }
@@ -129,14 +128,14 @@ impl Transmission {
 struct Station {
     frame: Option<Frame>,
     stage: Stage,
-    /// Receiver of its next answer, or of its data after a CTS.
+    /// Receiver of its next response, or of its data after a CTS.
     peer: u32,
     contention: Contention,
     rate: BitRate,
-    /// Air time of the ACK to a frame at this rate.
+    /// Air time of the ACK to a frame at the station's rate.
     ack: Duration,
     routing_overhead: Bytes,
-    /// Its place in the list of access points, if it is one.
+    /// Index among the access points, if it is one.
     ap: Option<usize>,
 }
 
@@ -144,7 +143,8 @@ struct Station {
 #[derive(Clone, Debug)]
 pub struct SpatialChannel {
     access: Access,
-    /// Shortcuts are taken: see [`fast`]. Off, every frame touches all stations that sense it when it begins and ends.
+    /// Whether shortcuts are used: see [`fast`]. Without them, every frame updates all stations that sense it at its
+    /// start and end.
     fast_paths: bool,
     intervals: Intervals,
     links: RadioLinks,
@@ -152,40 +152,40 @@ pub struct SpatialChannel {
     backoff_timers: BackoffTimers,
     transmissions: Vec<Transmission>,
     stations: Vec<Station>,
-    /// Stations with access categories; those of DCF have `stations` and `queues` alone.
+    /// Stations with access categories; with DCF only `stations` and `queues` are used.
     edca: Option<Box<SpatialEdca>>,
     queues: Vec<Queue>,
     errors: Vec<Errors>,
-    /// Frames may be lost to given probabilities.
+    /// Whether frames may be lost with given probabilities.
     lossy: bool,
-    /// Of each station; empty if no link has any.
+    /// Outages of each station's links; empty if there are none.
     outages: Vec<Outages>,
     signals: Signals,
-    /// The stations that hear each station, if links do not vary.
+    /// The audience of each station, if links do not vary.
     audiences: Audiences,
     exchange_audiences: ExchangeAudiences,
-    /// Data and their ACK can be one step: there are no errors, no protection and no records.
+    /// Whether data and ACK may be a single step: without errors, protection and records.
     allows_atomic: bool,
-    /// An exchange that meets no other frame.
+    /// The exchange in progress that no other frame overlaps.
     exchange: Option<AtomicExchange>,
-    /// Time from the end of data to that of their ACK, and what the data announce, of those that were sent last.
+    /// Cache: time from the end of the last data frame to that of its ACK, and the duration field of the data frame.
     reserved: (Duration, Duration),
-    /// Who has a backoff, a packet to send, or a NAV that may be forgotten, and some who had: a busy channel changes
-    /// nothing for all others. Everybody where no shortcuts are taken.
+    /// Stations with a backoff, a packet to send, or a NAV that may be reset, and possibly some that no longer have
+    /// any. A busy channel changes nothing for all others. Without shortcuts, all stations.
     alert: StationSet,
-    /// Given errors strike every station that could read a frame, not its receiver alone.
+    /// Whether given errors apply at every station that could read a frame, not just at its receiver.
     errors_for_all: bool,
-    /// EIFS is a NAV.
+    /// Whether EIFS is a NAV.
     eifs_is_nav: bool,
-    /// Receivers are those of ns-2.
+    /// Whether receivers behave as in ns-2.
     like_ns2: bool,
-    /// EIFS follows every frame that is sensed and not read.
+    /// Whether EIFS follows every frame that is sensed but not read.
     eifs_if_unread: bool,
     counters: Vec<Counters>,
     gauges: Vec<Gauge>,
     /// Stations that received the last broadcast.
     receivers: Vec<u32>,
-    /// Stations that begin to send at this instant.
+    /// Stations that start sending at this instant.
     starters: Vec<u32>,
     /// Stations whose exchange ends at this instant.
     finished: Vec<u32>,
@@ -194,23 +194,22 @@ pub struct SpatialChannel {
     paused_queues: PausedQueues,
     air_use: AirUseMeter,
     accounting: AirAccounting,
-    /// Algorithms that choose rates, if there are any.
+    /// Rate adaptation, if any.
     rates: Option<Box<RateChoices>>,
     airs: AirTimes,
     /// Rate of RTS and CTS.
     guard_rate: BitRate,
     rts: Duration,
     cts: Duration,
-    /// From the end of an RTS until its NAV may be forgotten (10.3.2.4).
+    /// Time from the end of an RTS after which its NAV may be reset (10.3.2.4).
     nav_reset: Duration,
 }
 
 impl SpatialChannel {
-    /// A channel of these stations and links. `aps` are the access points: a frame from one of them goes at the rate of
-    /// its receiver.
+    /// A channel of these stations and links. `aps` are the access points: their frames use the rate of the receiver.
     ///
     /// # Panics
-    /// If the links are not those of as many stations.
+    /// If the number of links does not match.
     #[must_use]
     pub fn new(access: Access, aps: &[u32], links: RadioLinks, stations: Vec<StationSettings>) -> Self {
         assert_eq!(links.stations(), stations.len(), "there are links for every station");
@@ -293,7 +292,7 @@ impl SpatialChannel {
         space
     }
 
-    /// Finds out who hears whom, and whether exchanges can be one step.
+    /// Computes the audiences, and whether exchanges may be a single step.
     fn learn_audiences(&mut self) {
         let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
         self.audiences = Audiences::new(stations, &self.signals.rx_powers, !self.like_ns2);
@@ -306,11 +305,11 @@ impl SpatialChannel {
             && !(self.lossy || has_legacy || sends_cts_to_self);
     }
 
-    /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is
-    /// lost.
+    /// Sets powers, capture and random effects. By default, a frame is lost if its receiver senses another one during
+    /// it.
     ///
     /// # Panics
-    /// If there are not as many streams as stations, or capture is asked for and the links have no powers.
+    /// If the number of random streams does not match, or capture is requested and the links have no powers.
     #[must_use]
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
         let factors = settings.fading.sample(&mut stream(0, "fading", ""));
@@ -325,10 +324,10 @@ impl SpatialChannel {
         self
     }
 
-    /// Gives each station's links outages. What bystanders hear is not changed: theirs are other links.
+    /// Sets the outages of each station's links. What bystanders hear does not change, since they have other links.
     ///
     /// # Panics
-    /// If there are not as many entries as stations.
+    /// If the number of entries does not match.
     pub fn set_outages(&mut self, outages: Vec<Outages>) {
         assert_eq!(outages.len(), self.stations.len(), "every station has its links");
         self.outages = outages;
@@ -336,10 +335,11 @@ impl SpatialChannel {
         self.learn_audiences();
     }
 
-    /// The same with rates that senders choose for each receiver, instead of one rate for each station.
+    /// Sets rate adaptation, in which senders choose the rate for each receiver, instead of a fixed rate for each
+    /// station.
     ///
     /// # Panics
-    /// If there are not as many settings as stations, or a ladder is empty.
+    /// If the number of settings does not match, or one has no rates.
     #[must_use]
     pub fn with_rates(mut self, settings: Vec<RateSettings>) -> Self {
         assert_eq!(settings.len(), self.stations.len(), "every station has its rates");
@@ -347,17 +347,16 @@ impl SpatialChannel {
         self
     }
 
-    /// Given probabilities of errors strike every station that could read a frame, each by itself, or its receiver
-    /// alone. A bystander draws with the probability of frames to it, an access point with that of frames from the
-    /// sender.
+    /// Sets whether given error probabilities apply at every station that could read a frame, independently, or at its
+    /// receiver only. A bystander uses the probability of frames to it, an access point that of frames from the sender.
     pub fn set_errors_for_all(&mut self, all: bool) {
         self.errors_for_all = all;
     }
 
-    /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
+    /// Turns shortcuts on (the default) or off; results are the same. Must be called before any packet is offered.
     ///
     /// # Panics
-    /// If a packet has come.
+    /// If a packet was offered before.
     pub fn set_fast_paths(&mut self, on: bool) {
         self.fast_paths = on;
         if !on {
@@ -368,36 +367,36 @@ impl SpatialChannel {
         (0..stations).for_each(|station| self.alert.put(station, !on));
     }
 
-    /// Keeps records of frames and backoffs, or not. To be called before anything has happened.
+    /// Turns records of frames and backoffs on or off. Must be called before any packet is offered.
     ///
     /// # Panics
-    /// If a packet has come.
+    /// If a packet was offered before.
     pub fn set_tap(&mut self, on: bool) {
         if on {
-            self.make_dcf_a_category(); // the shortcut keeps none
+            self.make_dcf_a_category(); // the shortcut keeps no records
         }
         self.tap = on.then(Box::default);
     }
 
-    /// The records, if they are kept.
+    /// The records, if they are on.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// The same, for reading only.
+    /// The records, if they are on; read-only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
         self.tap.as_deref()
     }
 
-    /// When [`SpatialChannel::advance`] is to be called next.
+    /// When to call [`SpatialChannel::advance`] next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`SpatialChannel::advance`] reported last, in the order of their numbers.
+    /// Receivers of the broadcast last reported by [`SpatialChannel::advance`], in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
@@ -415,19 +414,19 @@ impl SpatialChannel {
         &self.all_counters()[station as usize]
     }
 
-    /// Counters of every station, in their order.
+    /// Counters of all stations.
     #[must_use]
     pub fn all_counters(&self) -> &[Counters] {
         self.edcafs().map_or(&self.counters, |edcafs| edcafs.all_counters())
     }
 
-    /// The lengths of the access points' queues over time, in the order in which they were given.
+    /// Lengths of the access points' queues over time, in the order in which the access points were given.
     #[must_use]
     pub fn ap_queues(&self) -> &[Gauge] {
         self.edcafs().map_or(&self.gauges, |edcafs| edcafs.ap_queues())
     }
 
-    /// The lengths of the access points' queues over time, in the order in which they were given.
+    /// Lengths of the access points' queues over time, in the order in which the access points were given.
     pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
         match &mut self.edca {
             Some(edca) => edca.edcafs.ap_queues_mut(),
@@ -435,7 +434,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Packets of a station that are neither in its queue nor anyone else's: the frame it is trying to send.
+    /// The packet of the frame that a station is trying to send, unless its receiver already has it.
     #[must_use]
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
         if let Some(edcafs) = self.edcafs() {
@@ -444,7 +443,7 @@ impl SpatialChannel {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
-    /// What the air was used for until `now`. A frame under way counts as received, unless it has met another.
+    /// Use of the air time until `now`. A frame in progress counts as received, unless it has collided.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
         let mut accounting = self.accounting.clone();
@@ -462,7 +461,7 @@ impl SpatialChannel {
         accounting.air
     }
 
-    /// `station` gets a packet to send.
+    /// Offers a packet to `station`.
     #[inline]
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
         if self.edca.is_some() {
@@ -486,7 +485,7 @@ impl SpatialChannel {
         self.gauges[ap].set(now, queue.len(), queue.is_full());
     }
 
-    /// Asks the queues again that held packets back until now.
+    /// Asks queues again that held packets back until now.
     #[cold]
     fn wake(&mut self, call: &mut Call<'_>) {
         self.split_exchange();
@@ -498,13 +497,13 @@ impl SpatialChannel {
         self.next = self.backoff_timers.next();
     }
 
-    /// Goes on at the time of [`SpatialChannel::next`], and says what was received.
+    /// Advances at the time of [`SpatialChannel::next`]; returns what was received.
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
         self.advance_until(call.now, call).0
     }
 
-    /// Goes on at the time of [`SpatialChannel::next`], which is that of the call, and then on and on before `bound`,
-    /// until something was received or lost. Moves the call on, and returns how many steps were taken.
+    /// Advances at the time of [`SpatialChannel::next`], which must be `call.now`, and further before `bound`, until a
+    /// packet is received or lost. Updates `call.now`; also returns the number of steps.
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 0;
         loop {
@@ -517,8 +516,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. An exchange that meets no other
-    /// frame moves the call on.
+    /// Performs one step at `call.now`, which must be the time of [`SpatialChannel::next`]. An exchange that no other
+    /// frame overlaps advances `call.now`.
     fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let mut heard = MacEvent::Nothing;
         *steps += 1;
@@ -554,7 +553,7 @@ impl SpatialChannel {
         heard
     }
 
-    /// When something happens next, queues that hold packets back left aside.
+    /// Time of the next action of the channel, not counting queues that hold packets back.
     #[inline(always)]
     fn upcoming(&mut self) -> Time {
         if let Some(edca) = &self.edca {

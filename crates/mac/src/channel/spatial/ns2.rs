@@ -1,13 +1,13 @@
-//! The receiver of ns-2, to which EIFS is a NAV ([`Eifs::Nav`](super::Eifs::Nav)).
+//! The receiver of ns-2, for which EIFS is a NAV ([`Eifs::Nav`](super::Eifs::Nav)).
 //!
-//! It follows the first frame that it senses, whether it can read it or not, and also one that begins while it sends
-//! itself. A frame that begins meanwhile is drowned if the one that is followed stands above it by the capture
-//! threshold: the NAV is set to EIFS after its end, and it counts no more, not even for a frame that begins before that
-//! end. Otherwise both are lost, and the one that ends last is followed. When a frame ends that was followed and not
-//! read, the NAV is set to EIFS, unless the station sends at that instant.
+//! It follows the first frame that it senses, whether or not it can read it, even if that frame begins while the
+//! station is sending. A frame that begins meanwhile is ignored if the one being followed exceeds it by the capture
+//! threshold: the NAV is set to EIFS after its end, and it has no further effect, not even on a frame that begins
+//! before that end. Otherwise both are lost, and the one that ends last is followed. When a frame ends that was
+//! followed but not read, the NAV is set to EIFS, unless the station is sending at that instant.
 //!
-//! Of frames that begin or end at the same instant, propagation decides in ns-2: the strongest begins first, and a
-//! station's own frame ends before another's that began with it.
+//! In ns-2, propagation determines the order of frames that begin or end at the same instant: the strongest begins
+//! first, and a station's own frame ends before another's that began with it.
 
 use wifair_units::Time;
 
@@ -15,22 +15,23 @@ use super::SpatialChannel;
 use super::air_accounting::disturb;
 use super::bitset::{each, place};
 
-/// A frame that begins at a station.
+/// A frame that arrives at a station.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub sender: u32,
     pub station: u32,
     pub now: Time,
-    /// When it will end.
+    /// End of the frame.
     pub end: Time,
-    /// Whether it can be read, if nothing is in its way.
+    /// Whether it can be read if nothing else is on the air.
     pub reads: bool,
-    /// In mW.
+    /// Power in mW.
     pub power: f64,
 }
 
 impl SpatialChannel {
-    /// A frame arrives that its hearer senses. Whether it will be read, if nothing more happens.
+    /// Handles a frame that arrives at a station that senses it. Returns whether it will be read, unless another frame
+    /// follows.
     pub(super) fn arrive(&mut self, frame: &Arrival) -> bool {
         let Arrival { sender, station, now, end, reads, power } = *frame;
         let backoff = &mut self.backoffs[station as usize];
@@ -50,15 +51,15 @@ impl SpatialChannel {
         let mut follows = end > other_end;
         let mut clear = false;
         if signals.captures() {
-            // ns-2 rounds air time and EIFS together here, after a collision EIFS alone: stations that capture a frame
-            // and those that do not have slots shifted against each other, and do not meet.
+            // Here ns-2 rounds the sum of air time and EIFS, after a collision EIFS alone. So stations that capture a
+            // frame and those that do not have shifted slots, and do not collide.
             let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
             if signals.drowns(station, power) {
                 backoff.set_nav(nav(end), Time::NEVER);
                 return false;
             }
             if signals.fresh.has(station, now) && signals.is_drowned(sender, station, power) {
-                // It is the first of the two.
+                // The arriving frame counts as the first of the two.
                 backoff.set_nav(nav(other_end), Time::NEVER);
                 follows = true;
                 clear = readable;
@@ -75,14 +76,15 @@ impl SpatialChannel {
         clear
     }
 
-    /// Those of a word whose own frame goes on, so that they do not notice the end of the one that they followed.
+    /// Stations of a word whose own frame continues, so that they do not notice the end of the frame that they
+    /// followed.
     pub(super) fn who_send_on(&self, now: Time, word: usize, follow: u64) -> u64 {
         let transmission = each(word, follow & self.signals.sends.of(word));
         let goes_on = transmission.filter(|station| self.transmissions[*station as usize].end > now);
         goes_on.fold(0, |bits, station| bits | place(station).1)
     }
 
-    /// `station` could not read the last frame: EIFS is due, and where it is a NAV that is set.
+    /// Sets the NAV to EIFS if EIFS is a NAV and `station` could not read the last frame.
     #[inline]
     pub(super) fn extend_nav(&mut self, now: Time, station: u32) {
         if self.eifs_is_nav && self.signals.eifs_pending.has(station) {

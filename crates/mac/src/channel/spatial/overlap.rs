@@ -1,19 +1,18 @@
-//! Stations on different channels that overlap, or on parts of one.
+//! Stations on channels that overlap, fully or in part.
 //!
-//! A frame is as wide as its sender sends it: it arrives with its power spread over 20 MHz channels, and each receiver
-//! adds up what falls into its primary 20 MHz channel and its secondary ones ([`OperatingChannel`]). From these sums
-//! follow:
+//! A frame is as wide as its sender sends it. Its power is spread over 20 MHz channels, and each receiver adds up what
+//! falls into its primary 20 MHz channel and its secondary ones ([`OperatingChannel`]). These sums determine:
 //!
-//! - Carrier sense. A frame is sensed that has a preamble in the primary channel, and there the power of a frame that
-//!   can be sensed: with 20 MHz at -82 dBm, a frame of 40, 80 or 160 MHz is at -79, -76 or -73 dBm (IEEE
-//!   Std 802.11-2016, 21.3.18.5.3). All else keeps the primary channel busy from -62 dBm on, together
-//!   (from the carrier-sense level on if that is asked for).
-//! - Reception. Data are read by a receiver whose channel has all of them and its primary channel in them. Control
-//!   frames are sent in each 20 MHz channel of the PPDU that they protect or answer (non-HT duplicate, 10.7.6.6), and
-//!   read in the receiver's primary one. What interferes is what arrives in the channels in which a frame is read, and
-//!   so is noise.
+//! - Carrier sense. A frame is sensed if it has a preamble in the primary channel, with at least the power in that
+//!   channel of a frame at the sensitivity level: -82 dBm in 20 MHz, and -79, -76 or -73 dBm in total for 40, 80 or 160
+//!   MHz (IEEE Std 802.11-2016, 21.3.18.5.3). Any other energy makes the primary channel busy if it adds up to -62 dBm
+//!   (or to the carrier-sense level, if that is configured).
+//! - Reception. Data are read by a receiver whose channel contains all of them, with its primary channel among them.
+//!   Control frames are sent in each 20 MHz channel of the PPDU that they protect or answer (non-HT duplicate,
+//!   10.7.6.6), and read in the receiver's primary channel. Interference and noise are those in the channels in which a
+//!   frame is read.
 //! - Whether a secondary channel is busy: at -62, -59 or -56 dBm in the secondary 20, 40 or 80 MHz; with
-//!   `detects_secondary` a PPDU in part of it is noticed at -72 dBm, one of 80 MHz at -69 dBm (21.3.18.5.4).
+//!   `detects_secondary` a PPDU in part of it is detected at -72 dBm, one of 80 MHz at -69 dBm (21.3.18.5.4).
 
 use wifair_phy::{Arrival, ChannelWidth, OperatingChannel, SEGMENTS};
 use wifair_units::{Dbm, Duration, Time};
@@ -25,7 +24,7 @@ use super::signal::Signals;
 use super::{Kind, SpatialChannel, Stage};
 use crate::Eifs;
 
-/// What a sender does when a secondary channel is busy.
+/// What a sender does if a secondary channel is busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bandwidth {
     /// It draws a new backoff.
@@ -39,11 +38,11 @@ pub enum Bandwidth {
 pub struct ChannelSettings {
     /// The channel of each station.
     pub channels: Vec<OperatingChannel>,
-    /// What a sender does when a secondary channel is busy.
+    /// What a sender does if a secondary channel is busy.
     pub bandwidth: Bandwidth,
-    /// Whether PPDUs in secondary channels are noticed by their preambles too, as from VHT on.
+    /// Whether PPDUs in secondary channels are also detected by their preambles, as from VHT on.
     pub detects_secondary: bool,
-    /// Whether a CTS tells how much of the RTS's width is idle at its sender, as from VHT on.
+    /// Whether a CTS indicates how much of the RTS's width is idle at its sender, as from VHT on.
     pub signals_bandwidth: bool,
     /// How long a secondary channel must have been idle before a TXOP.
     pub idle_before: Duration,
@@ -58,17 +57,17 @@ pub struct WidthCounters {
     pub air: Duration,
 }
 
-/// What a station did on its channel, since the start of the run.
+/// Counters of a station on its channel since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounters {
     /// What it sent in 20, 40, 80 and 160 MHz.
     pub widths: [WidthCounters; SEGMENTS],
-    /// How often it drew a new backoff because a secondary channel was busy.
+    /// Number of backoffs drawn again because a secondary channel was busy.
     pub held_back: u64,
 }
 
 impl ChannelCounters {
-    /// What was added since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let widths = std::array::from_fn(|width| {
@@ -79,21 +78,21 @@ impl ChannelCounters {
     }
 }
 
-/// Energy from which on the primary channel and the secondary ones are busy.
+/// Energy at which the primary channel and the secondary ones are busy.
 const ENERGY: [Dbm; SEGMENTS] = [Dbm(-62.0), Dbm(-62.0), Dbm(-59.0), Dbm(-56.0)];
-/// Power from which on a PPDU of 20, 40 or 80 MHz in a secondary channel is noticed.
+/// Power at which a PPDU of 20, 40 or 80 MHz in a secondary channel is detected.
 const DETECTION: [Dbm; SEGMENTS - 1] = [Dbm(-72.0), Dbm(-72.0), Dbm(-69.0)];
 
-/// One of the four parts of a station's channel.
+/// One of the four segments of a station's channel.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     /// Power of all frames, in mW.
     power: f64,
-    /// PPDUs that are noticed by their preambles.
+    /// Number of PPDUs detected by their preambles.
     detected: u32,
-    /// Since when it is idle, or was until it fell busy.
+    /// Since when it has been idle, or was until it became busy.
     idle_since: Time,
-    /// Since when it is busy; [`Time::NEVER`]: it is idle.
+    /// Since when it has been busy; [`Time::NEVER`] if it is idle.
     busy_since: Time,
 }
 
@@ -108,20 +107,20 @@ impl Segment {
         }
     }
 
-    /// Whether it has been idle for so long; a frame that begins at this instant is not seen.
+    /// Whether it has been idle for `time`; a frame that begins at this instant is not noticed.
     fn was_idle(&self, now: Time, time: Duration) -> bool {
         self.busy_since >= now && self.idle_since + time <= now
     }
 }
 
-/// A frame on the air, or the last one of its sender.
+/// The current or last frame of a station.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
-    /// Doublings of 20 MHz.
+    /// Width in doublings of 20 MHz.
     width: usize,
-    /// It is in each 20 MHz channel, and read in one.
+    /// Whether it is sent in each 20 MHz channel, and read in one.
     is_duplicate: bool,
-    /// How wide its receiver found its channel idle when it began, as doublings of 20 MHz.
+    /// Idle width at its receiver when it began, in doublings of 20 MHz.
     idle_at_receiver: u8,
 }
 
@@ -129,25 +128,26 @@ struct Sent {
 #[derive(Clone, Debug)]
 pub(super) struct Overlap {
     pub settings: ChannelSettings,
-    /// EIFS follows a frame whose preamble is read and whose data are not, because they are too wide.
+    /// Whether EIFS follows a frame whose preamble is read but whose data are too wide to be read.
     eifs_after_error: bool,
-    /// The channel of each station, as its place among those that differ.
+    /// The channel of each station, as an index among the different channels.
     kinds: Vec<usize>,
-    /// What arrives where, by kind of the sender, width, and kind of the receiver; none where a sender sends less.
+    /// Arrival of a frame by channel of the sender, width, and channel of the receiver; `None` for widths that the
+    /// sender does not use.
     arrivals: Vec<Option<Arrival>>,
     different: usize,
     /// [`ENERGY`] and [`DETECTION`] in mW.
     energy: [f64; SEGMENTS],
-    /// The same of the primary channel of each station.
+    /// The same for the primary channel of each station.
     primary_energy: Vec<f64>,
-    /// It is the carrier-sense level.
+    /// Whether that is the carrier-sense level.
     by_total: bool,
     detection: [f64; SEGMENTS - 1],
     segments: Vec<[Segment; SEGMENTS]>,
-    /// What of each sender's frame arrives in the segments, by its place among all powers.
+    /// Power of each sender's frame in the segments, by the index of its power among all powers.
     arriving: Vec<[f64; SEGMENTS]>,
     sent: Vec<Sent>,
-    /// The instant and the sender of the frame that begins or ends.
+    /// Time and sender of the frame that begins or ends.
     now: Time,
     sender: u32,
     counters: Vec<ChannelCounters>,
@@ -197,14 +197,14 @@ impl Overlap {
         }
     }
 
-    /// How the frame of `from` arrives at `to`.
+    /// Arrival of the frame of `from` at `to`.
     fn arrival(&self, from: u32, to: u32) -> &Arrival {
         let [from_kind, to_kind] = [from, to].map(|station| self.kinds[station as usize]);
         let place = (from_kind * SEGMENTS + self.sent[from as usize].width) * self.different + to_kind;
         self.arrivals[place].as_ref().expect("nobody sends wider than its channel")
     }
 
-    /// Noise and the power of all frames at `station` in the channels in which it reads the frame of `sender`.
+    /// Noise and total power at `station`, in the channels in which it reads the frame of `sender`.
     pub fn surroundings(&self, station: u32, sender: u32, noise: f64) -> (f64, f64) {
         let Sent { width, is_duplicate, .. } = self.sent[sender as usize];
         let width = if is_duplicate || !self.arrival(sender, station).is_whole { 0 } else { width };
@@ -212,8 +212,7 @@ impl Overlap {
         (noise * f64::from(1_u32 << width), power)
     }
 
-    /// Whether the energy in the primary channel makes it busy; if the total does not count, only where no frame is
-    /// sensed.
+    /// Whether the energy in the primary channel makes it busy; unless total power counts, only if no frame is sensed.
     fn is_over(&self, station: u32, senses_frame: bool) -> bool {
         if senses_frame && !self.by_total {
             return false;
@@ -221,7 +220,7 @@ impl Overlap {
         self.segments[station as usize][0].power >= self.primary_energy[station as usize]
     }
 
-    /// The width that `station` may use at `now`, as doublings of 20 MHz.
+    /// The width that `station` may use at `now`, in doublings of 20 MHz.
     pub fn idle_width(&self, now: Time, station: u32) -> u8 {
         let own = self.settings.channels[station as usize].width() as usize;
         let is_idle = |segment: &&Segment| segment.was_idle(now, self.settings.idle_before);
@@ -229,7 +228,7 @@ impl Overlap {
         u8::try_from(secondary.iter().take_while(is_idle).count()).expect("there are three secondary channels")
     }
 
-    /// Adds to the segments of `to`, or takes away, what the sender's frame brings there.
+    /// Adds the power of the sender's frame to the segments of `to`, or subtracts it.
     fn change(&mut self, to: u32, at: usize, is_added: bool) {
         let arrival = *self.arrival(self.sender, to);
         let width = self.sent[self.sender as usize].width;
@@ -250,7 +249,7 @@ impl Overlap {
 }
 
 impl Signals {
-    /// The power of the frame of the sender at hand arrives. Whose reception it spoils, if they are receiving.
+    /// Adds the power of the current sender's frame. The second set are the stations whose reception it corrupts.
     #[cold]
     pub(super) fn add_overlapping(&mut self, rx: &RxWord) -> (u64, u64) {
         let word = rx.word as usize;
@@ -270,7 +269,7 @@ impl Signals {
         (0, exceeded)
     }
 
-    /// The power of the frame of `sender` is gone.
+    /// Subtracts the power of the frame of `sender`.
     #[cold]
     pub(super) fn remove_overlapping(&mut self, now: Time, sender: u32, rx: &RxWord) {
         let word = rx.word as usize;
@@ -281,7 +280,7 @@ impl Signals {
         for station in each(word, rx.reached) {
             overlap.change(station, rx.at(station), false);
             if self.frames.any(word) & place(station).1 == 0 {
-                // Rounding must not outlast the frames.
+                // Rounding errors must not outlast the frames.
                 overlap.segments[station as usize].iter_mut().for_each(|segment| segment.power = 0.0);
             }
             let over = overlap.is_over(station, self.sensed.any(word) & place(station).1 != 0);
@@ -289,8 +288,8 @@ impl Signals {
         }
     }
 
-    /// Of these stations, which hear a frame begin and receive no other, those that read its preamble and find its data
-    /// too wide wait EIFS after it.
+    /// Sets EIFS at those of these stations that read the preamble of a new frame but cannot read its data, which are
+    /// too wide; they must be receiving no other frame.
     pub(super) fn refuse_too_wide(&mut self, rx: &RxWord, bits: u64) {
         let Some(overlap) = self.overlap.as_ref().filter(|overlap| overlap.eifs_after_error) else { return };
         for station in each(rx.word as usize, bits & !rx.reads) {
@@ -301,7 +300,7 @@ impl Signals {
         }
     }
 
-    /// `station` draws a new backoff because a secondary channel is busy.
+    /// Counts a new backoff of `station` because of a busy secondary channel.
     pub(super) fn hold_back(&mut self, station: u32) {
         if let Some(overlap) = &mut self.overlap {
             overlap.counters[station as usize].held_back += 1;
@@ -310,10 +309,10 @@ impl Signals {
 }
 
 impl SpatialChannel {
-    /// The same with stations on channels that overlap; after [`SpatialChannel::with_signals`].
+    /// Sets channels that overlap; must be called after [`SpatialChannel::with_signals`].
     ///
     /// # Panics
-    /// If there are not as many channels as stations, or powers are not known.
+    /// If the number of channels does not match, or powers are not known.
     #[must_use]
     pub fn with_channels(mut self, settings: ChannelSettings) -> Self {
         assert_eq!(settings.channels.len(), self.stations.len(), "every station has a channel");
@@ -326,19 +325,19 @@ impl SpatialChannel {
         self.signals.overlap = Some(Box::new(Overlap::new(settings, energy, powers, eifs_after_error)));
         self.signals.varies = true;
         self.signals.constant = false;
-        self.signals.weighs = false; // in one band, that is
+        self.signals.weighs = false; // this applies to a single channel
         self.signals.by_total = true;
         self.learn_audiences();
         self
     }
 
-    /// What each station did on its channel; empty if channels do not overlap.
+    /// Counters of each station on its channel; empty if channels do not overlap.
     #[must_use]
     pub fn channel_counters(&self) -> &[ChannelCounters] {
         self.signals.overlap.as_ref().map_or(&[], |overlap| &overlap.counters)
     }
 
-    /// The width of the frame that `sender` sends, as doublings of 20 MHz.
+    /// Width of the frame that `sender` sends, in doublings of 20 MHz.
     fn width_of(&self, sender: u32) -> usize {
         let transmission = &self.transmissions[sender as usize];
         let is_answer = matches!(transmission.kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
@@ -346,7 +345,7 @@ impl SpatialChannel {
         self.edca.as_ref().map_or(0, |edca| edca.edcafs.width_of(edca.current_of(initiator)))
     }
 
-    /// Finds out what of the frame that `sender` begins arrives where.
+    /// Computes the arrival of the frame that `sender` begins at all stations.
     pub(super) fn spread(&mut self, now: Time, sender: u32) {
         let width = self.width_of(sender);
         let signals = &mut self.signals;
@@ -387,8 +386,8 @@ impl SpatialChannel {
 }
 
 impl SpatialChannel {
-    /// Whether the receiver of an RTS of `sender` finds its secondary channels idle, so that it answers: all of those
-    /// that the RTS used, or with dynamic bandwidth any, and then exchange and CTS are narrower (10.3.2.7).
+    /// Whether the receiver of an RTS of `sender` responds: all secondary channels used by the RTS are idle or, with
+    /// dynamic bandwidth, any part of them, to which exchange and CTS are then narrowed (10.3.2.7).
     pub(super) fn answers_in_width(&mut self, sender: u32) -> bool {
         let Some(overlap) = self.signals.overlap.as_ref().filter(|overlap| overlap.settings.signals_bandwidth) else {
             return true;
@@ -404,8 +403,8 @@ impl SpatialChannel {
         is_dynamic
     }
 
-    /// Of those who are about to begin, those who contend hold back for whom a secondary channel is not idle; each of
-    /// the others learns how wide its TXOP may be (10.22.2.5 for VHT, 11.16.9 for HT).
+    /// Removes contenders from the stations about to send if a busy secondary channel makes them draw a new backoff,
+    /// and sets the width of the others' TXOP (10.22.2.5 for VHT, 11.16.9 for HT).
     #[cold]
     pub(super) fn ask_secondary_channels(&mut self, now: Time) {
         if self.signals.overlap.is_none() {

@@ -9,27 +9,27 @@ use wifair_phy::Radio;
 /// How well one station hears another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hearing {
-    /// Nothing: the other's frames neither defer nor disturb it.
+    /// Not at all: the other's frames neither cause deferral nor interfere.
     #[default]
     Nothing,
-    /// That somebody sends: it defers, and cannot read another frame meanwhile.
+    /// It senses frames: it defers, and cannot read another frame meanwhile.
     Senses,
-    /// The frame itself.
+    /// It reads frames.
     Reads,
 }
 
-/// One direction between two stations.
+/// A link in one direction between two stations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RadioLink {
-    /// The station that hears.
+    /// The receiving station.
     pub to: u32,
     /// Whether a frame makes the channel busy.
     pub senses: bool,
-    /// Whether a frame that meets no other can be read.
+    /// Whether a frame that does not collide can be read.
     pub reads: bool,
 }
 
-/// Levels of a receiver, in mW.
+/// Power levels of a receiver, in mW.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RadioLevels {
     pub noise: f64,
@@ -37,17 +37,17 @@ pub(super) struct RadioLevels {
     pub carrier_sense: f64,
 }
 
-/// For each station those that hear it, in the order of their numbers.
+/// The links from each station to those that hear it, in the order of their numbers.
 #[derive(Clone, Debug)]
 pub struct RadioLinks {
-    /// Index of the first link of each station, followed by the number of all links.
+    /// Index of the first link of each station, followed by the total number of links.
     first: Vec<u32>,
     links: Vec<RadioLink>,
-    /// Power of each link at its receiver, in mW, if they were made from powers.
+    /// Power of each link at its receiver in mW, if known.
     powers: Vec<f64>,
-    /// Levels of each station, if links have powers.
+    /// Power levels of each station, if powers are known.
     levels: Vec<RadioLevels>,
-    /// Probability that a frame is not noticed, of each link, if any is not zero.
+    /// Probability that a frame is not noticed, for each link; empty if all are zero.
     misses: Vec<f64>,
 }
 
@@ -66,7 +66,7 @@ impl RadioLinks {
         self.first.push(u32::try_from(self.links.len()).expect("fewer than 2^32 links"));
     }
 
-    /// `hearing(from, to)`: what `to` hears of `from`, for `stations` stations.
+    /// Links between `stations` stations; `hearing(from, to)` tells how well `to` hears `from`.
     ///
     /// # Panics
     /// If there are more than 2^32 links.
@@ -85,14 +85,14 @@ impl RadioLinks {
         links
     }
 
-    /// Everybody reads everybody.
+    /// Links on which all stations read each other.
     #[must_use]
     pub fn full(stations: u32) -> Self {
         Self::from_hearing(stations, |_, _| Hearing::Reads)
     }
 
-    /// From radios and the path gain between each two of them, antennas not counted. A signal below `ignored` at its
-    /// receiver is left out; it could neither be heard nor disturb.
+    /// Links from radios and the path gain between each two of them, without antennas. A signal below `ignored` at its
+    /// receiver is omitted: it could neither be sensed nor interfere.
     ///
     /// # Panics
     /// If there are more than 2^32 links.
@@ -119,8 +119,8 @@ impl RadioLinks {
         links
     }
 
-    /// The same with a carrier sense that fails: `miss(from, to)` is the probability that `to` does not notice a frame
-    /// of `from`. The frame disturbs others at `to` all the same.
+    /// Sets a carrier sense that fails: `miss(from, to)` is the probability that `to` does not notice a frame of
+    /// `from`. The frame still interferes at `to`.
     #[must_use]
     pub fn with_misses(mut self, miss: impl Fn(u32, u32) -> f64) -> Self {
         self.misses.clear();
@@ -143,7 +143,7 @@ impl RadioLinks {
         self.links.len()
     }
 
-    /// Whether nobody hears anybody.
+    /// Whether no station hears any other.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
@@ -160,12 +160,12 @@ impl RadioLinks {
         }
     }
 
-    /// Those who can read what `station` sends, in the order of their numbers.
+    /// Stations that can read the frames of `station`, in the order of their numbers.
     pub fn readers(&self, station: u32) -> impl Iterator<Item = u32> {
         self.of(station).iter().filter(|link| link.reads).map(|link| link.to)
     }
 
-    /// For each station, those with whom it can exchange frames: each reads what the other sends.
+    /// For each station, its neighbours: stations that read its frames and whose frames it reads.
     ///
     /// # Panics
     /// If there are more than 2^32 stations.
@@ -176,8 +176,7 @@ impl RadioLinks {
         (0..stations).map(|station| both(station).collect()).collect()
     }
 
-    /// Power with which frames of `from` arrive at `to`, in mW: 1 mW where powers are not known, zero where nothing is
-    /// heard.
+    /// Power of frames of `from` at `to`, in mW: 1 mW if powers are not known, zero if there is no link.
     #[must_use]
     pub fn received_power(&self, from: u32, to: u32) -> f64 {
         let range = self.range(from);
@@ -187,13 +186,13 @@ impl RadioLinks {
         }
     }
 
-    /// The places of those who hear `station`.
+    /// Indices of the links from `station`.
     #[inline]
     pub(super) fn range(&self, station: u32) -> Range<usize> {
         self.first[station as usize] as usize..self.first[station as usize + 1] as usize
     }
 
-    /// Those who hear `station`.
+    /// The links from `station`.
     #[inline]
     pub(super) fn of(&self, station: u32) -> &[RadioLink] {
         &self.links[self.range(station)]
@@ -204,7 +203,7 @@ impl RadioLinks {
         self.links[place]
     }
 
-    /// Power of the link at `place` in mW; 1 mW if powers are not known.
+    /// Power of the link with index `place` in mW; 1 mW if powers are not known.
     #[inline]
     pub(super) fn power(&self, place: usize) -> f64 {
         self.powers.get(place).copied().unwrap_or(1.0)
@@ -223,7 +222,7 @@ impl RadioLinks {
     }
 }
 
-/// The same on every platform.
+/// A level in mW, computed identically on every platform.
 pub(super) fn milliwatts(level: Dbm) -> f64 {
     libm::pow(10.0, level.0 / 10.0)
 }

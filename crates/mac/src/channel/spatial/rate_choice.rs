@@ -1,4 +1,4 @@
-//! Which station sends at which rate to whom.
+//! Rate adaptation: which station uses which rate towards whom.
 
 use wifair_engine::Stream;
 use wifair_units::{BitRate, Time};
@@ -6,26 +6,25 @@ use wifair_units::{BitRate, Time};
 use wifair_phy::Timing;
 use wifair_phy::rate::{Adaptation, Control, RateControl};
 
-/// How a station chooses the rates of its unicast data frames.
+/// Rate adaptation of a station for its unicast data frames.
 #[derive(Clone, Debug)]
 pub struct RateSettings {
     /// The algorithm.
     pub adaptation: Adaptation,
-    /// The rates that it chooses from, lowest first. It starts with the highest that is not above the rate it would
-    /// have without the algorithm.
+    /// Available rates, lowest first. It starts with the highest that does not exceed the station's fixed rate.
     pub ladder: Vec<BitRate>,
-    /// Its draws.
+    /// Random stream of the algorithm.
     pub draws: Stream,
 }
 
 #[derive(Clone, Debug)]
 struct Sender {
     settings: RateSettings,
-    /// One for each receiver so far, in the order of their numbers.
+    /// The state towards each receiver so far, in the order of their numbers.
     controls: Vec<(u32, Control)>,
-    /// Attempts made for the frame in hand.
+    /// Number of attempts made for the current frame.
     attempt: u32,
-    /// Where the algorithm and the rate of the attempt under way are to be found.
+    /// Indices of the state and the rate used for the current attempt.
     used: Option<(usize, usize)>,
 }
 
@@ -38,20 +37,20 @@ impl RateChoices {
         Self(settings.into_iter().map(sender).collect())
     }
 
-    /// `station` has a new frame in hand.
+    /// Starts a new frame of `station`.
     pub fn begin_frame(&mut self, station: u32) {
         self.0[station as usize].attempt = 0;
     }
 
-    /// The number of the next attempt for this frame, from 0.
+    /// The number of the next attempt for the current frame, from 0.
     pub fn next_attempt(&mut self, station: u32) -> u32 {
         let sender = &mut self.0[station as usize];
         sender.attempt += 1;
         sender.attempt - 1
     }
 
-    /// Chooses the rate of an attempt of `station` to send a frame to `to`, unless it has a fixed one. `base` is the
-    /// rate that it would have without the algorithm.
+    /// Chooses the rate of an attempt of `station` to send a frame to `to`; `None` if its rate is fixed. `base` is its
+    /// fixed rate.
     #[allow(clippy::too_many_arguments)]
     pub fn choose(
         &mut self,
@@ -82,7 +81,7 @@ impl RateChoices {
         Some(sender.settings.ladder[rate])
     }
 
-    /// The attempt of `station` was acknowledged, or not.
+    /// Reports whether the attempt of `station` was acknowledged.
     pub fn report(&mut self, now: Time, station: u32, acknowledged: bool) {
         let sender = &mut self.0[station as usize];
         if let Some((control, rate)) = sender.used.take() {

@@ -1,4 +1,4 @@
-//! Begin and end of a frame at all stations that it reaches: reception, carrier sense and NAV.
+//! Start and end of a frame at all stations that it reaches: reception, carrier sense and NAV.
 
 use wifair_units::Time;
 
@@ -13,22 +13,22 @@ use super::{SpatialChannel, Transmission};
 use crate::{BROADCAST, Eifs};
 use wifair_phy::{Capture, Interference};
 
-/// A frame that arrives at 64 stations.
+/// A frame that arrives at the 64 stations of a word.
 #[derive(Clone, Copy, Debug)]
 struct Arrives<'a> {
     sender: u32,
-    /// Its place in the rows, and what is there.
+    /// Index of its word, and its contents.
     rx_row: (usize, &'a RxWord),
     /// Stations that are receiving other frames.
     receiving: u64,
     /// Stations at which it stands out from noise and interference.
     clear: u64,
-    /// Stations at which it may spoil the frame being received.
+    /// Stations at which it may corrupt the frame being received.
     exceeded: u64,
 }
 
 impl SpatialChannel {
-    /// Draws what arrives where of a frame of `sender`.
+    /// Draws how a frame of `sender` arrives at each station.
     #[cold]
     fn draw_arrivals(&mut self, now: Time, sender: u32) {
         if self.signals.overlap.is_some() {
@@ -58,7 +58,7 @@ impl SpatialChannel {
         }
     }
 
-    /// A frame of `sender` reaches those whom its signal reaches.
+    /// Starts a frame of `sender` at all stations that its signal reaches.
     pub(super) fn begin_reception(&mut self, now: Time, sender: u32, end: Time) {
         if self.signals.varies || !self.links.misses().is_empty() {
             self.draw_arrivals(now, sender);
@@ -75,7 +75,8 @@ impl SpatialChannel {
         self.transmissions[sender as usize].readers = readers;
     }
 
-    /// The same for 64 stations, at their place in the rows. How many read it, if nothing more happens.
+    /// The same for the 64 stations of one word, with its index. Returns the number of stations that will read it,
+    /// unless another frame follows.
     #[inline]
     fn begin_reception_in_word(&mut self, now: Time, sender: u32, end: Time, (at, rx): (usize, &RxWord)) -> u32 {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
@@ -124,8 +125,8 @@ impl SpatialChannel {
         read.count_ones()
     }
 
-    /// The same where receivers are those of ns-2; `was_busy`: who sensed a frame before, `fall_busy`: who did not, and
-    /// does.
+    /// The same for ns-2 receivers; `was_busy` are the stations that sensed a frame before, `fall_busy` those that
+    /// start to.
     fn arrive_in_word(&mut self, now: Time, sender: u32, end: Time, rx: &RxWord, busy: (u64, u64)) -> u32 {
         let mut readers = 0;
         for station in each(rx.word as usize, rx.senses) {
@@ -137,7 +138,7 @@ impl SpatialChannel {
         readers
     }
 
-    /// Stops the backoff of those who fall busy, and puts off that of those who stay so.
+    /// Freezes the backoff of stations that become busy, and postpones the timers of those that stay busy.
     #[inline]
     fn stop_backoffs(&mut self, now: Time, end: Time, rx: &RxWord, (was_busy, fall_busy): (u64, u64)) {
         let RxWord { reached, senses, .. } = *rx;
@@ -159,7 +160,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Reckons what bits went wrong until `now` at those of `reached`.
+    /// Updates bit errors until `now` at the stations in `reached`.
     fn reckon_receptions(&mut self, word: usize, reached: u64, now: Time) {
         let Self { signals, edca, .. } = self;
         let Some(bits) = signals.bits else { return };
@@ -176,8 +177,8 @@ impl SpatialChannel {
         }
     }
 
-    /// A frame arrives at those of a word who are receiving others. Who turns to it, and who of these will read it, if
-    /// nothing more happens.
+    /// A frame arrives at stations of a word that are receiving others. Returns those that turn to it, and those of
+    /// these that will read it unless another frame follows.
     #[inline]
     fn meet(&mut self, now: Time, arrives: &Arrives) -> (u64, u64) {
         let &Arrives { sender, rx_row: (_, rx), receiving, exceeded, .. } = arrives;
@@ -199,7 +200,7 @@ impl SpatialChannel {
         at_once
     }
 
-    /// The same for those whose frame began at the same instant.
+    /// The same for stations whose current frame began at the same instant.
     fn meet_at_once(&mut self, fresh: u64, arrives: &Arrives) -> (u64, u64) {
         let &Arrives { sender, rx_row: (_, rx), clear, exceeded, .. } = arrives;
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
@@ -212,7 +213,7 @@ impl SpatialChannel {
             }
             return (0, 0);
         }
-        // The stronger of the two is the first.
+        // The stronger of the two counts as the first.
         let is_stronger =
             |station: &u32| signals.rx_powers.power(rx, *station) > signals.received[*station as usize].power;
         let first = bits_of(each(word, fresh & rx.reads).filter(is_stronger));
@@ -231,20 +232,20 @@ impl SpatialChannel {
         let spoilt = signals.spoilt.of_mut(word);
         let lost = fresh & !*spoilt & (first | !stands_out);
         *spoilt |= lost;
-        // Neither of two headers is read.
+        // Neither of two PHY headers is read.
         let neither = if headers_collide { fresh & !stands_out } else { 0 };
         self.disturb(word, lost, first | neither);
         (first & !neither, first & stands_out)
     }
 
-    /// A frame arrives at these, who are receiving others that began before. Who turns to it, and will read it, if
-    /// nothing more happens.
+    /// A frame arrives at stations that are receiving earlier ones. Returns those that turn to it and will read it
+    /// unless another frame follows.
     #[cold]
     fn meet_late(&mut self, sender: u32, bits: u64, rx: &RxWord) -> u64 {
         let word = rx.word as usize;
         let signals = &mut self.signals;
         let spoilt = signals.spoilt.of(word);
-        // As long as bits decide, no other frame spoils one but that which takes over.
+        // With bit errors, only a frame that takes over makes the current one unreadable.
         let asked = bits & if signals.bits.is_some() { !0 } else { spoilt };
         let turned = bits_of(each(word, asked).filter(|station| {
             let (power, received) = (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
@@ -254,7 +255,7 @@ impl SpatialChannel {
         turned
     }
 
-    /// The frames that stations of a word receive are `lost` to some of these, and some do not receive them any more.
+    /// Records that some stations of a word `lost` their current frames, and that some `leave` theirs.
     fn disturb(&mut self, word: usize, lost: u64, leave: u64) {
         let signals = &mut self.signals;
         *signals.receiving.of_mut(word) &= !leave;
@@ -269,8 +270,8 @@ impl SpatialChannel {
         }
     }
 
-    /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not
-    /// go on yet.
+    /// Ends the frame of `sender` at all stations that its signal reaches, except that its receiver, if any, does not
+    /// resume yet.
     pub(super) fn end_reception(&mut self, now: Time, sender: u32, transmission: &Transmission) -> ReceiverFate {
         let check = self.nav_check(now, transmission);
         let mut fate = ReceiverFate::default();
@@ -284,7 +285,7 @@ impl SpatialChannel {
         fate
     }
 
-    /// The same for 64 stations; `check`: when they may forget the NAV.
+    /// The same for the 64 stations of one word; `check` is when they may reset the NAV.
     #[inline]
     fn end_reception_in_word(
         &mut self,
@@ -329,7 +330,7 @@ impl SpatialChannel {
         follow &= !sends_on;
         let eifs_pending = signals.eifs_pending.of_mut(word);
         if signals.capture == Capture::First && self.access.eifs == Eifs::AfterCollision {
-            // ns-2: whatever else was on the air, while another frame was received or one sent, leaves EIFS behind.
+            // ns-2: any other frame that overlapped with one being received or sent is followed by EIFS.
             *eifs_pending |= rx.senses;
         }
         *eifs_pending = *eifs_pending & !follow | follow & spoilt;
@@ -359,7 +360,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Which of those who could read a frame do, where errors may strike each of them, or it is for all.
+    /// Which of the stations that could read a frame do, if errors may occur at each of them or it is a broadcast.
     fn read_for_all(&mut self, sender: u32, transmission: &Transmission, word: usize, read: u64) -> u64 {
         let mut announced = 0;
         for station in each(word, read) {
@@ -374,7 +375,7 @@ impl SpatialChannel {
         announced
     }
 
-    /// Spoils what those of `follow` received who find wrong bits in it: those whom nothing else disturbed.
+    /// Marks the frames received by `follow` as lost where bits are wrong, unless something else disturbed them.
     fn lose_bits(
         &mut self,
         sender: u32,

@@ -1,4 +1,4 @@
-//! Records of frames, where they are kept.
+//! Records of frames.
 
 use wifair_packet::Packets;
 
@@ -8,8 +8,8 @@ use crate::exchange::Step;
 use crate::tap::{Fate, FrameRecord};
 
 impl SpatialChannel {
-    /// A frame ends at `station`, which `senses` it, and `reads` it if nothing is in its way; `receives`: it follows
-    /// it; `by_bits`: it did not read it, and only because of wrong bits.
+    /// Records a frame that ends at `station`, which `senses` it, `reads` it unless something interferes, and
+    /// `receives` it if it follows it; `by_bits` if only bit errors prevented reading.
     #[cold]
     pub(super) fn record_hearer(&mut self, station: u32, receives: bool, (senses, reads): (bool, bool), by_bits: bool) {
         let fate = match receives {
@@ -24,7 +24,8 @@ impl SpatialChannel {
         }
     }
 
-    /// The frame of `sender` ends; `sensed`: its receiver hears it; `read`: it, or one of them, receives it.
+    /// Records the end of the frame of `sender`; `sensed` by its receiver, and `read` by it or, for a broadcast, by any
+    /// station.
     #[cold]
     pub(super) fn record_frame(
         &mut self,
@@ -58,7 +59,7 @@ impl SpatialChannel {
         self.push_records(transmission, records);
     }
 
-    /// Keeps records of MPDUs on the air together; hearers other than the receiver have read all or nothing.
+    /// Adds records of MPDUs sent together; hearers other than the receiver have read all or nothing.
     fn push_records(&mut self, transmission: &Transmission, records: Vec<FrameRecord>) {
         let receivers = &self.receivers;
         if let Some(tap) = &mut self.tap {
@@ -74,7 +75,7 @@ impl SpatialChannel {
     }
 }
 
-/// What became of a frame at its receiver, which `sensed` it, and `read` it or not.
+/// Outcome of a frame at its receiver.
 fn fate(transmission: &Transmission, sensed: bool, read: bool) -> Fate {
     let is_cts_to_self = transmission.kind == Kind::CtsToSelf;
     if read || (is_cts_to_self && !transmission.met) {

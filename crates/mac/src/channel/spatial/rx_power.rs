@@ -1,20 +1,20 @@
-//! The stations that a sender's signal reaches, in words of 64 stations, and the power at each.
+//! Received powers: the stations that a sender's signal reaches, in words of 64 stations, and the power at each.
 
 use std::ops::Range;
 
 use super::bitset::place;
 use super::radio_links::RadioLinks;
 
-/// Stations whose powers are reckoned together.
+/// Number of stations whose powers are computed together.
 const BLOCK: usize = 4;
 
-/// Some of the 64 stations of a word that a signal reaches, a bit each.
+/// The stations of a word that a signal reaches, as bits.
 #[derive(Clone, Copy, Debug)]
 pub struct RxWord {
     pub word: u32,
-    /// Place of the first power.
+    /// Index of the first power.
     powers: u32,
-    /// The first station of the word that has a power, and how many have, in whole blocks; zero where nothing arrives.
+    /// First station of the word with a power, and number of powers, in whole blocks; zero if nothing arrives.
     first: u8,
     lanes: u8,
     pub reached: u64,
@@ -25,20 +25,20 @@ pub struct RxWord {
 }
 
 impl RxWord {
-    /// Which of all stations have a power.
+    /// Stations with a power, by number.
     #[inline]
     pub fn stations(&self) -> Range<usize> {
         let first = self.word as usize * 64 + usize::from(self.first);
         first..first + usize::from(self.lanes)
     }
 
-    /// The first of them among those of the word.
+    /// The first of them, relative to the word.
     #[inline]
     pub fn first(&self) -> u32 {
         u32::from(self.first)
     }
 
-    /// The bits of these stations.
+    /// Bits of these stations.
     #[inline]
     pub fn bits(&self) -> &'static [u64] {
         const BITS: [u64; 64] = {
@@ -53,37 +53,38 @@ impl RxWord {
         &BITS[usize::from(self.first)..][..usize::from(self.lanes)]
     }
 
-    /// Places of the powers.
+    /// Indices of the powers.
     #[inline]
     fn range(&self) -> Range<usize> {
         self.powers as usize..self.powers as usize + usize::from(self.lanes)
     }
 
-    /// Place of the power at `to`, which the signal reaches.
+    /// Index of the power at `to`, which the signal must reach.
     #[inline]
     pub fn at(&self, to: u32) -> usize {
         self.powers as usize + to as usize % 64 - usize::from(self.first)
     }
 }
 
-/// For each sender what it reaches, in the order of the stations.
+/// For each sender the stations that its signal reaches, in order.
 #[derive(Clone, Debug)]
 pub struct RxPowers {
     first: Vec<u32>,
     rx_words: Vec<RxWord>,
-    /// In mW; zero where nothing arrives.
+    /// Powers in mW; zero if nothing arrives.
     powers: Vec<f64>,
-    /// Up to which power of all frames together this one stands out, in mW.
+    /// Maximum total power of all frames among which this one stands out, in mW.
     bounds: Vec<f64>,
 }
 
-/// The size of blocks that hold so many stations.
+/// Number of stations rounded up to whole blocks.
 pub fn whole_blocks(stations: usize) -> usize {
     stations.next_multiple_of(BLOCK)
 }
 
 impl RxPowers {
-    /// `bound` tells of a station and a power up to which power of all frames together this one stands out.
+    /// `bound` computes, for a station and a power, the maximum total power of all frames among which this one stands
+    /// out.
     pub fn new(links: &RadioLinks, bound: impl Fn(u32, f64) -> f64) -> Self {
         let mut rx_powers = Self { first: vec![0], rx_words: vec![], powers: vec![], bounds: vec![] };
         for from in 0..u32::try_from(links.stations()).expect("stations are numbered in 32 bits") {
@@ -124,7 +125,7 @@ impl RxPowers {
         rx_powers
     }
 
-    /// The power at `to`, one of the stations at `place`.
+    /// Sets the power at `to`, one of the stations of the word with index `place`.
     #[inline]
     pub fn set(&mut self, place: usize, to: u32, power: f64, senses: bool, reads: bool) {
         let rx = &mut self.rx_words[place];
@@ -135,7 +136,8 @@ impl RxPowers {
         self.powers[at] = power;
     }
 
-    /// Whether the signal reaches `to`, one of the stations at `place`, at all. The place of its power there.
+    /// Sets whether the signal reaches `to`, one of the stations of the word with index `place`; returns the index of
+    /// its power.
     pub fn reach(&mut self, place: usize, to: u32, reaches: bool) -> usize {
         let rx = &mut self.rx_words[place];
         let (_, bit) = self::place(to);
@@ -143,18 +145,18 @@ impl RxPowers {
         rx.at(to)
     }
 
-    /// How many powers there are, of all senders.
+    /// Total number of powers, over all senders.
     pub fn powers_in_all(&self) -> usize {
         self.powers.len()
     }
 
-    /// Places of the words of `sender`.
+    /// Indices of the words of `sender`.
     #[inline]
     pub fn of(&self, sender: u32) -> Range<usize> {
         self.first[sender as usize] as usize..self.first[sender as usize + 1] as usize
     }
 
-    /// How many words there are, of all senders.
+    /// Total number of words, over all senders.
     pub fn words(&self) -> usize {
         self.rx_words.len()
     }
@@ -165,13 +167,13 @@ impl RxPowers {
         &self.rx_words[self.of(sender)]
     }
 
-    /// The place of a word of `sender`, which is there.
+    /// Index of a word of `sender`, which must exist.
     #[inline]
     pub fn place(&self, sender: u32, word: usize) -> usize {
         let places = self.of(sender);
         let near = places.start + word.saturating_sub(self.rx_words[places.start].word as usize);
         if near < places.end && self.rx_words[near].word as usize == word {
-            return near; // no word is missing in between
+            return near; // all words in between exist
         }
         let found = self.rx_row(sender).binary_search_by_key(&word, |rx| rx.word as usize);
         places.start + found.expect("the sender reaches a station of the word")
@@ -188,13 +190,13 @@ impl RxPowers {
         &self.powers[rx.range()]
     }
 
-    /// For each of them up to which power of all frames together this one stands out.
+    /// For each of them, the maximum total power of all frames among which this one stands out.
     #[inline]
     pub fn bounds(&self, rx: &RxWord) -> &[f64] {
         &self.bounds[rx.range()]
     }
 
-    /// Power at `to`, which is reached.
+    /// Power at `to`, which the signal must reach.
     #[inline]
     pub fn power(&self, rx: &RxWord, to: u32) -> f64 {
         self.powers[rx.at(to)]

@@ -1,11 +1,11 @@
-//! Powers at each receiver: capture, bit errors, fading, and a carrier sense that fails.
-//! [`reception`](super::reception) says what a frame does to those whom it reaches.
+//! Signals at each receiver: capture, bit errors, fading, and carrier sense that fails. [`reception`](super::reception)
+//! applies them to the stations that a frame reaches.
 //!
-//! A receiver follows one frame at a time. It can be read to its end if its power stands above noise and interference
-//! by the capture threshold at every moment; what else is on the air only changes when a frame begins, so that is when
-//! it is looked at. Or bits go wrong, at a rate that changes with the interference: then each stretch of constant
-//! interference has its part in the probability that the whole frame is right, header and data each by its own
-//! modulation. Of several frames that begin at the same instant the strongest counts as the first.
+//! A receiver follows one frame at a time. The frame can be read to its end if its power exceeds noise and interference
+//! by the capture threshold at all times; interference only increases when a frame begins, so this is checked then.
+//! Alternatively bits have errors, at a rate that depends on the interference: each stretch of constant interference
+//! contributes to the probability that the whole frame is correct, header and data with their own modulations. Of
+//! several frames that begin at the same instant, the strongest counts as the first.
 
 use wifair_engine::{Stream, stream};
 use wifair_units::Time;
@@ -21,31 +21,31 @@ use wifair_phy::{
     BitErrors, Capture, CarrierSense, Code, Constellation, Interference, Mode, Reception, Spoils, Timing,
 };
 
-/// Powers and chances of a channel.
+/// Settings of powers and random effects.
 #[derive(Clone, Debug)]
 pub struct SignalSettings {
-    /// How frames are told apart.
+    /// How overlapping frames are received.
     pub reception: Reception,
-    /// How the power of each frame varies.
+    /// How power varies from frame to frame.
     pub fading: Fading,
-    /// For each station its draws of fading, of frames that it does not notice and of those that bits go wrong in.
+    /// Random stream of each station: fading, missed frames, bit errors.
     pub chances: Vec<Stream>,
-    /// For each station whether it is of 802.11b and cannot read OFDM frames; empty: none is.
+    /// Whether each station is an 802.11b station that cannot read OFDM frames; empty if none is.
     pub legacy: Vec<bool>,
 }
 
-/// A frame that a station is receiving.
+/// The frame that a station is receiving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {
-    /// In mW.
+    /// Power in mW.
     pub power: f64,
     pub sender: u32,
 }
 
-/// What the frame stands against that a station receives, as long as that does not change. Powers are in mW.
+/// Conditions of a reception while they do not change. Powers are in mW.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// When it began.
+    /// Start of the stretch.
     pub from: Time,
     /// Power of the frame.
     pub power: f64,
@@ -55,62 +55,62 @@ pub(super) struct Stretch {
     pub interference: f64,
 }
 
-/// How likely it is that the frame is right that a station receives.
+/// Probability that the frame being received is correct.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Proof {
-    /// Natural logarithm of the probability that it is right so far.
+    /// Natural logarithm of the probability that it is correct so far.
     pub log_right: f64,
-    /// Until when that is reckoned.
+    /// Time up to which it is computed.
     pub reckoned: Time,
-    /// Another frame was on the air with it.
+    /// Whether another frame was on the air at the same time.
     pub disturbed: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
-    /// Received power of each sender at each station; if powers vary, that of the frames on the air.
+    /// Received power of each sender at each station; if powers vary, those of the current frames.
     pub(super) rx_powers: RxPowers,
     pub(super) bits: Option<&'static BitErrors>,
-    /// Cannot read OFDM frames.
+    /// Stations that cannot read OFDM frames.
     pub(super) legacy: StationSet,
     pub(super) capture: Capture,
     pub(super) threshold: Threshold,
     pub(super) by_total: bool,
-    /// Powers make a difference.
+    /// Whether powers matter.
     pub(super) weighs: bool,
     pub(super) fading: Fading,
-    /// What arrives differs from frame to frame.
+    /// Whether arrivals differ from frame to frame.
     pub(super) varies: bool,
-    /// Channels that overlap, if they do.
+    /// Channels that overlap, if any.
     pub(super) overlap: Option<Box<Overlap>>,
-    /// A frame that meets no other does the same each time.
+    /// Whether a frame that does not collide always has the same effect.
     pub(super) constant: bool,
     pub(super) chances: Vec<Stream>,
-    /// In mW.
+    /// Noise at each station, in mW.
     pub(super) noise: Vec<f64>,
     pub(super) received: Vec<Received>,
     pub(super) proofs: Vec<Proof>,
-    /// Power of all frames together at each station, in mW.
+    /// Total power of all frames at each station, in mW.
     pub(super) all: Vec<f64>,
-    /// Up to here the power of all frames together, or of a single other one, does not spoil what is being received.
+    /// Maximum total power of all frames, or of any other single frame, that does not corrupt the frame being received.
     pub(super) limits: Vec<f64>,
-    /// Frames that make up `all`.
+    /// Number of frames in `all`.
     pub(super) frames: CountSet,
-    /// Frames that each station senses.
+    /// Number of frames that each station senses.
     pub(super) sensed: CountSet,
-    /// All together make the channel busy, which counts as one more frame sensed.
+    /// Stations at which total power makes the channel busy, which counts as one more frame sensed.
     pub(super) over: StationSet,
-    /// Have a frame on the air.
+    /// Stations that are sending.
     pub(super) sends: StationSet,
-    /// Receive a frame: `received` has it.
+    /// Stations that are receiving a frame, which is in `received`.
     pub(super) receiving: StationSet,
-    /// Began to receive at this instant.
+    /// Stations that started receiving at this instant.
     pub(super) fresh: InstantSet,
-    /// The stations that still receive each frame, for every place in `rx_powers`.
+    /// Stations that still receive each frame, by word index of `rx_powers`.
     pub(super) followers: Vec<u64>,
-    /// Will not read what they are receiving.
+    /// Stations that will not be able to read the frame they are receiving.
     pub(super) spoilt: StationSet,
-    /// Did not read what they received last: EIFS is due.
+    /// Stations that did not read the last frame they received, so that EIFS applies.
     pub(super) eifs_pending: StationSet,
 }
 
@@ -170,7 +170,7 @@ impl Signals {
         signals
     }
 
-    /// Without powers: a frame is lost if its receiver senses another one meanwhile.
+    /// Without powers: a frame is lost if its receiver senses another one during it.
     pub fn without_powers(links: &RadioLinks) -> Self {
         let reception = Reception { capture: Capture::None, ..Reception::default() };
         let chances = vec![stream(0, "signal", ""); links.stations()];
@@ -184,20 +184,20 @@ impl Signals {
         self.busy(word) & bit != 0
     }
 
-    /// Whether a station senses more than one frame, or several together.
+    /// Whether a station senses several frames.
     #[inline]
     pub fn is_crowded(&self, station: u32) -> bool {
         let (word, bit) = place(station);
         (self.sensed.several(word) | self.over.of(word) & self.frames.several(word)) & bit != 0
     }
 
-    /// Those of a word who sense a frame.
+    /// Stations of a word that sense a frame.
     #[inline]
     pub(super) fn busy(&self, word: usize) -> u64 {
         self.sensed.any(word) | self.over.of(word)
     }
 
-    /// Noise and the power of all frames together at a station, where it reads the frame of `sender`.
+    /// Noise and total power of all frames at a station, in the channels in which it reads the frame of `sender`.
     #[inline]
     fn surroundings(&self, sender: u32, station: u32) -> (f64, f64) {
         let noise = self.noise[station as usize];
@@ -207,14 +207,14 @@ impl Signals {
         }
     }
 
-    /// Whether the frame of `sender`, which has this power, stands out; `other`: the power of a single other frame.
+    /// Whether the frame of `sender`, with power `power`, stands out; `other` is the power of another single frame.
     #[inline]
     pub(super) fn stands_out(&self, sender: u32, power: f64, station: u32, other: f64) -> bool {
         let (noise, all) = self.surroundings(sender, station);
         self.threshold.is_met(power, noise, all, other)
     }
 
-    /// Whether nothing but noise stands in the way of the frame of `sender` that `station` receives.
+    /// Whether nothing but noise interferes with the frame of `sender` that `station` receives.
     pub fn is_undisturbed(&self, station: u32, sender: u32) -> bool {
         if self.capture == Capture::None {
             return !self.is_crowded(station);
@@ -224,7 +224,7 @@ impl Signals {
         self.stands_out(sender, self.received[station as usize].power, station, rival)
     }
 
-    /// Power of the strongest frame at a station, that of one sender left aside.
+    /// Power of the strongest frame at a station, except that of `sender`.
     #[cold]
     fn strongest_but(&self, station: u32, sender: u32) -> f64 {
         let (word, bit) = place(station);
@@ -238,40 +238,40 @@ impl Signals {
         powers.fold(0.0, f64::max)
     }
 
-    /// Whether a receiver like that of ns-2 can do with them: it knows levels, and no bits.
+    /// Whether ns-2's receiver model applies, which has power levels but no bit errors.
     pub fn are_those_of_ns2(&self) -> bool {
         let captures = self.capture == Capture::First && self.threshold.by == Interference::Strongest;
         self.bits.is_none() && (captures || self.capture == Capture::None)
     }
 
-    /// Whether a frame can be received beside another.
+    /// Whether a frame can be captured in the presence of another.
     pub fn captures(&self) -> bool {
         self.capture != Capture::None
     }
 
-    /// Whether the frame that `station` receives stands out above one of this power.
+    /// Whether the frame that `station` receives stands out from one of this power.
     pub fn drowns(&self, station: u32, power: f64) -> bool {
         self.stands_out(self.sender_at(station), self.received[station as usize].power, station, power)
     }
 
-    /// Whether a frame of `sender` with this power stands out above the one that `station` receives.
+    /// Whether a frame of `sender` with this power stands out from the one that `station` receives.
     pub fn is_drowned(&self, sender: u32, station: u32, power: f64) -> bool {
         self.stands_out(sender, power, station, self.received[station as usize].power)
     }
 
-    /// The sender whose frame `station` receives, if it receives one.
+    /// The sender whose frame `station` is receiving, if any.
     #[inline]
     pub fn sender_at(&self, station: u32) -> u32 {
         self.received[station as usize].sender
     }
 
-    /// `station` begins to receive a frame of `sender`.
+    /// Sets the frame that `station` starts to receive.
     #[inline]
     pub fn hear(&mut self, station: u32, sender: u32, power: f64) {
         self.received[station as usize] = Received { power, sender };
     }
 
-    /// These stations of a word begin to receive the frame of `sender` that arrives so.
+    /// Lets these stations of a word start to receive the frame of `sender`.
     #[inline]
     pub(super) fn follow(&mut self, now: Time, sender: u32, (at, rx): (usize, &RxWord), bits: u64) {
         let word = rx.word as usize;
@@ -286,14 +286,14 @@ impl Signals {
         let (powers, bounds) = (&powers[..received.len()], &self.rx_powers.bounds(rx)[..received.len()]);
         for place in each_from(0, bits >> rx.first()).map(|place| place as usize) {
             if place >= received.len() {
-                break; // which tells the compiler what is certain
+                break; // bounds check for the compiler
             }
             received[place] = Received { power: powers[place], sender };
             limits[place] = bounds[place];
         }
     }
 
-    /// The same where limits are not known before.
+    /// The same if limits are not precomputed.
     #[cold]
     fn follow_with_care(&mut self, now: Time, sender: u32, rx: &RxWord, bits: u64) {
         for station in each(rx.word as usize, bits) {
@@ -304,7 +304,7 @@ impl Signals {
                 continue;
             }
             if self.overlap.is_some() {
-                continue; // what else is on the air is looked at as it comes
+                continue; // interference is checked when it arrives
             }
             self.limits[station as usize] = match self.threshold.by {
                 Interference::Sum => self.threshold.bound(power, self.noise[station as usize]),
@@ -313,7 +313,7 @@ impl Signals {
         }
     }
 
-    /// `station`, which receives a frame, does not any more.
+    /// Ends the reception of `station`.
     pub fn leave(&mut self, station: u32) {
         let (word, bit) = place(station);
         self.receiving.put(station, false);
@@ -321,7 +321,7 @@ impl Signals {
         self.followers[at] &= !bit;
     }
 
-    /// What the frame that `station` receives has stood against since that was asked last, before it changes.
+    /// The stretch of the frame that `station` receives since the last call; must be called before conditions change.
     pub(super) fn stretch(&mut self, station: u32, now: Time) -> Option<Stretch> {
         let (word, bit) = place(station);
         let (noise, power) = (self.noise[station as usize], self.received[station as usize].power);
@@ -336,7 +336,7 @@ impl Signals {
         Some(Stretch { from, power, noise, interference })
     }
 
-    /// Reckons what bits went wrong in this stretch of a frame from before HT that `station` is receiving.
+    /// Accounts for bit errors in this stretch of a pre-HT frame that `station` is receiving.
     pub(super) fn reckon(
         &mut self,
         station: u32,
@@ -352,7 +352,7 @@ impl Signals {
         let dsss = timing.is_dsss(transmission.rate);
         let (header_mode, header_bits) =
             if dsss { (Mode::Dsss1, 48.0) } else { (Mode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
-        // The bits of the header are spread over it and the preamble.
+        // The bits of the header are assumed to be spread over header and preamble.
         let preamble = timing.preamble_of(transmission.rate);
         let data_from = transmission.start + preamble;
         let data_until = transmission.end - timing.extension_of(transmission.rate);
@@ -363,8 +363,8 @@ impl Signals {
         proof.log_right += bits.log_survival(Mode::of(transmission.rate, !dsss), sinr, data);
     }
 
-    /// The power of a frame arrives. Where it stands out, if powers do not vary, and whose reception it spoils, if they
-    /// are receiving.
+    /// Adds the power of a frame. Returns the stations at which it stands out, if powers do not vary, and those whose
+    /// reception it corrupts, if they are receiving.
     #[inline]
     pub(super) fn add(&mut self, rx: &RxWord, links: &RadioLinks) -> (u64, u64) {
         let word = rx.word as usize;
@@ -383,7 +383,7 @@ impl Signals {
         arrival
     }
 
-    /// Those of these stations at which a frame stands out whose power was not known before.
+    /// Those of these stations at which a frame stands out whose power was not known in advance.
     #[cold]
     pub(super) fn find_clear(&self, sender: u32, rx: &RxWord, bits: u64) -> u64 {
         bits_of(each(rx.word as usize, bits).filter(|station| {
@@ -392,11 +392,11 @@ impl Signals {
         }))
     }
 
-    /// The same for the powers alone; `rival`: what of the power of all and that of the frame others must stand out
-    /// above.
+    /// The same for powers only; `rival` selects, from total power and power of the frame, the value that others must
+    /// exceed.
     #[inline]
     fn add_powers(&mut self, rx: &RxWord, rival: impl Fn(f64, f64) -> f64) -> (u64, u64) {
-        // Slices of one length and no branches: compilers make vectors of that.
+        // Slices of equal length and no branches, so that the loop is vectorised.
         let (all, bits) = (&mut self.all[rx.stations()], rx.bits());
         let limits = &self.limits[rx.stations()][..all.len()];
         let (powers, bounds) = (&self.rx_powers.powers(rx)[..all.len()], &self.rx_powers.bounds(rx)[..all.len()]);
@@ -413,7 +413,7 @@ impl Signals {
         (clear, exceeded & rx.reached)
     }
 
-    /// The power of the frame of `sender` is gone.
+    /// Subtracts the power of the frame of `sender`.
     #[inline]
     pub(super) fn remove(&mut self, now: Time, sender: u32, rx: &RxWord, links: &RadioLinks) {
         let word = rx.word as usize;
@@ -425,7 +425,7 @@ impl Signals {
             return;
         }
         self.frames.remove(word, rx.reached);
-        // Rounding must not outlast the frames.
+        // Rounding errors must not outlast the frames.
         let any = self.frames.any(word);
         if any == 0 {
             self.all[rx.stations()].fill(0.0);
@@ -442,7 +442,7 @@ impl Signals {
         }
     }
 
-    /// Counts the power of all frames as one more frame sensed, or not any more.
+    /// Updates whether total power counts as one more frame sensed.
     fn weigh(&mut self, rx: &RxWord, links: &RadioLinks) {
         let word = rx.word as usize;
         let any = self.frames.any(word);

@@ -1,16 +1,16 @@
-//! Up to which power of others a frame stands out above them.
+//! Maximum power of other frames above which a frame stands out.
 //!
-//! Whether it does is asked for every station at every frame, so the largest power is found once, to the last bit: then
-//! a comparison tells the same as the formula, in which each step grows with that power.
+//! This is needed for every station at every frame, so the largest power is computed once, to the last bit. A
+//! comparison then gives the same result as the formula, in which each step is monotonic in that power.
 
 use wifair_phy::{Capture, Interference, Reception};
 
-/// How much stronger than what disturbs it a frame must be.
+/// How much stronger than the interference a frame must be.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
-    /// As a ratio; zero: every frame stands out.
+    /// Power ratio (not in dB); zero if every frame stands out.
     ratio: f64,
-    /// The interference that it is compared with.
+    /// The interference that counts.
     pub by: Interference,
 }
 
@@ -23,7 +23,7 @@ impl Threshold {
         Self { ratio, by: reception.interference }
     }
 
-    /// Whether a frame stands out whose power is part of that of `all`; `other`: the power of a single other frame.
+    /// Whether a frame stands out whose power is part of the total `all`; `other` is the power of another single frame.
     #[inline]
     pub fn is_met(&self, power: f64, noise: f64, all: f64, other: f64) -> bool {
         match self.by {
@@ -32,25 +32,26 @@ impl Threshold {
         }
     }
 
-    /// The largest power of all frames together among which one of this power stands out.
+    /// Maximum total power of all frames among which one of this power stands out.
     pub fn bound(&self, power: f64, noise: f64) -> f64 {
         let room = power / self.ratio;
         let near = power + if self.by == Interference::Sum { room - noise } else { room };
         largest(power, near, |all| self.is_met(power, noise, all, all - power))
     }
 
-    /// The largest power of another frame above which one of this power stands out.
+    /// Maximum power of another frame above which one of this power stands out.
     pub fn rival(&self, power: f64) -> f64 {
         largest(0.0, power / self.ratio, |other| power >= self.ratio * other)
     }
 }
 
-/// The largest number that is all right, if `least` and all up to that one are and those above are not; it is `near`.
+/// The largest number for which `is_right` holds, if it holds for `least` and is monotonic; the result is `near` this
+/// value.
 fn largest(least: f64, near: f64, is_right: impl Fn(f64) -> bool) -> f64 {
     if !is_right(least) {
         return f64::NEG_INFINITY;
     }
-    // Positive numbers have the order of their bits.
+    // Positive floating-point numbers are ordered like their bits.
     let is_right = |bits| is_right(f64::from_bits(bits));
     let (mut low, mut high) = (least.to_bits(), f64::INFINITY.to_bits());
     let near = near.max(least).to_bits();
@@ -90,7 +91,7 @@ mod tests {
     use wifair_units::Db;
 
     proptest! {
-        /// Just up to the bound, and to the rival, the formula holds.
+        /// The formula holds up to the bound, and to the rival, but not above.
         #[test]
         fn bounds_are_exact(
             power in -120.0..30.0_f64,

@@ -1,25 +1,25 @@
-//! Which MPDUs of an A-MPDU arrive while other frames come and go.
+//! Which MPDUs of an A-MPDU are received while other frames begin and end.
 //!
-//! A receiver that has read the preamble of a PPDU follows it to its end. Each MPDU inside has an FCS of its own, so
-//! only those are lost during which interference was too strong, and all are if it was during the preamble, or if the
+//! A receiver that has read the preamble of a PPDU follows it to its end. Each MPDU has its own FCS, so only those
+//! MPDUs are lost during which interference was too strong. All are lost if that was during the preamble, or if the
 //! receiver turned to another frame.
 
 use wifair_units::Time;
 
 use crate::channel::spatial::SpatialChannel;
 
-/// An A-MPDU on the air, as its receiver gets it.
+/// Reception of an A-MPDU on the air.
 #[derive(Clone, Debug)]
 pub(super) struct AggregateReception {
     sender: u32,
     to: u32,
     start: Time,
-    /// Since when it is as `is_clean` says.
+    /// Since when `is_clean` has had its value.
     since: Time,
     is_clean: bool,
-    /// When it was not.
+    /// Intervals in which it was not clean.
     spoilt: Vec<(Time, Time)>,
-    /// The receiver does not follow it.
+    /// Whether the receiver does not follow it.
     is_left: bool,
 }
 
@@ -28,7 +28,7 @@ impl AggregateReception {
         Self { sender, to, start: now, since: now, is_clean: true, spoilt: vec![], is_left: false }
     }
 
-    /// From `now` on it can be read, or not.
+    /// Sets whether it can be read from `now` on.
     fn turn(&mut self, now: Time, is_clean: bool) {
         if self.is_clean && !is_clean {
             self.since = now;
@@ -40,21 +40,22 @@ impl AggregateReception {
 }
 
 impl SpatialChannel {
-    /// Frames have begun or ended at `now`: looks at what is being received.
+    /// Updates receptions after frames have begun or ended at `now`.
     pub(in crate::channel::spatial) fn watch_receptions(&mut self, now: Time) {
         let Some(edca) = self.edca.as_deref_mut().filter(|edca| !edca.receptions.is_empty()) else { return };
         for reception in &mut edca.receptions {
             let &mut AggregateReception { sender, to, start, .. } = reception;
             let is_followed = self.signals.receiving.has(to) && self.signals.sender_at(to) == sender;
             let is_clean = is_followed && self.signals.is_undisturbed(to, sender);
-            // What cannot be read though nothing disturbs it is too weak, or in a mode that the receiver does not know.
+            // A frame that cannot be read although nothing disturbs it is too weak, or in a mode unknown to the
+            // receiver.
             let is_unreadable = now == start && is_clean && self.signals.spoilt.has(to);
             reception.is_left |= !is_followed || is_unreadable;
             reception.turn(now, is_clean);
         }
     }
 
-    /// The PPDU of `sender` ends at `now`: marks those of its MPDUs that were spoilt.
+    /// Ends the reception of the PPDU of `sender` at `now`: marks the MPDUs that were lost.
     pub(in crate::channel::spatial) fn close_reception(&mut self, now: Time, sender: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let Some(place) = edca.receptions.iter().position(|reception| reception.sender == sender) else { return };

@@ -1,4 +1,4 @@
-//! The backoff of each category of a station, on the station's carrier sense and NAV.
+//! The backoff of each category of a station, based on the station's carrier sense and NAV.
 
 use wifair_units::{Duration, Time};
 
@@ -8,31 +8,31 @@ use crate::channel::spatial::backoff_state::Intervals;
 use crate::edcaf::SlotRules;
 use crate::tap::Tap;
 
-/// State of the backoff of a category.
+/// Backoff of a category.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CategoryBackoff {
-    /// Slots that are left.
+    /// Slots left.
     pub left: u32,
-    /// It has something to send when the backoff ends.
+    /// Whether it has something to send when the backoff ends.
     pub contends: bool,
-    /// It is about to send without backoff; it must draw one if somebody is faster.
+    /// Whether it is about to send without backoff; it must draw one if another station sends first.
     pub immediate: bool,
-    /// From when on slots count, if not from AIFS after the channel fell idle.
+    /// Start of the slot count, if different from AIFS after the channel became idle.
     pub from: Option<Time>,
 }
 
 impl SpatialEdca {
-    /// From when on a category counts slots whose station would count them from `base` on if AIFS were `difs`.
+    /// Start of a category's slot count; the station's would start at `base` if AIFS were `difs`.
     pub fn counts_from(&self, index: usize, base: Time, difs: Duration) -> Time {
         self.backoffs[index].from.unwrap_or_else(|| base + self.edcafs.contenders[index].aifs - difs)
     }
 
-    /// When the backoff of a category ends if the channel stays idle.
+    /// End of a category's backoff, if the channel stays idle.
     pub fn due(&self, index: usize, base: Time, intervals: &Intervals) -> Time {
         self.counts_from(index, base, intervals.difs) + intervals.slot * u64::from(self.backoffs[index].left)
     }
 
-    /// Another frame stops the backoff of a category at `now`.
+    /// Freezes a category's backoff at `now`, because of another frame.
     pub fn stop(&mut self, index: usize, base: Time, now: Time, intervals: &Intervals) {
         let from = self.counts_from(index, base, intervals.difs);
         let own = &mut self.backoffs[index];
@@ -40,13 +40,13 @@ impl SpatialEdca {
         if std::mem::take(&mut own.immediate) {
             own.left = self.edcafs.contenders[index].contention.draw();
         } else if now >= from {
-            // 10.22.2.4: an EDCA function counts at the boundary, too, at which somebody else begins.
+            // 10.22.2.4: an EDCA function also counts the slot boundary at which another station starts sending.
             let at_boundary = u32::from(self.edcafs.slot_rules == SlotRules::Edca);
             own.left = own.left.saturating_sub(intervals.slots(now - from).saturating_add(at_boundary));
         }
     }
 
-    /// Notes what the categories of a station have counted until `now`.
+    /// Records the slots that the categories of a station have counted until `now`.
     #[cold]
     pub fn record_backoffs(&self, tap: &mut Tap, station: u32, base: Time, now: Time, intervals: &Intervals) {
         for index in self.edcafs.own(station) {
@@ -64,7 +64,7 @@ impl SpatialEdca {
 }
 
 impl SpatialChannel {
-    /// The categories of `station` stop counting, for it senses a frame. Whether none has slots left or anything to
+    /// Freezes the backoffs of `station`, which senses a frame. Returns whether none has slots left or anything to
     /// send.
     pub(in crate::channel::spatial) fn stop_categories(&mut self, now: Time, station: u32) -> bool {
         let Some(edca) = self.edca.as_deref_mut() else { return false };
@@ -81,7 +81,7 @@ impl SpatialChannel {
         is_done
     }
 
-    /// The channel is idle for `station`: its categories count from AIFS after that on.
+    /// The channel is idle for `station`: its categories count from AIFS later.
     pub(in crate::channel::spatial) fn resume_categories(&mut self, station: u32) {
         let edca = self.categories();
         for index in edca.edcafs.own(station) {
@@ -93,7 +93,7 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Sets the timer of `station` to the backoff that ends first.
+    /// Sets the timer of `station` to the earliest end of its backoffs.
     pub(super) fn set_timer(&mut self, station: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let base = self.backoffs[station as usize].from();

@@ -1,4 +1,4 @@
-//! The course of an exchange in space: who begins, what arrives, and what its end means for those who took part.
+//! Frame exchanges on the spatial channel: who starts, what is received, and the consequences of their end.
 
 use wifair_units::{Duration, Time};
 
@@ -10,7 +10,8 @@ use crate::exchange::Step;
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
-    /// A backoff of `sender` has ended: the first of its categories that may send does (10.22.2.4).
+    /// A backoff of `sender` has ended: of the categories that may send, the one with the highest priority does
+    /// (10.22.2.4).
     pub(in crate::channel::spatial) fn win(&mut self, now: Time, sender: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let backoff = &mut self.backoffs[sender as usize];
@@ -45,7 +46,7 @@ impl SpatialChannel {
         backoff.contends = edca.contends(sender);
     }
 
-    /// `sender` opens an exchange: with which frame.
+    /// `sender` starts an exchange; returns the type of its first frame.
     pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> Kind {
         let now = call.now;
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
@@ -72,7 +73,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Watches what becomes of the PPDU of `sender` at `to`, if it has several MPDUs or bits decide.
+    /// Starts to track the reception of the PPDU of `sender` at `to`, if it has several MPDUs or there are bit errors.
     #[inline]
     pub(in crate::channel::spatial) fn watch_for(&mut self, now: Time, sender: u32, to: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
@@ -84,8 +85,8 @@ impl SpatialChannel {
         }
     }
 
-    /// What of the frame of `sender` its receiver gets, which reads all of it or `could_read` it only in part. Whether
-    /// that is anything.
+    /// Determines what the receiver gets of the frame of `sender`; `could_read` tells whether it could read all of it.
+    /// Returns whether it gets anything.
     pub(in crate::channel::spatial) fn read_in(
         &mut self,
         sender: u32,
@@ -109,7 +110,7 @@ impl SpatialChannel {
             ppdu.set_spoilt(|| !could_read);
             return could_read;
         }
-        // What bits spoil in an aggregate is known; otherwise what was read in part was so by interference.
+        // With bit errors the lost MPDUs are known by now; without, parts are lost to interference.
         if if has_mpdus { !could_read } else { could_read || !ppdu.is_aggregate() } {
             ppdu.set_spoilt(|| !could_read);
         }
@@ -129,13 +130,13 @@ impl SpatialChannel {
         self.categories().edcafs.contenders[index].ppdu.is_read()
     }
 
-    /// The part of the time in which the PPDU of `sender` was alone on the air that its spoilt MPDUs took.
+    /// The part of the time `alone` for which the PPDU of `sender` was alone on the air, that its lost MPDUs took.
     pub(in crate::channel::spatial) fn spoilt_part(&self, sender: u32, alone: Duration) -> Duration {
         let Some(edca) = &self.edca else { return Duration::ZERO };
         edca.ppdu_of(sender).spoilt_part(alone)
     }
 
-    /// Data or a request of `sender` end.
+    /// Ends data or a request of `sender`.
     pub(in crate::channel::spatial) fn end_of_ppdu(
         &mut self,
         sender: u32,
@@ -153,7 +154,7 @@ impl SpatialChannel {
         if ppdu.has(Step::Rts) {
             counters.control += protection;
         }
-        // An A-MPDU may arrive in part though it met another frame; a broadcast counts as what it was to some.
+        // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
         let is_broadcast = transmission.to == BROADCAST;
         match (read && !is_broadcast) || !transmission.met {
             true if ppdu.is_dataless() => counters.control += ppdu.air,
@@ -179,8 +180,8 @@ impl SpatialChannel {
         if read { self.categories().edcafs.tell_next() } else { MacEvent::Nothing }
     }
 
-    /// An exchange of `station` is done. Another follows SIFS after it if the TXOP lasts, otherwise a backoff, whether
-    /// there is more to send or not; `holds`: the station has had the channel for itself until now.
+    /// Completes an exchange of `station`. Another follows after SIFS if the TXOP allows it, otherwise a backoff,
+    /// whether or not there is more to send. `holds` tells whether the station has had the channel to itself until now.
     pub(in crate::channel::spatial) fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         let now = call.now;
         self.alert.put(station, true);
@@ -200,7 +201,7 @@ impl SpatialChannel {
         self.start_backoff(station, index, more);
     }
 
-    /// A category of `station` draws a backoff and contends if it has `more` to send.
+    /// Draws a backoff for a category of `station`, which contends if it has `more` to send.
     fn start_backoff(&mut self, station: u32, index: usize, more: bool) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let own = &mut edca.backoffs[index];
@@ -213,7 +214,7 @@ impl SpatialChannel {
         backoff.contends = edca.contends(station);
     }
 
-    /// An exchange of `station` got no answer; `by_rts`: its RTS did not.
+    /// Completes an exchange of `station` without response; `by_rts` if its RTS got none.
     pub(in crate::channel::spatial) fn fail_in(&mut self, station: u32, by_rts: bool, call: &mut Call<'_>) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
@@ -222,7 +223,7 @@ impl SpatialChannel {
         self.start_backoff(station, index, more);
     }
 
-    /// `station` contends again after its exchange; `timeout`: when it knew that no answer came.
+    /// Lets `station` contend again after its exchange; `timeout` is when it concluded that no response would come.
     pub(in crate::channel::spatial) fn resume_in(&mut self, now: Time, station: u32, timeout: Option<Time>) {
         let eifs_pending = self.signals.eifs_pending.has(station);
         self.backoffs[station as usize].fall_idle(now, eifs_pending, &self.intervals);
@@ -232,7 +233,7 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// The category of `station` whose exchange failed counts slots after its timeout, not before.
+    /// Starts the slot count of the category whose exchange failed after its timeout, not before.
     fn resume_after_timeout(&mut self, now: Time, station: u32, timeout: Time) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];

@@ -1,8 +1,8 @@
-//! Stations with access categories in space: EDCA, aggregates and block ACK beside hidden nodes.
+//! Stations with access categories on the spatial channel: EDCA, aggregation and block ACK with hidden nodes.
 //!
-//! What stations send is in [`edcaf`](crate::edcaf), as on the channel where all hear all; who hears it is in
-//! [`signal`](super::signal), as with DCF. Here is what lies between the two: each category of a station counts slots
-//! on the station's own carrier sense and NAV, and a frame that others meet may reach its receiver in part.
+//! What stations send is in [`edcaf`](crate::edcaf), as on the other channels; who hears it is in
+//! [`signal`](super::signal), as with DCF. This module connects them: each category of a station counts slots based on
+//! the station's carrier sense and NAV, and a frame that collides may reach its receiver in part.
 
 mod aggregate_reception;
 mod backoff;
@@ -28,36 +28,36 @@ pub(super) struct SpatialEdca {
     pub edcafs: Edcafs,
     /// The backoff of each category, in the order of [`Edcafs::contenders`].
     backoffs: Vec<CategoryBackoff>,
-    /// The category of each station that sends, or sent last.
+    /// The category of each station that is sending or sent last.
     current: Vec<usize>,
-    /// Until when the frames of each station's present TXOP have reserved the channel.
+    /// Until when the frames of each station's current TXOP have reserved the channel.
     txop_nav: Vec<Time>,
     /// A-MPDUs on the air.
     receptions: Vec<AggregateReception>,
-    /// Where bits decide: what each station sends, or sent last, if it was a PPDU from HT on.
+    /// With bit errors: the current or last transmission of each station, if it was an HT or later PPDU.
     on_air: Vec<Option<OnAir>>,
     /// What each station has received of the data of such a PPDU.
     stretches: Vec<Vec<DataStretch>>,
 }
 
 impl SpatialEdca {
-    /// The category of a station that sends, or sent last.
+    /// The category of a station that is sending or sent last.
     pub fn current_of(&self, station: u32) -> usize {
         self.current[station as usize]
     }
 
-    /// The PPDU that this category sends, or sent last.
+    /// The PPDU of that category.
     #[inline]
     pub fn ppdu_of(&self, station: u32) -> &Ppdu {
         &self.edcafs.contenders[self.current_of(station)].ppdu
     }
 
-    /// Its windows and retries.
+    /// The contention state of that category.
     pub fn contention_of(&mut self, station: u32) -> &mut Contention {
         &mut self.edcafs.contenders[self.current[station as usize]].contention
     }
 
-    /// Rate of its data or request, or of the answer to that.
+    /// Rate of its data or request, or of the response.
     pub fn rate_of(&self, station: u32, kind: Kind) -> BitRate {
         let (number, ppdu) = (station as usize, self.ppdu_of(station));
         match kind {
@@ -67,14 +67,14 @@ impl SpatialEdca {
         }
     }
 
-    /// A block ACK for it has come, or been lost.
+    /// Counts a block ACK addressed to it, received or lost.
     pub fn count_block_ack(&mut self, station: u32, read: bool) {
         let counters = &mut self.edcafs.contenders[self.current[station as usize]].counters;
         counters.block_acks += 1;
         counters.block_acks_lost += u64::from(!read);
     }
 
-    /// A frame of `station` reserves the channel until then.
+    /// Records that a frame of `station` reserves the channel until `nav`.
     pub fn reserve(&mut self, station: u32, nav: Time) {
         let reserved = &mut self.txop_nav[station as usize];
         *reserved = nav.max(*reserved);
@@ -82,10 +82,10 @@ impl SpatialEdca {
 }
 
 impl SpatialChannel {
-    /// A channel of stations with access categories; `links` tell who hears whom.
+    /// A channel of stations with access categories; `links` determine who hears whom.
     ///
     /// # Panics
-    /// If the links are not those of as many stations, or stations differ in the number of their categories.
+    /// If the number of links does not match, or stations differ in the number of their categories.
     #[must_use]
     pub fn with_categories(settings: EdcaSettings, links: RadioLinks) -> Self {
         let common = settings.stations.iter().map(|station| station.common.clone()).collect();
@@ -94,7 +94,7 @@ impl SpatialChannel {
         space
     }
 
-    /// Stations have categories; nothing has happened yet.
+    /// Sets the categories of the stations; must be called before any packet is offered.
     fn set_categories(&mut self, settings: EdcaSettings) {
         let edcafs = Edcafs::new(settings);
         self.edca = Some(Box::new(SpatialEdca {
@@ -109,11 +109,11 @@ impl SpatialChannel {
         self.learn_audiences();
     }
 
-    /// Stations that contend by DCF do so by the one category that DCF is, without the shortcut; nothing has happened
-    /// yet.
+    /// Replaces the DCF shortcut by a single access category with the same parameters; must be called before any packet
+    /// is offered.
     ///
     /// # Panics
-    /// If a packet has come.
+    /// If a packet was offered before.
     pub(super) fn make_dcf_a_category(&mut self) {
         if self.edca.is_some() {
             return;
@@ -146,17 +146,17 @@ impl SpatialChannel {
         self.edca.as_ref().map(|edca| &edca.edcafs)
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn edcafs_mut(&mut self) -> Option<&mut Edcafs> {
         self.edca.as_mut().map(|edca| &mut edca.edcafs)
     }
 
-    /// The state that only stations with categories have.
+    /// The state of stations with categories.
     fn categories(&mut self) -> &mut SpatialEdca {
         self.edca.as_deref_mut().expect("the stations have categories")
     }
 
-    /// A station contends by other parameters from its next frame on, in its last category.
+    /// Sets the parameters of a station's last category, from its next frame on.
     ///
     /// # Panics
     /// If the stations have no categories.
@@ -167,11 +167,11 @@ impl SpatialChannel {
         let index = edca.edcafs.index(station, edca.edcafs.categories - 1);
         let from = edca.counts_from(index, base, difs);
         if edca.edcafs.set_category(station, parameters).is_some() {
-            edca.backoffs[index].from = Some(from); // the backoff under way goes on as it began
+            edca.backoffs[index].from = Some(from); // the current backoff continues unchanged
         }
     }
 
-    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide.
+    /// Offers a packet to `station`, in the category with index `category` unless the packet's kind decides.
     ///
     /// # Panics
     /// If the stations have no categories.
@@ -187,7 +187,7 @@ impl SpatialChannel {
         self.next = self.upcoming();
     }
 
-    /// A category that had nothing to send contends for the channel.
+    /// Starts contention for a category that had nothing to send.
     fn request_in(&mut self, now: Time, index: usize) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let station = crate::edcaf::number(edca.edcafs.station_of(index));
@@ -201,7 +201,7 @@ impl SpatialChannel {
         own.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
         if is_engaged || now < backoff.nav_until() {
-            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if own.left == 0 {
                 own.left = contender.contention.draw();
             }
@@ -224,13 +224,13 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Whether a NAV is one that `sender` has set in its present TXOP: it keeps nobody from answering that station
+    /// Whether a NAV was set by `sender` in its current TXOP, so that it does not prevent a response to that station
     /// (10.22.2.4).
     pub(super) fn is_of_own_txop(&self, sender: u32, nav: Time) -> bool {
         self.edca.as_ref().is_some_and(|edca| nav <= edca.txop_nav[sender as usize])
     }
 
-    /// What is due at the time of the call and does not depend on the air.
+    /// Handles what is due at the time of the call, regardless of the channel.
     pub(super) fn attend(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
         let edcafs = &mut self.edca.as_deref_mut()?.edcafs;
         if let Some(event) = edcafs.due(call.now, call.retry_limit_drops) {

@@ -1,12 +1,12 @@
-//! Bit errors in PPDUs from HT on, MPDU by MPDU.
+//! Bit errors in HT and later PPDUs, MPDU by MPDU.
 //!
-//! The signal fields of the preamble are BPSK at rate 1/2 in 20 MHz, like those before HT ([`BitErrors`]). Behind them
-//! each MPDU has an FCS of its own, so it is right or wrong by the SINR over its own time alone: interference that
-//! comes and goes spoils a part of an aggregate. Error rates are those of [`mcs_errors`]; a PPDU of `w` times 20 MHz
-//! collects `w` times the noise of the receiver in 20 MHz, all interference counts, and streams share the power.
+//! The signal fields of the preamble are BPSK at rate 1/2 in 20 MHz, as before HT ([`BitErrors`]). Each MPDU after them
+//! has its own FCS, so its errors depend on the SINR during that MPDU alone: interference that begins or ends corrupts
+//! part of an aggregate. Error rates are those of [`mcs_errors`]; a PPDU of `w` times 20 MHz has `w` times the
+//! receiver's noise in 20 MHz, all interference counts, and streams share the power.
 //!
-//! The receiver answers for what it has read. A bystander that has read any MPDU knows the NAV and does not wait EIFS
-//! (10.3.2.3.7: EIFS follows a frame that did not result in the correct reception of a complete MAC frame).
+//! The receiver responds to what it has read. A bystander that has read any MPDU knows the NAV and does not wait for
+//! EIFS (10.3.2.3.7: EIFS follows a frame that did not result in the correct reception of a complete MAC frame).
 
 use wifair_engine::Stream;
 use wifair_phy::{BitErrors, Code, Constellation, Mode, TxMode, mcs_errors};
@@ -17,25 +17,25 @@ use crate::BROADCAST;
 use crate::channel::spatial::signal::Stretch;
 use crate::channel::spatial::{Kind, SpatialChannel, Transmission};
 
-/// Signal fields behind the preamble, BPSK at rate 1/2.
+/// Signal fields of the preamble, BPSK at rate 1/2.
 const FIELDS: Mode = Mode::Ofdm(Constellation::Bpsk, Code::Half);
 
-/// A PPDU from HT on while it is on the air.
+/// An HT or later PPDU on the air.
 #[derive(Clone, Debug)]
 pub(super) struct OnAir {
     start: Time,
     preamble: Duration,
     mode: TxMode,
-    /// From when until when each MPDU is sent, and its length in bits.
+    /// Start and end of each MPDU, and its length in bits.
     mpdus: Vec<(Time, Time, f64)>,
 }
 
-/// A part of the data field in which interference does not change.
+/// A part of the data field with constant interference.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataStretch {
     from: Time,
     until: Time,
-    /// Natural logarithm of the probability that a bit is right.
+    /// Natural logarithm of the probability that a bit is received correctly.
     log_right: f64,
 }
 
@@ -46,7 +46,7 @@ impl OnAir {
         24.0 + if matches!(self.mode, TxMode::He(_) | TxMode::Eht(_)) { 52.0 } else { 48.0 }
     }
 
-    /// Natural logarithm of the probability that an MPDU is right that was received in these stretches.
+    /// Natural logarithm of the probability that an MPDU received in these stretches is correct.
     fn log_right(&self, place: usize, stretches: &[DataStretch]) -> f64 {
         let (begins, ends, bits) = self.mpdus[place];
         let mut log_right = 0.0;
@@ -61,19 +61,19 @@ impl OnAir {
 }
 
 impl SpatialEdca {
-    /// What `sender` has on the air, if it is a PPDU from HT on.
+    /// The transmission of `sender`, if it is an HT or later PPDU.
     fn on_air(&self, sender: u32, transmission: &Transmission) -> Option<&OnAir> {
         let on_air = self.on_air.get(sender as usize)?.as_ref()?;
         (transmission.kind == Kind::Data && transmission.start == on_air.start).then_some(on_air)
     }
 
-    /// Whether MPDUs of the frame of `sender` are right or wrong by themselves.
+    /// Whether the MPDUs in the frame of `sender` have individual errors.
     pub fn has_mpdus(&self, sender: u32, transmission: &Transmission) -> bool {
         self.on_air(sender, transmission).is_some()
     }
 
-    /// Notes what `station` received of `sender` in a stretch until `now`. The logarithm of the probability that the
-    /// part of the preamble in it is right; none if the frame is from before HT.
+    /// Records what `station` received of `sender` in a stretch until `now`. Returns the logarithm of the probability
+    /// that the part of the preamble in it is correct; `None` for a pre-HT frame.
     pub fn reckon(
         &mut self,
         (station, sender): (u32, u32),
@@ -102,8 +102,8 @@ impl SpatialEdca {
         Some(preamble)
     }
 
-    /// Draws whether `station` reads an MPDU of the PPDU that `sender` ends, and which, if `is_receiver`; `log_right`:
-    /// of the preamble. None if the frame is from before HT.
+    /// Draws whether `station` reads any MPDU of the PPDU that `sender` ends and, if `is_receiver`, which ones.
+    /// `log_right` is that of the preamble. `None` for a pre-HT frame.
     pub fn read_mpdus(
         &mut self,
         (station, sender, is_receiver): (u32, u32, bool),
@@ -135,7 +135,7 @@ impl SpatialEdca {
 }
 
 impl SpatialChannel {
-    /// Where bits decide: takes note of the PPDU that `sender` begins, if it is one from HT on.
+    /// With bit errors: records the PPDU that `sender` begins, if it is HT or later.
     pub(super) fn put_on_air(&mut self, start: Time, sender: u32, to: u32) {
         let edca = self.categories();
         let index = edca.current_of(sender);

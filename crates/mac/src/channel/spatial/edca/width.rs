@@ -1,4 +1,4 @@
-//! How wide a TXOP is: what a station does whose backoff ends while a secondary channel is busy.
+//! Width of a TXOP: what a station does if a secondary channel is busy when its backoff ends.
 
 use wifair_units::Time;
 
@@ -6,9 +6,9 @@ use crate::channel::spatial::SpatialChannel;
 use crate::channel::spatial::overlap::Bandwidth;
 
 impl SpatialChannel {
-    /// Whether `station`, whose backoff has ended, may send when its secondary channels are idle up to a width (as
-    /// doublings of 20 MHz). If not it draws a new backoff, as if the channel were busy and none were pending, with the
-    /// same window (IEEE Std 802.11-2016, 10.22.2.5).
+    /// Whether `station`, whose backoff has ended, may send when its secondary channels are idle up to the width `idle`
+    /// (in doublings of 20 MHz). If not, it draws a new backoff with the same window, as if the channel were busy and
+    /// no backoff pending (IEEE Std 802.11-2016, 10.22.2.5).
     pub(in crate::channel::spatial) fn opens_txop(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl SpatialChannel {
             let own = &mut edca.backoffs[index];
             own.left = contender.contention.draw();
             own.immediate = false;
-            // At this boundary it has acted; the next one is the first that counts.
+            // This slot boundary is used up; the next one is the first that counts.
             own.from = Some(now + self.intervals.slot);
         }
         self.signals.hold_back(station);

@@ -1,9 +1,9 @@
-//! Exchanges of data and ACK that no other frame overlaps, in one step.
+//! Exchanges of data and ACK that no other frame overlaps, in a single step.
 //!
-//! Most data frames and their ACKs have the air for themselves: whoever could begin meanwhile hears the data, or the
-//! ACK, in time. What such an exchange leaves behind follows from the links of its two ends, so it is booked in one go
-//! when the ACK ends. Until then it touches nobody but these two. Should somebody else get a frame to send before that,
-//! it is taken apart into its frames, as far as these have come.
+//! Most data frames and their ACKs do not overlap with other frames: every station that might start sending hears the
+//! data or the ACK in time. The effects of such an exchange follow from the links of its two ends, so they are applied
+//! at once when the ACK ends. Until then no other station is affected. If another station gets a frame to send before
+//! that, the exchange is replaced by its frames, as far as they have progressed.
 
 use wifair_units::{Duration, Time};
 
@@ -14,35 +14,35 @@ use crate::channel::spatial::bitset::place;
 use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage};
 use crate::{AirTime, BROADCAST, MacEvent};
 
-/// Stage of an exchange.
+/// Phase of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The data are on the air.
+    /// The data frame is on the air.
     Data,
-    /// They were received.
+    /// The data frame was received.
     Gap,
     /// The ACK is on the air.
     Ack,
 }
 
-/// Data and their ACK, overlapped by no other frame.
+/// A data frame and its ACK, overlapped by no other frame.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::channel::spatial) struct AtomicExchange {
     sender: u32,
     receiver: u32,
-    /// The number of the two among the pairs.
+    /// Index of the two stations among the pairs.
     pair: u32,
     phase: Phase,
     start: Time,
     data_end: Time,
     ack_start: Time,
     end: Time,
-    /// Until when the data reserve the channel.
+    /// Until when the data frame reserves the channel.
     nav: Time,
 }
 
 impl AtomicExchange {
-    /// When it goes on.
+    /// Time of its next step.
     #[inline]
     pub(in crate::channel::spatial) fn next(&self) -> Time {
         match self.phase {
@@ -52,14 +52,14 @@ impl AtomicExchange {
         }
     }
 
-    /// Whether `station` has received the data, and has not sent the whole ACK.
+    /// Whether `station` has received the data frame and not finished its ACK.
     #[inline]
     pub(in crate::channel::spatial) fn is_answered_by(&self, station: u32) -> bool {
         self.receiver == station && self.phase != Phase::Data
     }
 
-    /// Books what the air was used for until `now`: since the data began while they are on the air, since their end
-    /// after that.
+    /// Accounts for the air time until `now`: from the start of the data frame while it is on the air, from its end
+    /// afterwards.
     pub(in crate::channel::spatial) fn account(&self, now: Time, air: &mut AirTime) {
         if self.phase == Phase::Data {
             air.data += now - self.start;
@@ -71,7 +71,7 @@ impl AtomicExchange {
 }
 
 impl SpatialChannel {
-    /// Begins the exchange that `sender` opens with its data, if nobody else begins to send before the ACK has ended.
+    /// Starts the exchange that `sender` opens with a data frame, unless another station may start before the ACK ends.
     #[inline(always)]
     pub(in crate::channel::spatial) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
         if !self.allows_atomic || self.accounting.frames > 0 || !self.backoff_timers.is_open() {
@@ -88,7 +88,7 @@ impl SpatialChannel {
         let ack_start = data_end + self.access.timing.sifs;
         let end = ack_start + frame.ack;
         let nav = data_end + self.reserved(end - data_end);
-        // Stations that hear the data but not the ACK are silent until the ACK has ended, because of the NAV or EIFS.
+        // Stations that hear the data but not the ACK stay silent until its end because of the NAV or EIFS.
         let nav_is_enough = nav + self.intervals.difs > end;
         let eifs_is_enough = self.eifs_if_unread && data_end + self.intervals.eifs > end;
         if !(nav_is_enough && eifs_is_enough) {
@@ -116,7 +116,7 @@ impl SpatialChannel {
         true
     }
 
-    /// What data announce whose ACK ends `exact` after them. They are almost always the same.
+    /// Duration field of a data frame whose ACK ends `exact` later; almost always the same as the last.
     #[inline]
     fn reserved(&mut self, exact: Duration) -> Duration {
         if self.reserved.0 != exact {
@@ -125,7 +125,7 @@ impl SpatialChannel {
         self.reserved.1
     }
 
-    /// The exchange that has begun goes on at once if nobody looks before its data have ended.
+    /// Completes the data frame at once if `bound` is not before its end.
     pub(in crate::channel::spatial) fn leap_to_data_end(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let Some(AtomicExchange { data_end, .. }) = self.exchange else { return MacEvent::Nothing };
         if data_end >= bound.min(self.paused_queues.next()) || call.has_losses() {
@@ -135,7 +135,7 @@ impl SpatialChannel {
         self.receive_data()
     }
 
-    /// The exchange under way goes on at the time of the call, and past that if nobody looks before its end.
+    /// Continues the exchange at the time of the call, and completes it at once if `bound` is not before its end.
     pub(in crate::channel::spatial) fn continue_exchange(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
         match exchange.phase {
@@ -146,7 +146,7 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    /// The data have ended.
+    /// Ends the data frame.
     #[inline(always)]
     fn receive_data(&mut self) -> MacEvent {
         let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
@@ -175,7 +175,7 @@ impl SpatialChannel {
         if is_new { MacEvent::Packet { to: receiver, id: frame.id } } else { MacEvent::Nothing }
     }
 
-    /// The ACK has ended, and all go on who heard it or the data.
+    /// Ends the ACK; all stations that heard it or the data frame resume.
     fn conclude_exchange(&mut self, call: &mut Call<'_>) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, ack_start, end, .. } = exchange;
@@ -191,7 +191,7 @@ impl SpatialChannel {
         self.go_on_after_own(end, sender);
     }
 
-    /// `station`, whose own frame nobody else's followed, takes up its backoff.
+    /// Resumes the backoff of `station` after its own frame, which no other frame followed.
     #[inline(always)]
     fn go_on_after_own(&mut self, end: Time, station: u32) {
         let backoff = &mut self.backoffs[station as usize];
@@ -242,8 +242,8 @@ impl SpatialChannel {
         }
     }
 
-    /// The exchange under way, if there is one, becomes the frames that it consists of: somebody gets a frame to send
-    /// who was not foreseen.
+    /// Replaces the exchange in progress, if any, by its individual frames, because a station unexpectedly gets a frame
+    /// to send.
     pub(in crate::channel::spatial) fn split_exchange(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;

@@ -1,8 +1,7 @@
-//! DCF without the machinery of categories and aggregates: the packet in hand is a [`Frame`], and a station's backoff
-//! its own.
+//! DCF without categories and aggregates: each station has one current [`Frame`] and one backoff.
 //!
-//! Does what [`edca`](crate::channel::spatial::edca) does for stations of one category, DIFS, and single frames. Who
-//! hears whom, carrier sense, NAV and the ends of frames are the same code.
+//! Equivalent to [`edca`](crate::channel::spatial::edca) for stations with one category, AIFS = DIFS, and single
+//! frames. Radio links, carrier sense, NAV and the ends of frames are the same code.
 
 use wifair_units::Time;
 
@@ -12,7 +11,7 @@ use crate::{BROADCAST, IdleAccess, MacEvent};
 use wifair_queue::{AirUse, Discipline};
 
 impl SpatialChannel {
-    /// Whether a frame that its receiver could read is lost to a given error probability.
+    /// Draws whether a frame that its receiver could read is lost to a given error probability.
     pub(in crate::channel::spatial) fn is_lost(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[transmission.to as usize];
@@ -20,7 +19,7 @@ impl SpatialChannel {
         spoilt | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
     }
 
-    /// Takes the next packet of `station` out of its queue, if there is one.
+    /// Dequeues the next packet of `station`, if there is one.
     pub(in crate::channel::spatial) fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let index = station as usize;
         if self.air_use.is_wanted() {
@@ -52,7 +51,7 @@ impl SpatialChannel {
         frame.is_some()
     }
 
-    /// Tells the queues at both ends what the frame of `station` cost that is done with.
+    /// Reports the air time of the finished frame of `station` to the queues at both ends.
     #[cold]
     fn tell_air(&mut self, now: Time, station: u32) {
         let Some(done) = self.stations[station as usize].frame else { return };
@@ -63,7 +62,7 @@ impl SpatialChannel {
         }
     }
 
-    /// A station that had nothing to send contends for the channel.
+    /// Starts contention for a station that had nothing to send.
     pub(in crate::channel::spatial) fn request(&mut self, now: Time, station: u32) {
         self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
@@ -72,7 +71,7 @@ impl SpatialChannel {
         backoff.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
         if is_engaged || now < backoff.nav_until() {
-            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if backoff.left == 0 {
                 backoff.left = contention.draw();
             }
@@ -98,7 +97,7 @@ impl SpatialChannel {
         self.backoff_timers.set(station, backoff.due(&self.intervals));
     }
 
-    /// Chooses the rate of the next attempt of `station`, which has a unicast frame in hand.
+    /// Chooses the rate of the next attempt of `station`, which has a unicast frame.
     fn choose_rate(&mut self, now: Time, station: u32) {
         let Some(rates) = &mut self.rates else { return };
         let timing = &self.access.timing;
@@ -112,7 +111,7 @@ impl SpatialChannel {
         frame.ack = self.airs.of(timing, timing.sizes.ack, timing.answer_rate(frame.rate));
     }
 
-    /// `sender`, which contended, opens an exchange. With which frame.
+    /// `sender` starts an exchange; returns the type of its first frame.
     pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> Kind {
         let backoff = &mut self.backoffs[sender as usize];
         backoff.contends = false;
@@ -133,7 +132,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Data of `sender` end.
+    /// Ends the data frame of `sender`.
     pub(in crate::channel::spatial) fn end_of_data(
         &mut self,
         sender: u32,
@@ -162,8 +161,8 @@ impl SpatialChannel {
         if is_new { MacEvent::Packet { to: transmission.to, id } } else { MacEvent::Nothing }
     }
 
-    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
-    /// another frame or not (10.3.4.3).
+    /// Completes a frame: contention window and retry counts are reset, and a backoff follows whether or not there is
+    /// another frame (10.3.4.3).
     #[inline(always)]
     pub(in crate::channel::spatial) fn succeed_dcf(&mut self, station: u32, call: &mut Call<'_>) {
         self.alert.put(station, true);
@@ -182,7 +181,7 @@ impl SpatialChannel {
         backoff.engaged = false;
     }
 
-    /// An exchange of `station` got no answer; `by_rts`: its RTS did not.
+    /// Completes an exchange of `station` without response; `by_rts` if its RTS got none.
     pub(in crate::channel::spatial) fn fail_dcf(&mut self, station: u32, by_rts: bool, call: &mut Call<'_>) {
         let index = station as usize;
         let state = &mut self.stations[index];
@@ -201,7 +200,7 @@ impl SpatialChannel {
         backoff.engaged = false;
     }
 
-    /// `station` contends again after its exchange; `timeout`: when it knew that no answer came.
+    /// Lets `station` contend again after its exchange; `timeout` is when it concluded that no response would come.
     pub(in crate::channel::spatial) fn resume_dcf(&mut self, now: Time, station: u32, timeout: Option<Time>) {
         let backoff = &mut self.backoffs[station as usize];
         let eifs_pending = self.signals.eifs_pending.has(station);

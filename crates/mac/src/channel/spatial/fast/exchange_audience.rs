@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::channel::spatial::audience::{Audience, Audiences};
 use crate::channel::spatial::bitset::{bit_in, each, place};
 
-/// The parts of an exchange that a station hears.
+/// Which parts of an exchange a station hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hears {
     pub data: bool,
-    /// Only what is heard is read.
+    /// Implies that the data frame is sensed.
     pub reads_data: bool,
     pub ack: bool,
     pub reads_ack: bool,
@@ -20,39 +20,39 @@ pub struct Hears {
 pub struct Hearers {
     pub word: u32,
     pub all: u64,
-    /// They read the data, or the ACK.
+    /// Those that read the data frame or the ACK.
     pub readers: u64,
-    /// They have not read what they heard last.
+    /// Those that did not read the last frame they heard.
     pub at_a_loss: u64,
 }
 
-/// Two stations that read each other.
+/// The audience of two stations that read each other.
 #[derive(Clone, Debug)]
 pub struct ExchangeAudience {
     pub words: Range<usize>,
     pub hearers: Range<usize>,
 }
 
-/// Pairs of stations that have exchanged frames.
+/// Audiences of pairs of stations that have exchanged frames.
 #[derive(Clone, Debug, Default)]
 pub struct ExchangeAudiences {
-    /// For each sender those it sent to, in their order, and the number of the pair; none if one cannot read the other.
+    /// For each sender, its receivers in order, each with the index of the pair; `None` if one cannot read the other.
     peers: Vec<Vec<(u32, Option<u32>)>>,
     exchange_audiences: Vec<ExchangeAudience>,
     words: Vec<Hearers>,
     hearers: Vec<(u32, Hears)>,
 }
 
-/// So many hearers are remembered, of all pairs together: beyond that exchanges are sent frame by frame.
+/// Maximum number of hearers stored for all pairs together; beyond that, exchanges are simulated frame by frame.
 const MOST: usize = 1 << 20;
 
 impl ExchangeAudiences {
-    /// None of so many stations.
+    /// No pairs yet, for this number of stations.
     pub fn new(stations: usize) -> Self {
         Self { peers: vec![vec![]; stations], ..Self::default() }
     }
 
-    /// The number of the pair of a sender and a receiver, if they read each other.
+    /// Index of the pair of a sender and a receiver, if they read each other.
     #[inline]
     pub fn find(&mut self, sender: u32, receiver: u32, audiences: &Audiences) -> Option<u32> {
         let peers = &self.peers[sender as usize];
@@ -80,7 +80,7 @@ impl ExchangeAudiences {
         pair
     }
 
-    /// Notes who hears the exchange of these two in a word.
+    /// Stores who hears the exchange of these two stations in a word.
     fn learn(&mut self, data: Audience, ack: Audience, ends: [u32; 2]) {
         let word = data.word as usize;
         let all = ends.iter().fold(data.senses | ack.senses, |all, end| all & !bit_in(word, *end));
@@ -103,13 +103,13 @@ impl ExchangeAudiences {
         }
     }
 
-    /// A pair by its number.
+    /// The pair with this index.
     #[inline]
     pub fn pair(&self, number: u32) -> &ExchangeAudience {
         &self.exchange_audiences[number as usize]
     }
 
-    /// The hearers of a word at a place.
+    /// The hearers of the word with this index.
     #[inline]
     pub fn word(&self, place: usize) -> Hearers {
         self.words[place]

@@ -1,8 +1,8 @@
-//! Shortcuts that change no result: the work that they skip has no effect.
+//! Shortcuts that do not change results, because what they skip has no effect.
 //!
-//! - [`dcf`]: stations of one category with single frames, the most usual case.
-//! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames'
-//!   ends; [`exchange_audience`] remembers for each pair of stations who hears what of it.
+//! - [`dcf`]: stations with one category and single frames, the most common case.
+//! - [`atomic_exchange`]: a data frame and its ACK that nothing can disturb take two steps instead of the starts and
+//!   ends of both frames; [`exchange_audience`] stores for each pair of stations who hears which part.
 //!
 //! [`super::SpatialChannel::set_fast_paths`] turns all of them off.
 
