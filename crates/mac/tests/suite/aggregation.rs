@@ -1,4 +1,5 @@
-//! Aggregates, block ACK and four categories, against closed forms and an exact Monte Carlo.
+//! Aggregation, block ACK and the four access categories, compared with closed forms and an exact Monte Carlo
+//! simulation.
 
 use wifair_engine::stream;
 use wifair_mac::edcaf::{
@@ -10,7 +11,7 @@ use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Cause, Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-/// IP packets that carry 1472 bytes of UDP.
+/// Size of IP packets with 1472 bytes of UDP payload.
 const SIZE: u16 = 1500;
 
 fn micros(us: u64) -> Duration {
@@ -66,7 +67,7 @@ fn lossy(
     build(rules, stations.collect(), seed, data_error, control_error)
 }
 
-/// An access point and stations with these transmit modes, all of best effort.
+/// An access point and stations with these transmit modes, all best effort.
 fn downlink(modes: &[TxMode]) -> GeneralChannel {
     let stations = std::iter::once(&modes[0]).chain(modes).map(|mode| (*mode, BE));
     build(aggregation(), stations.collect(), 1, 0.0, 0.0)
@@ -82,7 +83,7 @@ fn build(
     GeneralChannel::new(settings(rules, stations, seed, data_error, control_error))
 }
 
-/// The same without errors, with these settings of all links.
+/// The same without errors, with these link settings.
 fn build_linked(rules: Aggregation, stations: Vec<(TxMode, Category)>, link: &LinkSettings) -> GeneralChannel {
     let mut settings = settings(rules, stations, 1, 0.0, 0.0);
     settings.stations.iter_mut().for_each(|station| station.link = link.clone());
@@ -134,11 +135,11 @@ fn settings(
     }
 }
 
-/// What was received from each station, in Mb/s of UDP payload.
+/// Goodput of each station, in Mb/s of UDP payload.
 struct Goodput {
     each: Vec<f64>,
     p_collision: f64,
-    /// Packets that were given up.
+    /// Number of packets given up.
     lost: usize,
 }
 
@@ -148,8 +149,8 @@ impl Goodput {
     }
 }
 
-/// All stations but the access point always have something to send to it. Packets of each arrive in order and once, or
-/// are counted as lost.
+/// All stations but the access point always have something to send to it. The packets of each arrive once and in order,
+/// or are counted as lost.
 fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput {
     let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
     let (mut received, mut next_seq) = (vec![0_u64; stations as usize], vec![0_u64; stations as usize]);
@@ -210,8 +211,8 @@ fn a_lone_station_has_the_closed_form() {
     assert_within(goodput.total(), 28.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
 }
 
-/// The exact Monte Carlo of saturated EDCA with A-MPDU (rule 'ns3', 50 s each; its own spread is about 0.5 % with ten
-/// stations).
+/// The exact Monte Carlo simulation of saturated EDCA with A-MPDUs (rule 'ns3', 50 s each; its own spread is about 0.5
+/// % with ten stations).
 #[test]
 fn saturation_agrees_with_the_monte_carlo() {
     // stations, BlockAckReq after a miss, goodput, probability of collision
@@ -238,10 +239,10 @@ fn four_categories_agree_with_the_monte_carlo() {
     for (category, (each, expected)) in measured.each.iter().zip([33.170, 13.024, 3.963]).enumerate() {
         assert_within(*each, expected, 0.05, &format!("category {category}"));
     }
-    assert_within(measured.each[3], 0.818, 0.25, "BK"); // few frames in the Monte Carlo
+    assert_within(measured.each[3], 0.818, 0.25, "BK"); // few frames in the simulation
 }
 
-/// No aggregation: one MPDU and ACK.
+/// Without aggregation: one MPDU and ACK.
 #[test]
 fn without_aggregation_the_same_rules_hold() {
     for (stations, expected) in [(2, 31.480), (10, 28.697)] {
@@ -252,7 +253,7 @@ fn without_aggregation_the_same_rules_hold() {
     }
 }
 
-/// A-MSDUs of five packets, 5 x 1524 - 2 + 30 = 7648 bytes, alone and with ACK: preamble and 236 symbols, 980 us.
+/// A-MSDUs of five packets, 5 x 1524 - 2 + 30 = 7648 bytes, as single MPDUs with ACK: preamble and 236 symbols, 980 us.
 #[test]
 fn an_amsdu_has_the_closed_form() {
     let rules =
@@ -262,8 +263,8 @@ fn an_amsdu_has_the_closed_form() {
     assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
 }
 
-/// The longest PPDU and the TXOP limit hold for single A-MSDUs, and not for a packet alone, which cannot be made
-/// shorter without fragments. N packets make 1524 N - 2 + 30 bytes.
+/// The longest PPDU and the TXOP limit apply to single A-MSDUs, but not to a single packet, which cannot be shortened
+/// without fragmentation. N packets make 1524 N - 2 + 30 bytes.
 #[test]
 fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
     let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
@@ -279,20 +280,20 @@ fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
         let what = format!("{packets} packets, longest PPDU {max} us, TXOP {txop} us");
         assert_within(goodput.total(), packets * 1472.0 * 8.0 / (time + gaps), 0.002, &what);
     };
-    // MCS 0, 26 bits a symbol, ACK at 6 Mb/s: 2 packets take 3828 us, and 3, 4600 bytes, 5700 us. Alone 1936 us.
+    // MCS 0, 26 bits per symbol, ACK at 6 Mb/s: 2 packets take 3828 us, and 3, 4600 bytes, 5700 us. One takes 1936 us.
     check(slow, &[], 5484, 0, 2.0, ppdu(26.0, 3076.0) + 16.0 + 44.0);
     check(slow, &[], 3800, 0, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
     check(slow, &[], 1000, 0, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
     check(slow, &[], 5484, 1000, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
-    // MCS 7, 260 bits a symbol, ACK at 24 Mb/s: 5 packets take 980 us and 44 us for SIFS and ACK, 4 take 792 us.
+    // MCS 7, 260 bits per symbol, ACK at 24 Mb/s: 5 packets take 980 us and 44 us for SIFS and ACK, 4 take 792 us.
     check(ht_mcs7(), &[], 5484, 1023, 4.0, ppdu(260.0, 6124.0) + 16.0 + 28.0);
-    // Then SIFS, and 2 packets in 416 us, in all 1500 us.
+    // Then SIFS and 2 packets in 416 us, 1500 us in total.
     check(ht_mcs7(), &[], 5484, 1500, 7.0, 980.0 + 44.0 + 16.0 + 416.0 + 44.0);
-    // It may have to be sent again at MCS 0.
+    // It may have to be retransmitted at MCS 0.
     check(ht_mcs7(), &[slow], 5484, 0, 2.0, ppdu(260.0, 3076.0) + 16.0 + 28.0);
 }
 
-/// RTS and CTS, or a CTS-to-self, belong to the TXOP: 28 us each at 24 Mb/s and SIFS. Of 2000 us they leave 1864 or
+/// RTS and CTS, or a CTS-to-self, are part of the TXOP: 28 us each at 24 Mb/s, and SIFS. Of 2000 us they leave 1864 or
 /// 1908 us for the PPDU, 14,849 or 15,207 bytes, 9 MPDUs; without them there are 1952 us, 15,564 bytes, 10 MPDUs of
 /// 1544.
 #[test]
@@ -319,8 +320,8 @@ fn protection_is_part_of_the_txop() {
 }
 
 /// What a station gives up at the retry limit is what its receiver never gets, if no block ACK is lost: MPDUs are given
-/// up one by one, also if a block ACK tells of others. With a lifetime of 2 ms, less than a PPDU of 28 MPDUs, none
-/// reaches the limit of 7, and what is lost has expired.
+/// up one by one, even if the block ACK reports others. With a lifetime of 2 ms, less than a PPDU of 28 MPDUs, none
+/// reaches the limit of 7, and all losses are expired MPDUs.
 #[test]
 fn each_mpdu_given_up_counts_with_its_cause() {
     for lifetime in [None, Some(Duration::from_millis(2))] {
@@ -351,9 +352,9 @@ fn each_mpdu_given_up_counts_with_its_cause() {
     }
 }
 
-/// Data that follow an RTS are sent if its CTS comes, else not. Of ten saturated stations many an RTS collides, and
-/// each PPDU that was sent is among the records of frames: these say how many MPDUs and retries there were, and that a
-/// frame is a retry if, and only if, it was on the air before.
+/// Data after an RTS are sent if and only if the CTS is received. With ten saturated stations many RTSs collide, and
+/// each PPDU that was sent is in the records of frames. These give the number of MPDUs and of retries, and a frame is a
+/// retry if and only if it was on the air before.
 #[test]
 fn data_whose_rts_got_no_answer_were_not_sent() {
     for request_after_miss in [false, true] {
@@ -398,8 +399,8 @@ fn data_whose_rts_got_no_answer_were_not_sent() {
     }
 }
 
-/// What was offered is received once and in order, lost, dropped, or held: with errors of data and of block ACKs,
-/// A-MSDUs, short windows, few attempts and receivers that lose patience.
+/// Every packet offered is received once and in order, lost, dropped, or held: with errors of data and of block ACKs,
+/// A-MSDUs, small windows, few attempts and short reorder timeouts.
 #[test]
 fn every_packet_ends_once_or_is_held() {
     for seed in 0..60 {
@@ -455,8 +456,8 @@ fn every_packet_ends_once_or_is_held() {
     }
 }
 
-/// There is always some gap at the receiver where three in ten MPDUs are lost, but hardly one MPDU in a thousand
-/// million is sent 18 times, as long as the receiver waits for it: nothing is given up.
+/// With three in ten MPDUs lost there is always some gap at the receiver, but hardly one MPDU in a thousand million is
+/// sent 18 times. As the receiver waits for it, nothing is given up.
 #[test]
 fn a_receiver_waits_for_each_missing_mpdu_by_itself() {
     let rules = Aggregation { retry_limit: 255, ..aggregation() };
@@ -465,8 +466,8 @@ fn a_receiver_waits_for_each_missing_mpdu_by_itself() {
     assert_eq!(goodput.lost, 0);
 }
 
-/// Downlink through one FIFO to a station at MCS 0 and two at MCS 7: all get equally many packets, in PPDUs of 2 and of
-/// 28. A turn is 5008 us of data for the slow one's two packets; see below for the arithmetic.
+/// Downlink through one FIFO to a station at MCS 0 and two at MCS 7: all get the same number of packets, in PPDUs of 2
+/// and of 28. In each cycle the slow station's two packets take 5008 us of data; see below for the arithmetic.
 #[test]
 fn receivers_take_turns_in_the_order_of_the_queue() {
     let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
@@ -500,9 +501,9 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
     }
 }
 
-/// Waiting for 16 packets that come every 250 us: after 15 intervals they go in one PPDU, with one more if it comes
-/// during the backoff of at most 178 us. With an interval of 10 ms the patience of 4 ms ends first, and each packet
-/// goes alone.
+/// A policy that waits for 16 packets, which arrive every 250 us: after 15 intervals they are sent in one PPDU, with
+/// one more if it arrives during the backoff of at most 178 us. With an interval of 10 ms the limit of 4 ms is reached
+/// first, and each packet is sent alone.
 #[test]
 fn a_sender_waits_for_more_to_aggregate() {
     for (interval, expected) in [(250, 16.0..=17.0), (10_000, 1.0..=1.0)] {
@@ -532,7 +533,7 @@ fn a_sender_waits_for_more_to_aggregate() {
 }
 
 /// A TXOP of 3.008 ms holds one PPDU of 15 MPDUs with its block ACK; the CF-End, 20 bytes at 6 Mb/s, takes SIFS and 52
-/// us more and gives back the rest.
+/// us more and releases the rest.
 #[test]
 fn a_txop_holder_that_is_done_sends_cf_end() {
     let goodput = |cf_end: bool| {
@@ -550,14 +551,14 @@ fn a_txop_holder_that_is_done_sends_cf_end() {
     assert_within(goodput(true), 15.0 * 1472.0 * 8.0 / (cycle + 16.0 + 52.0), 0.002, "with CF-End");
 }
 
-/// At a signal-to-noise ratio the MPDUs of a PPDU are lost independently, with the probability of
-/// [`wifair_phy::mcs_errors`], and the goodput falls by as much; the block ACK at 24 Mb/s is safe there.
+/// With noise the MPDUs of a PPDU are lost independently, with the probability of [`wifair_phy::mcs_errors`], and the
+/// goodput falls in proportion; at this signal-to-noise ratio the block ACK at 24 Mb/s is always received.
 #[test]
 fn noise_spoils_mpdus_by_themselves() {
     let snr = 10f64.powf(2.30);
     let survival = wifair_phy::mcs_errors::log_survival(ht_mcs7(), snr, 8.0 * 1538.0).unwrap().exp();
     let mut rules = aggregation();
-    rules.window = 1024; // the window does not stand in the way
+    rules.window = 1024; // so that the window is no limit
     rules.retry_limit = 255;
     let noisy = |snr| {
         let link = LinkSettings { snr, ..LinkSettings::fixed() };

@@ -1,4 +1,4 @@
-//! Access categories against values that follow from their definition.
+//! Access categories, compared with values that follow from their definition.
 
 use wifair_engine::stream;
 use wifair_mac::GeneralChannel;
@@ -16,7 +16,7 @@ fn timing() -> Timing {
     Timing::hr_dsss(BitRate::from_mbps(2), false)
 }
 
-/// Station 0 is the access point; `categories` are those of packets that do not go first, one a station.
+/// Station 0 is the access point; `categories` are those of low-priority packets, one per station.
 fn medium(categories: &[Category], goes_first: First, first: &Category) -> GeneralChannel {
     let settings = |(station, ordinary): (usize, &Category)| {
         let name = station.to_string();
@@ -65,8 +65,8 @@ fn medium(categories: &[Category], goes_first: First, first: &Category) -> Gener
     })
 }
 
-/// Keeps two packets of each `(station, kind)` in the medium until `frames` have been received: how many of each, and
-/// when that was.
+/// Keeps two packets of each `(station, kind)` in the channel until `frames` are received. Returns the number of each,
+/// and the time.
 fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, GeneralChannel) {
     let (mut packets, mut received) = (Packets::default(), vec![0; sources.len()]);
     let (mut dropped, mut retry_limit_drops, mut now) = (vec![], vec![], Time::ZERO);
@@ -101,7 +101,7 @@ fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) ->
     (received, now, medium)
 }
 
-/// Data, SIFS and ACK.
+/// Duration of data, SIFS and ACK.
 fn exchange() -> Duration {
     let timing = timing();
     timing.frame(timing.frame_length(Bytes(SIZE)), BitRate::from_mbps(11))
@@ -109,8 +109,8 @@ fn exchange() -> Duration {
         + timing.ack_to(BitRate::from_mbps(11))
 }
 
-/// With constant windows both count the same idle slots, and each sends once in CW / 2 of them, collisions included: a
-/// window of 10 gives three times the attempts of one of 30.
+/// With constant windows both stations count the same idle slots, and each sends once in CW / 2 of them, collisions
+/// included: a window of 10 gives three times the attempts of one of 30.
 #[test]
 fn attempts_are_inverse_to_the_window() {
     let categories = [Category::dcf(10, 10), Category::dcf(30, 30)];
@@ -131,7 +131,7 @@ fn the_shorter_aifs_wins_where_nobody_draws() {
     let (received, now, _) =
         saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
     assert_eq!(received, [0, 1000]);
-    // Both ask at 0 s; the last ACK is still on its way.
+    // Both get a packet at 0 s; the last ACK is still on the air.
     let timing = timing();
     assert_eq!(
         now - Time::ZERO,
@@ -139,8 +139,8 @@ fn the_shorter_aifs_wins_where_nobody_draws() {
     );
 }
 
-/// AIFSN 4 against 2 with the same constant window CW = 1: of each pair of draws (0 or 1 more slots after the last
-/// sender's) the later contender, two slots behind, never catches up.
+/// AIFSN 4 against 2 with the same constant window CW = 1: with draws of 0 or 1 slots, the contender that starts two
+/// slots later never catches up.
 #[test]
 fn two_slots_more_than_the_window_starve() {
     let categories = [Category::dcf(1, 1), Category { aifsn: 4, ..Category::dcf(1, 1) }];
@@ -149,7 +149,7 @@ fn two_slots_more_than_the_window_starve() {
     assert_eq!(received, [1000, 0]);
 }
 
-/// No backoff, three frames in a row: DIFS, then three exchanges with SIFS between them.
+/// Without backoff, three frames in a row: DIFS, then three exchanges with SIFS between them.
 #[test]
 fn a_burst_needs_one_contention() {
     let timing = timing();
@@ -160,7 +160,7 @@ fn a_burst_needs_one_contention() {
     let (_, now, _) = saturate(medium(&by_count, First::None, &by_count[1]), &source, 3000);
     assert_eq!(now - Time::ZERO, cycle * 1000 - last_ack);
 
-    // The same by time: a TXOP just long enough for three, and one a nanosecond short.
+    // The same by duration: a TXOP just long enough for three, and one a nanosecond shorter.
     let limit = exchange() * 3 + timing.sifs * 2;
     for (txop, cycle, cycles) in
         [(limit, cycle, 1000), (limit - Duration::from_nanos(1), timing.difs + exchange() * 2 + timing.sifs, 1500)]
@@ -171,7 +171,7 @@ fn a_burst_needs_one_contention() {
     }
 }
 
-/// Of one station's two categories, both without backoff, what goes first always does; neither counts as a collision.
+/// Of a station's two categories, both without backoff, the high-priority one always sends first; this is no collision.
 #[test]
 fn what_goes_first_wins_within_a_station() {
     let category = Category::dcf(0, 0);
@@ -181,7 +181,7 @@ fn what_goes_first_wins_within_a_station() {
     assert_eq!((received[0], medium.counters(0).collisions), (0, 0));
 }
 
-/// The access point's parameters change while it sends: from one frame to two in a row.
+/// The access point's parameters change while it is sending: from one frame to two in a row.
 #[test]
 fn parameters_can_change() {
     let category = Category::dcf(0, 0);

@@ -1,4 +1,4 @@
-//! Stations that do not hear each other, against the slow model in `tests/oracle/hidden.py`.
+//! Stations that do not hear each other, compared with the slow model in `tests/oracle/hidden.py`.
 
 use wifair_engine::stream;
 use wifair_mac::{Access, Call, Eifs, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
@@ -10,12 +10,12 @@ use wifair_units::{BitRate, Bytes, Time};
 /// Every packet goes to the access point.
 const TO_AP: NextHops<'static> = NextHops(&[0]);
 
-/// Groups of saturated stations that send to station 0; stations hear it and those of their own group.
+/// Groups of saturated stations that send to station 0; stations hear it and those in their own group.
 struct Groups {
     access: Access,
     cw_min: u32,
     rate: BitRate,
-    /// The whole MAC frame.
+    /// Length of the whole MAC frame.
     frame: Bytes,
     sizes: Vec<usize>,
 }
@@ -29,7 +29,7 @@ impl Groups {
         };
         let access = Access {
             rts_threshold: if rts { Bytes(0) } else { Bytes(u64::MAX) },
-            // The model's rules.
+            // The rules of the model.
             eifs: Eifs::AfterCollision,
             nav_reset: false,
             ..Access::standard(timing)
@@ -38,7 +38,7 @@ impl Groups {
         Self { access, cw_min, rate, frame: Bytes(frame), sizes }
     }
 
-    /// Goodput in Mb/s until so many frames are received, and its standard error.
+    /// Goodput in Mb/s until `frames` frames are received, and its standard error.
     #[allow(clippy::cast_precision_loss)]
     fn run(&self, payload: u64, frames: u64, seed: u64) -> (f64, f64) {
         let mut group = vec![0];
@@ -102,7 +102,7 @@ impl Groups {
     }
 }
 
-/// Every row of the model's table, within four standard errors of the difference.
+/// Every row of the model's table agrees within four standard errors of the difference.
 #[test]
 fn hidden_stations_agree_with_the_slow_model() {
     let table = include_str!("../../../../tests/oracle/hidden.csv");

@@ -1,4 +1,4 @@
-//! Aggregates and access categories where not all stations hear each other.
+//! Aggregation and access categories where not all stations hear each other.
 
 use wifair_engine::stream;
 use wifair_mac::edcaf::{
@@ -18,7 +18,7 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
     SpatialChannel::with_categories(settings, RadioLinks::from_hearing(stations, hearing))
 }
 
-/// The same at an MCS of HT, whoever hears whom.
+/// The same at any MCS of HT, in any topology.
 pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSettings {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
@@ -80,9 +80,8 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
     }
 }
 
-/// UDP payload of 1472 bytes that each of some stations gets through to its access point in two seconds, in Mb/s, if it
-/// always has something to send; `pairs` names the stations with their access points. Packets arrive in order, and
-/// once.
+/// Goodput over two seconds of each of `pairs`, a station and its access point, in Mb/s of 1472-byte UDP payloads, if
+/// the station always has something to send. Packets arrive once and in order.
 fn saturate(mut channel: SpatialChannel, pairs: &[(u32, u32)]) -> Vec<f64> {
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let mut received = vec![0_u64; pairs.len()];
@@ -128,8 +127,8 @@ fn hidden(from: u32, to: u32) -> Hearing {
     if from.min(to) == 0 { Hearing::Reads } else { Hearing::Nothing }
 }
 
-/// Two stations that do not hear each other lose aggregates, and RTS/CTS helps. Where they hear each other it helps
-/// little: collisions are rare, but each costs 5 ms. A lone station has 59.7 Mb/s.
+/// Two hidden stations lose aggregates, and RTS/CTS helps. If they hear each other it helps little: collisions are
+/// rare, but each costs 5 ms. A lone station has 59.7 Mb/s.
 #[test]
 fn rts_and_cts_help_hidden_stations() {
     let total = |rts_threshold, hearing: fn(u32, u32) -> Hearing| {
@@ -143,7 +142,7 @@ fn rts_and_cts_help_hidden_stations() {
     assert!(protected > 1.3 * unprotected && protected < heard_rts, "RTS/CTS helps: {protected}");
 }
 
-/// Cells on one channel share it if they hear each other, and have it to themselves if not.
+/// Cells on one channel share it if they hear each other; otherwise each has it to itself.
 #[test]
 fn overlapping_access_points_share_the_air() {
     let pairs = [(2, 0), (3, 1)];
@@ -161,14 +160,14 @@ fn overlapping_access_points_share_the_air() {
     assert!(together[0].min(together[1]) > 0.4 * sum, "{together:?}");
 }
 
-/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station sends 1530 bytes to all at 24 Mb/s,
-/// 532 us, from 1000 us after their start on: from the sixth to the eighth.
+/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station broadcasts 1530 bytes at 24 Mb/s, 532
+/// us, starting 1000 us later: it overlaps with the sixth to the eighth.
 #[test]
 fn only_the_mpdus_that_another_frame_met_are_lost() {
     let mut channel = channel(1, 3, u64::MAX, hidden);
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let next_hops = NextHops(&[0, BROADCAST]);
-    // All but the first come while that waits for its turn.
+    // All but the first arrive while that one waits for its turn.
     for now in [Time::ZERO, Time::from_nanos(1)] {
         for _ in 0..if now == Time::ZERO { 1 } else { 19 } {
             let id = packets.insert(Packet { size: 1500, kind: Kind::Udp, ..Packet::default() });

@@ -1,4 +1,4 @@
-//! Tests of channels, one program for all.
+//! Tests of channels, in a single program.
 
 mod aggregation;
 mod common;

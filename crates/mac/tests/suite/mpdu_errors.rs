@@ -1,8 +1,9 @@
-//! Bit errors in space, MPDU by MPDU: by noise, by interference that covers a part of an A-MPDU, and in block ACKs.
+//! Bit errors on the spatial channel, MPDU by MPDU: from noise, from interference during part of an A-MPDU, and in
+//! block ACKs.
 //!
-//! Expected values are the success rates of 2000 bytes that were published for OFDM (ns-3's tests and its program
-//! ofdm-validation.cc, after G. Pei and T. Henderson, Boeing, 2010); HT MCS 3, 4 and 6 have the same constellations and
-//! codes as 24, 36 and 54 Mb/s. The success of other lengths is the power of that by their ratio.
+//! Expected values are published success rates of 2000 bytes for OFDM (ns-3's tests and its program ofdm-validation.cc,
+//! after G. Pei and T. Henderson, Boeing, 2010); HT MCS 3, 4 and 6 have the same constellations and code rates as 24,
+//! 36 and 54 Mb/s. The success rate of another length is this rate to the power of the ratio of the lengths.
 
 use crate::common::signals;
 use crate::hidden_aggregates::settings;
@@ -19,7 +20,7 @@ fn by_bits() -> Reception {
     Reception { spoils: Spoils::Bits, capture_threshold: Db(-5.0), ..Reception::default() }
 }
 
-/// A radio that sends with this power (in dBm at all others) above noise of -90 dBm.
+/// A radio that sends with this power (in dBm at all others), with noise of -90 dBm.
 fn radio(power: f64) -> Radio {
     Radio {
         tx_power: Dbm(power),
@@ -37,7 +38,7 @@ struct Run {
 }
 
 impl Run {
-    /// Stations with these radios; station 0 hears all others, and these hear station 0.
+    /// Stations with these radios; station 0 and all others hear each other.
     fn new(settings: EdcaSettings, radios: &[Radio], seed: u64) -> Self {
         let gain = |from: u32, to: u32| Db(if from.min(to) == 0 { 0.0 } else { -200.0 });
         let links = RadioLinks::from_radios(radios, gain, Dbm(-110.0));
@@ -46,8 +47,8 @@ impl Run {
         Self { channel, packets: Packets::default(), arrived: vec![] }
     }
 
-    /// `count` packets for station 0, or for all, one nanosecond after another: what comes after the first is
-    /// aggregated behind it.
+    /// Offers `count` packets for station 0, or as broadcasts, one nanosecond apart: those after the first are
+    /// aggregated.
     fn offer(&mut self, at: Time, from: u32, to: u32, count: u64) {
         for place in 0..count {
             let now = at + Duration::from_nanos(place.min(1));
@@ -75,13 +76,13 @@ fn at_ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// Four standard deviations of a share of so many, and the rounding of a published value of three digits.
+/// Four standard deviations of a proportion of `of` trials, plus the rounding of a published value with three digits.
 fn tolerance(share: f64, of: f64) -> f64 {
     4.0 * (share * (1.0 - share) / of).sqrt() + 0.002
 }
 
-/// An only attempt for each MPDU: as many arrive as was published, the preamble is never lost, and block ACKs at 24
-/// Mb/s from a strong access point are not either.
+/// A single attempt per MPDU: the published proportion arrives. The preamble is never lost, nor are block ACKs at 24
+/// Mb/s from a strong access point.
 #[test]
 fn mpdus_are_lost_as_often_as_published() {
     for (mcs, snr, published) in [(3, 13.0, 0.495), (4, 16.5, 0.818), (6, 23.0, 0.958)] {
@@ -107,9 +108,9 @@ fn mpdus_are_lost_as_often_as_published() {
     }
 }
 
-/// Eight MPDUs of 2000 bytes at 26 Mb/s: a preamble of 36 us and 617 us each. A hidden station sends to all, at 6 Mb/s,
-/// 36 + 2667 us from 1 ms on: it meets the third to the fifth in whole, leaves 13 dB of them and the others as they
-/// are.
+/// Eight MPDUs of 2000 bytes at 26 Mb/s: a preamble of 36 us and 617 us each. A hidden station broadcasts at 6 Mb/s, 36
+/// + 2667 us, starting at 1 ms: the third to the fifth are overlapped completely, at an SINR of 13 dB, and the others
+/// are unaffected or overlapped in part.
 #[test]
 fn interference_spoils_what_it_covers() {
     let (signal, noise) = (-60.0, -90.0);
@@ -122,7 +123,7 @@ fn interference_spoils_what_it_covers() {
     let mut first_time = [0_u32; 8];
     for round in 0..rounds {
         let start = at_ms(100 * (round + 1)); // AIFS has passed
-        // Alone, so that it leaves at once and the others follow in one PPDU; what happens next is its end.
+        // Offered alone, so that it leaves at once and the others follow in one PPDU; the next event is its end.
         run.offer(start, 1, 0, 1);
         let ppdus = |run: &Run| run.channel.edcafs().unwrap().category_counters(1).next().unwrap().ppdus;
         let before = ppdus(&run);
@@ -135,14 +136,14 @@ fn interference_spoils_what_it_covers() {
         run.offer(end - Duration::from_micros(36 + 4 * 1234 - 1000), 2, BROADCAST, 1);
         run.arrived.clear();
         run.until(end);
-        // Those behind a lost one wait for it.
+        // Packets behind a lost one wait for it.
         let in_order = run.arrived.len();
         first_time.iter_mut().take(in_order).for_each(|count| *count += 1);
         run.until(at_ms(100 * round + 199));
     }
     let share = |place: usize| f64::from(first_time[place]) / rounds as f64;
     assert_eq!(first_time[0], 1500, "nothing disturbs the first");
-    // The second is met for 36 + 2 * 617 - 1000 = 270 us; the third, fourth and fifth in whole.
+    // The second is overlapped for 36 + 2 * 617 - 1000 = 270 us; the third, fourth and fifth completely.
     let partly = 0.495_f64.powf(270.0 / 617.0);
     for (place, expected) in [(1, partly), (2, partly * 0.495), (3, partly * 0.495 * 0.495)] {
         assert!(
@@ -153,8 +154,8 @@ fn interference_spoils_what_it_covers() {
     }
 }
 
-/// A block ACK of 32 bytes at 24 Mb/s is three symbols, 288 bits. At 12 dB 2000 bytes survive with a probability of
-/// 2.22e-7, so a block ACK does with that to the power of 288 / 16000.
+/// A block ACK of 32 bytes at 24 Mb/s is three symbols, 288 bits. At 12 dB 2000 bytes are received with a probability
+/// of 2.22e-7, so a block ACK is received with that to the power of 288 / 16000.
 #[test]
 fn block_acks_are_lost_to_noise() {
     let plan = settings(1, 2, u64::MAX, 3);

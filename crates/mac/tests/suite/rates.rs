@@ -1,4 +1,4 @@
-//! Bit errors, rates and their adaptation, and 802.11b and g side by side.
+//! Bit errors, rates and rate adaptation, and coexistence of 802.11b and g.
 
 use crate::common::{NEXT_HOPS, Run, at_us, chances, long_preamble, signals, station};
 use approx::assert_relative_eq;
@@ -20,7 +20,7 @@ fn by_bits() -> Reception {
     Reception { spoils: Spoils::Bits, capture: Capture::Header, capture_threshold: Db(-5.0), ..Reception::default() }
 }
 
-/// Stations that receive each other with `power`, above `noise`.
+/// Stations that receive each other with `power`, with noise of `noise`.
 fn at_power(stations: usize, power: f64, noise: f64) -> RadioLinks {
     let radio = Radio {
         tx_power: Dbm(0.0),
@@ -32,7 +32,8 @@ fn at_power(stations: usize, power: f64, noise: f64) -> RadioLinks {
     RadioLinks::from_radios(&vec![radio; stations], |_, _| Db(power), Dbm(-120.0))
 }
 
-/// 1078 bytes at 11 Mb/s above the noise of 22 MHz and 7 dB: Pei and Henderson's values, as in the table of modes.
+/// 1078 bytes at 11 Mb/s, with the noise of 22 MHz and a noise figure of 7 dB: Pei and Henderson's values, as in the
+/// table of modes.
 #[test]
 fn frames_are_lost_as_often_as_published() {
     for (power, published) in [(-88.0, 0.128), (-87.0, 0.739), (-86.0, 0.973)] {
@@ -50,7 +51,7 @@ fn frames_are_lost_as_often_as_published() {
     }
 }
 
-/// An interferer that is on the air for the last part of a frame spoils it with what that part alone gives.
+/// An interferer during the last part of a frame corrupts it with the probability of that part alone.
 #[test]
 fn each_part_of_a_frame_has_its_own_interference() {
     let noise = -93.552_278_6;
@@ -61,12 +62,12 @@ fn each_part_of_a_frame_has_its_own_interference() {
         carrier_sense: Dbm(-101.0),
         ..Radio::default()
     };
-    // At station 0: 1 with -83 dBm, 2 with -90.5 dBm. They do not hear each other.
+    // Received at station 0: 1 with -83 dBm, 2 with -90.5 dBm. They do not hear each other.
     let radios = [radio(0.0), radio(-83.0), radio(-90.5)];
     let links = RadioLinks::from_radios(&radios, |_, to| Db(if to == 0 { 0.0 } else { -200.0 }), Dbm(-110.0));
     let mut run = Run::new(long_preamble(), links, (0, 0), 1).with(signals(by_bits(), 3, 2));
     let frames = 20_000;
-    // 192 us and 1036 bytes at 11 Mb/s: 946 us, of which the last 400 us are disturbed.
+    // 192 us and 1036 bytes at 11 Mb/s: 946 us, with interference during the last 400 us.
     for frame in 0..frames {
         let began = frame * 4000;
         run.offer(at_us(began), 1, BROADCAST, 1000);
@@ -104,7 +105,7 @@ fn adapted(adaptation: Adaptation, power: f64) -> f64 {
     run.arrivals.len() as f64 * 1500.0 * 8.0 / 60e6
 }
 
-/// Frames of 1536 bytes, with a lone sender: DIFS, 15.5 slots, data, SIFS, ACK.
+/// Goodput in Mb/s of a lone sender without errors, with frames of 1536 bytes: DIFS, 15.5 slots, data, SIFS, ACK.
 fn without_errors(rate: BitRate) -> f64 {
     let timing = long_preamble().timing;
     let cycle =
@@ -112,8 +113,9 @@ fn without_errors(rate: BitRate) -> f64 {
     1500.0 * 8.0 / (cycle.as_secs() * 1e6)
 }
 
-/// Strong, all algorithms come to the highest rate. Where 11 Mb/s hardly ever gets through and 5.5 Mb/s always does
-/// (-89.0 dBm: 8.85e-5 and 0.974 for 1078 bytes), they come near what 5.5 Mb/s carries, and well above 2 Mb/s.
+/// With a strong signal all algorithms use the highest rate. Where 11 Mb/s hardly ever works and 5.5 Mb/s always does
+/// (-89.0 dBm: 8.85e-5 and 0.974 for 1078 bytes), they come close to the goodput of 5.5 Mb/s, well above that of 2
+/// Mb/s.
 #[test]
 fn adaptation_finds_the_rate_that_carries_most() {
     let algorithms = [
@@ -129,16 +131,16 @@ fn adaptation_finds_the_rate_that_carries_most() {
         let strong = adapted(algorithm.clone(), -60.0);
         let weak = adapted(algorithm.clone(), -89.0);
         let best = without_errors(mbps(11));
-        // A tenth of Minstrel's frames try another rate, and a slower one only after the best.
+        // A tenth of Minstrel's frames sample another rate, and a slower one only after the best.
         assert!(strong > 0.99 * best, "{algorithm:?}: {strong} of {best} Mb/s");
         assert!(weak > 0.75 * fitting && weak <= fitting, "{algorithm:?}: {weak} of {fitting} Mb/s");
         carried.push(weak);
     }
-    // ARF tries 11 Mb/s after every ten frames, AARF after fifty at most.
+    // ARF tries 11 Mb/s after every ten frames, AARF after up to fifty.
     assert!(carried[1] > carried[0], "{carried:?}");
 }
 
-/// Stations of one rate each send to station 0, in a Cell. Frames received from each.
+/// Stations with one rate each that send to station 0 on a shared channel. Returns the frames received from each.
 fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u64> {
     let n = u32::try_from(rates.len()).unwrap();
     let mut stations = vec![station(1, 0, (31, 1023), mbps(11))];
@@ -168,7 +170,7 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     received
 }
 
-/// The same slot by slot, in the plainest way: frames received from each in `seconds`.
+/// The same slot by slot, in the simplest way: frames received from each in `seconds`.
 fn slot_by_slot(access: &Access, rates: &[BitRate], size: u16, seconds: u64, draws: &mut Stream) -> Vec<u64> {
     let timing = &access.timing;
     let length = timing.frame_length(Bytes(u64::from(size)));
@@ -200,15 +202,15 @@ fn slot_by_slot(access: &Access, rates: &[BitRate], size: u16, seconds: u64, dra
 }
 
 /// The performance anomaly (M. Heusse et al., INFOCOM 2003): one station at 1 Mb/s among n - 1 at 11 Mb/s, all
-/// saturated. All get the same number of frames, near the paper's (9), and the total falls below that of a cell at 1
-/// Mb/s times n.
+/// saturated. All get the same number of frames, close to the paper's equation (9), and the total falls below that of a
+/// cell at 1 Mb/s times n.
 #[test]
 fn one_slow_station_slows_all_down() {
     for n in [2_usize, 5, 10] {
         let mut rates = vec![mbps(11); n];
         rates[0] = mbps(1);
         let mut access = long_preamble();
-        access.answer_timeout = access.timing.difs; // all resume together, as in the plain count
+        access.answer_timeout = access.timing.difs; // all resume together, as in the slot-by-slot count
         let seconds = 200;
         let received = one_cell(access, &rates, 1500, seconds);
         let total: u64 = received.iter().sum();
@@ -234,7 +236,7 @@ fn one_slow_station_slows_all_down() {
         let jam = 2.0 / count * slow + (1.0 - 2.0 / count) * fast;
         let each = 1.0 / ((count - 1.0) * fast + slow + p_c * jam * count);
         let measured = mean / seconds as f64;
-        // The formula approximates collisions; the paper holds it to be good to some per cent.
+        // The formula approximates collisions; the paper states an accuracy of a few per cent.
         assert_relative_eq!(measured, each, max_relative = 0.1);
         assert!(total as f64 / (seconds as f64) < count / slow, "{n} stations");
     }
@@ -248,8 +250,8 @@ fn mixed(protection: Option<BitRate>) -> Access {
     Access { protection, ..Access::standard(timing) }
 }
 
-/// One sender at 54 Mb/s, with and without a CTS to itself at 2 Mb/s before each frame: 1536 bytes are
-/// 20 + 57 symbols of 4 us + 6 = 254 us, the ACK 34 us, the CTS 192 + 56 us.
+/// One sender at 54 Mb/s, with and without a CTS-to-self at 2 Mb/s before each frame: 1536 bytes are 20 + 57 symbols of
+/// 4 us + 6 = 254 us, the ACK 34 us, the CTS 192 + 56 us.
 #[test]
 fn protection_costs_a_cts_and_sifs() {
     for (protection, more_us) in [(None, 0.0), (Some(mbps(2)), 248.0 + 10.0)] {
@@ -269,8 +271,8 @@ fn protection_costs_a_cts_and_sifs() {
     }
 }
 
-/// An 802.11b station does not read OFDM, so it does not see the NAV of a g station's frame, only of the CTS before it;
-/// and a broadcast at 54 Mb/s does not reach it.
+/// An 802.11b station does not read OFDM, so it does not get the NAV of a g station's frame, only that of the preceding
+/// CTS; and a broadcast at 54 Mb/s does not reach it.
 #[test]
 fn ofdm_is_noise_to_an_80211b_station() {
     let received = |rate: BitRate| {
@@ -292,11 +294,11 @@ fn ofdm_is_noise_to_an_80211b_station() {
     assert_eq!(received(mbps(11)), [1, 2]);
 }
 
-/// Stations 0 and 1 at 54 Mb/s do not hear the 802.11b station 2, nor it station 0; the CTS of station 1's own
-/// protection makes it defer for the whole exchange. Without protection its frames meet the ACKs.
+/// Stations 0 and 1 use 54 Mb/s. The 802.11b station 2 and station 0 do not hear each other; the CTS-to-self of station
+/// 1 makes station 2 defer for the whole exchange. Without protection its frames collide with the ACKs.
 #[test]
 fn protection_makes_80211b_stations_wait() {
-    // 2 hears 1 only, and what it sends reaches 0.
+    // 2 hears only 1, and its frames reach 0.
     let run = |protection| {
         let links = RadioLinks::from_hearing(4, |from, to| match (from, to) {
             (0, 1) | (1, 0 | 2) | (2, 0 | 3) | (3, 2) => wifair_mac::Hearing::Reads,
@@ -320,7 +322,7 @@ fn protection_makes_80211b_stations_wait() {
         (run.space.counters(1).collisions as f64 / run.space.counters(1).attempts as f64, run.arrived_from(2))
     };
     let (open, protected) = (run(None), run(Some(mbps(2))));
-    // The exchange is not disturbed any more; only frames of station 2 that began before are in its way.
+    // The exchange is no longer disturbed, except by frames of station 2 that began before it.
     assert!(protected.0 < open.0, "{open:?} {protected:?}");
     assert!(protected.1 > 0);
 }

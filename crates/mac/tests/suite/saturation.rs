@@ -1,4 +1,4 @@
-//! Saturated stations against values that were computed outside this code.
+//! Saturated stations, compared with values that were computed outside this code.
 
 use wifair_engine::stream;
 use wifair_mac::{Access, Call, Eifs, MacEvent, SharedChannel, StationSettings};
@@ -21,7 +21,7 @@ struct Saturated {
 }
 
 impl Saturated {
-    /// The cell of a row of the reference tables; `value` gives its cells by their column.
+    /// The cell of a row of the reference tables; `value` returns the entry of a column.
     fn of_row(value: &dyn Fn(&str) -> String) -> Self {
         let mbps = |column: &str| BitRate::from_mbps(value(column).parse().unwrap());
         let bytes = |column: &str| value(column).parse::<u64>().unwrap();
@@ -36,7 +36,7 @@ impl Saturated {
             timing.preamble = Timing::plcp_at(BitRate::from_mbps(11), false);
             timing.modulation = Modulation::Dsss { whole_microseconds: false };
         }
-        // All that is not payload counts as MAC header here.
+        // Everything except payload counts as MAC header here.
         timing.sizes.mac_overhead = Bytes(bytes("frame_bytes") - bytes("payload_bytes"));
         timing.sizes.llc_overhead = Bytes(0);
         let mut access = Access::standard(timing);
@@ -112,7 +112,7 @@ impl Saturated {
     }
 }
 
-/// Calls `check` with each row of a table, which looks cells up by their column.
+/// Calls `check` with each row of a table, which returns the entry of a column.
 fn for_each_row(table: &str, mut check: impl FnMut(&dyn Fn(&str) -> String)) {
     let mut lines = table.lines();
     let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -122,7 +122,7 @@ fn for_each_row(table: &str, mut check: impl FnMut(&dyn Fn(&str) -> String)) {
     }
 }
 
-/// Bound of the project: 1 %. The tables come from `tests/data/reference`, where their rules are explained.
+/// Project bound: 1 %. The tables in `tests/data/reference` come with an explanation of their rules.
 #[test]
 fn saturation_agrees_with_the_exact_slotted_monte_carlo() {
     let mut rows = 0;
@@ -161,13 +161,13 @@ fn saturation_agrees_with_the_exact_slotted_monte_carlo() {
 }
 
 /// The slow model of `tests/oracle/dcf.py`: EIFS, timeouts, RTS and CTS, preambles, draws. Both sides count 200,000
-/// frames, so their difference has sqrt(2) times the standard error that the table gives; the bound is five of those.
+/// frames, so their difference has sqrt(2) times the standard error in the table; the bound is five of those.
 #[test]
 fn saturation_agrees_with_the_slow_model() {
     let mut rows = 0;
     for_each_row(include_str!("../../../../tests/oracle/saturation.csv"), |value| {
         if value("colliders") == "timeout+difs" {
-            return; // a reading that the cell does not offer
+            return; // a variant that the channel does not have
         }
         let number = |column: &str| -> f64 { value(column).parse().unwrap() };
         let goodput = Saturated::of_row(&|column: &str| value(column)).run(200_000, 1);
@@ -184,9 +184,8 @@ fn saturation_agrees_with_the_slow_model() {
     assert!(rows > 110, "{rows} rows");
 }
 
-/// The rules as they are by default, in a run as long as ns-3's 20 s or longer. Bound of the project: 2 % up to 20
-/// stations. (At 50 ns-3 lies 3 to 7 % above every slotted model; its contention window is not reset after seven
-/// tries.)
+/// The default rules, in a run at least as long as ns-3's 20 s. Project bound: 2 % up to 20 stations. (At 50, ns-3 is 3
+/// to 7 % above every slotted model; its contention window is not reset after seven attempts.)
 #[test]
 fn saturation_agrees_with_ns3() {
     let mut rows = 0;

@@ -1,4 +1,4 @@
-//! Range, capture and carrier sense, against link budgets that can be worked out by hand.
+//! Range, capture and carrier sense, compared with link budgets that can be computed by hand.
 
 use crate::common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
@@ -7,7 +7,7 @@ use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 use wifair_units::{Db, Dbm, Duration, Metres, Time};
 
-/// A received power is 0 dBm less the loss, for radios of 0 dBm.
+/// Radios of 0 dBm, so that a received power is 0 dBm minus the loss.
 fn budget(stations: u32, loss: impl Fn(u32, u32) -> f64) -> RadioLinks {
     let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() };
     RadioLinks::from_radios(&vec![radio; stations as usize], |from, to| Db(-loss(from, to)), Dbm(-100.0))
@@ -32,8 +32,8 @@ fn ns2_chain(stations: usize, spacing: f64) -> RadioLinks {
     RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), ignored)
 }
 
-/// ns-2 reads up to 250 m and senses up to 550 m: in a chain of 150 m one hop and three, with the fifth node hidden
-/// from the first; of 200 m one hop and two.
+/// ns-2 reads up to 250 m and senses up to 550 m: in a chain with 150 m spacing one hop and three, so the fifth node is
+/// hidden from the first; with 200 m one hop and two.
 #[test]
 fn ns2_chains_hear_as_far_as_its_ranges_say() {
     for (spacing, senses) in [(150.0, 3), (200.0, 2), (249.9, 2), (251.0, 2)] {
@@ -49,8 +49,8 @@ fn ns2_chains_hear_as_far_as_its_ranges_say() {
     }
 }
 
-/// Stations 1 and 2 begin to send to station 0 at the same instant, over and over (no backoff). Beyond the crossover
-/// power falls with the fourth power of the distance, so 10 dB are a factor of 10^(1/4) = 1.778 in distance.
+/// Stations 1 and 2 repeatedly start sending to station 0 at the same instant (no backoff). Beyond the crossover
+/// distance power falls with the fourth power of the distance, so 10 dB are a factor of 10^(1/4) = 1.778 in distance.
 #[test]
 fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
     let model = Propagation::TwoRay(two_ray::Params::default());
@@ -74,7 +74,7 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
                 let near = run.arrived_from(1);
                 if captured && capture != Capture::None {
                     assert_eq!(near, 3, "{far} m, {capture:?}");
-                    // Alone on the air, the far one is received as well.
+                    // When it is alone on the air, the far one is received as well.
                     assert_eq!(run.arrived_from(2), 3, "{far} m, {capture:?}");
                     let counters = run.space.counters(1);
                     assert_eq!((counters.attempts, counters.collisions), (3, 0));
@@ -88,8 +88,8 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
     }
 }
 
-/// Senders 1 and 2 do not hear each other; their broadcasts reach station 0 with -50 dBm and with -70 dBm, the second
-/// 500 us after the first (each takes about 1 ms).
+/// Senders 1 and 2 do not hear each other; their broadcasts reach station 0 with -50 dBm and -70 dBm, the second 500 us
+/// after the first (each takes about 1 ms).
 #[test]
 fn what_of_two_overlapping_frames_is_received() {
     let received = |capture: Capture, first_is_strong: bool, later_us: u64| {
@@ -122,7 +122,7 @@ fn what_of_two_overlapping_frames_is_received() {
     }
 }
 
-/// A frame too weak to be read holds ns-2's receiver, but not one that needs a header.
+/// A frame too weak to be read occupies ns-2's receiver, but not one that requires a header.
 #[test]
 fn an_unreadable_frame_holds_the_receiver_of_ns2_only() {
     for (capture, expected) in [(Capture::None, 0), (Capture::First, 0), (Capture::Header, 1), (Capture::Late, 1)] {
@@ -149,7 +149,7 @@ fn an_unreadable_frame_holds_the_receiver_of_ns2_only() {
     }
 }
 
-/// Three interferers of -68 dBm are -63.2 dBm together: more than 10 dB below -55 dBm each, less than that together.
+/// Three interferers of -68 dBm are -63.2 dBm together: each is more than 10 dB below -55 dBm, their sum is not.
 #[test]
 fn interference_adds_up() {
     for (interference, expected) in [(Interference::Sum, 0), (Interference::Strongest, 1)] {
@@ -171,7 +171,7 @@ fn interference_adds_up() {
     }
 }
 
-/// Noise counts as interference does: -82 dBm is read above -93 dBm, not above -91 dBm, at a threshold of 10 dB.
+/// Noise counts like interference: at a threshold of 10 dB, -82 dBm is read with noise of -93 dBm, but not of -91 dBm.
 #[test]
 fn a_frame_must_stand_out_from_the_noise() {
     for (noise, expected) in [(-93.0, 1), (-91.0, 0)] {
@@ -185,7 +185,7 @@ fn a_frame_must_stand_out_from_the_noise() {
     }
 }
 
-/// A strong sender is read by one that it cannot read: data arrive once, no ACK does, all seven attempts are made.
+/// A strong sender and a receiver that it cannot hear: data arrive once, no ACK does, and all seven attempts are made.
 #[test]
 fn the_directions_of_a_link_differ_with_power() {
     let weak = Radio { tx_power: Dbm(0.0), ..Radio::default() };
@@ -201,11 +201,11 @@ fn the_directions_of_a_link_differ_with_power() {
     assert_eq!((run.space.counters(1).attempts, run.space.counters(1).retry_limit_drops), (7, 1));
 }
 
-/// Two frames of -84 dBm are -81 dBm together, which is above a carrier sense of -82 dBm; one of them is not.
+/// Two frames of -84 dBm are -81 dBm together, above a carrier-sense level of -82 dBm; one alone is below.
 #[test]
 fn energy_of_several_frames_makes_the_medium_busy() {
-    // A broadcast of 192 us and 1036 B at 11 Mb/s takes 946 us. Those of 0 and 1 last until 2946 us and 3046 us; after
-    // their sum DIFS of 50 us passes, and a backoff of no slots.
+    // A broadcast of 192 us and 1036 B at 11 Mb/s takes 946 us. Those of 0 and 1 last until 2946 us and 3046 us; then
+    // DIFS of 50 us follows, and a backoff of zero slots.
     for (carrier_sense, began) in [(CarrierSense::Frame, 2200), (CarrierSense::Total, 2996)] {
         let links = budget(4, |from, to| match (from, to) {
             (0 | 1, 2) => 84.0,
@@ -223,7 +223,7 @@ fn energy_of_several_frames_makes_the_medium_busy() {
     }
 }
 
-/// A carrier sense that always fails makes stations hidden, one that never does leaves them as they were, draw by draw.
+/// A carrier sense that always fails makes stations hidden; one that never fails changes nothing, draw by draw.
 #[test]
 fn a_carrier_sense_that_fails_hides_stations() {
     let run = |miss: Option<f64>, hidden: bool| {
@@ -280,9 +280,9 @@ fn rayleigh_fading_loses_frames_as_the_exponential_says() {
     }
 }
 
-/// Two pairs, 0 <- 1 .. 2 -> 3, whose senders read each other, and whose receivers hear only their own. The senders
-/// take turns though both could send at once; if they begin in the same slot, both frames arrive. A slot by slot count
-/// of the same says how many.
+/// Two pairs, 0 <- 1 .. 2 -> 3, whose senders hear each other and whose receivers hear only their own sender. The
+/// senders take turns although both could send at once; if they start in the same slot, both frames arrive. A
+/// slot-by-slot count gives the expected numbers.
 #[test]
 fn exposed_senders_take_turns() {
     let links = |exposed: bool| {
@@ -304,7 +304,7 @@ fn exposed_senders_take_turns() {
         assert_eq!(run.space.counters(1).collisions + run.space.counters(2).collisions, 0);
         (run.arrived_from(1), run.arrived_from(2), run.space.air_time(end).reuse.as_secs())
     };
-    // DIFS 50, data 946, SIFS 10, ACK 248 us; apart from each other 15.5 slots of 20 us on average.
+    // DIFS 50, data 946, SIFS 10, ACK 248 us; and 15.5 slots of 20 us of backoff on average.
     let (fixed, slot) = (50 + 946 + 10 + 248, 20);
     let (a, b, _) = carried(false);
     let (rounds, sd) = (50e6 / (fixed as f64 + 15.5 * 20.0), 20.0 * (1023.0_f64 / 12.0).sqrt());
@@ -331,7 +331,7 @@ fn exposed_senders_take_turns() {
     }
     let per_second = frames as f64 / (time as f64 * 1e-6);
     let expected = 50.0 * per_second;
-    // Frames of a second vary less than those of a Poisson process; so do frames sent together.
+    // The frames in a second vary less than in a Poisson process, and so do frames sent together.
     let carried = (c + d) as f64;
     assert!((carried - expected).abs() < 4.0 * expected.sqrt(), "{carried} instead of {expected}");
     let expected = together as f64 / (time as f64 * 1e-6) * 50.0 * 1194e-6; // data and ACK
@@ -339,8 +339,8 @@ fn exposed_senders_take_turns() {
     assert!((reuse - expected).abs() < tolerance, "{reuse} s instead of {expected} s");
 }
 
-/// Stations 1 and 2 do not hear each other; 3 hears 1 only, too weakly to read it; 4 is deaf. Frames of 1 and 2 overlap
-/// at station 0, then one of 1 arrives and is acknowledged.
+/// Stations 1 and 2 do not hear each other; 3 hears only 1, too weakly to read it; 4 hears nothing. Frames of 1 and 2
+/// overlap at station 0, then one of 1 arrives and is acknowledged.
 #[test]
 fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     let links = RadioLinks::from_hearing(5, |from, to| match (from, to) {
@@ -380,7 +380,7 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     assert!(tap.frames().is_empty());
 }
 
-/// Station 0 senses the frame of 1 and cannot read it; nobody else sends.
+/// Station 0 senses the frame of 1 but cannot read it; no other station sends.
 #[test]
 fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
     for carrier_sense in [CarrierSense::Frame, CarrierSense::Total] {
@@ -397,8 +397,7 @@ fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
     }
 }
 
-/// Station 0 fails to notice what 1 sends to it; at station 2 it is 18 dB below what is sensed, which makes no hearer
-/// of it.
+/// Station 0 fails to notice the frame of 1; at station 2 it is 18 dB below the carrier-sense level, so 2 is no hearer.
 #[test]
 fn records_tell_what_was_not_noticed_from_what_was_not_read() {
     let radios = vec![Radio::default(); 3];
@@ -416,15 +415,15 @@ fn records_tell_what_was_not_noticed_from_what_was_not_read() {
     assert_eq!((frame.fate, heard), (Fate::Deaf, vec![(0, Fate::Deaf)]));
 }
 
-/// ns-2 2.35 keeps EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace,
+/// ns-2.35 treats EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace,
 /// nodes at 0, 100, 400 and 500 m that send to their neighbours) the third sends 414 us and whole slots after an ACK of
-/// the second, which it senses and cannot read; of equal stations in one cell bystanders and senders alike go on 414 us
-/// and whole slots after a collision, and a sender whose frame is the only last at its timeout. The cases with two
-/// frames follow what is known of its MAC, and no trace.
+/// the second, which it senses but cannot read. With equal stations in one cell, both bystanders and senders resume 414
+/// us and whole slots after a collision; a sender whose frame was the only one to end last resumes at its timeout. The
+/// cases with two frames follow from what is known of its MAC, not from a trace.
 #[test]
 fn after_what_ns2_cannot_read_it_waits_eifs_and_difs() {
     let long = 1000;
-    // Sender, size and begin of two broadcasts, and how long after the end of the last of them station 0 sends its own.
+    // Sender, size and start of two broadcasts, and how long after the end of the later one station 0 sends its own.
     #[allow(clippy::type_complexity)]
     let cases: [(&str, &[(u32, u16, u64)], u64); 5] = [
         ("read", &[(1, long, 1000)], 50),

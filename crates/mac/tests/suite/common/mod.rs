@@ -1,4 +1,4 @@
-//! What tests of channels share.
+//! Shared by the tests of channels.
 
 use wifair_engine::{Stream, stream};
 use wifair_mac::{Access, Call, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};
@@ -8,10 +8,10 @@ use wifair_phy::{Reception, Timing};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-/// Position of the hop to all.
+/// Index of the broadcast hop.
 const HOP_TO_ALL: u32 = 63;
 
-/// Hops to each of up to 63 stations, by their number, and to all.
+/// Hops to each of up to 63 stations, by number, and the broadcast hop.
 pub const NEXT_HOPS: NextHops<'static> = NextHops(&{
     let mut next_hops = [BROADCAST; HOP_TO_ALL as usize + 1];
     let mut station = 0;
@@ -22,7 +22,7 @@ pub const NEXT_HOPS: NextHops<'static> = NextHops(&{
     next_hops
 });
 
-/// The hop of [`RECEIVERS`] that leads to this station, or to all.
+/// The hop in [`RECEIVERS`] to this station, or the broadcast hop.
 pub fn hop_to(station: u32) -> u32 {
     station.min(HOP_TO_ALL)
 }
@@ -49,18 +49,18 @@ pub fn signals(reception: Reception, stations: u32, seed: u64) -> SignalSettings
     SignalSettings { reception, fading: Fading::None, chances: chances(stations, seed), legacy: vec![] }
 }
 
-/// Draws of every station.
+/// Random streams of all stations.
 pub fn chances(stations: u32, seed: u64) -> Vec<Stream> {
     (0..stations).map(|number| stream(seed, "signal", &number.to_string())).collect()
 }
 
-/// 802.11b with the long preamble, control frames at 2 Mb/s, frames for all at 11 Mb/s.
+/// 802.11b with the long preamble, control frames at 2 Mb/s, broadcast frames at 11 Mb/s.
 pub fn long_preamble() -> Access {
     let access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), false));
     Access { broadcast_rate: BitRate::from_mbps(11), ..access }
 }
 
-/// A frame that arrived.
+/// A packet that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     pub at: Time,
@@ -68,18 +68,18 @@ pub struct Arrival {
     pub to: u32,
 }
 
-/// A channel and the packets in it. The flow of a packet is its sender, its hop leads to the receiver.
+/// A channel and the packets in it. The flow of a packet is its sender; its hop leads to the receiver.
 pub struct Run {
     pub space: SpatialChannel,
     pub packets: Packets,
     pub arrivals: Vec<Arrival>,
     pub retry_limit_drops: Vec<(u32, PacketId)>,
-    /// Whether a sender gets a further packet for each that arrived or was given up.
+    /// Whether a sender gets another packet for each one that was received or given up.
     pub saturated: bool,
 }
 
 impl Run {
-    /// Of stations with this contention window, at 11 Mb/s.
+    /// Stations with this contention window, at 11 Mb/s.
     pub fn new(access: Access, links: RadioLinks, cw: (u32, u32), seed: u64) -> Self {
         let stations = u32::try_from(links.stations()).unwrap();
         let rate = BitRate::from_mbps(11);
@@ -107,7 +107,7 @@ impl Run {
         assert!(dropped.is_empty());
     }
 
-    /// Goes on until `end`, or until nothing is left to do.
+    /// Runs until `end`, or until nothing is left to do.
     pub fn until(&mut self, end: Time) {
         let mut retry_limit_drops = vec![];
         while self.space.next() <= end && self.space.next() < Time::NEVER {
@@ -142,13 +142,13 @@ impl Run {
         }
     }
 
-    /// Arrivals from a station.
+    /// Number of packets received from a station.
     pub fn arrived_from(&self, from: u32) -> usize {
         self.arrivals.iter().filter(|arrival| arrival.from == from).count()
     }
 }
 
-/// `micros` us after the start.
+/// The time `micros` us after the start.
 pub fn at_us(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }

@@ -1,4 +1,4 @@
-//! Everybody hears everybody: the plain reference, the general channel, and the shortcut for DCF.
+//! Channels where all stations hear each other: the plain reference, the general channel, and the DCF shortcut.
 
 use proptest::prelude::*;
 use wifair_engine::stream;
@@ -29,7 +29,7 @@ impl NoRecords for SharedChannel {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The shortcut, by as many steps at a time as it can take, does what the model does.
+    /// The shortcut, which may take several steps at a time, is equivalent to the model.
     #[test]
     fn shared_equals_general(
         scenario in scenario(),
@@ -49,7 +49,7 @@ proptest! {
         assert_every_packet_ends_once(&by_shortcut);
     }
 
-    /// Shared counts of slots do what a count for each contender does.
+    /// Shared slot counts are equivalent to one count per contender.
     #[test]
     fn general_equals_reference(
         scenario in scenario(),

@@ -1,5 +1,5 @@
-//! Channels that must do the same: where everybody hears everybody, the general one what the fast one does; with powers
-//! that make no difference, the one with powers what the one without does. And what holds on any of them.
+//! Equivalence of channels: where all stations hear each other, of the general and the fast one; with powers that make
+//! no difference, of the spatial one with and without powers. Also properties that hold on any channel.
 
 #[macro_use]
 mod scenario;

@@ -1,4 +1,4 @@
-//! Stations in space on channels that overlap.
+//! Spatial channels that overlap.
 
 use proptest::prelude::*;
 use wifair_engine::stream;
@@ -65,7 +65,7 @@ fn in_width(mut settings: EdcaSettings, widths: &[ChannelWidth]) -> EdcaSettings
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// On one channel of 20 MHz for all it makes no difference that channels overlap, draw by draw.
+    /// If all stations are on the same 20 MHz channel, overlapping channels make no difference, draw by draw.
     #[test]
     fn one_channel_for_all_is_one_channel(
         scenario in scenario(),
@@ -88,7 +88,7 @@ proptest! {
         assert_same(&without, &run!(space().with_channels(channels(all, Bandwidth::Static, true)), &scenario));
     }
 
-    /// Whatever the channels: nothing is lost from sight, and no backoff stands still for ever.
+    /// On any channels: no packet is unaccounted for, and no backoff is stuck.
     #[test]
     fn every_packet_ends_once_whatever_the_channels(
         scenario in scenario(),
@@ -105,7 +105,7 @@ proptest! {
             .map(|_| channel([36, 40, 44, 48, 52][pick(5)], ChannelWidth::ALL[pick(4)]))
             .collect();
         let widths: Vec<ChannelWidth> = chosen.iter().map(OperatingChannel::width).collect();
-        // All frames are to or from the first station, which has no width beyond that of the others.
+        // All frames are to or from the first station, which is no wider than the others.
         let settings = edca_settings(&scenario, settings(&scenario), First::Udp, &categories);
         let mut settings = in_width(with_aggregates(settings, (asks, agrees), 0), &widths);
         settings.aps = vec![];

@@ -1,4 +1,4 @@
-//! Random scenarios, and what can be seen of a channel that they are played on.
+//! Random scenarios, and the observable behaviour of a channel in them.
 
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
@@ -21,7 +21,7 @@ use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
 use crate::common::hop_to;
 
-/// Everything that can differ from one scenario to the next.
+/// All random parameters of a scenario.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub seed: u64,
@@ -30,9 +30,9 @@ pub struct Scenario {
     pub cw: (u32, u32),
     pub exclude_cw: bool,
     pub queue_limit: u64,
-    /// How packets wait; some disciplines hold back, or ask how the air was used.
+    /// Queue discipline; some hold packets back, or need air times.
     pub discipline: &'static str,
-    /// Offers in each burst.
+    /// Number of packets in each burst.
     pub burst: u64,
     /// Mean time between bursts.
     pub pause: Duration,
@@ -132,7 +132,7 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
         )
 }
 
-/// What can be seen of a channel.
+/// An observation of a channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
     Packet(Time, u32, PacketId),
@@ -159,8 +159,8 @@ pub fn told(frame: &FrameRecord) -> Told {
     )
 }
 
-/// A channel goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there
-/// were.
+/// Advances a channel by one step, or by as many as possible before a bound. Returns the result and the number of
+/// steps.
 macro_rules! advance {
     (step, $channel:ident, $bound:expr, $call:expr) => {
         ($channel.advance($call), 1)
@@ -177,7 +177,7 @@ macro_rules! run {
     ($channel:expr, $scenario:expr, $tapped:expr) => {
         run!($channel, $scenario, $tapped, step).0
     };
-    // What was seen, and how many steps the channel took.
+    // What was observed, and the number of steps.
     ($channel:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
         let (mut channel, scenario) = ($channel, $scenario);
         channel.set_tap($tapped);
@@ -190,7 +190,7 @@ macro_rules! run {
         let timing = &scenario.access.timing;
         while bursts < 60 || channel.next() < Time::NEVER {
             assert!(steps < 100_000, "it comes to an end");
-            #[allow(unused_mut)] // by single steps it stays
+            #[allow(unused_mut)] // unchanged with single steps
             let mut now = next_burst.min(channel.next());
             let mut offers = vec![];
             if next_burst == now {
@@ -217,7 +217,7 @@ macro_rules! run {
                     MacEvent::Nothing | MacEvent::NeedsArrivals => {}
                     MacEvent::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
-                        // The next offers sometimes come at an instant at which the channel changes.
+                        // The next packets are sometimes offered at an instant at which the channel changes.
                         let idle = now + timing.sifs + timing.ack();
                         next_burst = match chance.below(10) {
                             _ if next_burst == Time::NEVER => next_burst,
@@ -248,7 +248,7 @@ macro_rules! run {
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
         }
         if let Some(tap) = channel.tap() {
-            // Whatever the order in which they were made.
+            // Independent of the order in which records were made.
             let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
             frames.sort_by_key(|frame| (frame.0, frame.1.0));
             seen.extend(frames.into_iter().map(Seen::Frame));
@@ -260,7 +260,7 @@ macro_rules! run {
     }};
 }
 
-/// Every packet ends once: received, given up or dropped.
+/// Every packet ends exactly once: received, given up or dropped.
 pub fn assert_every_packet_ends_once(seen: &[Seen]) {
     let mut ended = vec![];
     for seen in seen {
@@ -281,7 +281,7 @@ pub fn assert_every_packet_ends_once(seen: &[Seen]) {
     assert_eq!(ended, all, "every packet ends");
 }
 
-/// What `to` hears of `from`, in a random topology whose directions differ.
+/// How well `to` hears `from`, in a random topology with asymmetric links.
 pub fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
     move |from, to| match stream(seed, "hearing", &format!("{from}/{to}")).below(4) {
         0 => Hearing::Nothing,
@@ -290,7 +290,7 @@ pub fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
     }
 }
 
-/// A station and a packet that it is to send.
+/// A station and a packet for it to send.
 pub fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     let from = chance.below(scenario.stations);
     let to = (from + 1 + chance.below(scenario.stations - 1)) % scenario.stations;
@@ -350,7 +350,7 @@ pub fn capture() -> impl Strategy<Value = Reception> {
         })
 }
 
-/// Radios of different powers, and losses that differ by direction.
+/// Radios of different powers, and path losses that differ by direction.
 pub fn random_links(scenario: &Scenario) -> RadioLinks {
     let radios: Vec<Radio> = (0..scenario.stations)
         .map(|station| {
@@ -372,7 +372,7 @@ pub fn category() -> impl Strategy<Value = Category> {
     })
 }
 
-/// The stations have the categories in turn.
+/// A reference channel whose stations take the categories in turn.
 pub fn reference(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
@@ -402,7 +402,7 @@ pub fn general(
     GeneralChannel::new(edca_settings(scenario, stations, first, categories))
 }
 
-/// Stations that have the categories in turn, and twice.
+/// Stations that take the categories in turn, twice.
 pub fn edca_settings(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
@@ -476,12 +476,12 @@ pub fn with_aggregates(
     settings
 }
 
-/// Stations that contend by DCF.
+/// Stations with DCF.
 pub fn dcf(scenario: &Scenario, stations: Vec<StationSettings>) -> GeneralChannel {
     GeneralChannel::new(EdcaSettings::dcf(scenario.access, &[0], stations))
 }
 
-/// The same errors at all.
+/// The same error probabilities at all stations.
 pub fn with_errors(mut settings: Vec<StationSettings>, (data, control): (f64, f64)) -> Vec<StationSettings> {
     for station in &mut settings {
         station.data_error_to = data;
@@ -491,7 +491,7 @@ pub fn with_errors(mut settings: Vec<StationSettings>, (data, control): (f64, f6
     settings
 }
 
-/// Links of a station that are down now and then.
+/// Links of a station with occasional outages.
 pub fn outages(scenario: &Scenario, station: u32) -> Outages {
     let link = |name: &str| {
         let means = Outage { up: scenario.pause * 5, down: scenario.pause };
@@ -501,7 +501,7 @@ pub fn outages(scenario: &Scenario, station: u32) -> Outages {
     Outages { from: link("outage-from"), to: link("outage-to") }
 }
 
-/// How a station chooses the rates of its data.
+/// Rate adaptation of a station.
 pub fn rates(scenario: &Scenario, station: u32) -> RateSettings {
     RateSettings {
         adaptation: if station.is_multiple_of(3) { Adaptation::Fixed } else { Adaptation::Arf(Default::default()) },

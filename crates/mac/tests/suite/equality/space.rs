@@ -1,4 +1,5 @@
-//! Stations in space: as on the general channel where all hear all, and what holds whoever hears whom.
+//! The spatial channel: equivalence with the general channel where all stations hear each other, and properties in any
+//! topology.
 
 use proptest::prelude::*;
 use wifair_engine::stream;
@@ -15,7 +16,7 @@ use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 use super::scenario::*;
 use crate::common::{NEXT_HOPS, signals};
 
-/// Powers that vary from frame to frame, or not.
+/// Powers that vary from frame to frame, or do not.
 fn fading_signals(reception: Reception, scenario: &Scenario, fades: bool) -> SignalSettings {
     let fading = if fades { Fading::Rayleigh } else { Fading::None };
     SignalSettings { fading, ..signals(reception, scenario.stations, scenario.seed) }
@@ -33,8 +34,8 @@ proptest! {
         assert_every_packet_ends_once(&space);
     }
 
-    /// Frames of one length: all who do not read a collision wait equally long. (The general channel has no NAV after a
-    /// collision that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
+    /// Frames of equal length, so that all stations that do not read a collision wait equally long. (On the general
+    /// channel no NAV after a collision can outlast an exchange, suppress a CTS, or make a new packet draw a backoff.)
     #[test]
     fn space_equals_general_where_eifs_is_a_nav(scenario in scenario()) {
         let mut scenario = scenario;
@@ -75,7 +76,7 @@ proptest! {
 
     #[test]
     fn equal_powers_are_as_good_as_none(scenario in scenario()) {
-        // 3 dB more than any other frame is what none has.
+        // Requires 3 dB more than any other frame, which no frame has.
         let reception = Reception {
             spoils: Spoils::Threshold,
             capture: Capture::Late,
@@ -105,7 +106,7 @@ proptest! {
         assert_every_packet_ends_once(&run!(space, &scenario));
     }
 
-    /// Frames that only confirm a NAV are passed over, unless backoffs are recorded.
+    /// Frames that only confirm a NAV are skipped, unless backoffs are recorded.
     #[test]
     fn records_change_nothing(scenario in scenario(), reception in capture(), protected in any::<bool>()) {
         let mut scenario = scenario;
@@ -120,7 +121,7 @@ proptest! {
         assert_same(&with[..with.len() - recorded], &without);
     }
 
-    /// What meets nothing takes one step instead of two.
+    /// An exchange that no other frame overlaps takes one step instead of two.
     #[test]
     fn leaps_are_as_good_as_steps(
         scenario in scenario(),
@@ -159,8 +160,8 @@ proptest! {
         assert_eq!(steps, leaps);
     }
 
-    /// Categories that count slots on each station's own carrier sense do what shared counts of slots do. (A shared
-    /// channel lets all wait for EIFS after a collision, the other categories of its senders as well.)
+    /// Categories that count slots by each station's own carrier sense are equivalent to shared slot counts. (On a
+    /// shared channel all stations wait for EIFS after a collision, including the other categories of its senders.)
     #[test]
     fn categories_in_space_equal_general_where_all_hear_all(
         scenario in scenario(),
@@ -170,7 +171,7 @@ proptest! {
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
     ) {
         let mut scenario = scenario;
-        // With agreements the first category answers requests.
+        // With agreements the first category responds to requests.
         let uses_several = first != First::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
         if scenario.access.eifs == Eifs::AfterCollision && uses_several {
             scenario.access.eifs = Eifs::AfterError;
@@ -189,7 +190,7 @@ proptest! {
         assert_same(&general, &space);
     }
 
-    /// Whoever hears whom.
+    /// In any topology.
     #[test]
     fn every_packet_ends_once_whatever_the_categories_in_space(
         scenario in scenario(),
@@ -214,7 +215,7 @@ proptest! {
         assert_every_packet_ends_once(&run!(space, &scenario));
     }
 
-    /// The shortcut for DCF, by as many steps at a time as it can take, does what one category does.
+    /// The DCF shortcut, which may take several steps at a time, is equivalent to a single category.
     #[test]
     fn dcf_is_one_category(
         scenario in scenario(),
