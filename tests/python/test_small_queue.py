@@ -55,6 +55,31 @@ def test_a_download_has_no_small_queue() -> None:
     assert plain == small
 
 
+def test_behind_the_first_hop_packets_wait_all_the_same() -> None:
+    """Three hops of 200 m with ns-2's ranges: the last node does not hear the first, and what the second node passes on
+    collides with its ACKs. Without small queues the sender's own queue overflows, with them that of the next node."""
+
+    def overflows(tcp: dict[str, Any]) -> list[int]:
+        chain = {"layout": "chain", "chain": {"spacing": "200 m"}, "queue": {"limit": "50 packets"}}
+        scenario = wifair.Scenario.from_dict(
+            {
+                "duration": "25 s",
+                "warm_up": "10 s",
+                "wlan": {"standard": "802.11g"},
+                "space": {"mode": "ad-hoc", "profile": "ns2"},
+                "stations": [{"name": "node", "count": 4, **chain}],
+                "flows": [{"name": "f", "from": "node1", "to": "node4", "tcp": {"stack": "modern", **tcp}}],
+            }
+        )
+        results = wifair.run(scenario, seeds=1, progress=False)
+        return [int(drops) for drops in results.stations["queue_drops_overflow"]]
+
+    sender, relay, *_ = overflows({})
+    assert sender > relay
+    sender, relay, *_ = overflows({"small_queue": "7.8125 ms"})
+    assert sender < relay
+
+
 @pytest.mark.parametrize(
     "changes",
     [
