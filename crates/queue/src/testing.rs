@@ -108,7 +108,7 @@ enum Step {
         to: u32,
     },
     Get,
-    /// The station to which an aggregate goes on.
+    /// Dequeues for an aggregate to this station.
     GetFor(u32),
     Wait(u64),
     Air {

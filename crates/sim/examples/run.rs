@@ -1,4 +1,4 @@
-//! Runs a scenario file and prints what it took: for profilers, which want a small program without Python.
+//! Runs a scenario file and prints the result: a small program without Python, for profilers.
 //!
 //! `cargo run --profile bench -p wifair-sim --example run -- benches/scenarios/uploads.toml stations.count=50`
 

@@ -91,7 +91,7 @@ impl Air {
     }
 }
 
-/// The nodes of each channel, in the order of their numbers there.
+/// The nodes of each channel, in the order of their numbers in the channel.
 pub(crate) fn nodes_by_channel(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>> {
     Air::new(scenario, seed).channels.into_iter().map(|on_channel| on_channel.nodes).collect()
 }
@@ -152,7 +152,7 @@ fn access_point(scenario: &Scenario) -> Ap {
     scenario.file.ap.clone().unwrap_or_default()
 }
 
-/// The provider of user-defined classes that the scenario names.
+/// The provider of the user-defined classes named in the scenario.
 fn foreign(options: &Options) -> &dyn crate::Foreign {
     options.foreign.as_deref().expect("a scenario that names classes in Python is run where these can be found")
 }
@@ -294,7 +294,7 @@ fn channel_plan(
     }
 }
 
-/// Links on which every node can read every other one, and no frame survives an overlap.
+/// Links on which all nodes can read each other, and all frames that overlap are lost.
 fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, SignalSettings) {
     let reception = Reception { capture: Capture::None, ..Reception::default() };
     let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
@@ -394,7 +394,7 @@ fn four_categories(
     }
 }
 
-/// How the access point or a station chooses modes (802.11n and later), and the noise on its link.
+/// Rate adaptation of the access point or a station (802.11n and later), and the noise on its link.
 fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option<TxMode>, seed: u64) -> LinkSettings {
     let name = scenario.name_of(node);
     let mut adaptation = &wlan.rate_adaptation;
@@ -515,7 +515,7 @@ fn flow_plan(
     }
 }
 
-/// The hops from one node to another, and back; `given` is the path through the first access point, if known.
+/// The hops from one node to another, and back; `given` is the path of a flow through the first access point.
 fn hops(
     scenario: &Scenario,
     from: Node,
@@ -532,7 +532,7 @@ fn hops(
         None
     };
     let mut forward: Vec<Hop> = chosen.as_deref().or(given)?.iter().map(|step| air.hop(*step)).collect();
-    // If there is no path, the single hop is kept: its frames reach nobody and are given up.
+    // Without a path a single hop is used: its frames reach no station and are given up.
     if let (Some(paths), [Hop::Air { from, to, .. }]) = (paths, &forward[..])
         && paths.next(*from, *to).is_some()
     {

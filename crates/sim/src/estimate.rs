@@ -1,8 +1,8 @@
 //! The cost of a run, estimated from its scenario before it starts: packets, events, sessions, samples, memory.
 //!
-//! Loads above what the air or a wire can carry are cut to its capacity, so the figures are bounds rather than means.
-//! Memory, which decides whether a run may start, uses the measured sizes of the program (docs/reliability.md), rounded
-//! up.
+//! Loads above the capacity of the air or a link are limited to that capacity, so the figures are bounds rather than
+//! means. Memory, which decides whether a run may start, uses the measured sizes of the program (docs/reliability.md),
+//! rounded up.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ const FRAME: f64 = 700.0;
 const PACKET: f64 = 100.0;
 /// A growing list of connections allocates on average this many times the memory that it needs.
 const GROWTH: f64 = 1.5;
-/// Steps of the program per packet, from end to end.
+/// Steps of the program per packet and end-to-end path.
 const EVENTS: f64 = 4.0;
 
 /// Estimates the cost of one run of `scenario`.
@@ -95,7 +95,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
             parts.push(Part { what, number, bytes: number * each, key: key.to_owned(), value });
         }
     };
-    // Loads by the resource that they share: a channel, or the slowest wire of a path without air.
+    // Loads by the resource that they share: a channel, or the slowest link of a path without air.
     let mut loads: BTreeMap<(bool, usize), (f64, f64)> = BTreeMap::new();
     let flows = &scenario.network.flows;
     let mut queued = 0.0;
@@ -265,7 +265,7 @@ fn payload(group: &Flows) -> Bytes {
     }
 }
 
-/// The resource that limits a flow: the air, or without air the slowest wire on its path.
+/// The resource that limits a flow: the air or, without air, the slowest link on its path.
 fn resource(scenario: &Scenario, flow: &Flow) -> (bool, usize) {
     let on_air = flow.path.iter().any(|step| matches!(step, Step::Air { .. }));
     if on_air || flow.path.is_empty() {

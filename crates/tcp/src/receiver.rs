@@ -1,12 +1,11 @@
-//! The receiving end: what has arrived, when to acknowledge it, what the ACK says.
+//! The receiver of a connection: what has arrived, when to acknowledge it, and what the ACK contains.
 //!
-//! Sources: RFC 9293 (section 3.8.6 window, 3.10.7 arrival of segments), RFC 5681, section 4.2 (delayed ACKs),
-//! RFC 2018 (selective ACKs), RFC 2883 (duplicates reported by them), RFC 7323 (timestamps, window scale),
-//! RFC 3168, section 6.1.3, and RFC 8257, section 3.2 (echo of congestion marks), Linux's receive offload
-//! ([`gro`](crate::gro)).
+//! Sources: RFC 9293 (section 3.8.6 window, 3.10.7 arrival of segments), RFC 5681, section 4.2 (delayed ACKs), RFC 2018
+//! (selective ACKs), RFC 2883 (reports of duplicates), RFC 7323 (timestamps, window scale), RFC 3168, section 6.1.3,
+//! and RFC 8257, section 3.2 (echo of congestion marks), Linux's receive offload ([`gro`](crate::gro)).
 //!
-//! Left out: the application takes data at once, so the window closes only by what lies out of order; the
-//! receiver has no timer for its own SYN-ACK and FIN, which it repeats when the sender repeats its part.
+//! Departures: the application reads data at once, so only out-of-order data closes the window; the receiver has no
+//! timer for its own SYN-ACK and FIN, which it repeats when the sender repeats its part.
 
 use wifair_packet::{Kind, MAX_SACK_BLOCKS, Packet, flag};
 use wifair_units::{Duration, Time};
@@ -16,11 +15,11 @@ use crate::gro::Batch;
 use crate::ranges::Ranges;
 use crate::{TIMESTAMP_OPTION, clock};
 
-/// ACKs that tell of a gap at once before others are held back, and the most of these (Linux).
+/// Number of ACKs that report a gap at once before further ones are held back, and maximum number of these (Linux).
 const AT_ONCE: u32 = 3;
 const MOST_HELD: u32 = 44;
 
-/// Bytes of the SACK option with `blocks` blocks, padded to whole words (RFC 2018, section 3).
+/// Length of the SACK option with `blocks` blocks, padded to whole words, in bytes (RFC 2018, section 3).
 const fn sack_option(blocks: u16) -> u16 {
     if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
@@ -29,45 +28,45 @@ const fn sack_option(blocks: u16) -> u16 {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
-    /// What all its ACKs have in common.
+    /// Template of an ACK.
     blank: Packet,
     /// Next offset expected.
     next: u64,
-    /// What arrived above `next`.
+    /// Ranges that arrived above `next`.
     ahead: Ranges,
-    /// An offset in each range that shall be reported, the newest first; 0 where there is none.
+    /// An offset in each range to be reported, the latest first; 0 marks unused entries.
     recent: [u64; MAX_SACK_BLOCKS],
-    /// A duplicate to be reported once.
+    /// A duplicate to report once (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// Segments that arrived in order since the last ACK.
     unacked: u32,
     quick_acks: u32,
-    /// ACKs that told of the gap at `told_at` at once, and those that are held back.
+    /// Number of ACKs that reported the gap at `told_at` at once, and number of those held back.
     told: u32,
     told_at: u64,
     held: u32,
-    /// Delayed ACK.
+    /// When a delayed or held-back ACK is due.
     ack_at: Time,
-    /// Flags of an ACK that leaves at the next call of [`Receiver::poll`], 0 where none does.
+    /// Flags of the ACK sent at the next call of [`Receiver::poll`]; 0 for none.
     reply: u8,
-    /// Offset and echo of an ACK that leaves before it (RFC 8257, section 3.2).
+    /// Offset and ECN echo of an ACK to be sent before that one (RFC 8257, section 3.2).
     earlier: Option<(u64, bool)>,
-    /// Timestamp to echo (RFC 7323, section 4.3), and whether it is that of the first segment not yet acknowledged.
+    /// Timestamp to echo, and the offset last acknowledged, which decides when it is updated (RFC 7323, section 4.3).
     ts_recent: u32,
     last_ack: u64,
-    /// A mark shall be echoed.
+    /// Whether ECE is set.
     echo: bool,
-    /// Offset of a FIN, [`u64::MAX`] before it has come.
+    /// Offset of the FIN; [`u64::MAX`] before it arrives.
     fin: u64,
     duplicates: u64,
-    /// Segments that are not handed up yet.
+    /// Segments not yet handed up (generic receive offload).
     batch: Option<Box<Batch>>,
     /// See [`Receiver::has_timer`].
     has_timer: bool,
 }
 
 impl Receiver {
-    /// The receiver of flow number `flow`.
+    /// Creates the receiver of flow number `flow`.
     #[must_use]
     pub fn new(config: &ReceiverConfig, flow: u32) -> Self {
         let options = if config.timestamps && config.count_options { TIMESTAMP_OPTION } else { 0 };
@@ -103,7 +102,7 @@ impl Receiver {
         }
     }
 
-    /// A segment came in from the data sender.
+    /// Processes a segment from the data sender.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let plain = packet.payload > 0 && packet.flags & (flag::SYN | flag::FIN) == 0;
@@ -116,13 +115,13 @@ impl Receiver {
         self.take(now, packet, packet.end(), 1, plain);
     }
 
-    /// Segments without a gap between them have come, `packet` the first of them, which end at `end`.
+    /// Processes `segments` contiguous segments, the first of which is `packet` and which end at `end`.
     #[inline]
     fn take(&mut self, now: Time, packet: &Packet, end: u64, segments: u32, plain: bool) {
         if self.config.ecn {
             self.on_ecn(packet);
         }
-        // RFC 7323, section 4.3, rule 2: the oldest segment that the next ACK covers is echoed.
+        // RFC 7323, section 4.3, rule 2: the timestamp of the oldest segment covered by the next ACK is echoed.
         if packet.seq <= self.last_ack {
             self.ts_recent = packet.ts_val;
         }
@@ -146,7 +145,8 @@ impl Receiver {
         }
     }
 
-    /// Whether a segment waits for others; if it does not belong to those that wait, TCP gets these.
+    /// Adds a segment to the batch, after handing up the batch if the segment does not belong to it. Returns false if
+    /// the segment must be processed at once.
     #[inline(never)]
     fn collect(&mut self, now: Time, packet: &Packet, plain: bool) -> bool {
         let Some(wait) = self.config.gro.filter(|_| plain) else {
@@ -160,14 +160,14 @@ impl Receiver {
         true
     }
 
-    /// TCP gets the segments that wait.
+    /// Processes the batch.
     fn hand_up(&mut self, now: Time) {
         if let Some(batch) = self.batch.take() {
             self.take(now, &batch.first, batch.end, batch.segments, true);
         }
     }
 
-    /// A segment without data, or with a SYN or FIN. Returns whether it takes a place in the stream.
+    /// Handles a segment without data, or with a SYN or FIN. Returns whether it occupies a place in the stream.
     #[cold]
     fn begins_or_ends(&mut self, packet: &Packet) -> bool {
         if packet.has(flag::SYN) {
@@ -184,7 +184,7 @@ impl Receiver {
     #[inline(never)]
     fn on_ahead(&mut self, now: Time, start: u64, end: u64) {
         if end - self.next <= self.config.buffer {
-            // RFC 2883, section 4.2: of a segment that came before in part, the first part that did.
+            // RFC 2883, section 4.2: of a segment that is a duplicate in part, the first such part is reported.
             if let Some(known) = self.ahead.overlap(start, end) {
                 self.duplicates += u64::from(known == (start, end));
                 self.duplicate = Some(known);
@@ -194,7 +194,7 @@ impl Receiver {
                 self.remember(start);
             }
         }
-        // RFC 5681, section 4.2: at once, to tell of the gap.
+        // RFC 5681, section 4.2: out-of-order segments are acknowledged at once.
         if self.config.sack_compression == Duration::ZERO || self.may_tell() {
             self.ack_now();
         } else if self.ack_at == Time::NEVER {
@@ -202,8 +202,8 @@ impl Receiver {
         }
     }
 
-    /// Whether the next ACK that tells of the gap leaves at once: the first three, which start fast retransmit, and
-    /// those that as many were held back for as Linux holds back.
+    /// Whether an ACK that reports a gap is sent at once: the first three, which trigger fast retransmit, and the one
+    /// after the maximum number of held-back ACKs.
     fn may_tell(&mut self) -> bool {
         if self.told_at != self.next {
             (self.told_at, self.told) = (self.next, 0);
@@ -228,7 +228,7 @@ impl Receiver {
                 self.duplicate.get_or_insert(known);
             }
             self.next = self.ahead.take_up_to(self.next);
-            // RFC 5681, section 4.2: at once, where a gap is filled in whole or in part.
+            // RFC 5681, section 4.2: a segment that fills a gap, even in part, is acknowledged at once.
             self.ack_now();
         } else if self.unacked >= self.config.ack_every || self.quick_acks > 0 {
             self.ack_now();
@@ -237,7 +237,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168, section 6.1.3; RFC 8257, section 3.2.
+    /// Updates the ECN echo (RFC 3168, section 6.1.3; RFC 8257, section 3.2).
     #[inline(never)]
     fn on_ecn(&mut self, packet: &Packet) {
         let marked = packet.has(flag::CE);
@@ -262,14 +262,14 @@ impl Receiver {
         self.reply = flag::ACK;
     }
 
-    /// Puts the range of `offset` first (RFC 2018, section 4).
+    /// Moves the range that contains `offset` to the front (RFC 2018, section 4).
     fn remember(&mut self, offset: u64) {
         let (start, end) = self.ahead.around(offset).expect("the range was just stored");
         let stale = |&o: &u64| o == 0 || (start..end).contains(&o);
         let place = self.recent.iter().position(stale).unwrap_or(MAX_SACK_BLOCKS - 1);
         self.recent[..=place].rotate_right(1);
         self.recent[0] = offset;
-        // A range that grew may have swallowed more than one.
+        // A range that grew may have merged with others.
         for i in 1..MAX_SACK_BLOCKS {
             if (start..end).contains(&self.recent[i]) {
                 self.recent[i..].rotate_left(1);
@@ -278,7 +278,7 @@ impl Receiver {
         }
     }
 
-    /// The next ACK that is due.
+    /// Returns the next ACK that is due.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
         self.is_due().then(|| {
@@ -295,8 +295,8 @@ impl Receiver {
         self.reply != 0 || self.earlier.is_some()
     }
 
-    /// As [`Receiver::poll`], when [one is due](Receiver::is_due): writes it into `packet`, and returns whether another
-    /// one is.
+    /// Writes the next ACK into `packet` and returns whether another one is due. The caller has checked
+    /// [`Receiver::is_due`].
     #[inline]
     pub fn write(&mut self, now: Time, packet: &mut Packet) -> bool {
         *packet = self.blank;
@@ -318,7 +318,7 @@ impl Receiver {
         false
     }
 
-    /// Writes the ACK that leaves before the one that is due, and returns whether there is that one.
+    /// Writes the ACK that precedes the one due; returns whether there is the latter.
     #[cold]
     fn write_earlier(&mut self, now: Time, packet: &mut Packet) -> bool {
         if let Some((ack, echo)) = self.earlier.take() {
@@ -341,7 +341,8 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018, section 4, and RFC 2883, section 4. Offsets count from the ACK and wrap for duplicates below it.
+    /// Adds the SACK blocks (RFC 2018, section 4; RFC 2883, section 4). Offsets are relative to the ACK and wrap for
+    /// duplicates below it.
     #[inline(never)]
     fn put_blocks(&mut self, packet: &mut Packet) {
         let mut blocks = 0;
@@ -366,8 +367,8 @@ impl Receiver {
         }
     }
 
-    /// Data leaves the other way and acknowledges what has come: no delayed ACK is due any more. An ACK that tells of a
-    /// gap or a duplicate still leaves by itself.
+    /// Notes that a data segment in the opposite direction acknowledges what has arrived, so that no delayed ACK is
+    /// needed. An ACK that reports a gap or a duplicate is still sent on its own.
     pub fn piggyback(&mut self) {
         if self.ahead.is_empty() && self.duplicate.is_none() && self.earlier.is_none() {
             self.reply = 0;
@@ -383,19 +384,19 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// The connection begins with a SYN of this timestamp.
+    /// Starts the connection with a SYN that has this timestamp.
     pub const fn start(&mut self, ts_val: u32) {
         self.ts_recent = ts_val;
     }
 
-    /// A segment without data has a timestamp; it begins no later than what was acknowledged last.
+    /// Processes the timestamp of a segment without data; `begins_below` if it begins no later than the last ACK.
     pub const fn note_timestamp(&mut self, value: u32, begins_below: bool) {
         if begins_below && value.wrapping_sub(self.ts_recent).cast_signed() >= 0 {
             self.ts_recent = value;
         }
     }
 
-    /// When [`Receiver::on_timer`] wants to be called, [`Time::NEVER`] for not at all.
+    /// When to call [`Receiver::on_timer`]; [`Time::NEVER`] for not at all.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
@@ -405,7 +406,7 @@ impl Receiver {
         }
     }
 
-    /// The time of [`Receiver::deadline`] may have come.
+    /// Runs the timers that have expired; [`Receiver::deadline`] need not have passed.
     pub fn on_timer(&mut self, now: Time) {
         if self.batch.as_ref().is_some_and(|batch| now >= batch.until) {
             self.hand_up(now);
@@ -423,18 +424,18 @@ impl Receiver {
         self.has_timer
     }
 
-    /// An ACK acknowledges the FIN too, once it has come.
+    /// Flags of an ACK; the FIN is acknowledged too, once it has arrived.
     const fn ack_flags(&self) -> u8 {
         if self.is_finished() { flag::ACK | flag::FIN } else { flag::ACK }
     }
 
-    /// The window, in bytes from the next offset expected on.
+    /// The receive window, in bytes from the next expected offset.
     #[must_use]
     pub const fn window(&self) -> u64 {
         self.config.buffer
     }
 
-    /// Whether all has arrived, the FIN included.
+    /// Whether everything has arrived, including the FIN.
     #[inline]
     #[must_use]
     pub const fn is_finished(&self) -> bool {
@@ -448,13 +449,13 @@ impl Receiver {
         self.next
     }
 
-    /// Segments that brought nothing new.
+    /// Number of segments without new data.
     #[must_use]
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// Ranges that wait for what is before them.
+    /// Number of ranges waiting for earlier data.
     #[must_use]
     pub fn gaps(&self) -> usize {
         self.ahead.len()
@@ -470,12 +471,12 @@ mod tests {
         ends(settings).1
     }
 
-    /// A segment of 500 bytes, as in the examples of RFC 2018 and RFC 2883 less their first offset.
+    /// A segment of 500 bytes, as in the examples of RFC 2018 and RFC 2883, with offsets relative to the first.
     fn segment(seq: u64) -> Packet {
         Packet { seq, payload: 500, flags: flag::ACK, ..Packet::default() }
     }
 
-    /// The ACK that a segment brings about: its offset and its blocks in absolute offsets.
+    /// The ACK sent in response to a segment: its offset and its SACK blocks in absolute offsets.
     fn answer(receiver: &mut Receiver, seq: u64) -> Option<(u64, Vec<(u64, u64)>)> {
         receiver.on_packet(Time::ZERO, &segment(seq));
         let ack = receiver.poll(Time::ZERO)?;
@@ -484,7 +485,7 @@ mod tests {
         Some((ack.ack, blocks.collect()))
     }
 
-    /// RFC 2018, section 7, second case, offsets less 5000: the first segment of eight is lost.
+    /// RFC 2018, section 7, second case, offsets minus 5000: the first segment of eight is lost.
     #[test]
     fn one_block_grows_while_one_segment_is_missing() {
         let mut receiver = receiver("sack = true");
@@ -493,7 +494,7 @@ mod tests {
         }
     }
 
-    /// RFC 2018, section 7, third case, offsets less 5000: the second, fourth, sixth and eighth segment are lost, then
+    /// RFC 2018, section 7, third case, offsets minus 5000: the second, fourth, sixth and eighth segment are lost, then
     /// the fourth and the second arrive.
     #[test]
     fn the_newest_block_stands_first() {
@@ -507,7 +508,7 @@ mod tests {
         assert_eq!(answer(&mut receiver, 500), Some((2500, vec![(3000, 3500)])));
     }
 
-    /// RFC 2883, section 4.1: a segment that came before is reported once, below the ACK or in a later block.
+    /// RFC 2883, section 4.1: a duplicate segment is reported once, below the ACK or within a later block.
     #[test]
     fn duplicates_are_reported_once() {
         let mut receiver = receiver("sack = true\ndelayed_ack = false");
@@ -519,8 +520,8 @@ mod tests {
         assert_eq!(receiver.duplicates(), 2);
     }
 
-    /// RFC 2883, section 4.2: of a segment that came before in part, the first part that did is reported: below the
-    /// ACK, above a gap, and where the segment fills a gap and holds what was above it.
+    /// RFC 2883, section 4.2: of a segment that is a duplicate in part, the first such part is reported: below the ACK,
+    /// above a gap, and where the segment fills a gap and contains what was above it.
     #[test]
     fn parts_that_came_before_are_reported() {
         let mut receiver = receiver("sack = true\ndelayed_ack = false");
@@ -540,7 +541,8 @@ mod tests {
         assert_eq!(whole(3000, 500), (4000, vec![(3000, 3500)], 1));
     }
 
-    /// RFC 5681, section 4.2: every second segment at once, one alone after the delay, a gap and its filling at once.
+    /// RFC 5681, section 4.2: every second segment is acknowledged at once, a single one after the delay, a gap and its
+    /// filling at once.
     #[test]
     fn acks_are_delayed_for_segments_in_order_only() {
         let mut receiver = receiver("ack_delay = '150 ms'");
@@ -562,8 +564,8 @@ mod tests {
         assert_eq!(quick, [true, true, true, false, true, false]);
     }
 
-    /// The fourth ACK that tells of a gap waits for 1 ms, and others with it; what fills the gap is acknowledged at
-    /// once, and the next gap is told of at once again. Of many that wait the 45th leaves.
+    /// The fourth ACK that reports a gap is held back for 1 ms, and others with it. The segment that fills the gap is
+    /// acknowledged at once, and the next gap is reported at once again. Of many held-back ACKs the 45th is sent.
     #[test]
     fn acks_that_tell_of_a_gap_are_held_back_together() {
         let mut receiver = receiver("sack = true\nsack_compression = '1 ms'");
@@ -580,7 +582,7 @@ mod tests {
         assert_eq!(at_once, [9, 10, 11, 56]);
     }
 
-    /// What a sequence of segments at one instant is answered with, and what follows when the instant is over.
+    /// The ACKs sent during a sequence of segments at one instant, and those sent at the end of the instant.
     fn answers(receiver: &mut Receiver, segments: &[Packet]) -> (Vec<u64>, Vec<u64>) {
         fn polled(receiver: &mut Receiver) -> Vec<u64> {
             std::iter::from_fn(|| receiver.poll(Time::ZERO)).map(|ack| ack.ack).collect()
@@ -595,15 +597,15 @@ mod tests {
         (at_once, polled(receiver))
     }
 
-    /// Linux: what one interrupt hands up is one arrival. Ten segments have one ACK instead of five; a gap parts
-    /// batches, and the batch behind it is told of once; a short segment is the last of a batch, as is the one with
-    /// which an IP packet is full: 130 times 500 bytes.
+    /// Linux: segments handed up by one interrupt are one arrival. Ten segments get one ACK instead of five. A gap ends
+    /// a batch, and the batch after it is reported once. A short segment is the last of its batch, as is the one that
+    /// fills an IP packet: 130 times 500 bytes.
     #[test]
     fn a_batch_of_segments_has_one_ack() {
         let of = |numbers: std::ops::Range<u64>| numbers.map(|n| segment(500 * n)).collect::<Vec<_>>();
         let gro = || receiver("sack = true\ngro = true");
         assert_eq!(answers(&mut gro(), &of(0..10)), (vec![], vec![5000]));
-        assert_eq!(answers(&mut gro(), &of(0..1)), (vec![], vec![])); // one segment: the delayed ACK
+        assert_eq!(answers(&mut gro(), &of(0..1)), (vec![], vec![])); // a single segment has a delayed ACK
         assert_eq!(answers(&mut gro(), &[of(0..4), of(5..9)].concat()), (vec![2000], vec![2000]));
         assert_eq!(answers(&mut gro(), &of(0..140)), (vec![130 * 500], vec![140 * 500]));
         let short = Packet { payload: 100, ..segment(1000) };
@@ -627,7 +629,7 @@ mod tests {
         assert_eq!(receiver.deadline(), Time::NEVER);
     }
 
-    /// RFC 8257, section 3.2, figure 1: when marks begin or end, an ACK for what came before leaves first.
+    /// RFC 8257, section 3.2, figure 1: when marks begin or end, an ACK for earlier data is sent first.
     #[test]
     fn each_mark_is_echoed_as_it_came() {
         let mut receiver = receiver("cc = 'dctcp'\necn = true");
@@ -642,8 +644,8 @@ mod tests {
         assert_eq!(acks, [(1000, false), (1500, false), (2500, true), (3000, true)]);
     }
 
-    /// As above: when marks begin, the ACK for what came before leaves, and the marked segment waits for the next one.
-    /// Where the next one came, its ACK is due at once.
+    /// The same, in detail: when marks begin, the ACK for earlier data is sent, and the marked segment waits for the
+    /// next one. If the next one has arrived, its ACK is due at once.
     #[test]
     fn an_earlier_ack_tells_whether_another_one_is_due() {
         let mut packet = Packet::default();

@@ -1,4 +1,4 @@
-//! What a sniffer must remember about aggregates: the packets in retransmitted MPDUs, and the contents of block ACKs.
+//! What a sniffer must store about aggregates: the packets in retransmitted MPDUs, and the contents of block ACKs.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Scoreboard {
 /// Sender, receiver, traffic identifier and sequence number.
 type Key = (u32, u32, Option<u8>, u16);
 
-/// The packets of an A-MSDU behind its first.
+/// The packets of an A-MSDU after the first.
 type Subframes = Vec<(Packet, Stamp)>;
 
 /// See the [module](self).
@@ -103,8 +103,8 @@ impl Aggregates {
         Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new(), management: BTreeMap::new(), timeout }
     }
 
-    /// The contents of an MPDU with a sequence number, also if its receiver already has it; `further` are the packets
-    /// of an A-MSDU behind the first.
+    /// The contents of an MPDU with a sequence number, even if its receiver already has it; `further` are the packets
+    /// of an A-MSDU after the first.
     pub(super) fn know(
         &mut self,
         record: &FrameRecord,
@@ -133,7 +133,7 @@ impl Aggregates {
         Some(Agreement { sequence: *next, window: self.window_between(record.from, record.to), timeout: self.timeout })
     }
 
-    /// Bits of a block ACK between two stations.
+    /// Number of bits in a block ACK between two stations.
     fn window_between(&self, one: u32, other: u32) -> u16 {
         let size_of = |station: u32| self.sizes.get(station as usize).copied().unwrap_or(64);
         size_of(one).min(size_of(other))

@@ -37,7 +37,7 @@ pub(super) struct Known {
     /// Whether it was sent before.
     pub retry: bool,
     pub(super) to: u32,
-    /// The packets of an A-MSDU behind the first.
+    /// The packets of an A-MSDU after the first.
     pub(super) further: Vec<(Packet, Stamp)>,
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Place {
     Wires(Node),
     /// At the radio of an access point.
     Radio(Node),
-    /// In the air of a channel.
+    /// On the air of a channel.
     Air(usize),
 }
 

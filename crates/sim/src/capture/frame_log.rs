@@ -89,7 +89,7 @@ const fn name_of(fate: Fate) -> &'static str {
     }
 }
 
-/// Memory of the names in a row, each of them a string of its own [B].
+/// Memory of the names in a row, each a separate string [B].
 const NAMES: usize = 200;
 
 impl FrameLog {

@@ -157,7 +157,7 @@ impl Headers {
         (if departs { leaves } else { arrives }).saturating_sub(stamp.passed)
     }
 
-    /// Destination and source of the Ethernet frame. The access point only bridges between its wires and the air.
+    /// Destination and source of the Ethernet frame. The access point only bridges between its wired links and the air.
     pub(super) fn ethernet(&self, sighting: &Sighting, at_wires: bool) -> ([u8; 6], [u8; 6]) {
         let Sighting { packet, departs, .. } = sighting;
         let leg = &self.legs[packet.hop as usize];
@@ -175,7 +175,7 @@ impl Headers {
             (false, false) => (before, leg.node),
         };
         if packet.kind == Kind::Icmp {
-            // An echo starts or ends at the access point itself, unless a router lies between.
+            // An echo starts or ends at the access point itself, unless a router is in between.
             let end = if packet.has(flag::ACK) { &mut destination } else { &mut source };
             if !matches!(end, Node::Router(_)) {
                 *end = ap;
@@ -303,7 +303,7 @@ impl Headers {
             if is_syn && announced.ecn {
                 flags |= wire::ECE | wire::CWR;
             }
-            // After both FINs the sender only acknowledges, and its own FIN has used a sequence number.
+            // After both FINs the sender only acknowledges, and its own FIN occupies a sequence number.
             let after_fin = u32::from(stamp.fin_heard && packet.payload == 0 && !is_fin);
             segment.seq = if is_syn { sender } else { sender.wrapping_add(offset(packet.seq)).wrapping_add(after_fin) };
             if packet.has(flag::ACK) {
@@ -406,8 +406,7 @@ impl Headers {
             FrameKind::Data => {
                 let Known { packet, stamp, sequence, retry, further, .. } = says.known.as_ref()?;
                 let is_from_ap = matches!(nodes[record.from as usize], Node::Ap(_));
-                // Source and destination. Behind a hop up: the place after it is the access point, which only passes
-                // on.
+                // Source and destination. After an uplink hop the next node is the access point, which only forwards.
                 let ends = |packet: &Packet| {
                     let leg = &self.legs[packet.hop as usize];
                     let source = if is_from_ap { leg.before.map_or(from, mac) } else { from };

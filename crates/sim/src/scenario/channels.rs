@@ -37,8 +37,8 @@ impl Wlan {
         }
     }
 
-    /// The mode that takes the place of a wider one: of the same streams, and the highest MCS up to its own that exists
-    /// in this width.
+    /// The mode that replaces a wider one: with the same streams, and the highest MCS up to its own that exists in this
+    /// width.
     fn narrow(&self, wide: TxMode, width: ChannelWidth, own: OwnMode) -> Option<TxMode> {
         let streams = own.standard.unwrap_or(self.standard).amendment() != Amendment::N;
         let of = |mcs: u32| {
@@ -49,7 +49,7 @@ impl Wlan {
         (0..=u32::from(wide.mcs()?)).rev().find_map(of)
     }
 
-    /// For each of these modes what takes its place in 20, 40 and 80 MHz, as far as these are less than its width.
+    /// For each of these modes, the modes that replace it in 20, 40 and 80 MHz, as far as these are below its width.
     #[must_use]
     pub fn narrower(&self, modes: &[TxMode], own: OwnMode) -> Vec<(TxMode, Vec<TxMode>)> {
         let narrow = |wide: &TxMode| {
@@ -60,7 +60,7 @@ impl Wlan {
     }
 }
 
-/// Whether channels overlap as their numbers say.
+/// Whether channels overlap according to their numbers and widths.
 pub(super) fn overlap(file: &File) -> bool {
     file.wlan.is_some() && file.space.as_ref().is_some_and(|space| space.overlapping_channels)
 }
@@ -83,7 +83,7 @@ fn channel(file: &File, wlan: &Wlan, ap: usize) -> Result<OperatingChannel, Chan
     OperatingChannel::new(wlan.channel_band(), number, width, wlan.standard == Standard::B)
 }
 
-/// Reports what does not go with channels that overlap, and the keys that need them.
+/// Reports settings that are incompatible with overlapping channels, and keys that require them.
 pub(super) fn problems(file: &File, wlan: &Wlan) -> Vec<Told> {
     let mut problems = vec![];
     let has_widths = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
@@ -179,8 +179,8 @@ impl Scenario {
         Some(channel(&self.file, wlan, ap).expect("channels were checked"))
     }
 
-    /// The air of an access point: the least channel number of all access points that it may notice, directly or by way
-    /// of others. Without channels that overlap that is its own.
+    /// The lowest channel number of all access points that an access point may sense, directly or through others; it
+    /// identifies the frequencies they share. Without overlapping channels, the number of its own channel.
     #[must_use]
     pub fn air(&self, ap: usize) -> u32 {
         if !overlap(&self.file) {
@@ -200,7 +200,7 @@ impl Scenario {
         found.into_iter().map(|ap| self.channel(ap)).min().unwrap_or(1)
     }
 
-    /// Settings of stations on these channels.
+    /// Settings for stations on these channels.
     #[must_use]
     pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
         // 11.16.9: DIFS in 2.4 GHz.

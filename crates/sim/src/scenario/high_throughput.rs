@@ -187,7 +187,7 @@ impl Stations {
 }
 
 impl Wlan {
-    /// Transmit mode of data and its band, with the settings of a group.
+    /// Transmit mode of data and its band, with a group's own settings.
     ///
     /// # Errors
     /// If the standard has no such mode; the error names the key and the modes that exist.
@@ -223,7 +223,7 @@ impl Wlan {
         amendment.mode(&request)
     }
 
-    /// What counts in the air time of PPDUs.
+    /// Options that affect the air time of PPDUs.
     #[must_use]
     pub fn ppdu_options(&self) -> PpduOptions {
         let packet_padding = match self.packet_padding.as_nanos() {

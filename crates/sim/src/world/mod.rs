@@ -538,8 +538,8 @@ impl World {
         }
     }
 
-    /// A station of a channel with categories gets a packet, if it has something to send and nothing follows from that.
-    /// Returns whether it does.
+    /// Fast path for a channel with categories: enqueues a packet at a station that already has something to send.
+    /// Returns whether it did.
     #[inline(never)]
     fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
         let Channel::General(general) = &mut self.channels[index] else { return false };

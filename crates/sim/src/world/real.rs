@@ -127,7 +127,7 @@ impl World {
     }
 
     /// The places, as two masks over hops for arrivals and for departures, at which each packet of real programs is
-    /// seen once: at the first access point on its path, as it arrives from the wire or leaves for it; or at its
+    /// seen once: at the first access point on its path, where it arrives from or leaves for a wired link; or at its
     /// destination, if there is no access point.
     #[must_use]
     pub fn hops_at_access_points(&self) -> (Vec<bool>, Vec<bool>) {

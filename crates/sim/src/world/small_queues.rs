@@ -1,7 +1,8 @@
-//! Senders that bound what waits in the queue of their own station (Linux's TCP small queues) learn what has left it.
+//! Linux's TCP small queues: senders that limit their data in the queue of their own station are notified of
+//! departures.
 //!
-//! A packet counts as gone when it is received at the end of its first hop, or lost on it. In Linux it is gone when the
-//! driver says that it was sent; so here an A-MPDU's packets that wait for others at their receiver are gone a little
+//! A packet has departed when it is received at the end of its first hop, or lost on it. In Linux it has departed when
+//! the driver reports it as sent; so here the packets of an A-MPDU that wait in the reordering buffer depart slightly
 //! later.
 
 use wifair_packet::PacketId;
@@ -24,7 +25,7 @@ impl World {
         packet.is_data() && connection.is_some_and(|connection| connection.forward + 1 == packet.hop)
     }
 
-    /// A packet has left its sender's station; what waited for that leaves at this instant.
+    /// Records a departure from a sender's station; data that was waiting for it is sent at this instant.
     pub(super) fn note_departure(&mut self, id: PacketId) {
         let packet = &self.packets[id];
         let index = packet.flow as usize;

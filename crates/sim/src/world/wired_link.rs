@@ -256,9 +256,9 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
-    /// If further packets of `size` bytes that are put on the link at the same instant as the last one wait like that
-    /// one, and may be processed immediately: when the first of them will arrive, the time between them, and how many
-    /// there is room for. [`WiredLink::send_together`] tells how many there are.
+    /// Whether further packets of `size` bytes put on the link at this instant would wait like the last one and may be
+    /// processed immediately. If so, returns when the first of them will arrive, the time between them, and how many
+    /// fit. [`WiredLink::send_together`] must then be called with their number.
     #[inline]
     pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
         let Order::Arrival(Waiting { room, last, .. }) = &self.order else { return None };
@@ -267,7 +267,7 @@ impl WiredLink {
         waits.then(|| (self.free_at + last.air + self.delay, last.air, room.fits_together(size)))
     }
 
-    /// So many packets of `size` bytes are put on the link and processed immediately: see [`WiredLink::alike`].
+    /// Puts this many packets of `size` bytes on the link, which are processed immediately: see [`WiredLink::alike`].
     #[inline]
     pub(super) fn send_together(&mut self, count: u32, size: u16) {
         if let Order::Arrival(Waiting { room, last, .. }) = &mut self.order {
@@ -495,8 +495,8 @@ mod tests {
     }
 
     proptest! {
-        /// A link that computes sending times at arrival behaves like a gate that is asked each time the link becomes
-        /// free.
+        /// A link that computes transmission times at arrival behaves like a gate that chooses a packet each time the
+        /// link becomes free.
         #[test]
         fn who_waits_is_sent_when_the_link_is_free(
             waits in prop::collection::vec((0_u64..30, prop_oneof![Just(15_u16), 1_u16..20]), 1..80),

@@ -58,8 +58,8 @@ fn active_queue_management_drops_and_aggregates() {
     }
 }
 
-/// What a receiver holds behind a gap may be older than its patience when the gap before it is filled: it is handed up
-/// at once, not in the past. Before, seed 3 ended with a panic.
+/// An MPDU that a receiver holds behind a gap may have exceeded the reorder timeout when the gap before it is filled.
+/// It is handed up at once, not in the past.
 #[test]
 fn a_gap_that_is_overdue_when_it_comes_first_is_passed_over_at_once() {
     let flow = |category: &str, direction: &str| {

@@ -1,4 +1,4 @@
-//! Access points on channels that overlap, and on parts of each other's.
+//! Access points on channels that overlap, fully or in part.
 
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
@@ -41,7 +41,7 @@ fn station(outcome: &Outcome, number: u32) -> &StationOutcome {
     outcome.stations.iter().find(|station| station.name == name).expect("the station is there")
 }
 
-/// PPDUs of a station in 20, 40, 80 and 160 MHz.
+/// Number of PPDUs of a station in 20, 40, 80 and 160 MHz.
 fn widths(outcome: &Outcome, number: u32) -> [u64; 4] {
     let own = station(outcome, number);
     [own.ppdus_20_mhz, own.ppdus_40_mhz, own.ppdus_80_mhz, own.ppdus_160_mhz]
@@ -49,8 +49,8 @@ fn widths(outcome: &Outcome, number: u32) -> [u64; 4] {
 
 const AC: &str = "standard = '802.11ac'\nmcs = 7\nstreams = 1\n";
 
-/// Channels that do not overlap do not hear each other, also where a third one, which is silent, overlaps with both:
-/// each cell does what it does alone, to the byte.
+/// Channels that do not overlap do not interact, even if a third, idle channel overlaps with both: each cell behaves
+/// exactly as it does alone.
 #[test]
 fn disjoint_channels_are_independent() {
     for (count, channels, widths) in [(2, "[36, 40]", "[20]"), (3, "[36, 40, 36]", "[20, 20, 80]")] {
@@ -68,8 +68,9 @@ fn widths_of(outcome: &Outcome, number: u32) -> [bool; 4] {
     widths(outcome, number).map(|ppdus| ppdus > 0)
 }
 
-/// Channels of 20, 40, 80 and 160 MHz that are the same, wherever in them the primary ones lie: stations do what they
-/// do on one channel without frequencies. (A collision that all hear changes nothing: nobody captures here.)
+/// Identical channels of 20, 40, 80 and 160 MHz, wherever the primary channels are in them: stations behave as on a
+/// single channel without frequencies. (A collision that all stations hear makes no difference: without capture, all
+/// frames in it are lost.)
 #[test]
 fn the_same_channel_is_shared_whatever_its_width() {
     for (width, channels) in [(20, "[36]"), (40, "[36]"), (80, "[36]"), (80, "[36, 48]"), (160, "[44, 64]")] {
@@ -99,8 +100,8 @@ fn exchange_us(bits_per_symbol: u32) -> (u64, u64) {
 }
 
 /// Two saturated senders by the standard's rules, one event after the other: `wide` has the primary channel 36 and the
-/// secondary 40; `narrow` has channel 40 alone, on which it hears both. How many frames each delivers in a second, and
-/// what part of those that the wide one sends is wide.
+/// secondary channel 40; `narrow` has channel 40 alone, on which it hears both. Returns the frames per second that each
+/// delivers, and the fraction of the wide sender's frames that use the full width.
 fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
     const SLOT: u64 = 9;
     const SIFS: u64 = 16;
@@ -116,7 +117,7 @@ fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
     let end = 400_000_000;
     let (mut delivered, mut by_narrow, mut sent, mut of_40) = (0_u64, 0_u64, 0_u64, 0_u64);
     let (mut windows, mut tries) = ([15_u64; 2], [0; 2]);
-    // When the wide one sends; from when on the narrow one counts, and what is left.
+    // When the wide one sends; start of the narrow one's slot count, and slots left.
     let mut wide_at = AIFS + SLOT * draw(15);
     let (mut from, mut left) = (AIFS, draw(15));
     // Channel 40 is busy until then.
@@ -145,7 +146,7 @@ fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
                 tries[who] += 1;
                 windows[who] = if tries[who] == 7 { 15 } else { (2 * windows[who] + 1).min(1023) };
                 tries[who] %= 7;
-                // The timeout of the ACK: SIFS, a slot and the preamble.
+                // The ACK timeout: SIFS, a slot and the preamble.
                 return (now + data[who] + SIFS + SLOT + 20, draw(windows[who]));
             }
             (windows[who], tries[who]) = (15, 0);
@@ -158,7 +159,7 @@ fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
             sent += 1;
             of_40 += u64::from(width == 40);
             if width == 40 && !sends[1] {
-                // The narrow one hears it, and has counted the boundaries before.
+                // The narrow one senses it, and has counted the slot boundaries before.
                 if now >= from {
                     left = left.saturating_sub((now - from) / SLOT + 1);
                 }
@@ -168,7 +169,7 @@ fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
         }
         if sends[1] {
             let (done, backoff) = settle(1);
-            // Nobody answers what has collided.
+            // Frames that collide are not acknowledged.
             busy_until = if collides { now + data[1] } else { done };
             from = done + AIFS;
             left = backoff;
@@ -179,8 +180,8 @@ fn by_hand(is_static: bool, seed: u64) -> (f64, f64, f64) {
     (delivered as f64 / seconds, by_narrow as f64 / seconds, of_40 as f64 / sent as f64)
 }
 
-/// A cell of 40 MHz beside one of 20 MHz in its secondary channel: against an independent simulation of the two senders
-/// by the rules of 10.22.2.4 and 10.22.2.5, and the wide one's shares of widths.
+/// A cell of 40 MHz next to one of 20 MHz in its secondary channel, compared with an independent simulation of the two
+/// senders by the rules of 10.22.2.4 and 10.22.2.5; also the wide sender's distribution of widths.
 #[test]
 fn a_busy_secondary_channel_costs_what_the_rules_say() {
     for bandwidth in ["static", "dynamic"] {
@@ -202,7 +203,7 @@ fn a_busy_secondary_channel_costs_what_the_rules_say() {
     }
 }
 
-/// A neighbour in the third or fourth 20 MHz leaves the first 40 to be used; in the second it leaves 20.
+/// A neighbour in the third or fourth 20 MHz channel leaves the first 40 MHz usable; in the second it leaves 20 MHz.
 #[test]
 fn dynamic_bandwidth_falls_back_to_what_is_idle() {
     for (channel, expected) in [(48, [false, true, true, false]), (40, [true, false, true, false])] {
@@ -213,8 +214,8 @@ fn dynamic_bandwidth_falls_back_to_what_is_idle() {
     }
 }
 
-/// A sender whose received power is known at every other node: access points 1 and 2, then stations 1 and 2. `power` is
-/// that of station 2 at access point 1 in dBm; the others do not hear the other cell.
+/// Two cells in which all received powers are given: access points 1 and 2, then stations 1 and 2. `power` is that of
+/// station 2 at access point 1 in dBm; apart from this, the cells do not hear each other.
 fn powers(wlan: &str, ap: &str, power: f64) -> Outcome {
     let far = "'-200 dB'";
     let gain = format!("'{} dB'", power - 15.0);
@@ -229,9 +230,9 @@ fn powers(wlan: &str, ap: &str, power: f64) -> Outcome {
     outcome(&text.replace("[space]", &format!("[space]\ngains = [{}]", rows.join(", "))))
 }
 
-/// Frames arrive at -60 dBm and must stand out by 10 dB. Of an interferer of 80 MHz a frame of 20 MHz meets a quarter
-/// (-6.02 dB), one of 40 MHz a half, one of 80 MHz all; of one of 20 MHz in its other half a frame of 40 MHz meets all,
-/// one of 20 MHz nothing.
+/// Frames arrive at -60 dBm and must stand out by 10 dB. Of an interferer of 80 MHz, a frame of 20 MHz receives a
+/// quarter (-6.02 dB), one of 40 MHz a half, one of 80 MHz all. Of an interferer of 20 MHz in its other half, a frame
+/// of 40 MHz receives all, one of 20 MHz nothing.
 #[test]
 fn interference_is_what_falls_into_the_frame() {
     for (widths, channels, limit) in [
@@ -252,9 +253,10 @@ fn interference_is_what_falls_into_the_frame() {
     }
 }
 
-/// A neighbour on the secondary channel that only the access point hears (-66 dBm): frames of 40 MHz are lost there
-/// whenever it sends, which is nearly always (-60 dBm are not 10 dB above it). An RTS finds out: with static bandwidth
-/// it gets no CTS while the neighbour sends, with dynamic one a CTS of 20 MHz, and data of 20 MHz follow.
+/// A neighbour on the secondary channel that only the access point hears (-66 dBm): frames of 40 MHz are lost whenever
+/// it is sending, which is nearly always (-60 dBm is less than 10 dB above it). An RTS detects this: with static
+/// bandwidth it gets no CTS while the neighbour is sending; with dynamic bandwidth it gets a CTS of 20 MHz, and data of
+/// 20 MHz follow.
 #[test]
 fn a_cts_tells_what_is_idle_at_the_receiver() {
     let ap = "count = 2\nchannels = [36, 40]\nwidths = [40, 20]";
@@ -275,8 +277,8 @@ fn a_cts_tells_what_is_idle_at_the_receiver() {
     assert!(goodput(&is_static, 1) < 0.5 * goodput(&dynamic, 1));
 }
 
-/// In 802.11g channels 1 and 3 share half of their spectrum: near each other, stations wait for each other's energy
-/// (-62 dBm) though they read nothing; channels 1 and 6 do not.
+/// In 802.11g, channels 1 and 3 share half of their spectrum: nearby stations defer to each other's energy (-62 dBm)
+/// although they cannot read the frames; channels 1 and 6 do not interact.
 #[test]
 fn partly_overlapping_channels_of_2_4_ghz_wait_for_each_others_energy() {
     let wlan = "standard = '802.11g'\n";

@@ -31,7 +31,7 @@ struct Setup {
     tcp: Tcp,
     /// A flow of datagrams from the first station to the last through the access point, with this interval in us.
     relayed_us: Option<u64>,
-    /// A connection with this window from the server of the first flow to that of the second, over their wires only.
+    /// A connection with this window from the server of the first flow to that of the second, over their links only.
     across: Option<u64>,
     /// Flows start at once, and datagrams are sent at whole milliseconds, so that packets coincide.
     together: bool,
@@ -39,16 +39,16 @@ struct Setup {
 
 #[derive(Clone, Copy, Debug)]
 struct Wires {
-    /// Whether each flow has a server with a wire of its own.
+    /// Whether each flow has a server with a link of its own.
     several: bool,
-    /// Whether all flows continue over one more wire.
+    /// Whether all flows continue over one more link.
     longer: bool,
     mbps: Option<u64>,
-    /// Whether the wires to the access point are token buckets.
+    /// Whether the links to the access point are token buckets.
     shaped: bool,
-    /// The queue of each wire.
+    /// The queue of each link.
     queue: u64,
-    /// Whether there are wires only.
+    /// Whether there are wired links only.
     alone: bool,
 }
 
@@ -75,7 +75,7 @@ impl Tcp {
 }
 
 impl Wires {
-    /// The wires of a flow, starting from its station.
+    /// The links of a flow, starting from its station.
     fn path(self, flow: usize, flows: usize) -> Vec<u32> {
         let first = if self.several { 2 * flow as u32 } else { 0 };
         if self.longer { vec![first, 2 * flows as u32] } else { vec![first] }
@@ -169,7 +169,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     let link = |to_ap: bool| WiredLinkPlan {
         rate: wires.mbps.map(BitRate::from_mbps),
         burst: (wires.shaped && to_ap).then_some(Bytes(3000)),
-        // An endless flow over wires without any delay would send everything at once.
+        // An endless flow over links without any delay would send everything at once.
         delay: Duration::from_millis(if wires.alone { setup.delay_ms.max(1) } else { setup.delay_ms }),
         queue: Queue::fifo(Limit::Packets(wires.queue)),
     };
@@ -396,8 +396,9 @@ proptest! {
     }
 }
 
-/// A datagram injected at 1 s on an idle cell arrives after its frame (short preamble: 96 us, 1064 B at 11 Mb/s: 774
-/// us) and the wire: 1028 B at 10 Mb/s take 822.4 us. It is sent at once, because the channel has been idle for DIFS.
+/// A datagram injected at 1 s into an idle cell arrives after its frame (short preamble: 96 us, 1064 B at 11 Mb/s: 774
+/// us) and the wired link: 1028 B at 10 Mb/s take 822.4 us. It is sent at once, because the channel has been idle for
+/// DIFS.
 #[test]
 fn packets_can_be_put_in_and_taken_out() {
     let (mut plan, _) = plan(&Setup {

@@ -20,7 +20,7 @@ use crate::world::flow::Flow;
 use crate::world::plan::{Hop, Transport, Workload};
 use crate::world::wired_link::{Departure, EagerArrival};
 
-/// Where all packets that enter a link come from.
+/// Origin of all packets that enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// They are answers to packets that arrived by this link.
@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// Whether packets of a flow that end at the far end of `link`, with answers by `answer`, may arrive early.
+    /// Whether packets of a flow that end at the far end of `link`, with responses by `answer`, may be processed early.
     fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<Origin>]) -> EagerArrival {
         let waits = match (&flow.transport, &flow.workload) {
             // In these workloads the order of events matters: packets are taken out, users react to objects, and

@@ -1,18 +1,19 @@
 //! Lazy links: while an access point has a backlog, arrivals on its wired links are computed on demand instead of being
 //! scheduled as events.
 //!
-//! A packet that arrives by wire at an access point with a frame in progress changes nothing but its queue, so it is
-//! enough to process arrivals when the access point dequeues its next packet. An arrival at the far end of a wired link
-//! affects only the transport there, whose answer leaves by wire in turn, so that can wait as long. When an access
-//! point finds its queue empty, links become event sources again, until all access points have a backlog.
+//! A packet that arrives by a wired link at an access point with a frame in progress changes nothing but its queue, so
+//! it is enough to process arrivals when the access point dequeues its next packet. An arrival at the far end of a
+//! wired link affects only the transport there, whose response leaves by a wired link as well, so it can be deferred
+//! equally long. When an access point finds its queue empty, links become event sources again, until all access points
+//! have a backlog.
 //!
 //! Deferred arrivals are processed in the order that events would have, each at its own time, interleaved with the
 //! timers that they set. They are always processed before anything that might interact with them: tasks of
 //! applications, timers, packets that reach an access point over the air.
 //!
-//! A link may be lazy if each of its packets goes on to a lazy link, to an access point on the shared channel whose
-//! queue is a drop-tail FIFO, or to an end that answers by a lazy link; and if all packets that enter it are deferred,
-//! or all enter it by events.
+//! A link may be lazy if each of its packets continues to a lazy link, to an access point on the shared channel whose
+//! queue is a drop-tail FIFO, or to an end that responds by a lazy link; and if either all packets that enter it are
+//! deferred, or all enter it by events.
 
 use wifair_engine::NextEventTree;
 use wifair_mac::Channel;
@@ -31,7 +32,7 @@ use crate::world::{FIRST_CHANNEL, World};
 pub(in crate::world) struct LazyLinks {
     /// The links, in ascending order.
     links: Vec<usize>,
-    /// The access points to which they lead, each with its channel.
+    /// The access points at which these links end, each with its channel.
     aps: Vec<(usize, u32)>,
     /// Where each link leads, by link number.
     leads: Vec<LeadsTo>,
@@ -47,16 +48,16 @@ pub(in crate::world) struct LazyLinks {
     pub(in crate::world) is_on: bool,
 }
 
-/// Where a wire leads.
+/// Where a link leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeadsTo {
     /// To the access point of a channel. Arrivals there have no effect before the access point dequeues a packet, so
     /// they can be processed after everything else.
     Ap(usize),
-    /// To the end of every path through it. Answers leave by links without a gate that nothing else enters. Arrivals
-    /// affect only these ends, so they need not be processed in order with other links.
+    /// To the end of every path through it, where responses leave by links without a gate that nothing else enters.
+    /// Arrivals affect only these ends, so they need not be processed in order with other links.
     End,
-    /// To several places, to another link, or to a place to which the other cases do not apply.
+    /// To several destinations, to another link, or to a destination to which the other cases do not apply.
     On,
 }
 
@@ -365,7 +366,7 @@ impl World {
         }
     }
 
-    /// The same where there are several of these links.
+    /// The same for several of these links.
     #[inline(never)]
     fn arrive_at_several(&mut self, end: Time) {
         loop {
@@ -429,7 +430,7 @@ impl World {
         link.look();
     }
 
-    /// Forwards a packet after a hop by wire.
+    /// Forwards a packet that has crossed a wired link.
     fn forward_lazily(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         packet.hop += 1;

@@ -1,8 +1,8 @@
-//! Shortcuts: things that happen without an event of their own, because they affect only counters.
+//! Shortcuts: things that happen without an event of their own, because they only affect counters.
 //!
-//! Datagrams that go to a queue which no other flow uses, and which is full or holds enough for a while (see
-//! [`SaturatedSource`]), are generated only when the queue is inspected or runs dry. Arrivals by wire at a busy access
-//! point are deferred too: see [`lazy_links`]. Arrivals at the far end of a wire may be processed before their time:
+//! Datagrams that go to a queue which no other flow uses, and which is full or has a sufficient backlog (see
+//! [`SaturatedSource`]), are generated only when the queue is inspected or runs dry. Arrivals by wired links at a busy
+//! access point are deferred too: see [`lazy_links`]. Arrivals at the far end of a wired link may be processed early:
 //! see [`eager_arrival`].
 //!
 //! Results equal those of the plain model. If packets are observed on their way (see [`crate::world::watch`]), or
