@@ -144,11 +144,11 @@ impl RttMeter {
                 self.time(at.now, packet);
                 false
             }
-            Source::Ping if packet.kind == Kind::Icmp => self.hear(at, packet),
+            Source::Ping if packet.kind == Kind::Icmp => self.on_echo_reply(at, packet),
             Source::Ping => {
                 if matches!(packet.kind, Kind::Data | Kind::Ack) && !self.flow(packet.flow).known {
                     self.flow(packet.flow).known = true;
-                    self.ask(at.now, packet.flow, requests);
+                    self.send_echoes(at.now, packet.flow, requests);
                 }
                 false
             }
@@ -204,7 +204,7 @@ impl RttMeter {
     }
 
     /// Sends an echo to both ends of a flow.
-    fn ask(&mut self, now: Time, number: u32, requests: &mut Vec<Request>) {
+    fn send_echoes(&mut self, now: Time, number: u32, requests: &mut Vec<Request>) {
         for toward in [Toward::Air, Toward::Wired] {
             let packet =
                 Packet { flow: number, seq: now.as_nanos(), size: ECHO_SIZE, kind: Kind::Icmp, ..Packet::default() };
@@ -217,7 +217,7 @@ impl RttMeter {
     }
 
     /// Handles an echo reply, which arrives from one side on its way to the other. Returns false for other packets.
-    fn hear(&mut self, at: &Passage, packet: &Packet) -> bool {
+    fn on_echo_reply(&mut self, at: &Passage, packet: &Packet) -> bool {
         if !packet.has(flag::ACK) {
             return false;
         }
@@ -246,7 +246,7 @@ impl RttMeter {
             let flow = self.flow(number);
             if flow.known && flow.due <= now {
                 if is_active(number) {
-                    self.ask(now, number, requests);
+                    self.send_echoes(now, number, requests);
                 } else {
                     *flow = Flow::default();
                 }

@@ -194,7 +194,7 @@ impl Dsdv {
                     self.whole_table_at = now;
                 }
             } else {
-                self.hear(now, from, entry);
+                self.on_entry(now, from, entry);
             }
         }
         if self.routes.iter().flatten().any(|route| route.announce_at == now) {
@@ -204,7 +204,7 @@ impl Dsdv {
         self.plan();
     }
 
-    fn hear(&mut self, now: Time, from: u32, entry: &Entry) {
+    fn on_entry(&mut self, now: Time, from: u32, entry: &Entry) {
         let hops = if entry.hops == NO_WAY { NO_WAY } else { entry.hops + 1 };
         let known = &mut self.routes[entry.to as usize];
         let Some(route) = known else {

@@ -16,7 +16,7 @@ pub(super) enum Listener {
 
 impl Listener {
     /// Whether it captures this frame.
-    pub(super) fn hear(self, frame: &FrameRecord, hearers: Option<&[Hearer]>) -> bool {
+    pub(super) fn captures(self, frame: &FrameRecord, hearers: Option<&[Hearer]>) -> bool {
         match (self, hearers) {
             (Self::Anywhere, None) => frame.fate != Fate::Collision,
             (Self::Anywhere, Some(hearers)) => hearers.iter().any(|hearer| hearer.fate == Fate::Read),

@@ -237,10 +237,10 @@ impl<W: Write> Capture<W> {
                     Says { known, acknowledged: aggregates.note(record), agreement: aggregates.agreement(record) };
                 self.buffer.clear();
                 let length = self.headers.air_frame(&mut self.buffer, channel, record, &says, self.snap);
-                for (file, of, ears) in &self.air {
+                for (file, of, listener) in &self.air {
                     if let Some(length) = length
                         && *of == channel
-                        && ears.hear(record, hearers)
+                        && listener.captures(record, hearers)
                     {
                         self.files[*file].write(record.end, length, &self.buffer)?;
                     }

@@ -85,9 +85,9 @@ mod tests {
     use super::*;
     use crate::cc::testing::round;
 
-    /// By hand: 20 segments of Reno's window at twice the minimum RTT are 10 in the queue, so gamma goes from 30 to 0.2
-    /// * 30 + 0.8 * 7.5 = 12, then to 0.2 * 12 + 0.8 * 7.5 = 8.4, and not below 5. The ACK that ends a round first adds
-    /// 1/20 of a segment, 1/400 of the window.
+    /// By hand: 20 segments of Reno's window at twice the minimum RTT are 10 in the queue, so gamma goes from 30 to 12,
+    /// which is 0.2 * 30 + 0.8 * 7.5, then to 0.2 * 12 + 0.8 * 7.5 = 8.4, and not below 5. The ACK that ends a round
+    /// first adds 1/20 of a segment, 1/400 of the window.
     #[test]
     fn gamma_follows_the_queue_at_losses() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(20.0) });

@@ -42,7 +42,7 @@ impl SpatialChannel {
             signals.fresh.add(word, now, bit);
             signals.receiving.put(station, true);
             signals.spoilt.put(station, !readable);
-            signals.hear(station, sender, power);
+            signals.set_received(station, sender, power);
             return readable;
         }
         let other = signals.sender_at(station);
@@ -67,7 +67,7 @@ impl SpatialChannel {
         }
         signals.spoilt.put(station, !clear);
         if follows {
-            signals.hear(station, sender, power);
+            signals.set_received(station, sender, power);
         }
         if was_read {
             let (word, bit) = place(station);
@@ -78,7 +78,7 @@ impl SpatialChannel {
 
     /// Stations of a word whose own frame continues, so that they do not notice the end of the frame that they
     /// followed.
-    pub(super) fn who_send_on(&self, now: Time, word: usize, follow: u64) -> u64 {
+    pub(super) fn still_sending(&self, now: Time, word: usize, follow: u64) -> u64 {
         let transmission = each(word, follow & self.signals.sends.of(word));
         let goes_on = transmission.filter(|station| self.transmissions[*station as usize].end > now);
         goes_on.fold(0, |bits, station| bits | place(station).1)

@@ -321,7 +321,7 @@ impl SpatialChannel {
                 self.record_hearer(station, follow & bit != 0, (rx.senses & bit != 0, reads), by_bits & bit != 0);
             }
         }
-        let sends_on = if self.like_ns2 { self.who_send_on(now, word, follow) } else { 0 };
+        let sends_on = if self.like_ns2 { self.still_sending(now, word, follow) } else { 0 };
         let signals = &mut self.signals;
         let was_busy = signals.busy(word);
         signals.remove(now, sender, rx, &self.links);

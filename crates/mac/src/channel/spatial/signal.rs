@@ -267,7 +267,7 @@ impl Signals {
 
     /// Sets the frame that `station` starts to receive.
     #[inline]
-    pub fn hear(&mut self, station: u32, sender: u32, power: f64) {
+    pub fn set_received(&mut self, station: u32, sender: u32, power: f64) {
         self.received[station as usize] = Received { power, sender };
     }
 
@@ -298,7 +298,7 @@ impl Signals {
     fn follow_with_care(&mut self, now: Time, sender: u32, rx: &RxWord, bits: u64) {
         for station in each(rx.word as usize, bits) {
             let power = self.rx_powers.power(rx, station);
-            self.hear(station, sender, power);
+            self.set_received(station, sender, power);
             if let Some(proof) = self.proofs.get_mut(station as usize) {
                 *proof = Proof { log_right: 0.0, reckoned: now, disturbed: false };
                 continue;

@@ -212,7 +212,7 @@ impl SpatialChannel {
             let word = hearers.word as usize;
             let eifs_pending = self.signals.eifs_pending.of_mut(word);
             *eifs_pending &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
-            *eifs_pending |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.at_a_loss } else { 0 };
+            *eifs_pending |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.missed } else { 0 };
         }
         for &(station, hears) in self.exchange_audiences.hearers(pair) {
             let busy = if hears.data { start } else { ack_start };

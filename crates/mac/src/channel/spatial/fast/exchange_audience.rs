@@ -23,7 +23,7 @@ pub struct Hearers {
     /// Those that read the data frame or the ACK.
     pub readers: u64,
     /// Those that did not read the last frame they heard.
-    pub at_a_loss: u64,
+    pub missed: u64,
 }
 
 /// The audience of two stations that read each other.
@@ -84,12 +84,12 @@ impl ExchangeAudiences {
     fn learn(&mut self, data: Audience, ack: Audience, ends: [u32; 2]) {
         let word = data.word as usize;
         let all = ends.iter().fold(data.senses | ack.senses, |all, end| all & !bit_in(word, *end));
-        let at_a_loss = ack.senses & !ack.reads | data.senses & !data.reads & !ack.senses;
+        let missed = ack.senses & !ack.reads | data.senses & !data.reads & !ack.senses;
         self.words.push(Hearers {
             word: data.word,
             all,
             readers: (data.reads | ack.reads) & all,
-            at_a_loss: at_a_loss & all,
+            missed: missed & all,
         });
         for station in each(word, all) {
             let has = |set| set & place(station).1 != 0;
