@@ -109,8 +109,8 @@ fn mpdus_are_lost_as_often_as_published() {
 }
 
 /// Eight MPDUs of 2000 bytes at 26 Mb/s: a preamble of 36 us and 617 us each. A hidden station broadcasts at 6 Mb/s,
-/// 36 + 2667 us, starting at 1 ms: the third to the fifth are overlapped completely, at an SINR of 13 dB, and the others
-/// are unaffected or overlapped in part.
+/// 36 + 2667 us, starting at 1 ms: the third to the fifth are overlapped completely, at an SINR of 13 dB, and the
+/// others are unaffected or overlapped in part.
 #[test]
 fn interference_spoils_what_it_covers() {
     let (signal, noise) = (-60.0, -90.0);

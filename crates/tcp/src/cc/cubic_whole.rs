@@ -158,8 +158,8 @@ mod tests {
     }
 
     /// By hand: after a loss at 100 segments the window is 70 and K = 4.217 s. With 100 ms ahead the curve is at
-    /// 100 - floor(0.4 * 4.117^3) = 73: a segment for 70 / 3. 8 s later it is at 100 + floor(0.4 * 3.883^3) = 123, and the
-    /// fastest growth is a segment for two.
+    /// 100 - floor(0.4 * 4.117^3) = 73: a segment for 70 / 3. 8 s later it is at 100 + floor(0.4 * 3.883^3) = 123, and
+    /// the fastest growth is a segment for two.
     #[test]
     fn the_steps_of_the_curve_by_hand() {
         let mut curve = Curve::default();
