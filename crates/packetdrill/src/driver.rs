@@ -62,7 +62,7 @@ pub struct RunOptions {
 /// The most steps of the host between two events of a script.
 const MAX_STEPS: u32 = 200_000;
 
-/// The default tolerance: this many microseconds, or one part in so many of the time since the previous event.
+/// The default tolerance: this many microseconds, or the given fraction of the time since the previous event.
 const TOLERANCE_US: i64 = 4000;
 const TOLERANCE_PARTS: i64 = 8;
 

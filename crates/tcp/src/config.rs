@@ -47,7 +47,7 @@ choice! {
 choice! {
     /// How far one ACK lets the window grow.
     pub enum Growth {
-        /// By one segment's share, however much the ACK covers.
+        /// As if it acknowledged one segment, however much it covers.
         PerAck = "per-ack" from "ns-2.35",
         /// By the bytes acknowledged, at most one segment (appropriate byte counting, L = 1).
         OneSegment = "one-segment" from "RFC 5681, equation 2",

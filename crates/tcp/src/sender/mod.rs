@@ -132,7 +132,7 @@ pub struct Sender {
     window_field: u32,
     /// End of what was outstanding when recovery began.
     recover: u64,
-    /// What the congestion control lets be in flight [bytes]; updated by [`Sender::refresh`].
+    /// Congestion window with inflation [bytes]; updated by [`Sender::refresh`].
     window: u64,
     /// Congestion window [segments]; updated by [`Sender::tell`] and [`Sender::steer`].
     cwnd: f64,
