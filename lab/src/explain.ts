@@ -166,7 +166,8 @@ function timeouts(r: Records): Found {
   const order = ranked(expired).filter((f) => expired[f]! > 0);
   const parts = order.slice(0, FEW).map((f) => `${r.names[f]} ${general(expired[f]!)}`);
   const more = order.length > FEW ? `, and ${moreFlows(order.length - FEW)}` : "";
-  let text = `Retransmission timers expire ${general(sum(expired))} times: ${parts.join(", ")}${more}.`;
+  const often = sum(expired) === 1 ? "once" : `${general(sum(expired))} times`;
+  let text = `Retransmission timers expire ${often}: ${parts.join(", ")}${more}.`;
   const goodput = r.flows("goodput_bps");
   const [hit, spared] = [goodput.filter((_, f) => expired[f]! > 0), goodput.filter((_, f) => expired[f] === 0)];
   if (hit.length && spared.length && mean(spared) > 1.1 * mean(hit)) {

@@ -268,7 +268,7 @@ export class Form {
     this.tree = tree;
     this.standard = standard;
     const paths = MAIN.flatMap((pattern) => this.expand(pattern)).filter((path) => this.isUseful(path));
-    const layout = JSON.stringify([paths, Object.entries(tree).map(([k, v]) => [k, Array.isArray(v) ? v.length : 0])]);
+    const layout = JSON.stringify([paths.map((path) => [path, this.title(path)]), Object.entries(tree).map(([k, v]) => [k, Array.isArray(v) ? v.length : 0])]);
     if (layout !== this.layout) {
       this.layout = layout;
       for (const key of this.shown.keys()) if (!key.startsWith("lesson ")) this.shown.delete(key);

@@ -16,9 +16,9 @@ export function happened(table: Table, row: number, what: string): boolean {
   return PLACES.some(([place]) => table.numbers(`data_${place}`)[row]! > 0 || table.numbers(`ack_${place}`)[row]! > 0);
 }
 
-/** Describes the losses and timeouts of a row, which explain why a window shrinks. */
-export function describeLoss(table: Table, row: number): string {
-  const number = (name: string): number => table.numbers(name)[row] ?? 0;
+/** Describes the losses and timeouts of some rows together; they explain why a window shrinks. */
+export function describeLosses(table: Table, rows: number[]): string {
+  const number = (name: string): number => rows.reduce((sum, row) => sum + (table.numbers(name)[row] ?? 0), 0);
   const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
   const parts: string[] = [];
   if (number("timeouts")) parts.push(`${some(number("timeouts"), "timeout")}: the window shrinks to one segment`);

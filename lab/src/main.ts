@@ -235,6 +235,7 @@ export class Lab {
     this.silent = false;
     const { result, checked } = this;
     if (!result || !checked) return;
+    this.pictures.catchUp();
     write(byId("summary"), this.summary(result));
     this.say(explain(result, checked));
   });
@@ -280,7 +281,7 @@ export class Lab {
     const shown: [string, string, string][] = [
       ["goodput", rate(cell(result, "goodput_bps")), "Sum of the flows' goodput"],
       ["Jain's index", figure(cell(result, "jain_index")), "Of the flows' goodput: 1 if all get the same"],
-      ["up / down", figure(cell(result, "up_down_ratio")), "Goodput of all uplink flows over that of all downlink flows"],
+      ["up / down", figure(this.lines!.bothWays ? cell(result, "up_down_ratio") : NaN), "Goodput of all uplink flows over that of all downlink flows"],
       ["AP queue", `${figure(cell(result, "ap_queue_mean_packets"))} packets`, "Mean length over time"],
       ["AP drops", `${figure(cell(result, "ap_drops_data"))} data, ${figure(cell(result, "ap_drops_ack"))} ACK`, "Packets that the access point's queue dropped"],
       ["timeouts", figure(cell(result, "timeouts")), "Expiries of retransmission timers"],
@@ -289,7 +290,7 @@ export class Lab {
     ];
     const panel = byId("figures");
     if (panel.childElementCount !== shown.length) {
-      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about, class: name === "AP drops" ? "long" : "" }, el("span", {}, name), el("b"))));
+      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about, class: { "AP queue": "wider", "AP drops": "widest" }[name] }, el("span", {}, name), el("b"))));
     }
     shown.forEach(([, value], i) => write(panel.children[i]!.lastElementChild!, value));
   }

@@ -63,6 +63,7 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
     g.lineTo(at, height);
     g.stroke();
     const label = Number(((tick - base) * unit).toFixed(3));
+    g.textAlign = at > width - 36 ? "right" : "center"; // the last label would be cut at the edge
     if (base === 0 || at > LEFT + 36) g.fillText(`${base > 0 ? "+" : ""}${label} ${unit === 1 ? "s" : unit === 1e3 ? "ms" : "us"}`, at, 8);
   }
   g.textAlign = "left";

@@ -2,7 +2,7 @@
 
 import { byId, figure } from "./dom";
 import type { Lab } from "./main";
-import { describeLoss } from "./losses";
+import { describeLosses } from "./losses";
 import { type Bar, Bars, type Line, LinePlot, Spreads } from "./plots";
 import { cell, type Curves, type Result } from "./run";
 import { percent, type Share, Shares } from "./shares";
@@ -20,37 +20,44 @@ export class Pictures {
   readonly lines: { goodput: LinePlot; fairness: LinePlot; queue: LinePlot; cwnd: LinePlot; rtt: LinePlot };
   chosen = new Set<number>();
   private names = "";
+  private isChosen = false;
 
   constructor(private readonly lab: Lab) {
     const go = (time: number): void => lab.player.go(time);
     this.bars = new Bars((flow) => {
       if (!this.chosen.delete(flow)) this.chosen.add(flow);
+      this.isChosen = true;
       this.show();
     });
     this.lines = {
       goodput: new LinePlot("Goodput over time", { unit: "Mb/s" }, go, "New payload handed to the application, in each hundredth of the run. Click for a time."),
       fairness: new LinePlot("Jain's index so far", { unit: "1", right: "up / down", high: 1.03 }, go, "Jain's index of the goodput from the end of the warm-up up to each time. Dashed: ratio of uplink to downlink goodput."),
       queue: new LinePlot("AP queue", { unit: "packets" }, go, "Packets that wait at the access point."),
-      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows. Point at a curve to see why a window shrank.", (time) => this.whyFell(time)),
+      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows. Point at a curve to see why a window shrank.", (sample) => this.whyFell(sample)),
       rtt: new LinePlot("Smoothed RTT", { unit: "ms" }, go, "TCP's smoothed round-trip time (srtt) of the chosen flows."),
     };
     const { goodput, fairness, queue, cwnd, rtt } = this.lines;
     byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.rtt.root, this.delay.root, this.air.root, this.losses.root);
   }
 
-  /** Losses and timeouts of the chosen flows around a time. */
-  private whyFell(time_s: number): string {
+  /** Which windows shrink at a sample, and why: the losses and timeouts of their flows up to it. */
+  private whyFell(sample: number): string {
     const { result, lines } = this.lab;
     if (!result || !lines) return "";
     const times = result.losses.numbers("time_s");
     const flows = result.losses.numbers("flow");
-    const step = (lines.time[1] ?? 1) - (lines.time[0] ?? 0);
     const found: string[] = [];
-    for (let row = 0; row < times.length && found.length < 5; row++) {
-      if (Math.abs(times[row]! - time_s) > 1.1 * step || !this.chosen.has(flows[row]!)) continue;
-      found.push(`${Number(times[row]!.toPrecision(6))} s, ${lines.names[flows[row]!]}: ${describeLoss(result.losses, row)}`);
+    for (const flow of this.chosen) {
+      const cwnd = lines.cwnd(flow);
+      const k = [sample, sample + 1].find((k) => cwnd[k]! < cwnd[k - 1]! - 0.5);
+      if (k === undefined) continue;
+      // A loss shows in the window only once the sender hears of it, so the two samples before count, too.
+      const [from, to] = [lines.time[k - 3] ?? 0, lines.time[k]! + 1e-9];
+      const rows = [...times.keys()].filter((row) => flows[row] === flow && times[row]! > from && times[row]! <= to);
+      const why = describeLosses(result.losses, rows) || "its congestion control reduced it without a loss";
+      found.push(`${lines.names[flow]} from ${figure(cwnd[k - 1]!)} to ${figure(cwnd[k]!)} segments: ${why}`);
     }
-    return found.join("\n");
+    return [...found.slice(0, 3), ...(found.length > 3 ? [`and ${found.length - 3} more`] : [])].join("\n");
   }
 
   reset(): void {
@@ -63,8 +70,12 @@ export class Pictures {
     if (!result || !lines) return;
     const names = lines.names.join("\n");
     if (names !== this.names) {
-      // Of many flows, choose those with the most and the least goodput.
       this.names = names;
+      this.isChosen = false;
+    }
+    if (!this.isChosen) {
+      // Of many flows, choose those with the most and the least goodput, which are known when the run is over.
+      this.isChosen = result.over;
       const byGoodput = [...result.flows.numbers("goodput_bps")].map((bps, f) => [bps, f] as const).sort((a, b) => b[0] - a[0]);
       const few = byGoodput.length <= FIRST ? byGoodput : [...byGoodput.slice(0, FIRST / 2), ...byGoodput.slice(-FIRST / 2)];
       this.chosen = new Set(few.map(([, f]) => f));
@@ -113,6 +124,11 @@ export class Pictures {
     this.bars.show(bars, this.chosen, now_s < result.end_s ? ` of each flow, until ${now_s.toFixed(1)} s` : " of each flow");
     const visible = now_s < result.end_s;
     for (const plot of Object.values(this.lines)) plot.now(now_s, visible);
+  }
+
+  /** Draws the plots that are not on the screen, too. */
+  catchUp(): void {
+    for (const plot of Object.values(this.lines)) plot.catchUp();
   }
 
   redraw(): void {

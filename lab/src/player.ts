@@ -2,7 +2,7 @@
 
 import { byId, el } from "./dom";
 import type { Lab } from "./main";
-import { describeLoss, happened } from "./losses";
+import { describeLosses, happened } from "./losses";
 
 const SPEEDS: [string, number][] = [
   ["1 : 100 000", 1e-5],
@@ -114,28 +114,47 @@ export class Player {
   /** Moves to the next collision, loss or timeout, and describes it. */
   async step(what: string): Promise<void> {
     this.pause();
+    if (!this.lab.result) return;
     if (this.now_s >= this.end_s) this.go(0);
     const { air } = this.lab;
-    const found = what === "collision" ? await air.nextCollision().catch((why) => void this.lab.report(why)) : this.nextLoss(what);
-    if (found === null || found === undefined) {
-      byId("air-about").textContent = `no ${what} after this time`;
+    const said = byId("air-about");
+    if (what !== "collision") {
+      const found = await this.stepToLoss(what, this.now_s);
+      if (found !== undefined) said.textContent = found ? this.whatHappened(this.now_s) : `no ${what} after this time`;
       return;
     }
-    if (air.width_s > 0.5 && what === "collision") air.width_s = 0.02;
+    const found = await air.nextCollision().catch((why) => void this.lab.report(why));
+    if (found === null || found === undefined) {
+      said.textContent = "no collision after this time";
+      return;
+    }
+    if (air.width_s > 0.5) air.width_s = 0.02;
     this.go(found);
-    if (what !== "collision") byId("air-about").textContent = this.whatHappened(found);
   }
 
-  private nextLoss(what: string): number | null {
-    const result = this.lab.result;
-    if (!result) return null;
-    // Losses near recorded frames are known to the millisecond, others to the sampling step.
-    const tables = [this.lab.air.losses, result.losses];
+  /** Moves to the next loss or timeout; returns whether there is one, and nothing if the time was moved meanwhile. */
+  private async stepToLoss(what: string, from_s: number): Promise<boolean | undefined> {
+    const { air, result } = this.lab;
+    let found = this.nextLoss(what, from_s);
+    while (found !== null) {
+      this.go(found);
+      while (air.busy) await new Promise((done) => setTimeout(done, 15));
+      if (this.now_s !== Math.min(found, this.end_s) || result !== this.lab.result) return undefined;
+      // Now that the frames around it are recorded, its time is known to the millisecond. A sample may also count one before.
+      const exact = this.nextLoss(what, from_s, [air.losses]);
+      if (exact === found || air.losses.rows === 0) return true;
+      found = exact ?? this.nextLoss(what, found, [result!.losses]);
+    }
+    return false;
+  }
+
+  /** The first loss or timeout after a time. Near recorded frames it is known to the millisecond, elsewhere to the sampling step. */
+  private nextLoss(what: string, from_s: number, tables = [this.lab.air.losses, this.lab.result!.losses]): number | null {
     let best = Infinity;
     for (const table of tables) {
       const time = table.numbers("time_s");
       for (let row = 0; row < time.length; row++) {
-        if (time[row]! > this.now_s + 1e-9 && happened(table, row, what)) {
+        if (time[row]! > from_s + 1e-9 && happened(table, row, what)) {
           best = Math.min(best, time[row]!);
           break;
         }
@@ -152,7 +171,7 @@ export class Player {
     for (const table of [this.lab.air.losses, this.lab.result!.losses]) {
       const time = table.numbers("time_s");
       for (let row = 0; row < time.length; row++) {
-        if (Math.abs(time[row]! - time_s) < 1e-6) parts.push(`${names[table.numbers("flow")[row]!]}: ${describeLoss(table, row)}`);
+        if (Math.abs(time[row]! - time_s) < 1e-6) parts.push(`${names[table.numbers("flow")[row]!]}: ${describeLosses(table, [row])}`);
       }
       if (parts.length) break;
     }
@@ -165,6 +184,12 @@ export class Player {
     if (target.closest("input[type=range]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
     if (event.key === " " && target.closest("button, summary")) return;
     const { air } = this.lab;
+    const open = document.querySelector<HTMLDetailsElement>(".menu[open]");
+    if (event.key === "Escape" && open) {
+      open.open = false;
+      open.querySelector("summary")!.focus();
+      return;
+    }
     const actions: Record<string, () => void> = {
       " ": () => (this.playing ? this.pause() : this.play()),
       ArrowLeft: () => this.go(this.now_s - air.width_s * (event.shiftKey ? 1 : 0.1)),

@@ -94,8 +94,8 @@ export class LinePlot {
   private readonly holder = el("div", { class: "canvas" });
   private readonly head = el("div", { class: "now", style: "display:none" });
   private readonly said = el("div", { class: "note", hidden: true });
-  /** Axes and grid have a canvas of their own, which is drawn only when they change: text costs more than curves. */
-  private readonly axes = el("canvas", { class: "axes" });
+  /** A picture of axes and grid, which is drawn anew only when they change: text costs more than curves. */
+  private readonly axes = document.createElement("canvas");
   private drawnAxes = "";
   private readonly ticks: [number[], string[]][] = [];
   private readonly places = new Places();
@@ -112,8 +112,8 @@ export class LinePlot {
     readonly axis: Axis,
     private readonly at: (time_s: number) => void,
     about: string,
-    /** Returns further text about a time. */
-    private readonly note?: (time_s: number) => string,
+    /** Returns further text about a sample. */
+    private readonly note?: (sample: number) => string,
   ) {
     this.root = el(
       "figure",
@@ -127,7 +127,7 @@ export class LinePlot {
     new IntersectionObserver(
       (seen) => {
         this.isSeen = seen.at(-1)!.isIntersecting;
-        if (this.isSeen && this.isStale) this.draw();
+        if (this.isSeen) this.catchUp();
       },
       { rootMargin: "150px" },
     ).observe(this.root);
@@ -151,6 +151,11 @@ export class LinePlot {
     else this.isStale = true;
   }
 
+  /** Draws what was not drawn because it was not on the screen. */
+  catchUp(): void {
+    if (this.isStale) this.draw();
+  }
+
   private draw(): void {
     this.isStale = false;
     const { lines, time } = this.picture;
@@ -163,7 +168,6 @@ export class LinePlot {
       this.plot?.destroy();
       this.drawnAxes = "";
       this.plot = new uPlot(this.options(hasRight), data as uPlot.AlignedData, this.holder);
-      this.plot.ctx.canvas.before(this.axes);
       this.plot.over.append(this.head);
       const over = this.plot.over;
       over.addEventListener("click", (event) => {
@@ -259,8 +263,13 @@ export class LinePlot {
     };
   }
 
-  /** Draws axes and grid if they have changed. */
+  /** Draws axes and grid. */
   private drawAxes(u: uPlot): void {
+    this.renewAxes(u);
+    u.ctx.drawImage(this.axes, 0, 0);
+  }
+
+  private renewAxes(u: uPlot): void {
     const { canvas } = u.ctx;
     const { left, top, width, height } = u.bbox;
     const ink = css("--ink-2");
@@ -296,11 +305,15 @@ export class LinePlot {
     this.said.hidden = true;
     const index = u.cursor.idx;
     if (index === null || index === undefined || (u.cursor.left ?? -1) < 0) return;
-    const parts = this.picture.lines
-      .filter((line) => Number.isFinite(line.values[index]))
-      .slice(0, 8)
-      .map((line) => `${line.label} ${Number(line.values[index]!.toPrecision(3))}`);
-    const note = u.over.matches(":hover") ? (this.note?.(Number(this.picture.time[index])) ?? "") : "";
+    const isHovered = u.over.matches(":hover");
+    const known = this.picture.lines.filter((line) => Number.isFinite(line.values[index]));
+    if (isHovered) {
+      // The curve at the pointer comes first.
+      const away = (line: Line): number => Math.abs(u.valToPos(line.values[index]!, line.right ? "right" : "y") - (u.cursor.top ?? 0));
+      known.sort((a, b) => away(a) - away(b));
+    }
+    const parts = known.slice(0, 8).map((line) => `${line.label} ${Number(line.values[index]!.toPrecision(3))}`);
+    const note = isHovered ? (this.note?.(index) ?? "") : "";
     this.said.textContent = note;
     this.said.hidden = note === "";
     caption.append(el("output", {}, `${Number(this.picture.time[index]).toPrecision(4)} s: ${parts.join(", ")}`));
@@ -388,7 +401,7 @@ export class Spreads {
   constructor(title: string, what: string) {
     this.list = el("ul", { "aria-label": `${what} of each flow` });
     const about = `${what}: a line from the shortest to the longest, thick to the 95th percentile, marks at the median and the 99th percentile.`;
-    this.root.append(el("figcaption", { title: about }, title, el("small", {}, " shortest, median, 95 %, 99 %, longest; logarithmic")), this.list, el("div", { class: "scale" }));
+    this.root.append(el("figcaption", { title: about }, title, el("small", {}, " min, median, 95 %, 99 %, max; log scale")), this.list, el("div", { class: "scale" }));
   }
 
   show(spreads: Spread[]): void {

@@ -211,6 +211,8 @@ const BINS = 100;
 export class Curves {
   readonly names: string[];
   readonly directions: string[];
+  /** Whether some flows go up and some down, so that their ratio says something. */
+  readonly bothWays: boolean;
   /** Times of the samples. */
   readonly time: Float64Array;
   /** Ends of the time bins of the goodput. */
@@ -245,6 +247,7 @@ export class Curves {
     this.jain = new Float64Array(samples);
     this.ratio = new Float64Array(samples);
     const first = Math.max(0, this.time.findIndex((t) => t >= warmUp_s));
+    this.bothWays = this.directions.includes("up") && this.directions.includes("down");
     const ways = this.directions.map((way) => (way === "up" ? 0 : way === "down" ? 1 : 2));
     const since = new Float64Array(count);
     for (let s = 0; s < samples; s++) {
@@ -254,7 +257,7 @@ export class Curves {
         both[ways[f]!]! += since[f]!;
       }
       this.jain[s] = jain(since);
-      this.ratio[s] = both[1]! > 0 ? both[0]! / both[1]! : NaN;
+      this.ratio[s] = this.bothWays && both[1]! > 0 ? both[0]! / both[1]! : NaN;
     }
     const when = queues.numbers("time_s");
     const packets = queues.numbers("packets");

@@ -20,7 +20,7 @@ export const dashes = (index: number): number[] => DASHES[Math.floor(index / LIG
 export const KINDS: Record<string, { colour: string; ink: string; label: string }> = {
   data: { colour: "#0072B2", ink: "#fff", label: "TCP data" },
   ack: { colour: "#56B4E9", ink: "#000", label: "TCP ACK" },
-  other: { colour: "#CC79A7", ink: "#000", label: "other packet" },
+  other: { colour: "#CC79A7", ink: "#000", label: "UDP, other" },
   mac_ack: { colour: "#009E73", ink: "#fff", label: "ACK" },
   rts: { colour: "#E69F00", ink: "#000", label: "RTS" },
   cts: { colour: "#F0E442", ink: "#000", label: "CTS" },

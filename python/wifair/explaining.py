@@ -408,7 +408,8 @@ def _timeouts(r: _Records) -> Iterator[Finding]:
     ranked = [int(i) for i in np.argsort(-timeouts, kind="stable") if timeouts[i] > 0]
     parts = [f"{r.flows.names[i]} {general(timeouts[i])}" for i in ranked[:FEW]]
     more = f", and {counted(len(ranked) - FEW, 'more flow')}" if len(ranked) > FEW else ""
-    text = f"Retransmission timers expire {general(total)} times{_each(r)}: {', '.join(parts)}{more}."
+    often = "once" if total == 1 else f"{general(total)} times"
+    text = f"Retransmission timers expire {often}{_each(r)}: {', '.join(parts)}{more}."
     goodput = r.flows["goodput_bps"]
     hit = timeouts > 0
     if hit.any() and not hit.all() and goodput[~hit].mean() > 1.1 * goodput[hit].mean():

@@ -230,3 +230,14 @@ def test_what_a_capture_point_does_not_see_is_not_said(tmp_path: Path) -> None:
     assert np.isnan(wire.flows["latency_increase_s"]).all()
     assert "waiting" not in topics(explain(wire))
     assert "from the capture point only" in repr(wire)
+
+
+def test_a_single_timeout_is_told_in_the_singular() -> None:
+    lesson = Path(__file__).parents[2] / "lab" / "lessons" / "bufferbloat.toml"
+    scenario = Scenario.from_text(lesson.read_text())
+    said = {}
+    for seed in range(1, 7):
+        results = run(scenario, seeds=[seed])
+        said[int(results.flows["timeouts"].sum())] = topics(explain(results)).get("timeouts")
+    assert 1 in said, said
+    assert "timers expire once: film 1." in str(said[1])

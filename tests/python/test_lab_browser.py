@@ -474,3 +474,80 @@ def test_the_pointer_tells_what_a_frame_is(opened: Callable[..., Opened], lab: L
     assert tip.startswith(f"Data frame from {sender} to ")
     assert "carries TCP data from byte" in tip
     assert "NAV" in tip
+
+
+def test_many_flows_show_the_curves_of_the_most_and_the_least_goodput_of_the_whole_run(
+    opened: Callable[..., Opened], lab: LabServer
+) -> None:
+    page = opened(lab.url)
+    page.page.locator("#lesson").select_option("compound")
+    page.settle()
+    by_goodput = np.argsort(shown(page))
+    chosen = page.value("[...lab.pictures.chosen].sort((a, b) => a - b)")
+    assert chosen == sorted(int(flow) for flow in (*by_goodput[:4], *by_goodput[-4:]))
+    # A flow that is hidden by hand stays hidden.
+    page.page.locator(".bars button").nth(chosen[0]).click()
+    page.page.locator("#next-seed").click()
+    page.settle()
+    assert page.value("[...lab.pictures.chosen].sort((a, b) => a - b)") == chosen[1:]
+
+
+def test_controls_have_the_names_of_the_scenario_that_is_shown(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.locator("#lesson").select_option("bufferbloat")  # two kinds of stations, as in the next lesson
+    page.settle()
+    assert page.page.locator('[data-path="stations[0].count"] label').first.inner_text() == "station “film”: count"
+    page.page.locator("#lesson").select_option("sessions")
+    page.settle()
+    titles = page.page.locator('#main-controls [data-path="stations[0].count"] label').all_inner_texts()
+    assert titles == ["station “talker”: count"]
+
+
+def test_steps_lead_to_each_timeout_at_its_time_and_say_what_happened(
+    opened: Callable[..., Opened], lab: LabServer
+) -> None:
+    page = opened(lab.url)
+    scenario = Scenario.from_text(page.value("lab.text"))
+    series = wifair.run(scenario, seeds=1, series="1 ms").series
+    assert series is not None
+    page.page.keyboard.press("Home")
+    page.settle()
+    times = []
+    for _ in range(4):
+        page.page.get_by_role("button", name="timeout").click()
+        page.settle()
+        page.page.wait_for_function("() => document.getElementById('air-about').textContent.includes('timeout')")
+        times.append(page.value("lab.player.now_s"))
+    # After a timeout the window is one segment, which the samples of each millisecond show.
+    flow = np.asarray(series["flow"])
+    ends = set()
+    for name in sorted(set(flow)):
+        mine = flow == name
+        cwnd, time = np.asarray(series["cwnd"])[mine], np.asarray(series["time_s"])[mine]
+        ends |= {round(float(at), 3) for at in time[1:][(cwnd[1:] == 1) & (cwnd[:-1] != 1)]}
+    assert times == sorted(set(times))
+    assert {round(at, 3) for at in times} <= ends
+
+
+def test_the_pointer_tells_why_a_window_shrank(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.locator("#lesson").select_option("bufferbloat")
+    page.settle()
+    sample, high = page.value(
+        "(() => { const w = lab.lines.cwnd(0); let k = 1;"
+        " for (let i = 1; i < w.length; i++) if (w[i] - w[i - 1] < w[k] - w[k - 1]) k = i;"
+        " return [k, w[k - 1]]; })()"
+    )
+    box = page.value(
+        "(() => { const { over } = lab.pictures.lines.cwnd.plot; over.scrollIntoView({ block: 'center' });"
+        f" const r = over.getBoundingClientRect(); return [r.left + r.width * ({sample} + 1) / 400, r.top + 20]; }})()"
+    )
+    page.page.mouse.move(*box)
+    note = page.page.locator(".note:visible")
+    note.wait_for()
+    assert re.match(rf"film from {high:.0f} to [\d.]+ segments: ", note.inner_text()), note.inner_text()
+    # Escape closes a menu and gives the focus back.
+    page.page.locator("summary", has_text="Share").click()
+    page.page.keyboard.press("Escape")
+    assert page.value("[...document.querySelectorAll('.menu[open]')].length") == 0
+    assert page.value("document.activeElement.textContent") == "Share"
