@@ -29,6 +29,9 @@ function general(x: number, digits = 3): string {
   return `${short}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
 }
 
+/** A number with three digits, or with all before the point. */
+const plain = (x: number): string => (x >= 999.5 ? x.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",") : general(x));
+
 const percent = (x: number): string => `${(100 * x).toFixed(1)} %`;
 
 function rate(bps: number): string {
@@ -164,9 +167,9 @@ function timeouts(r: Records): Found {
   const expired = r.flows("timeouts");
   if (!sum(expired)) return null;
   const order = ranked(expired).filter((f) => expired[f]! > 0);
-  const parts = order.slice(0, FEW).map((f) => `${r.names[f]} ${general(expired[f]!)}`);
+  const parts = order.slice(0, FEW).map((f) => `${r.names[f]} ${plain(expired[f]!)}`);
   const more = order.length > FEW ? `, and ${moreFlows(order.length - FEW)}` : "";
-  const often = sum(expired) === 1 ? "once" : `${general(sum(expired))} times`;
+  const often = sum(expired) === 1 ? "once" : `${plain(sum(expired))} times`;
   let text = `Retransmission timers expire ${often}: ${parts.join(", ")}${more}.`;
   const goodput = r.flows("goodput_bps");
   const [hit, spared] = [goodput.filter((_, f) => expired[f]! > 0), goodput.filter((_, f) => expired[f] === 0)];
