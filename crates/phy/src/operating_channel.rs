@@ -1,15 +1,15 @@
-//! Channel numbers, bonded channels, and what part of a frame's power falls into another channel.
+//! Channel numbers, bonded channels, and the fraction of a frame's power that falls into another channel.
 //!
-//! A channel is its primary 20 MHz channel and a width. What it is made of is IEEE Std 802.11-2020, annex E (table E-4)
-//! and, in 6 GHz, 802.11ax-2021, 27.3.23: a channel of 40 MHz is two neighbouring ones of 20 MHz, one of 80 MHz two of
-//! 40 MHz, and so on. Of the two halves of a channel the one without the primary 20 MHz is a secondary one: secondary
-//! 20, 40 and 80 MHz.
+//! A channel is given by its primary 20 MHz channel and its width. Bonding follows IEEE Std 802.11-2020, annex E (table
+//! E-4) and, in 6 GHz, 802.11ax-2021, 27.3.23: two adjacent 20 MHz channels form one of 40 MHz, two of these one of 80
+//! MHz, and so on. At each width the half without the primary 20 MHz channel is a secondary channel: secondary 20, 40
+//! and 80 MHz.
 //!
-//! Power is spread evenly over a frame's 20 MHz channels. In 5 and 6 GHz these are the same or apart, and no power
-//! leaks into others. In 2.4 GHz they are 5 MHz apart: the part of a frame's power that another channel receives is
-//! that of the transmit spectrum mask (clause 16 for DSSS, 17.3.9.3 for OFDM) in the receiver's 22 or 20 MHz, relative
-//! to what arrives there from its own channel; nothing from 25 MHz on, where channels do not interfere (clause 16). A
-//! mask is the most that a sender may leak.
+//! A frame's power is spread evenly over its 20 MHz channels. In 5 and 6 GHz two 20 MHz channels are identical or
+//! disjoint, and none receives power from another. In 2.4 GHz channel numbers are 5 MHz apart: another channel receives
+//! the fraction of power that the transmit spectrum mask (clause 16 for DSSS, 17.3.9.3 for OFDM) has in the receiver's
+//! 22 or 20 MHz, relative to the same bandwidth in the frame's own channel. From 25 MHz on, channels do not interfere
+//! (clause 16). Real senders leak no more than their mask allows.
 
 use std::fmt;
 
@@ -18,13 +18,13 @@ use crate::{Band, ChannelWidth};
 /// The primary 20 MHz channel and the secondary ones of 20, 40 and 80 MHz.
 pub const SEGMENTS: usize = 4;
 
-/// Channel centres nearer to each other than this overlap, in MHz (clause 16).
+/// Channels of 2.4 GHz whose centres are closer than this overlap, in MHz (clause 16).
 const APART: u32 = 25;
 
-/// Why there is no such channel, and which there are.
+/// A channel that does not exist, and those that do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelError {
-    /// Whether the width is wrong rather than the number.
+    /// Whether the width, and not the number, is wrong.
     pub is_width: bool,
     /// What is wrong.
     pub message: String,
@@ -47,24 +47,25 @@ pub struct OperatingChannel {
     width: ChannelWidth,
     /// Whether frames have the spectrum of DSSS.
     is_dsss: bool,
-    /// Centres of its 20 MHz channels in MHz: the primary one, those of the secondary 20, 40 and 80 MHz.
+    /// Centres of its 20 MHz channels in MHz: that of the primary channel, then those of the secondary 20, 40 and 80
+    /// MHz.
     centres: Vec<u32>,
 }
 
-/// What a receiver gets of a frame on another channel, or on its own.
+/// How a frame arrives at a receiver on another channel, or on the same one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// Part of the frame's power in each segment of the receiver's channel.
+    /// Fraction of the frame's power in each segment of the receiver's channel.
     pub shares: [f64; SEGMENTS],
-    /// It covers the receiver's primary channel, where its preamble is.
+    /// Whether the frame covers the receiver's primary channel, and so has a preamble there.
     pub has_preamble: bool,
-    /// It has a preamble there, and the receiver's channel has all of it.
+    /// Whether, in addition, the receiver's channel contains the whole frame.
     pub is_whole: bool,
-    /// The secondary segment in which all of it lies.
+    /// The secondary segment that contains the whole frame, if any.
     pub secondary: Option<usize>,
 }
 
-/// The 20 MHz channels of a band that may be bonded: the first, the last, and how many numbers lie between.
+/// First and last 20 MHz channel number of each part of a band within which channels may be bonded.
 const fn blocks(band: Band) -> &'static [(u32, u32)] {
     match band {
         Band::Ghz2_4 => &[(1, 13)],
@@ -149,7 +150,7 @@ impl OperatingChannel {
         self.width
     }
 
-    /// Whether a frame on one may be noticed on the other.
+    /// Whether a frame on one of the two may be noticed on the other.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let near = |own: &u32| other.centres.iter().any(|centre| leaks(self.band, own.abs_diff(*centre)));
@@ -162,8 +163,7 @@ impl OperatingChannel {
         self.centres.get(range).unwrap_or(&[])
     }
 
-    /// What `receiver` gets of a frame of this channel's sender that is `width` wide, which is at most the width of the
-    /// channel.
+    /// How a frame of this channel's sender, `width` wide, arrives at `receiver`.
     ///
     /// # Panics
     /// If the frame is wider than the channel.
@@ -191,12 +191,12 @@ impl OperatingChannel {
     }
 }
 
-/// Whether two 20 MHz channels overlap whose centres are so far apart, in MHz.
+/// Whether two 20 MHz channels overlap whose centres are `apart` MHz from each other.
 const fn leaks(band: Band, apart: u32) -> bool {
     apart < if matches!(band, Band::Ghz2_4) { APART } else { 20 }
 }
 
-/// The part of a frame's power in its own 20 MHz channel that arrives in one so far away, in MHz.
+/// The fraction of a frame's power in its own 20 MHz channel that arrives in one `apart` MHz away.
 fn leakage(band: Band, is_dsss: bool, apart: u32) -> f64 {
     if !leaks(band, apart) {
         return 0.0;
@@ -211,7 +211,7 @@ fn leakage(band: Band, is_dsss: bool, apart: u32) -> f64 {
 const DSSS_MASK: [(f64, f64); 6] = [(0.0, 0.0), (11.0, 0.0), (11.0, 30.0), (22.0, 30.0), (22.0, 50.0), (36.0, 50.0)];
 const OFDM_MASK: [(f64, f64); 6] = [(0.0, 0.0), (9.0, 0.0), (11.0, 20.0), (20.0, 28.0), (30.0, 40.0), (35.0, 40.0)];
 
-/// Power under the mask from one frequency to another around the centre.
+/// Power under the mask between two frequencies, in MHz relative to the centre.
 fn received(is_dsss: bool, from: f64, until: f64) -> f64 {
     if from < 0.0 && until > 0.0 {
         return received(is_dsss, 0.0, -from) + received(is_dsss, 0.0, until);
@@ -229,7 +229,7 @@ fn received(is_dsss: bool, from: f64, until: f64) -> f64 {
         if above.to_bits() == below.to_bits() {
             return (high - low) * density(low);
         }
-        // Of a density that falls exponentially.
+        // The integral of an exponentially falling density.
         (density(low) - density(high)) * 10.0 / (std::f64::consts::LN_10 * (below - above) / (end - start))
     });
     pieces.sum()
@@ -313,8 +313,8 @@ mod tests {
         assert_eq!(apart.arrival(ChannelWidth::Mhz80, &wide).shares, [0.0; 4]);
     }
 
-    /// The OFDM mask is flat for 18 MHz: of that the receiver's 20 MHz, 5, 10 and 15 MHz away, have 14, 9 and 4 MHz.
-    /// What comes on top are the skirts, whose density is at most -20 dB at 11 MHz.
+    /// The OFDM mask is flat for 18 MHz, of which a receiver's 20 MHz at a distance of 5, 10 and 15 MHz contain 14, 9
+    /// and 4 MHz. The skirts, whose density is at most -20 dB at 11 MHz, add to that.
     #[test]
     fn overlapping_channels_of_2_4_ghz_receive_what_the_mask_lets_through() {
         let first = channel(Band::Ghz2_4, 1, 20);
