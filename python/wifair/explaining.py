@@ -577,6 +577,8 @@ def _sessions(r: _Records) -> Iterator[Finding]:
     done = r.cell["sessions_finished"]
     text = f"{done:.0f} transmission sessions finish{_each(r)}, {late:.0f} do not. Their instantaneous fairness is"
     text += f" {index:.3f}: 1 is a session that takes no longer than with an equal share of the capacity."
+    if "rtt_point" in r.raw and set(r.raw["rtt_point"]) != {"sender"}:
+        text += " Away from the sender, a wait for a retransmission timer looks like a pause between sessions."
     yield Finding("sessions", text, {"instantaneous_fairness": index, "sessions_unfinished": late})
 
 

@@ -213,6 +213,20 @@ def test_comparison_has_human_names_and_a_logarithmic_ratio() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "LAS"]
 
 
+@pytest.mark.parametrize(
+    ("ends", "shown"), [((2, 30), "2 20"), ((5.3, 5.65), "5.4 5.6"), ((1, 2000), "10 1,000"), ((1e-3, 1), "1")]
+)
+def test_ticks_on_a_logarithmic_axis_are_plain_numbers(ends: tuple[float, float], shown: str) -> None:
+    figure = style.new_figure(style.Look(), width_in=3.5, height_in=2.0)
+    axes = figure.subplots()
+    axes.plot([0, 1], ends)
+    style.logarithmic(axes)
+    figure.draw_without_rendering()
+    texts = {tick.get_text() for tick in axes.get_yticklabels(which="both")}
+    assert set(shown.split()) <= texts
+    assert not any("10^{0}" in text for text in texts)  # it was 5.4 x 10^0
+
+
 def test_a_marker_at_zero_is_drawn_whole() -> None:
     scenario = wifair.Scenario.from_text(SCENARIO)
     figure = wifair.compare(scenario, scenario.with_({"ap.queue.limit": "3 packets"}), seeds=[1, 2, 3]).figure()

@@ -12,7 +12,7 @@ import numpy as np
 from wifair import files
 from wifair.figures.heat import coarser, colour_scale, heat_map
 from wifair.figures.inline import inline
-from wifair.figures.style import LINES, Look, new_figure, settings
+from wifair.figures.style import LINES, Look, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     import os
@@ -106,7 +106,7 @@ def _overview(figure: Any, capture: Capture, look: Look) -> None:
             goodput.stairs(rates, times, color=LINES[number], linewidth=1, label=label, baseline=None)
         goodput.set_ylabel(look.label("goodput_bps", "goodput [Mb/s]"))
         if look.logy:
-            goodput.set_yscale("log")
+            logarithmic(goodput)
         else:
             goodput.set_ylim(bottom=0)
         goodput.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
@@ -173,7 +173,7 @@ def _flow(figure: Any, capture: Capture, flow: dict[str, Any], look: Look) -> No
     _points(rtt, time[timed], packets["rtt_s"][timed] * 1e3, SENT, "", ".")
     rtt.set_ylabel(look.label("rtt_s", "RTT [ms]"))
     if look.logy:
-        rtt.set_yscale("log")
+        logarithmic(rtt)
     else:
         rtt.set_ylim(bottom=0)
     rtt.set_xlabel(look.label("time_s", "time [s]"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.figures.labels import RATIOS, quantity
-from wifair.figures.style import LINES, MARKERS, TWO_COLUMNS, Look, new_figure, settings
+from wifair.figures.style import LINES, MARKERS, TWO_COLUMNS, Look, logarithmic, new_figure, settings
 from wifair.statistics import Interval, limits, mean_interval
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
     axes.set_xlim(-0.5, len(values) - 0.5)
     axes.set_ylabel(look.label(key, drawn.axis))
     if log and largest > 0:
-        axes.set_yscale("log")
+        logarithmic(axes)
         if key in RATIOS:
             axes.axhline(1, color="#999999", linewidth=0.6, zorder=0)
     elif axes.get_ylim()[0] < 0 and min(min(found.values(), default=0.0) for found in values.values()) >= 0:

@@ -11,7 +11,17 @@ import numpy as np
 
 from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
 from wifair.figures.labels import quantity
-from wifair.figures.style import COLOURS, DIRECTIONS, STARVED, TWO_COLUMNS, Look, new_figure, settings, thousands_apart
+from wifair.figures.style import (
+    COLOURS,
+    DIRECTIONS,
+    STARVED,
+    TWO_COLUMNS,
+    Look,
+    logarithmic,
+    new_figure,
+    settings,
+    thousands_apart,
+)
 from wifair.report import rate
 from wifair.statistics import mean_interval
 
@@ -204,7 +214,7 @@ class _Run:
                 if starved > 0:
                     axes.text(end + 0.03 * room, place, self._verdict(row), color=STARVED, **_SMALL)
         if self.look.logy:
-            axes.set_xscale("log")
+            logarithmic(axes, "x")
         else:
             axes.set_xlim(0, room * 1.04)
         axes.set_ylim(-0.5, len(self.names) - 0.5)
@@ -348,7 +358,7 @@ def _warm_up_s(resolved: str) -> float:
 
 def _from_zero(axes: Any, *, logy: bool) -> None:
     if logy:
-        axes.set_yscale("log")
+        logarithmic(axes)
     else:
         axes.set_ylim(bottom=0)
         thousands_apart(axes)

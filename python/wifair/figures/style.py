@@ -25,6 +25,7 @@ __all__ = [
     "TWO_COLUMNS",
     "Look",
     "check",
+    "logarithmic",
     "new_figure",
     "save",
     "settings",
@@ -35,6 +36,7 @@ ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16
 """Widths [in] of a column and of a page in the journals of IEEE; those of ACM are about the same."""
 LARGEST_IN = 40.0
 LARGE = 10_000
+SMALLEST_PLAIN, LARGEST_PLAIN = 1e-3, 1e5
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
@@ -204,6 +206,21 @@ def thousands_apart(axes: Any) -> None:
             return f"{x:,.0f}" if axes.get_ylim()[1] >= LARGE else super().__call__(x, pos)
 
     axes.yaxis.set_major_formatter(Formatter())
+
+
+def logarithmic(axes: Any, axis: str = "y") -> None:
+    """Make an axis logarithmic, with ticks such as 0.5 and 20 instead of powers of ten where those are short."""
+    from matplotlib.ticker import LogFormatterMathtext  # noqa: PLC0415
+
+    class Formatter(LogFormatterMathtext):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            shown = super().__call__(x, pos)
+            return f"{x:,g}" if shown and SMALLEST_PLAIN <= x < LARGEST_PLAIN else shown
+
+    scaled = axes.yaxis if axis == "y" else axes.xaxis
+    (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
+    scaled.set_major_formatter(Formatter())
+    scaled.set_minor_formatter(Formatter())
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 
 from wifair import _core
 from wifair.figures.labels import RATIOS, parameter, quantity
-from wifair.figures.style import LINES, MARKERS, ONE_COLUMN, Look, new_figure, settings
+from wifair.figures.style import LINES, MARKERS, ONE_COLUMN, Look, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +104,7 @@ def _covers(legend: Any, panel: Any) -> bool:
 
 def _scale(panel: Any, name: str, look: Look) -> None:
     if look.logy or name in RATIOS:
-        panel.set_yscale("log")
+        logarithmic(panel)
         if name in RATIOS:
             panel.axhline(1, color="#999999", linewidth=0.6, zorder=0)
 
