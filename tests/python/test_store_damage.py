@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import random
 import shutil
@@ -118,6 +120,62 @@ def test_a_change_is_named_and_repaired(whole: Path, tmp_path: Path, text: str, 
     if "points" not in statement:  # a point that comes again is the last one
         assert [answer.stdout for answer in answers(store)] == right
     assert results(store, "--verify").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        # A flipped bit in the head of a record changes the type of a value.
+        "UPDATE runs SET checksum = x'ff' WHERE seed = 1",
+        "UPDATE points SET checksum = 'a'",
+        "UPDATE kept SET name = x'ff' WHERE name = 'flows'",
+        "UPDATE kept SET checksum = x'00', rows = 1.5",
+        "UPDATE sums SET total = 'x'",
+        # What columns mean: values are whole, and stay.
+        "UPDATE meanings SET meaning = 'x' WHERE name = 'goodput_bps'",
+        "UPDATE meanings SET name = 'x' WHERE name = 'goodput_bps' AND source = 'runs'",
+        "DELETE FROM meanings WHERE name = 'goodput_bps'",
+        *(
+            f"DROP TABLE {name}"
+            for name in ("runs", "points", "flows", "kept", "sums", "owners", "claims", "scenarios")
+        ),
+    ],
+)
+def test_whatever_is_damaged_is_found_and_repaired(whole: Path, tmp_path: Path, text: str, statement: str) -> None:
+    right = [answer.stdout for answer in answers(whole)]
+    store = copied(whole, tmp_path / "store")
+    edit(store, statement)
+    for expected, answer in zip(right, answers(store)):
+        assert answer.exit_code == 2 or answer.stdout == expected
+        assert isinstance(answer.exception, SystemExit | None), answer.exception
+    verified = results(store, "--verify")
+    assert (verified.exit_code, "damaged: " in verified.stdout) == (1, True), verified.output
+    repaired = results(store, "--repair")
+    assert repaired.exit_code == 0, repaired.output
+    assert results(store, "--verify").exit_code == 0
+    with closing(sqlite3.connect(store / FILE)) as db:  # other programs read this view
+        assert db.execute("SELECT count(*) FROM results").fetchone()[0] <= 16
+    scenario = wifair.Scenario.from_text(text)
+    wanted = [
+        (scenario.with_({"stations.count": count}), seed, {"stations.count": count, "name": f"n{count}"})
+        for count in (1, 2)
+        for seed in range(1, 9)
+    ]
+    compute(wanted, store, tables=["flows", "stations"])
+    assert [answer.stdout for answer in answers(store)] == right
+
+
+def test_an_empty_column_whose_name_is_uncertain_goes(whole: Path, tmp_path: Path) -> None:
+    """Nothing vouches for the name of a column without values but the table of meanings."""
+    store = copied(whole, tmp_path / "store")
+    edit(store, "DROP TABLE meanings")
+    assert results(store, "--csv", "-").exit_code == 2
+    assert results(store, "--repair").exit_code == 0
+    assert results(store, "--verify").exit_code == 0
+    before, after = (list(csv.DictReader(io.StringIO(answers(one)[0].stdout))) for one in (whole, store))
+    kept = after[0].keys()
+    assert [{name: row[name] for name in kept} for row in before] == after
+    assert not [row for row in before for name in row.keys() - kept if row[name]]
 
 
 def test_a_damaged_store_is_not_gone_on_with(whole: Path, tmp_path: Path, text: str) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import marshal
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from wifair.errors import StoreError
+from wifair.sweeps.schema import FIXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "digest",
     "examine",
     "guarded",
+    "kept_tables",
     "rows_of",
     "seal_point",
     "seal_run",
@@ -157,9 +159,11 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
     if alone:
         db.execute("BEGIN")
     try:
+        damage: list[Damage] = []
         if tables is None:
-            tables = [row[0] for row in db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
-        damage = _structure(db, ["points", "runs", *tables])
+            tables = kept_tables(db)
+            damage += _structure(db, ["kept", "sums", "scenarios", "meanings", "owners", "claims"])
+        damage += _structure(db, ["points", "runs", *tables])
         return _Examination(db, damage).all(tables, texts=texts)
     finally:
         if alone and db.in_transaction:
@@ -169,8 +173,15 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
 def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[Damage]]:
     """Find the runs and points that are whole, by their numbers, and what is not; for a repair."""
     examination = _Examination(db, [])
-    examination.all(sorted({row[0] for row in rows_of(db, "kept", ["name"])}))
+    examination.all(kept_tables(db))
     return examination.whole, examination.points, examination.damage
+
+
+def kept_tables(db: sqlite3.Connection) -> list[str]:
+    """Names of the tables that were kept of runs, as far as they can be read."""
+    with suppress(*UNREADABLE):
+        return sorted({name for (name,) in rows_of(db, "kept", ["name"]) if isinstance(name, str)})
+    return []
 
 
 class _Examination:
@@ -190,10 +201,10 @@ class _Examination:
         count = total = 0
         names = columns_of(self.db, "runs")
         for run, checksum, *values in self._rows("runs", ["run", "checksum", *names]):
-            count, total = count + 1, total + (checksum or 0)
+            count, total = count + 1, total + _number(checksum)
             key = dict(zip(names, values))
-            own = sorted(kept.pop(run, ()))
-            what = f"the run of scenario {str(key['scenario'])[:12]} with seed {key['seed']}"
+            own = sorted(kept.pop(run, ()), key=lambda row: str(row[0]))
+            what = f"the run of scenario {str(key.get('scenario'))[:12]} with seed {key.get('seed')}"
             if _of_run(names, values, own) != checksum:
                 self.damage.append(Damage(what))
                 continue
@@ -209,9 +220,20 @@ class _Examination:
                 expected = sums.get(name, (None,))[0]
                 more = f", and {expected} were written" if expected not in (None, was[0]) else ""
                 self.damage.append(Damage(f"the table of {name}: it has {was[0]} rows{more}, and another sum"))
+        self._names(["runs", *tables])
         if texts:
             self._texts()
         return Examined(len(self.whole), len(self.points), self.damage)
+
+    def _names(self, tables: Sequence[str]) -> None:
+        """Compare the names of columns with those that were written down: one that is empty is in no checksum."""
+        known: dict[str, set[str]] = {}
+        for source, name, meaning, checksum in self._rows("meanings", [*MEANING, "checksum"]):
+            if digest(MEANING, (source, name, meaning)) == checksum:
+                known.setdefault(source, set()).add(name)
+        for table in tables:
+            if {*columns_of(self.db, table)} - {*FIXED} != known.get(table, set()):
+                self.damage.append(Damage(f"the names of the columns of {table}"))
 
     def _texts(self) -> None:
         for scenario, name, toml, checksum in self._rows("scenarios", ["scenario", "name", "toml", "checksum"]):
@@ -225,12 +247,11 @@ class _Examination:
         names = columns_of(self.db, "points")
         count = total = 0
         for point, checksum, *values in self._rows("points", ["point", "checksum", *names]):
-            count, total = count + 1, total + (checksum or 0)
+            count, total = count + 1, total + _number(checksum)
             if digest(names, values) == checksum:
                 self.points.add(point)
             else:
-                labels = values[names.index("labels")]
-                self.damage.append(Damage(f"point {point} of the sweep ({labels})"))
+                self.damage.append(Damage(f"point {point} of the sweep ({dict(zip(names, values)).get('labels')})"))
         return count, total
 
     def _table(self, table: str) -> dict[int, tuple[int, int]]:
@@ -304,11 +325,22 @@ def rows_of(
         yield from rows
 
 
+def _number(checksum: object) -> int:
+    """Give what a checksum adds to a sum; damage can make it something else than a number."""
+    return checksum if isinstance(checksum, int) else 0
+
+
 def _structure(db: sqlite3.Connection, tables: Sequence[str]) -> list[Damage]:
     """List what SQLite itself finds wrong with tables and their indices."""
     found = []
     for table in tables:
-        for (text,) in db.execute(f"PRAGMA main.integrity_check({_quoted(table)})").fetchmany(MOST_NAMED):
+        try:
+            told = db.execute(f"PRAGMA main.integrity_check({_quoted(table)})").fetchmany(MOST_NAMED)
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_ERROR:
+                raise
+            told = [(str(error),)]  # no such table
+        for (text,) in told:
             if text != "ok":
                 found.append(Damage(f"the table of {table}: {' '.join(text.split())}"))
     return found

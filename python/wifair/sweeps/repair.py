@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.schema import APPLICATION, FILE, FORMAT, check_whole, create_tables, quoted, reason
+from wifair.sweeps.schema import APPLICATION, FILE, FIXED, FORMAT, check_whole, create_tables, make_view, quoted, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Repaired", "repair"]
 
 OWN = ("run", "point", "checksum")
+LOST_MEANING = "(what this column means was damaged)"
 
 
 class Repaired(NamedTuple):
@@ -140,23 +141,27 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
         damage = []
     target.execute("PRAGMA synchronous = FULL")
     target.execute("BEGIN IMMEDIATE")
-    _texts(source, target, layout)
+    _scenarios(source, target, layout)
     _table(source, target, "points", "point", points)
     _table(source, target, "runs", "run", runs)
     tables: dict[int, list[str]] = {}
     for run, name, detail in checksums.rows_of(source, "kept", ["run", "name", "detail"]):
-        if run in runs:
+        if run in runs and isinstance(name, str):
             target.execute("INSERT OR REPLACE INTO kept (run, name, detail) VALUES (?, ?, ?)", (run, name, detail))
             tables.setdefault(run, []).append(name)
     for name in sorted({name for names in tables.values() for name in names}):
         target.execute(f"CREATE TABLE IF NOT EXISTS {quoted(name)} (run INTEGER NOT NULL)")
         target.execute(f"CREATE INDEX {quoted(name + '_run')} ON {quoted(name)} (run)")
         _table(source, target, name, "run", runs)
+    _meanings(source, target, layout, ["runs", *sorted({name for names in tables.values() for name in names})])
     for (run,) in target.execute("SELECT run FROM runs ORDER BY run").fetchall():
         checksums.seal_run(target, run, tables.get(run, []))
     for (point,) in target.execute("SELECT point FROM points ORDER BY point").fetchall():
         checksums.seal_point(target, point)
     checksums.sum_up(target)
+    columns = {table: [row[1] for row in target.execute(f"PRAGMA table_info({table})")] for table in ("points", "runs")}
+    labels = [name for name in columns["points"] if name not in (*OWN, "scenario", "labels")]
+    make_view(target, labels, [name for name in columns["runs"] if name not in FIXED])
     target.execute("COMMIT")
     target.execute("PRAGMA journal_mode = WAL")
     return Repaired(len(runs), len(points), damage, None)
@@ -181,13 +186,34 @@ def _wanted(rows: Iterator[tuple[Any, ...]], wanted: set[int]) -> Iterator[Seque
     return (row for row in rows if row[0] in wanted)
 
 
-def _texts(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -> None:
-    for table, names in (("scenarios", checksums.SCENARIO), ("meanings", checksums.MEANING)):
-        columns = [*names, "checksum"] if layout == FORMAT else list(names)
-        for row in checksums.rows_of(source, table, columns):
-            checksum = checksums.digest(names, row[:3])
-            if layout != FORMAT or row[3] == checksum:
-                target.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", (*row[:3], checksum))
+def _scenarios(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -> None:
+    for row in _sealed(source, "scenarios", checksums.SCENARIO, layout):
+        target.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?, ?)", row)
+
+
+def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: int, tables: Sequence[str]) -> None:
+    """Copy what columns mean. The name of a column without a meaning is certain if its values are in checksums."""
+    known = {row[:2]: row for row in _sealed(source, "meanings", checksums.MEANING, layout)}
+    for table in tables:
+        for name in set(checksums.columns_of(target, table)) - {*FIXED}:
+            row = known.get((table, name))
+            if row is None:
+                of = f"FROM {quoted(table)} WHERE {quoted(name)} IS NOT NULL LIMIT 1"
+                if not target.execute(f"SELECT 1 {of}").fetchone():
+                    target.execute(f"ALTER TABLE {quoted(table)} DROP COLUMN {quoted(name)}")
+                    continue
+                values = (table, name, LOST_MEANING)
+                row = (*values, checksums.digest(checksums.MEANING, values))
+            target.execute("INSERT OR REPLACE INTO meanings VALUES (?, ?, ?, ?)", row)
+
+
+def _sealed(source: sqlite3.Connection, table: str, names: tuple[str, ...], layout: int) -> Iterator[tuple[Any, ...]]:
+    """Read the rows of three columns and a checksum that are whole."""
+    columns = [*names, "checksum"] if layout == FORMAT else list(names)
+    for row in checksums.rows_of(source, table, columns):
+        checksum = checksums.digest(names, row[:3])
+        if layout != FORMAT or row[3] == checksum:
+            yield (*row[:3], checksum)
 
 
 def _aside(file: Path) -> Path:

@@ -9,7 +9,19 @@ from pathlib import Path
 
 from wifair.errors import StoreError
 
-__all__ = ["APPLICATION", "FILE", "FORMAT", "check_whole", "connect", "create_tables", "quoted", "reason", "trouble"]
+__all__ = [
+    "APPLICATION",
+    "FILE",
+    "FIXED",
+    "FORMAT",
+    "check_whole",
+    "connect",
+    "create_tables",
+    "make_view",
+    "quoted",
+    "reason",
+    "trouble",
+]
 
 FILE = "runs.sqlite"
 FORMAT = 2
@@ -18,6 +30,22 @@ FORMAT = 2
 MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x57694661  # "WiFa" in the header of the file: `file` and readers can tell what it is
 BUSY_S = 60.0
+
+FIXED = (
+    "run",
+    "scenario",
+    "seed",
+    "version",
+    "status",
+    "message",
+    "finished",
+    "host",
+    "wall_s",
+    "measured_s",
+    "events",
+    "checksum",
+)
+"""Columns of `runs` that are not figures."""
 
 TABLES = """
 CREATE TABLE runs (  -- one row a run; the figures of the cell are further columns
@@ -141,6 +169,18 @@ def check_whole(file: Path) -> None:
             f"`{file}` is truncated: it has {size} of {expected} bytes. "
             f"`wifair results {file.parent} --repair` keeps the runs that are whole"
         )
+
+
+def make_view(connection: sqlite3.Connection, labels: list[str], figures: list[str]) -> None:
+    """Make the view `results` of columns of points, and columns of runs, anew."""
+    taken = {"seed", "version", "measured_s", "events", *figures}
+    parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in taken else name)}" for name in labels]
+    parts += [f"r.{quoted(name)}" for name in ("seed", "version", "measured_s", "events", *figures)]
+    connection.execute("DROP VIEW IF EXISTS results")
+    connection.execute(
+        f"CREATE VIEW results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
+        "WHERE r.status = 'done' ORDER BY p.point, r.seed"
+    )
 
 
 def quoted(name: str) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
 from wifair.sweeps import checksums, schema
-from wifair.sweeps.schema import quoted
+from wifair.sweeps.schema import FIXED, quoted
 from wifair.sweeps.task import VERSION
 
 if TYPE_CHECKING:
@@ -29,22 +29,6 @@ if TYPE_CHECKING:
     from wifair.sweeps.task import Computed
 
 __all__ = ["MOST_SEED", "Kept", "Key", "Label", "Store", "values_of"]
-
-FIXED = (
-    "run",
-    "scenario",
-    "seed",
-    "version",
-    "status",
-    "message",
-    "finished",
-    "host",
-    "wall_s",
-    "measured_s",
-    "events",
-    "checksum",
-)
-"""Columns of `runs` that are not figures."""
 
 DEAD_AFTER_S = 15.0
 """A process that was not seen for so long has gone, and what it had begun is free."""
@@ -166,11 +150,8 @@ class Store:
         with self.reading():
             kept = [name for name in missing if name != "runs" and self.columns(name)]
             found = checksums.examine(self._db, kept, texts=False)
-        # A column that is empty in every run is in no checksum: its name must be one that was written down.
-        named = [name for name in ("runs", *kept) if {*self.columns(name)} - {*FIXED} != {*self.meanings(name)}]
-        damage = [*found.damage, *(checksums.Damage(f"the names of the columns of {name}") for name in named)]
-        if damage:
-            raise StoreError(checksums.damaged(self.path, damage))
+        if found.damage:
+            raise StoreError(checksums.damaged(self.path, found.damage))
         self._verified |= {*missing}
 
     def reading(self) -> AbstractContextManager[None]:
@@ -525,15 +506,7 @@ class Store:
             self._make_view()
 
     def _make_view(self) -> None:
-        labels, figures = self.labels(), self.figures()
-        taken = {"seed", "version", "measured_s", "events", *figures}
-        parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in taken else name)}" for name in labels]
-        parts += [f"r.{quoted(name)}" for name in ("seed", "version", "measured_s", "events", *figures)]
-        self._db.execute("DROP VIEW IF EXISTS results")
-        self._db.execute(
-            f"CREATE VIEW results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
-            "WHERE r.status = 'done' ORDER BY p.point, r.seed"
-        )
+        schema.make_view(self._db, self.labels(), self.figures())
 
     @contextmanager
     def _change(self) -> Iterator[None]:
