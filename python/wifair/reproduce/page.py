@@ -246,8 +246,9 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
     unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
     return (
         f'<tr><td>{_e(clause.says)}<div class="small">tested: {_e(asks)}</div></td>'
-        f'<td data-head="published">{_e(published + unit)}</td><td data-head="measured">{measured}{at}</td>'
-        f'<td class="n" data-head="deviation">{deviation or "&ndash;"}</td>'
+        f'<td{" class=none" if clause.published is None else ""} data-head="published">{_e(published + unit)}</td>'
+        f'<td data-head="measured">{measured}{at}</td>'
+        f'<td class="n{" none" if not deviation else ""}" data-head="deviation">{deviation or "&ndash;"}</td>'
         f'<td data-head="verdict"><span class="verdict v-{"calibrated" if clause.calibrated else result}">{says}</span>'
         f"{many}</td></tr>"
     )
@@ -265,7 +266,7 @@ def _measured(comparison: Comparison, unit: str) -> str:
         return f"{number(estimate)}{tail} <span class='small'>no interval yet</span>"
     if low == high:
         return f"{number(estimate)}{tail}"
-    return f"{estimate:.{digits}f}{tail} <span class='small'>{low:.{digits}f} to {high:.{digits}f}</span>"
+    return f"{estimate:.{digits}f}{tail} <span class='small whole'>{low:.{digits}f} to {high:.{digits}f}</span>"
 
 
 def _digits(low: float, high: float) -> int:
@@ -299,7 +300,7 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
     height = 18 * len(known) + 34
 
     def x(part: float) -> float:
-        return left + 180 + 180 * max(-1.0, min(1.0, part / reach))
+        return left + HALF * (1 + max(-1.0, min(1.0, part / reach)))
 
     parts = [
         f'<line x1="{x(v):.0f}" y1="18" x2="{x(v):.0f}" y2="{height - 14}" stroke="currentColor" '
@@ -328,13 +329,13 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
                     f'<path d="M{at - 3.5:.1f} {y - 3.5}l7 7m0 -7l-7 7" stroke="currentColor" stroke-width="1.4"/>'
                 )
             if abs(part) > reach:
-                side, anchor = (left + 372, "start") if part > 0 else (left - 8, "end")
+                side, anchor = (left + 2 * HALF + 10, "start") if part > 0 else (left - 8, "end")
                 parts.append(f'<text x="{side}" y="{y + 4}" text-anchor="{anchor}">{_far(part)}</text>')
     whys = list(dict.fromkeys((name, row.why) for name, row in zip(names, known) if row.why))
     notes = "".join(f"<li>{_e(name)}: {_e(why)}</li>" for name, why in whys)
     return (
         '<figure class="residuals"><figcaption class="small">Deviation from the published value (circle) and from ns-2 '
-        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 {left + 430:.0f} {height}" role="img" '
+        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 {left + 2 * HALF + 66:.0f} {height}" role="img" '
         f'font-size="11" fill="currentColor" aria-label="deviations">{"".join(parts)}</svg></figure>'
         + (f'<ul class="small">{notes}</ul>' if notes else "")
     )
@@ -355,6 +356,8 @@ def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
     return ", ".join(words)
 
 
+HALF = 110
+"""Half of the width of a plot of deviations [px]."""
 MOST_RESIDUALS = 60
 """The most rows that are drawn; the table has all."""
 

@@ -41,6 +41,7 @@ pre { background: var(--pale); padding: 0.6rem; overflow-x: auto; }
 summary { cursor: pointer; }
 .small { color: var(--soft); font-size: 0.875rem; }
 .wide { overflow-x: auto; }
+.whole { white-space: nowrap; }
 table { border-collapse: collapse; font-size: 0.875rem; margin: 0.5rem 0; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.7rem 0.3rem 0;
   border-bottom: 1px solid var(--line); }
@@ -71,7 +72,7 @@ figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4re
   .beside { display: grid; grid-template-columns: minmax(0, 30rem) minmax(0, 1fr); gap: 0 2rem; align-items: start; }
 }
 .residuals { overflow-x: auto; }
-.residuals svg { width: 100%; min-width: 26rem; max-width: 46rem; height: auto; background: none; }
+.residuals svg { width: 100%; min-width: 20rem; max-width: 46rem; height: auto; background: none; }
 .verdict { font-weight: 600; }
 .claim { border-left: 4px solid var(--line); padding: 0.2rem 0 0.2rem 0.8rem; margin: 1.1rem 0; }
 .claim > p { margin: 0.2rem 0; }
@@ -91,7 +92,8 @@ figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4re
   .list, .list tbody, .list tr, .list td { display: block; border: 0; padding: 0.05rem 0; }
   .list tr { border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
   .clauses thead { display: none; }
-.clauses, .clauses tbody, .clauses tr, .clauses td { display: block; width: 100%; }
+  .clauses, .clauses tbody, .clauses tr, .clauses td { display: block; width: 100%; }
+  .clauses td.none { display: none; }
   .clauses td { border: 0; padding: 0.05rem 0; text-align: left !important; white-space: normal !important; }
   .clauses tr { border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
   .clauses td[data-head]::before { content: attr(data-head) ": "; color: var(--soft); }

@@ -420,9 +420,9 @@ class _Work:
 
         for claim in self.chosen.claims:
             own = self.own[claim.id]
+            can_decide = not (claim.full_only and self.effort is Effort.QUICK)
             if own.look < 0 or own.waits:
                 judgement = own.judge()
-                can_decide = not (claim.full_only and self.effort is Effort.QUICK)
                 if judgement.verdict == "undecided" and can_decide:
                     want(own.ask())
             without = self.without.get(claim.id)
@@ -433,7 +433,7 @@ class _Work:
             # The control matters only where the claim holds with its mechanism.
             if not own.waits and not without.waits and without.judgement is not None:
                 holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
-                if holding and _specific(own.judgement, without.judgement) is None:
+                if can_decide and holding and _specific(own.judgement, without.judgement) is None:
                     want(without.ask(holding))
         return self._more(wanted)
 

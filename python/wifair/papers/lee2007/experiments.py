@@ -45,7 +45,7 @@ STARTS = {"within 1 s": "1 s", "together": "0 s", "within 10 s": "10 s"}
 ERRORS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 """Frame error rates; the text names 0.2."""
 QUICK_ERRORS = (0.0, 0.1, 0.2)
-"""Fewer error rates for quick runs, because runs with errors take the most time."""
+"""Fewer error rates for quick runs, which are also shorter, because runs with errors take the most time."""
 
 UNITS = {
     "goodput_mbps": "all flows [Mb/s]",
@@ -73,9 +73,11 @@ def _file(name: str) -> Scenario:
     return Scenario.from_file(HERE / name)
 
 
-def _cases(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object]) -> Iterator[Case]:
-    """Make the cases of one point, one for each setting."""
-    shorter = effort.pick({"duration": "65 s"}, {})
+def _cases(
+    effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], quick: str = "65 s"
+) -> Iterator[Case]:
+    """Make the cases of one point, one for each setting; quick runs have the duration `quick`."""
+    shorter = effort.pick({"duration": quick}, {})
     for setting, more in SETTINGS.items():
         scenario = _file(file).with_({**changes, **more, **shorter})
         yield Case({"setting": setting, **labels}, scenario, effort.seeds)
@@ -211,7 +213,8 @@ def _by_error(effort: Effort) -> Iterator[Case]:
                 changes = {**_changes(scheme), "wlan.data_error": error}
                 if frames == "all":
                     changes["wlan.control_error"] = error
-                yield from _cases(effort, {"scheme": scheme, "error": error, "frames": frames}, "default.toml", changes)
+                labels = {"scheme": scheme, "error": error, "frames": frames}
+                yield from _cases(effort, labels, "default.toml", changes, quick="40 s")
 
 
 def _draw(quantity: str, x: str, label: str, y: str, **only: Any) -> Callable[[Any, Table], None]:
