@@ -1,4 +1,5 @@
-//! Schemes of the access point: what it does to passing packets before they are queued for the air or the wire.
+//! Schemes of the access point: what it does to passing packets before they are queued for the wireless or the wired
+//! side.
 //!
 //! A scheme may change a packet (the receive window in an ACK), drop it, send packets of its own (a ping), and request
 //! other channel access parameters. Schemes of different kinds combine with each other and with any queue; there is at
@@ -310,7 +311,7 @@ impl Schemes {
         self.named().next().is_none()
     }
 
-    /// Handles a packet that passes from the air or the wire to a queue.
+    /// Handles a packet that passes from the wireless or the wired side to a queue.
     pub fn pass(&mut self, at: &Passage, packet: &mut Packet) -> Verdict {
         let mut verdict = Verdict::Forward;
         self.each(|scheme, requests| {

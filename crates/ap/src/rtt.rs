@@ -80,9 +80,9 @@ struct Flow {
     highest: u64,
     /// When the ACK passed whose first answer from the sender is awaited.
     answered: Option<Time>,
-    /// The sides of data sender and receiver; for pings those of the air and the wire.
+    /// The sides of data sender and receiver; for pings the wireless and the wired side.
     sides: [Side; 2],
-    /// Whether an echo reply is awaited from the air and from the wire.
+    /// Whether an echo reply is awaited from the wireless and from the wired side.
     awaited: [bool; 2],
     /// When the next echo is due.
     due: Time,

@@ -69,8 +69,8 @@ fn sessions_queue_behind_each_other_on_one_connection() {
     assert!(after[1] >= after[0] && after[0] > 0.5, "{after:?}");
 }
 
-/// A persistent flow stops after 2 s. Of what a wire of 10 Mb/s can carry until then, 2 s * 10 Mb/s * 1460/1500, it
-/// carries everything but the start (20 ms for the handshake, then slow start to a window of 25 kB, five round trips of
+/// A persistent flow stops after 2 s. Until then it delivers what a wired link of 10 Mb/s can carry, 2 s * 10 Mb/s *
+/// 1460/1500, except at the start (20 ms for the handshake, then slow start to a window of 25 kB, five round trips of
 /// 20 ms), and afterwards at most the window that is in transit.
 #[test]
 fn a_persistent_flow_stops() {
