@@ -43,7 +43,7 @@ FLOWS = SEED | {
     "bufferbloat_grade": "Grade of this increase in common tests: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.",
 }
 CELLS = SEED | {
-    "goodput_bps": "New payload of all flows over the time of the capture [bit/s].",
+    "goodput_bps": "New payload of all TCP flows over the time of the capture [bit/s].",
     "up_goodput_bps": "New payload of stations over the time of the capture, where it is known who they are [bit/s].",
     "down_goodput_bps": "New payload to stations, likewise [bit/s].",
     "throughput_bps": "Sum of the flows' throughput [bit/s].",

@@ -118,7 +118,9 @@ class _Side:
         if not flows.rows:
             return
         goodput, sent = flows["goodput_bps"], float(flows["data_packets_sent"].sum())
-        rtt = np.asarray(flows["rtt_mean_s"], dtype=np.float64)
+        # A capture point sees part of a round trip: the whole is known at the sender, or by timestamps.
+        path = "rtt_path_mean_s" if "rtt_path_mean_s" in flows else "rtt_mean_s"
+        rtt = np.asarray(flows[path], dtype=np.float64)
         known = rtt[~np.isnan(rtt)]
         found = {
             "least_goodput_bps": float(goodput.min()),
@@ -230,6 +232,11 @@ class Comparison:
         for side in self._sides[1:]:
             rows = [d for d in self.differences if d.candidate == side.name and (everything or self._tells(d))]
             blocks.append(_block(self.names[0], side.name, rows, room))
+        for side in self._sides:
+            table = getattr(side.results, "datagrams", None)
+            if table is not None and table.rows:
+                left_out = f"({side.name}: TCP alone, without {counted(table.rows, 'flow')} of datagrams)"
+                blocks[-1] = "\n".join([blocks[-1], *textwrap.wrap(left_out, room)])
         return "\n\n".join(blocks)
 
     def figure(

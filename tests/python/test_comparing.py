@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import wifair
-from wifair import ResultsError, Scenario, compare, read_capture, read_results, run
+from wifair import Pcap, ResultsError, Scenario, compare, read_capture, read_results, run
 from wifair.statistics import paired_difference, welch_difference
 from wifair.sweeps import query
 from wifair.sweeps.texts import averages
@@ -161,6 +161,25 @@ def test_a_capture_stands_beside_runs(file: Path) -> None:
     assert goodput.pairs == 0
     assert math.isnan(goodput.difference.half_width)
     assert goodput.second.mean == capture.cells["goodput_bps"][0]
+
+
+def test_what_a_capture_lacks_is_said(file: Path, tmp_path: Path) -> None:
+    """Its figures are those of TCP, and at the access point it sees part of each round trip."""
+    call = """
+[[flows]]
+name = "call"
+station = "sta"
+direction = "down"
+transport = "udp"
+udp.rate = "64 kb/s"
+"""
+    scenario = Scenario.from_text(file.read_text() + call)
+    results = run(scenario, pcap=Pcap(tmp_path, at=("ap", "sta1"), snap=160))
+    comparison = compare(results, read_capture(tmp_path / "ap-wire.pcap"), names=["run", "wire"])
+    assert comparison.text().endswith("(wire: TCP alone, without 2 flows of datagrams)")
+    assert "rtt_mean_s" not in {d.figure for d in comparison.differences}
+    (rtt,) = [d for d in compare(results, read_capture(tmp_path / "sta1.pcap")).differences if d.figure == "rtt_mean_s"]
+    assert rtt.second.mean == pytest.approx(results.flows.where(name="up1")["rtt_mean_s"][0], rel=0.1)
 
 
 def test_the_command(file: Path, tmp_path: Path) -> None:
