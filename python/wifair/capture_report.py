@@ -20,6 +20,8 @@ __all__ = ["head", "limit", "round_trip_s", "size", "text"]
 
 MOST_FLOWS = 40
 MOST_STATIONS = 20
+NARROW = 15
+"""Columns that an endpoint of datagrams gets at least."""
 NARROWEST = 21
 """Columns that an endpoint gets at least: those of 255.255.255.255:65535, for what is cut tells hosts apart."""
 
@@ -84,6 +86,9 @@ def _flows(capture: Capture, width: int) -> list[str]:
     widths = [max(map(len, column)) for column in columns]
     room = max((width - sum(widths) - 2 * (len(widths) + 1)) // 2, NARROWEST)
     names = [["from", *(end[0] for end in ends)], ["to", *(end[1] for end in ends)]]
+    spans = [min(max(map(len, column)), room) for column in names]
+    if sum(widths) + sum(spans) + 2 * (len(widths) + 1) > width:  # without bytes
+        del columns[1], widths[1]
     names = [[_short(name, room) for name in column] for column in names]
     spans = [max(map(len, column)) for column in names]
     lines = []
@@ -116,8 +121,15 @@ def _datagrams(capture: Capture, width: int) -> list[str]:
         ]
         for row in order[:MOST_FLOWS]
     ]
-    taken = sum(max(map(len, column)) + 2 for column in list(zip(*rows))[2:])
-    room = max((width - taken - 2) // 2, NARROWEST)
+    if all(row[-1] == NOTHING for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
+
+    def taken() -> int:
+        return sum(max(map(len, column)) + 2 for column in list(zip(*rows))[2:])
+
+    if width - taken() - 2 < 2 * NARROW:  # without gaps
+        rows = [[*row[:7], *row[8:]] for row in rows]
+    room = max((width - taken() - 2) // 2, NARROW)
     rows = [[_short(row[0], room), _short(row[1], room), *row[2:]] for row in rows]
     more = [f"... and {table.rows - MOST_FLOWS} smaller flows: --json has all"] if table.rows > MOST_FLOWS else []
     return [*_set(rows, left=3), *more]
@@ -163,7 +175,7 @@ def limit(capture: Capture, row: int) -> str:
         return "starved"
     best = max(shares, key=lambda name: 0 if math.isnan(shares[name]) else shares[name])
     if best == "network" and capture.flows["window_hidden"][row]:
-        return "net/window"
+        return "net/win"
     return NOTHING if math.isnan(shares[best]) else best
 
 
@@ -179,7 +191,9 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         lines.append(("", shown))
     starved = [flow for flow in fairness["flows"] if flow["starved"]]
     if starved:
-        lines.append(("starved flows", ", ".join(f"{flow['from']} > {flow['to']}" for flow in starved[:3])))
+        more = [f"{len(starved) - 3} more"] if len(starved) > 3 else []
+        names = [f"{flow['from']} > {flow['to']}" for flow in starved[:3]]
+        lines += zip(("starved flows", *[""] * len(starved)), [*names, *more])
     sessions = fairness["sessions"]
     if sessions["count"]:
         index = sessions["instantaneous_fairness_acked"]

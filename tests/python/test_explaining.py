@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.shell_completion import ShellComplete
 from command import wifair
-from wifair import Pcap, Scenario, explain, gallery, read_capture, run
+from wifair import Pcap, Scenario, capture_report, explain, gallery, read_capture, run
 from wifair.cli import main
 from wifair.explaining import Explanation, Finding
 
@@ -217,7 +217,7 @@ def test_what_a_capture_point_does_not_see_is_not_said(tmp_path: Path) -> None:
     found = topics(explain(server))
     assert "of 10.32.0.1" in found["waiting"]
     assert "not to be told apart here" in found["limits"]
-    assert "net/window" in repr(server)
+    assert "net/win" in repr(server)
 
     station = read_capture(tmp_path / "sta1.pcap")
     (up,) = [row for row in station.flows.records() if row["rtt_point"] == "sender"]
@@ -241,3 +241,23 @@ def test_a_single_timeout_is_told_in_the_singular() -> None:
         said[int(results.flows["timeouts"].sum())] = topics(explain(results)).get("timeouts")
     assert 1 in said, said
     assert "timers expire once: film 1." in str(said[1])
+
+
+def test_a_capture_of_many_flows_fits_80_columns_and_counts_all_that_starve(tmp_path: Path) -> None:
+    text = gallery.example("hot-spot").text
+    text += """
+[[flows]]
+name = "call"
+station = "sta"
+direction = "down"
+transport = "udp"
+udp.rate = "64 kb/s"
+"""
+    scenario = Scenario.from_text(text).with_({"stations.count": 20, "duration": "30 s"})
+    run(scenario, seeds=[1], pcap=Pcap(tmp_path, at=("server",), snap=160))
+    capture = read_capture(tmp_path / "server.pcap")
+    starved = int(capture.flows["starved"].sum())
+    assert starved > 3
+    shown = capture_report.text(capture, 80)
+    assert f"               {starved - 3} more" in shown.splitlines()  # three were named, as if they were all
+    assert max(map(len, shown.splitlines()[1:])) <= 80

@@ -11,11 +11,14 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from wifair.cli import main
+from wifair.columns import Columns
 from wifair.sweeps import Store
 from wifair.sweeps.checksums import seal_run
+from wifair.sweeps.texts import averages
 
 GRID = ["--vary", "stations.count=1..2", "--vary", "flows.tcp.cc=reno,vegas", "--seeds", "1..3"]
 
@@ -286,3 +289,17 @@ def test_a_terminal_shows_bar_and_table(file: Path, tmp_path: Path) -> None:
     assert any(re.search(r"stations.count +flows.tcp.cc +(seeds|runs) +goodput_bps", frame) for frame in frames[:-1])
     assert frames[-1].splitlines()[0].startswith("240 runs: 240 computed")
     assert all(len(line) < 100 for frame in frames[:-1] for line in frame.splitlines())
+
+
+def test_averages_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of what varies are shortened as far as they differ; on 80 columns the table took 96."""
+    ends = ("", "_ci95", "_low", "_high")
+    figures = {f"goodput_bps{end}": np.array([24e6, 25e6]) for end in ends} | {"goodput_bps_seeds": np.array([5, 5])}
+    names = ["stations.sta.count", "stations.phone.count", "ap.queue.discipline"]
+    by = {name: np.array([1, 2]) for name in names}
+    table = Columns({**by, "seeds": np.array([5, 5]), **figures})
+    for columns, head in (("120", names), ("80", ["sta.count", "phone.count", "queue.discipline"])):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = averages(table, names, ["goodput_bps"]).splitlines()
+        assert lines[0].split()[:3] == head
+        assert max(map(len, lines)) <= int(columns)

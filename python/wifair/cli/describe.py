@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["check_command", "list_command", "schema_command"]
+
+WIDEST = 100
 
 
 class Item(NamedTuple):
@@ -143,13 +146,14 @@ def _chosen(entries: list[Item], kind: str) -> list[Item]:
 def _show(path: str, entries: list[Item]) -> None:
     click.echo(path)
     width = max(len(entry.name) for entry in entries)
+    room = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
     for entry in entries:
         text = entry.summary.rstrip(".")
         marks = [entry.source] if entry.source else []
         marks += ["outline only"] if entry.outline else []
         text += f" [{'; '.join(marks)}]" if marks else ""
         indent = " " * (width + 4)
-        lines = textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=indent) or [indent]
+        lines = textwrap.wrap(text, room, initial_indent=indent, subsequent_indent=indent) or [indent]
         click.echo(f"  {entry.name:<{width}}  {lines[0].strip()}")
         for line in lines[1:]:
             click.echo(line)

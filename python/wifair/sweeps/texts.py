@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from wifair.report import figure_text
+from wifair.report import WIDE, figure_text
 from wifair.statistics import FEWEST, NO_INTERVAL, Interval
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: 
             cells.append(figure_text(name, Interval(mean, half)) + missing)
         shown.append(cells)
     out = lines(shown)
+    if max(map(len, out)) > shutil.get_terminal_size((WIDE, 24)).columns:
+        shown[0][: len(by)] = _ends(by, taken={"seeds", *figures})
+        out = lines(shown)
     if some:
         out.append("((n): only n of the seeds have the figure, and it is their mean)")
     if columns.rows and figures and int(columns["seeds"].max()) < FEWEST:
@@ -50,6 +53,16 @@ def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: 
     if columns.rows > rows:
         out.append(f"... and {columns.rows - rows} more: --rows 0 shows all, --csv writes them")
     return "\n".join(out)
+
+
+def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
+    """Shorten names to as many of their last parts as tell them apart, and from those `taken`."""
+    parts = [name.split(".") for name in names]
+    for kept in range(1, max(map(len, parts), default=1) + 1):
+        short = [".".join(part[-kept:]) for part in parts]
+        if len({*short, *taken}) == len(short) + len(taken):
+            return short
+    return list(names)
 
 
 def lines(rows: Sequence[Sequence[str]]) -> list[str]:
