@@ -108,9 +108,9 @@ pub struct SenderConfig {
 /// Options of a sender in which implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StackOptions {
-    /// Payload of a full segment [bytes].
+    /// Payload of a full segment, in bytes.
     pub mss: u16,
-    /// IP and TCP header without options [bytes].
+    /// IP and TCP header without options, in bytes.
     pub header: u16,
     /// Whether TCP options add to the size of segments.
     pub count_options: bool,
@@ -118,13 +118,13 @@ pub struct StackOptions {
     pub handshake: Handshake,
     /// Whether a FIN follows the last byte after [`crate::Sender::close`].
     pub fin: bool,
-    /// Initial congestion window [bytes].
+    /// Initial congestion window, in bytes.
     pub initial_window: u64,
-    /// Initial slow-start threshold [segments]; infinite if not set.
+    /// Initial slow-start threshold, in segments; infinite if not set.
     pub initial_ssthresh: f64,
-    /// Upper bound of the congestion window, inflation in fast recovery included [segments]; may be infinite.
+    /// Upper bound of the congestion window in segments, inflation in fast recovery included; may be infinite.
     pub max_cwnd: f64,
-    /// Receive window until the receiver advertises one [bytes].
+    /// Receive window until the receiver advertises one, in bytes.
     pub receive_window: u64,
     /// The receive window is known from the start (ns-2). The window field of an ACK then counts only where it is below
     /// its largest value, because an access point may have rewritten it.
@@ -186,11 +186,11 @@ pub struct StackOptions {
 /// Configuration of a receiver, with every default resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
-    /// IP and TCP header without options [bytes].
+    /// IP and TCP header without options, in bytes.
     pub header: u16,
     /// Whether TCP options add to the size of segments.
     pub count_options: bool,
-    /// Receive buffer [bytes].
+    /// Receive buffer, in bytes.
     pub buffer: u64,
     /// Window scale (RFC 7323, section 2).
     pub window_scale: u8,

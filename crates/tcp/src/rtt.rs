@@ -37,13 +37,13 @@ pub struct Rtt {
     srtt8: u64,
     /// RTTVAR times four, in units.
     rttvar4: u64,
-    /// RTO without backoff and before the upper bound [ns].
+    /// RTO without backoff and before the upper bound, in ns.
     base: u64,
     /// RTO with backoff.
     rto: Duration,
-    /// Length of a unit [ns].
+    /// Length of a unit, in ns.
     unit: u64,
-    /// Offset of the coarse clock's ticks [ns].
+    /// Offset of the coarse clock's ticks, in ns.
     phase: u64,
     min: Duration,
     backoff: u32,

@@ -53,7 +53,7 @@ macro_rules! each {
 }
 
 impl Channel {
-    /// When to call [`Channel::advance`] next.
+    /// When to call [`Channel::advance_until`] next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {

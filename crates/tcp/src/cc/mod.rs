@@ -69,7 +69,7 @@ pub struct Ack {
     /// Segments by which the ACK may let the window grow: newly and cumulatively acknowledged, limited by the sender's
     /// byte counting (ns-2: one per ACK; RFC 3465: at most two in slow start). Zero for a duplicate.
     pub segments: f64,
-    /// Payload newly and cumulatively acknowledged [bytes].
+    /// Payload newly and cumulatively acknowledged, in bytes.
     pub bytes: u64,
     /// RTT sample of this ACK, if it gave one.
     pub rtt: Option<Duration>,
@@ -100,7 +100,7 @@ pub struct Ack {
     pub in_recovery: bool,
     /// Whether it is a duplicate ACK (RFC 5681, section 2).
     pub duplicate: bool,
-    /// Payload of a full segment [bytes].
+    /// Payload of a full segment, in bytes.
     pub mss: f64,
     /// Whether the sender paces.
     pub paced: bool,
@@ -124,7 +124,7 @@ pub struct Start {
     pub window: f64,
     /// Initial slow-start threshold in segments; infinite if not set.
     pub ssthresh: f64,
-    /// Payload of a full segment [bytes].
+    /// Payload of a full segment, in bytes.
     pub mss: f64,
     /// Seed of the connection, for algorithms with random choices (BBR's first phase).
     pub seed: u64,

@@ -124,23 +124,23 @@ pub struct Sender {
     max: u64,
     /// End of the data supplied by the application.
     supplied: u64,
-    /// Receive window, from `una` on [bytes].
+    /// Receive window, from `una` on, in bytes.
     rwnd: u64,
-    /// Largest receive window so far [bytes].
+    /// Largest receive window so far, in bytes.
     most_rwnd: u64,
     /// Last window field received; a value that no field has before the first ACK.
     window_field: u32,
     /// End of what was outstanding when recovery began.
     recover: u64,
-    /// Congestion window with inflation [bytes]; updated by [`Sender::refresh`].
+    /// Congestion window with inflation, in bytes; updated by [`Sender::refresh`].
     window: u64,
-    /// Congestion window [segments]; updated by [`Sender::tell`] and [`Sender::steer`].
+    /// Congestion window, in segments; updated by [`Sender::tell`] and [`Sender::steer`].
     cwnd: f64,
     /// Offset at which the window ends, and the offset up to which full segments may be sent without further checks (0:
     /// none); updated by [`Sender::refresh`].
     reach: u64,
     run: u64,
-    /// What fast recovery adds to the window [bytes]; negative after many partial ACKs.
+    /// What fast recovery adds to the window, in bytes; negative after many partial ACKs.
     inflation: i64,
     mss: u64,
     /// MSS as a float, and the upper bound of the window in bytes.

@@ -173,7 +173,7 @@ impl Sender {
         self.cc.pacing_rate().or_else(|| if self.options.pacing { self.window_rate() } else { None })
     }
 
-    /// Linux's pacing rate [B/s]: twice the window per RTT in the first half of slow start, 1.2 times the window after
+    /// Linux's pacing rate in B/s: twice the window per RTT in the first half of slow start, 1.2 times the window after
     /// it.
     fn window_rate(&self) -> Option<f64> {
         let srtt = self.rtt.srtt();

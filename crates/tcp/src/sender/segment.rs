@@ -23,7 +23,7 @@ pub struct Segment {
     pub sent: Time,
     /// Length of a run of arrived segments that starts here, a lower bound; 0 if this one has not arrived.
     pub arrived: u32,
-    /// Payload [bytes].
+    /// Payload, in bytes.
     pub len: u16,
     /// Bits of [`mark`].
     pub marks: u8,
