@@ -64,7 +64,7 @@ impl Estimate {
 const PROGRAM: f64 = 40e6;
 /// Memory of a station with its queue, its random streams and its row of results.
 const STATION: f64 = 3e3;
-/// Memory of a link of a [space] from one station to another that hears it.
+/// Memory of a link of a `[space]` from one station to another that hears it.
 const RADIO_LINK: f64 = 50.0;
 /// Memory of a flow without its connections.
 const FLOW: f64 = 12e3;
@@ -179,7 +179,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
 /// The number of nodes sampled to count links.
 const LOOKED_AT: usize = 300;
 
-/// Number of links of a [space], extrapolated from a sample of its nodes.
+/// Number of links of a `[space]`, extrapolated from a sample of its nodes.
 #[allow(clippy::cast_precision_loss)]
 fn radio_links(scenario: &Scenario) -> f64 {
     let Some(space) = &scenario.file.space else { return 0.0 };
