@@ -322,3 +322,12 @@ def test_every_figure_of_a_page_is_drawn_though_letters_are_defined_once() -> No
     assert (
         inline(f'<svg><path id="m1" d="M -1 -1 L 1 1"/>{dots}</svg>'.encode()).count("<use") == 30
     )  # no dots, crosses
+
+
+def test_bulk_flows_behind_their_own_shaper_are_not_said_to_have_no_more() -> None:
+    """The interface's queue delays and drops before the capture point, which seemed to see all that is sent."""
+    flows = wifair.read_capture(capture("t_shaper_egress.pcap")).flows
+    bulk = flows["received_bytes"] > 100_000
+    assert bulk.sum() == 3
+    assert not flows["had_no_more"][bulk].any()
+    assert (flows["limited_by_application"][bulk] < 0.1).all()  # it was 0.8 to 0.9

@@ -326,6 +326,9 @@ impl Connection {
                 again = i64::from(added.again);
                 verdict.again = added.again;
                 verdict.out_of_order = added.out_of_order;
+                if added.out_of_order && me.out_of_order == 0 && super::side::is_near(other.turn()) {
+                    me.doubt_what_was_near();
+                }
                 me.out_of_order += u64::from(added.out_of_order);
             }
             again -= i64::from(syn && me.syns > 1) + i64::from(fin && me.fins > 1);
@@ -391,8 +394,10 @@ impl Connection {
             if unseen {
                 me.first_data = nanos;
             }
-            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.board.sent < i64::from(me.board.largest));
-            me.short = payload < me.board.largest;
+            let full = me.full_segment(other.mss);
+            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.board.sent < i64::from(full));
+            // Segmentation offload gives a capture at its sender several full segments as one.
+            me.short = !payload.is_multiple_of(full);
             if end == me.board.sent {
                 me.ends_short = me.short;
             }
@@ -493,7 +498,7 @@ impl Connection {
             return Some(ended.max(me.last_data));
         }
         let waits = me.board.outstanding() > 0 || me.repeats || me.blocked;
-        (!waits && (me.ends_short || super::side::is_near(other.turn()))).then_some(me.last_data)
+        (!waits && (me.ends_short || me.sends_near(other.turn()))).then_some(me.last_data)
     }
 
     /// Ends all open intervals; `nanos` is the time of the last packet of the capture.
@@ -543,6 +548,15 @@ impl Side {
     #[inline]
     pub(crate) fn turn(&self) -> Option<f64> {
         (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
+    }
+
+    /// Payload of a full segment: what the SYNs allow, without timestamps, or the largest seen. `most` is the MSS that
+    /// the other end announced, 0 if unknown.
+    fn full_segment(&self, most: u16) -> u32 {
+        let options = if self.timestamps { 12 } else { 0 };
+        let allowed = u32::from(most).saturating_sub(options);
+        let largest = self.board.largest.max(1);
+        if allowed == 0 { largest } else { largest.min(allowed) }
     }
 
     /// The offset after the highest data sent.

@@ -381,6 +381,17 @@ impl Side {
         self.limits.congestion = self.limits.congestion.saturating_add(wait);
     }
 
+    /// Whether the capture point sees everything that this end sends, `turn` away: holes that were filled show that it
+    /// lies behind a queue, such as that of the sender's own interface, which drops and delays segments.
+    pub(crate) fn sends_near(&self, turn: Option<f64>) -> bool {
+        is_near(turn) && self.out_of_order == 0
+    }
+
+    /// Takes back what was attributed to the application while the capture point seemed to be near.
+    pub(crate) fn doubt_what_was_near(&mut self) {
+        self.limits.unknown = self.limits.unknown.saturating_add(std::mem::take(&mut self.limits.application));
+    }
+
     /// Handles new data: attributes the time since the last data to what the sender was waiting for.
     ///
     /// `turn` is the round-trip time in ns from the capture point to this end, if known.
@@ -397,7 +408,7 @@ impl Side {
         // later. A short segment was all that the application had written: more data follows at once or with a new
         // write.
         let slack = (self.srtt * if self.short { 0.125 } else { 0.5 }).max(2e6);
-        let near = is_near(turn);
+        let near = self.sends_near(turn);
         let turn = turn.unwrap_or(0.0);
         let answers = self.acked_at.is_some_and(|at| nanos.saturating_sub(at).cast_signed() as f64 <= turn + slack);
         let limit = if self.blocked {
