@@ -326,7 +326,7 @@ def test_every_figure_of_a_page_is_drawn_though_letters_are_defined_once() -> No
 
 def test_bulk_flows_behind_their_own_shaper_are_not_said_to_have_no_more() -> None:
     """The interface's queue delays and drops before the capture point, which seemed to see all that is sent."""
-    flows = wifair.read_capture(capture("t_shaper_egress.pcap")).flows
+    flows = wifair.read_capture(CAPTURES.parent / "shaper" / "egress.pcap.gz").flows
     bulk = flows["received_bytes"] > 100_000
     assert bulk.sum() == 3
     assert not flows["had_no_more"][bulk].any()

@@ -550,13 +550,16 @@ impl Side {
         (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
     }
 
-    /// Payload of a full segment: what the SYNs allow, without timestamps, or the largest seen. `most` is the MSS that
-    /// the other end announced, 0 if unknown.
+    /// Payload of a full segment: the largest seen or, where segmentation offload makes that longer than the MSS that
+    /// the other end announced (`most`, 0 if unknown), that MSS less the timestamps.
     fn full_segment(&self, most: u16) -> u32 {
-        let options = if self.timestamps { 12 } else { 0 };
-        let allowed = u32::from(most).saturating_sub(options);
         let largest = self.board.largest.max(1);
-        if allowed == 0 { largest } else { largest.min(allowed) }
+        let options = if self.timestamps { 12 } else { 0 };
+        match u32::from(most).saturating_sub(options) {
+            0 => largest,
+            _ if largest <= u32::from(most) => largest,
+            full => full,
+        }
     }
 
     /// The offset after the highest data sent.
