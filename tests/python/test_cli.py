@@ -330,3 +330,12 @@ def test_colour_follows_the_environment(tmp_path: Path) -> None:
     assert b"\x1b[" not in err()
     assert b"\x1b[" in err(FORCE_COLOR="1")
     assert b"\x1b[" not in err(FORCE_COLOR="1", NO_COLOR="1")
+
+
+def test_results_are_kept_when_nobody_reads_the_table(file: Path, tmp_path: Path) -> None:
+    """`wifair run FILE --out DIR | head -1` lost the folder."""
+    command = [sys.executable, "-m", "wifair", "run", str(file), "--out", str(tmp_path / "out"), "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+    assert (tmp_path / "out" / "summary.json").exists()

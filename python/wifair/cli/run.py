@@ -148,11 +148,12 @@ def run_command(
     if figure is not None:
         check_figure(figure, force=force)
     interrupted = False
+    results: Results | None
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(_folder(out, formats, force))
         try:
             with _writes():
-                results: Results | None = run(
+                results = run(
                     scenario,
                     seeds=seeds or seed,
                     threads=threads,
@@ -171,17 +172,22 @@ def run_command(
             if figure is not None:
                 _draw(results, figure, look)
             _draw_air(results, frames, timeline, start, end)
-            echo_parts(results.json_parts() if as_json else (repr(results), "\n"))
-            if plot:
-                import shutil  # noqa: PLC0415
-
-                from wifair.report import bars  # noqa: PLC0415
-
-                click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
+    if results is not None:  # when all files are there: the reader of a pipe may have gone
+        _print(results, as_json=as_json, plot=plot)
     if interrupted:
         done = 0 if results is None else len(results.seeds)
         click.echo(f"interrupted: {done} of {len(seeds or seed or scenario.seeds)} runs had finished", err=True)
         sys.exit(INTERRUPTED)
+
+
+def _print(results: Results, *, as_json: bool, plot: bool) -> None:
+    echo_parts(results.json_parts() if as_json else (repr(results), "\n"))
+    if plot:
+        import shutil  # noqa: PLC0415
+
+        from wifair.report import bars  # noqa: PLC0415
+
+        click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
 
 
 def _folder(out: str, formats: tuple[str, ...], force: bool) -> Folder:
