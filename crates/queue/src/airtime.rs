@@ -260,4 +260,23 @@ mod tests {
             assert!((ahead - expected).abs() <= 3.0, "station 2 is {ahead} ms ahead");
         }
     }
+
+    /// As in FQ-CoDel, a station gains nothing by running empty: a new station whose queue is empty goes behind the old
+    /// ones, so its next packet waits for its turn there. Quantum 256 us: station 1 uses 256 us, gets another quantum
+    /// and becomes old; station 2 sends its only packet.
+    #[test]
+    fn a_station_that_runs_empty_waits_for_its_turn() {
+        let mut bench = Bench::new(Airtime::new(&Params::default(), &Bench::<Airtime>::SITE));
+        let packet = |to| Packet { flow: to, size: 1000, ..Packet::default() };
+        for to in [1, 1, 1, 1, 2] {
+            bench.put_to(packet(to), to);
+        }
+        let mut order = vec![bench.get().expect("five wait").flow];
+        let air = Duration::from_micros(256);
+        bench.queue.on_air(bench.now, &AirUse { peer: 1, sent: true, air, attempts: 1, delivered: true });
+        order.extend((0..2).map(|_| bench.get().expect("some wait").flow));
+        bench.put_to(packet(2), 2);
+        order.extend(bench.drain().iter().map(|packet| packet.flow));
+        assert_eq!(order, [1, 2, 1, 1, 1, 2]);
+    }
 }

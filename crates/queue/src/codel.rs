@@ -304,4 +304,26 @@ mod tests {
         }
         assert_eq!(dropped_at, [105, 205, 276, 334, 505, 563]);
     }
+
+    /// RFC 8289, section 5.5: the count goes on where the previous episode's last drop was due less than 16 intervals
+    /// ago, and had grown by more than one.
+    #[test]
+    fn a_count_is_kept_for_sixteen_intervals() {
+        let params = Params::default();
+        let due = Time::ZERO + Duration::from_secs(1);
+        for (grown, since, count) in
+            [(4, 1_599_999_999, 4), (4, 1_600_000_000, 1), (2, 1_599_999_999, 2), (1, 1_599_999_999, 1)]
+        {
+            let mut packets = Packets::default();
+            let mut leaving: Vec<_> =
+                (0..2).map(|_| Leaving { id: packets.insert(packet(0)), since: Time::ZERO, left: 3000 }).collect();
+            let (last_count, above_at) = (3, Some(Time::ZERO));
+            let mut control =
+                Control { above_at, next_drop: due, count: last_count + grown, last_count, ..Control::default() };
+            let now = due + Duration::from_nanos(since);
+            let mut dropped = vec![];
+            assert!(control.dequeue(now, &params, &mut packets, &mut dropped, |_| leaving.pop()).is_some());
+            assert_eq!((control.count(), dropped.len()), (count, 1), "grown by {grown}, after {since} ns");
+        }
+    }
 }

@@ -214,4 +214,33 @@ mod tests {
         bench.put(packet(1, Kind::Ack));
         assert!(bench.queue.data_share().abs() < 1e-12);
     }
+
+    /// Half of 3000 B is a packet of 1500 B for each line; of 3001 B the odd byte is the data's.
+    #[test]
+    fn bytes_are_halved_too() {
+        for (limit, data, acks) in [(3000, 1500, 1500), (3001, 1501, 1500)] {
+            for (kind, fits) in [(Kind::Data, data), (Kind::Ack, acks)] {
+                for (size, lost) in [(fits, 0), (fits + 1, 1)] {
+                    let site = Site { limit: Limit::Bytes(Bytes(limit)), ..Bench::<Dual>::SITE };
+                    let mut bench = Bench::new(Dual::new(&Params::default(), &site));
+                    bench.put(Packet { kind, size, ..Packet::default() });
+                    assert_eq!(bench.lost.len(), lost, "{kind:?} of {size} B in {limit} B");
+                }
+            }
+        }
+    }
+
+    /// After the first `period` of 5 s the queue looks for silent flows every eighth of it, 625 ms: after 9.9 s next
+    /// from 10.525 s on, and then a download last seen at 5 s is forgotten.
+    #[test]
+    fn silent_flows_are_looked_for_again_and_again() {
+        let mut bench = Bench::new(Dual::new(&Params::default(), &Bench::<Dual>::SITE));
+        bench.wait(Duration::from_secs(5));
+        bench.put_all([packet(0, Kind::Data), packet(1, Kind::Ack)]);
+        for (step, share) in [(4900, 0.5), (100, 0.5), (524, 0.5), (1, 0.0)] {
+            bench.wait(Duration::from_millis(step));
+            bench.put(packet(1, Kind::Ack));
+            assert_eq!(bench.queue.data_share(), share, "{:?}", bench.now);
+        }
+    }
 }

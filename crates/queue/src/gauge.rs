@@ -78,4 +78,26 @@ mod tests {
         gauge.set(at(13), 4, true);
         assert_eq!(gauge.read(at(14)), (2.5, 4, 0.25));
     }
+
+    /// A FIFO of two packets: one for 3 ns, two (full) for 1 ns; any other discipline alike.
+    #[test]
+    fn a_queue_is_looked_at_after_each_change() {
+        use wifair_packet::{Packet, Packets};
+
+        use super::super::{Chosen, Limit, Settings};
+
+        for discipline in ["fifo", "drr"] {
+            let discipline = Chosen::named(discipline).expect("a name of the list");
+            let settings = Settings { discipline, limit: Limit::Packets(2), mark_above: None, routing_first: false };
+            let mut queue = Queue::new(&settings, None, 1, "test");
+            let (mut packets, mut dropped, mut gauge) = (Packets::default(), vec![], Gauge::default());
+            for at in [Time::ZERO, Time::from_nanos(3)] {
+                let id = packets.insert(Packet { size: 100, ..Packet::default() });
+                queue.enqueue(at, id, 0, &mut packets, &mut dropped);
+                gauge.look(at, &queue);
+            }
+            gauge.look(Time::from_nanos(4), &queue);
+            assert_eq!(gauge.read(Time::from_nanos(4)), (1.25, 2, 0.25));
+        }
+    }
 }

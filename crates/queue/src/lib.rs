@@ -450,3 +450,21 @@ disciplines! {
     /// A class of your own in Python; `discipline = "module:Class"` names it.
     Python(Box<Python>), python = "python" from "you; see Extending";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The directions of a connection count as two flows; what belongs to no flow, as routing does, is flow 0.
+    #[test]
+    fn flows_and_stations_are_numbered() {
+        let key = |kind, flow| flow_key(&Packet { kind, flow, ..Packet::default() });
+        for (flow, data, acks) in [(0, 1, 2), (1, 3, 4), (5, 11, 12)] {
+            assert_eq!(key(Kind::Ack, flow), acks);
+            assert_eq!([Kind::Data, Kind::Udp, Kind::Icmp].map(|kind| key(kind, flow)), [data; 3]);
+            assert_eq!(key(Kind::Routing, flow), 0);
+        }
+        assert_eq!([Kind::Ack, Kind::Icmp, Kind::Routing].map(|kind| key(kind, u32::MAX)), [0; 3]);
+        assert_eq!([0, 7, BROADCAST].map(station_key), [1, 8, 0]);
+    }
+}

@@ -374,6 +374,13 @@ mod tests {
         let params = Params { min_threshold: bytes(5000), max_threshold: bytes(15_000), ..params };
         assert!((at(&params, 10_000.0, 1500) - 0.05).abs() < 1e-12);
         assert!((at(&params, 10_000.0, 60) - 0.002).abs() < 1e-12, "a short packet is marked more rarely");
+        let gentle = Params { gentle: true, ..params };
+        assert!((at(&gentle, 20_000.0, 60) - 0.4 * 60.0 / 1500.0).abs() < 1e-12);
+        assert_eq!(
+            at(&gentle, 30_000.0, 60),
+            1.0,
+            "from twice the threshold on each packet is dropped, whatever its size"
+        );
     }
 
     #[test]

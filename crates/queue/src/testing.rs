@@ -226,3 +226,66 @@ proptest! {
         prop_assert!(marks.contains(&told), "{} marks {}, and says {}", name, marked, told);
     }
 }
+
+/// State variables, by name.
+type Variables = &'static [(&'static str, f64)];
+
+/// What disciplines say of themselves, by hand. Two downloads to stations 1 and 2 and the ACKs of an upload of station
+/// 1: three packets of 1000 B, one of 500 B, an ACK of 40 B that acknowledges 10 kB, all within the first 15 kB of
+/// their flows. After 20 ms one leaves: by SCFQ the ACK, whose tag is the smallest, by the others a packet of 1000 B.
+#[test]
+fn state_variables_by_hand() {
+    let expected: &[(&str, Variables, Variables)] = &[
+        ("drr", &[("lines", 3.0)], &[("lines", 3.0)]),
+        ("fq-codel", &[("lines", 3.0)], &[("lines", 3.0)]),
+        ("per-flow", &[("lines", 3.0)], &[("lines", 3.0)]),
+        ("airtime", &[("stations", 2.0)], &[("stations", 2.0)]),
+        ("vq-red", &[("stations", 2.0)], &[("stations", 2.0)]),
+        ("scfq", &[("clock_bytes", 0.0)], &[("clock_bytes", 40.0)]),
+        ("spm", &[("selected_packets", 5.0)], &[("selected_packets", 4.0)]),
+        ("paced", &[("output_bps", 0.0)], &[("output_bps", 8000.0)]),
+        ("codel", &[("delay_s", 0.0), ("count", 0.0)], &[("delay_s", 0.02), ("count", 0.0)]),
+        (
+            "contention-red",
+            &[("mean_retries", 0.0), ("probability", 0.0)],
+            &[("mean_retries", 0.0), ("probability", 0.0)],
+        ),
+        // Two downloads and one upload: 2/3 of the departures are data, and both lines have some.
+        (
+            "dual",
+            &[("data_share", 2.0 / 3.0), ("data_packets", 4.0), ("ack_packets", 1.0)],
+            &[("data_share", 2.0 / 3.0)],
+        ),
+        // The tags of flow 0 are 0, 1000 and 2000, of flow 1 0, and that of the ACK is 10,000.
+        (
+            "las",
+            &[("flows", 3.0), ("first_tag_bytes", 0.0), ("worst_tag_bytes", 10_000.0)],
+            &[("flows", 3.0), ("first_tag_bytes", 0.0), ("worst_tag_bytes", 10_000.0)],
+        ),
+        // The mean length is far below the lower threshold.
+        ("red", &[("probability", 0.0)], &[("probability", 0.0)]),
+    ];
+    for (name, before, after) in expected {
+        let discipline = Chosen::named(name).expect("a name of the list");
+        let settings = Settings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
+        let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
+        for (flow, kind, to, payload, ack) in [
+            (0, Kind::Data, 1, 960, 0),
+            (0, Kind::Data, 1, 960, 0),
+            (1, Kind::Data, 2, 460, 0),
+            (2, Kind::Ack, 1, 0, 10_000),
+            (0, Kind::Data, 1, 960, 0),
+        ] {
+            bench.put_to(Packet { flow, kind, payload, size: payload + 40, ack, ..Packet::default() }, to);
+        }
+        for expected in [before, after] {
+            let mut seen = vec![];
+            bench.queue.show(&mut |what, value| seen.push((what, value)));
+            for pair in *expected {
+                assert!(seen.contains(pair), "{name} says {seen:?}, not {pair:?}");
+            }
+            bench.wait(Duration::from_millis(20));
+            bench.get();
+        }
+    }
+}

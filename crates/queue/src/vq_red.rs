@@ -182,4 +182,22 @@ mod tests {
         bench.put_to(packet, 2);
         assert_eq!((bench.lost.len(), bench.queue.stations[2].packets, bench.queue.stations[3].packets), (1, 12, 2));
     }
+
+    /// The virtual queues count what is inside, and empty ones do not share: two packets of 1000 B and one of 400 B for
+    /// station 1, one for station 2.
+    #[test]
+    fn departures_leave_the_virtual_queues() {
+        let params = Params { min_share: 0.9, ..Params::default() };
+        let mut bench = Bench::new(VqRed::new(&params, &Bench::<VqRed>::SITE));
+        for (to, size) in [(1, 1000), (2, 400), (1, 1000), (1, 400)] {
+            bench.put_to(Packet { size, ..Packet::default() }, to);
+        }
+        let mut seen = vec![];
+        for _ in 0..4 {
+            bench.get();
+            let [one, two] = [2, 3].map(|station| &bench.queue.stations[station]);
+            seen.push((bench.queue.busy, one.packets, one.bytes, two.packets, two.bytes));
+        }
+        assert_eq!(seen, [(2, 2, 1400, 1, 400), (1, 2, 1400, 0, 0), (1, 1, 400, 0, 0), (0, 0, 0, 0, 0)]);
+    }
 }
