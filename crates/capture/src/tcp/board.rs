@@ -354,6 +354,31 @@ mod tests {
         assert_eq!((board.fast, board.timeout, board.spurious, board.fast_recoveries), (1, 0, 0, 1));
     }
 
+    /// Without SACK each duplicate ACK tells of a segment that arrived (RFC 5681, section 3.2), but never of the one
+    /// that is missing; the third one tells that this is lost.
+    #[test]
+    fn duplicate_acks_tell_of_arrivals() {
+        let mut board = sent(5);
+        board.acknowledge(0, &[], false, None);
+        let seen: Vec<_> = (0..6)
+            .map(|_| {
+                board.acknowledge(0, &[], true, None);
+                (board.flight().in_flight, board.flight().pipe)
+            })
+            .collect();
+        assert_eq!(seen, [(4_000, 4_000), (3_000, 3_000), (2_000, 1_000), (1_000, 0), (1_000, 0), (1_000, 0)]);
+    }
+
+    /// A retransmission below SACKed data repairs a hole; one above all of it was sent because a timer expired.
+    #[test]
+    fn only_a_hole_below_sacked_data_is_repaired() {
+        for (first, cause) in [(1_000, Cause::Fast), (3_000, Cause::Timeout)] {
+            let mut board = sent(5);
+            board.acknowledge(1_000, &[(2_000, 3_000)], true, None);
+            assert_eq!(board.resend(first, 1_000, None, false), cause, "{first}");
+        }
+    }
+
     #[test]
     fn without_word_from_the_receiver_it_was_a_timer() {
         let mut board = sent(3);

@@ -158,6 +158,27 @@ fn pcapng(big: bool, resolution: u8, per_second: u64, offset: u64, stamps: &[u64
     file
 }
 
+/// A simple packet block (pcapng, section 4.4) has its length on the wire alone, and is cut at the snap length of the
+/// first interface or padded to 4 bytes; it may be of no length at all.
+#[test]
+fn a_simple_packet_is_cut_at_the_snap_length() {
+    for (snap, original, there, captured) in [(0_u32, 0_u32, 0, 0), (0, 5, 8, 5), (4, 9, 4, 4), (16, 9, 12, 9)] {
+        let mut file = Vec::new();
+        let mut block = |kind: u32, body: &[u8]| {
+            let length = (12 + body.len() as u32).to_le_bytes();
+            file.extend([&kind.to_le_bytes()[..], &length, body, &length].concat());
+        };
+        block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+        block(1, &[&[1, 0, 0, 0][..], &snap.to_le_bytes()].concat());
+        block(3, &[&original.to_le_bytes()[..], &[7; 12][..there]].concat());
+        let mut reader = Reader::new(&file[..]).expect("it is a capture");
+        let record = reader.next().expect("bytes can be read").expect("there is a packet");
+        assert_eq!((record.original, record.data.len()), (original, captured));
+        assert!(reader.next().expect("bytes can be read").is_none());
+        assert!(reader.damage().is_none());
+    }
+}
+
 #[test]
 fn two_interfaces_are_two_capture_points() {
     let analysis = analyzed("g_two_if_native.pcapng", Settings::default());

@@ -51,6 +51,11 @@ fn a_made_up_upload_is_read_back() {
     assert_eq!(field(&said, "complete_conn", 0), Field::Text("yes".into()));
     assert_eq!(field(&said, "ttl_stream_length", 0), Field::Signed(40_000));
     assert_eq!(field(&said, "rtt_from_3whs_ms", 0), Field::Real(20.0));
+    // 20 ms to the server and 1 ns to the client, which sent the first segment.
+    for (name, expected) in [("handshake_server_s", 0.02), ("handshake_client_s", 1e-9)] {
+        let Field::Real(value) = field(&said, name, 0) else { panic!("{name} is a number") };
+        assert!((value - expected).abs() < 1e-15, "{name}: {value}");
+    }
     assert_eq!(field(&said, "sack_pkts_sent", 1), Field::Whole(3));
 }
 
@@ -125,6 +130,25 @@ fn ipv6_extension_headers_are_passed_over() {
     // A later fragment has no TCP header.
     packet[40 + 8 + 24 + 3] = 0x10;
     assert_eq!(parse(&datagram(&packet)), Payload::Fragment);
+}
+
+/// Ethernet pads short frames to 60 bytes, which are no payload (IEEE Std 802.3). A packet that the network card has
+/// yet to segment has length 0 in IPv4 (Linux, TSO): its payload is what the capture says was there.
+#[test]
+fn the_length_in_the_ip_header_counts_unless_it_is_zero() {
+    let [client, server] = ends(false);
+    for (payload, padding, total, expected) in
+        [(0_u16, 6_usize, 40_u16, 0), (1_000, 0, 1_040, 1_000), (3_000, 0, 0, 3_000)]
+    {
+        let segment = frame::Tcp { seq: 5, flags: flag::ACK, payload, ..frame::Tcp::between(client, server) };
+        let mut bytes = Vec::new();
+        frame::tcp(&mut bytes, &segment, u32::MAX);
+        bytes[2..4].copy_from_slice(&total.to_be_bytes());
+        bytes.resize(bytes.len() + padding, 0);
+        let datagram = wifair_capture::Datagram { bytes: &bytes, original: bytes.len() as u32, place: 0 };
+        let Payload::Tcp(found) = parse(&datagram) else { panic!("it is TCP") };
+        assert_eq!((found.payload, found.missing), (expected, 0), "{payload} and {padding} bytes");
+    }
 }
 
 /// ACKs received by the sender in a real capture, parsed and written again, give the same bytes: lengths, options,

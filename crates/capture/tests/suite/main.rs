@@ -1,5 +1,6 @@
 //! Tests of capture analysis, as a single program.
 
+mod air;
 mod common;
 mod corpus;
 mod files;

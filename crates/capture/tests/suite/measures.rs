@@ -157,6 +157,35 @@ fn instantaneous_fairness_is_that_of_the_paper() {
     assert!(analysis.fairness().sessions.sessions.is_empty());
 }
 
+/// A last session whose end is not acknowledged is over if the connection is, and unfinished otherwise.
+#[test]
+fn a_session_without_its_last_ack_is_unfinished_unless_the_connection_ends() {
+    for (closes, expected) in [(false, (2, 1)), (true, (3, 0))] {
+        let mut steps = sessions();
+        steps.pop();
+        let [client, server] = ends(false);
+        if closes {
+            let fin = Tcp { seq: 30_001, ack: 1, flags: flag::FIN | flag::ACK, ..Tcp::between(client, server) };
+            steps.push((5_000 * MS, fin));
+        }
+        let file = talk::capture(&steps, Wrap::Raw, 1_000 * MS, 100);
+        let settings = Settings { fair_share: Some(BitRate::from_mbps(8)), ..Settings::default() };
+        let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
+        let sessions = analysis.fairness().sessions;
+        assert_eq!((sessions.sessions.len(), sessions.unfinished), expected);
+    }
+}
+
+/// What was not analysed is named, and nothing else: of this capture, no packets of any kind.
+#[test]
+fn kinds_without_packets_are_not_listed() {
+    let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
+    let json = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture").to_json();
+    let listed = json.split("\"not_analysed\"").nth(1).expect("the object is there");
+    let listed = &listed[..listed.find('}').expect("it ends")];
+    assert!(!listed.contains(": 0"), "{listed}");
+}
+
 /// Outstanding data of one session by hand: it grows by 1,000 bytes per ms for 10 ms and shrinks likewise, so its area
 /// is 10,000 bytes x 10 ms. There are three sessions, from the first data at 100 ms to the last ACK at 4,119 ms.
 #[test]

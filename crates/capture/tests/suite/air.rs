@@ -1,0 +1,182 @@
+//! 802.11 frames, written by hand and read back: what is told of each station.
+
+use wifair_capture::frame::{self, Course, Data, Echo, Heard, HeardLater};
+use wifair_capture::link::radiotap::{self, Radio, Rate};
+use wifair_capture::link::wifi::{Frame, Kind, Mac};
+use wifair_capture::{Address, Analysis, Datagram, Link, Outcome, PcapWriter, Settings, Sink, analyze, decode};
+
+use crate::common::talk::MS;
+
+const STATION: Mac = Mac([2, 0, 0, 0, 0, 1]);
+const OTHER: Mac = Mac([2, 0, 0, 0, 0, 2]);
+const ACCESS_POINT: Mac = Mac([2, 0, 0, 0, 0, 9]);
+
+fn heard(rate: u8, levels: Option<(i8, i8)>) -> Heard {
+    Heard { rate: Rate::Legacy(rate), frequency: 2_437, levels, bad_fcs: false }
+}
+
+fn data(transmitter: Mac, receiver: Mac, retry: bool) -> Data {
+    let course = if transmitter == ACCESS_POINT { Course::FromAccessPoint } else { Course::ToAccessPoint };
+    let third = Mac([2, 0, 0, 0, 0, 7]);
+    Data { course, retry, receiver, transmitter, third, sequence: 1, tid: None, duration: 0 }
+}
+
+/// Appends a frame without its check sequence.
+type Body<'a> = &'a dyn Fn(&mut Vec<u8>);
+
+/// A capture of frames, each with its radiotap header, 1 ms apart.
+fn analyzed(frames: &[(Heard, Body<'_>)]) -> Analysis {
+    let mut file = Vec::new();
+    let mut writer = PcapWriter::new(&mut file, Link::Radiotap, 65_535).expect("memory can be written");
+    for (number, (heard, body)) in frames.iter().enumerate() {
+        let mut bytes = Vec::new();
+        frame::radiotap(&mut bytes, heard);
+        let start = bytes.len();
+        body(&mut bytes);
+        frame::fcs(&mut bytes, start);
+        writer.write(number as u64 * MS, bytes.len() as u32, &bytes).expect("memory can be written");
+    }
+    analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture")
+}
+
+/// Levels, rates, retries and bytes by station; noise by the capturing radio. The header of a data frame with LLC is
+/// 24 + 8 bytes, the check sequence 4.
+#[test]
+fn frames_count_for_their_station() {
+    let from = |transmitter, receiver, retry| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(transmitter, receiver, retry), false)
+    };
+    let (up, again) = (from(STATION, ACCESS_POINT, false), from(STATION, ACCESS_POINT, true));
+    let down = from(ACCESS_POINT, STATION, false);
+    let analysis = analyzed(&[
+        (heard(108, Some((-50, -95))), &up),
+        (heard(48, Some((-40, -90))), &again),
+        (heard(108, Some((-60, -94))), &up),
+        (heard(22, Some((-45, -93))), &down),
+        (heard(108, None), &up),
+    ]);
+    let [station, access_point] = &analysis.stations[..] else { panic!("{:?}", analysis.stations) };
+    assert_eq!((station.address, access_point.address), (STATION, ACCESS_POINT));
+    assert_eq!((station.access_point, access_point.access_point), (false, true));
+    assert_eq!((station.frames, station.data_frames, station.numbered, station.retries), (4, 4, 4, 1));
+    assert_eq!((station.bytes, access_point.bytes), (4 * 36, 36));
+    let levels = station.signal;
+    assert_eq!((levels.count, levels.min, levels.max, levels.mean()), (3, -60, -40, Some(-50.0)));
+    assert_eq!((analysis.noise.count, analysis.noise.min, analysis.noise.max), (4, -95, -90));
+    assert_eq!(station.rates, [(24_000, 1), (54_000, 3)]);
+    assert_eq!(access_point.rates, [(11_000, 1)]);
+    assert_eq!((station.unrated, access_point.unrated), (0, 0));
+}
+
+/// ACK and CTS do not name their sender: it is the station that their receiver last sent a frame to, and a broadcast
+/// has no single receiver that would answer.
+#[test]
+fn an_ack_counts_for_the_station_that_was_addressed() {
+    let to = |receiver| move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, receiver, false), false);
+    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION);
+    let stray = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, OTHER);
+    let (first, second, all) = (to(ACCESS_POINT), to(OTHER), to(Mac([0xff; 6])));
+    let rate = heard(48, Some((-50, -95)));
+    let analysis =
+        analyzed(&[(rate, &first), (rate, &ack), (rate, &second), (rate, &all), (rate, &ack), (rate, &stray)]);
+    let frames: Vec<_> = analysis.stations.iter().map(|station| (station.address, station.frames)).collect();
+    assert_eq!(frames, [(STATION, 3), (ACCESS_POINT, 1), (OTHER, 1)]);
+    // The level of an ACK is not that of a station known for sure.
+    assert_eq!(analysis.stations.iter().map(|station| station.signal.count).collect::<Vec<_>>(), [3, 0, 0]);
+    assert!(analysis.to_json().contains("\"frames\": 6"));
+}
+
+struct Seen {
+    frames: Vec<(Kind, Option<u8>)>,
+}
+
+impl<'a> Sink<'a> for Seen {
+    fn frame(&mut self, frame: &Frame<'a>, _: &Radio) -> bool {
+        self.frames.push((frame.kind, frame.tid));
+        true
+    }
+
+    fn datagram(&mut self, _: &Datagram<'a>) {}
+}
+
+/// IEEE Std 802.11-2020, 9.2.4.5.2: the TID is the low half of the first byte of QoS Control, whose other bits are the
+/// end of the service period and the ACK policy. A QoS Null frame ends after its header.
+#[test]
+fn the_tid_is_in_the_low_bits() {
+    for (control, control_bits, length, outcome) in [
+        (0x88_u8, 0x75_u8, 26, Outcome::Malformed), // data without LLC header
+        (0xc8, 0x75, 26, Outcome::Other),
+        (0xc8, 0x75, 25, Outcome::Malformed),
+    ] {
+        let mut frame = vec![control, 1, 0, 0];
+        for address in [ACCESS_POINT, STATION, OTHER] {
+            frame.extend(address.0);
+        }
+        frame.extend([0x10, 0, control_bits, 0]);
+        frame.truncate(length);
+        let mut seen = Seen { frames: vec![] };
+        assert_eq!(decode(Link::Wifi, &frame, length as u32, &mut seen), outcome, "{control:x}, {length}");
+        let expected = if length == 26 { vec![(Kind::Data, Some(5))] } else { vec![] };
+        assert_eq!(seen.frames, expected);
+    }
+}
+
+/// What the radiotap header says is read back; the rate is left out if it is to be.
+#[test]
+fn radiotap_headers_are_read_back() {
+    let read = |heard: &Heard, later: &HeardLater| {
+        let mut bytes = vec![];
+        frame::radiotap_later(&mut bytes, heard, later);
+        let (radio, rest) = radiotap::parse(&bytes).expect("a header");
+        assert!(rest.is_empty());
+        radio
+    };
+    for rate in [
+        Rate::Legacy(2),
+        Rate::Legacy(11),
+        Rate::Legacy(108),
+        Rate::Ht { mcs: 15, wide: true, short_guard: true },
+        Rate::Ht { mcs: 3, wide: false, short_guard: false },
+        Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true },
+        Rate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false },
+        Rate::Vht { mcs: 4, streams: 3, width: 40, short_guard: false },
+        Rate::Vht { mcs: 7, streams: 8, width: 160, short_guard: true },
+    ] {
+        for bad_fcs in [false, true] {
+            let heard = Heard { rate, frequency: 5_500, levels: Some((-71, -92)), bad_fcs };
+            let radio = read(&heard, &HeardLater::default());
+            assert_eq!((radio.rate, radio.frequency, radio.has_fcs), (Some(rate), Some(5_500), true));
+            assert_eq!((radio.signal, radio.noise, radio.bad_fcs, radio.ampdu), (Some(-71), Some(-92), bad_fcs, None));
+            let later = HeardLater { unrated: true, ampdu: Some((77, true)), ..HeardLater::default() };
+            let radio = read(&Heard { levels: None, ..heard }, &later);
+            assert_eq!((radio.rate, radio.signal, radio.noise, radio.ampdu), (None, None, None, Some(77)));
+        }
+    }
+}
+
+/// RFC 1071: the 16-bit words of an ICMP message with its checksum add up to 0xffff. RFC 792: type 8 is an echo, 0 a
+/// reply.
+#[test]
+fn echoes_have_a_right_checksum() {
+    for (reply, kind) in [(false, 8), (true, 0)] {
+        let echo = Echo {
+            source: Address::v4(0x0a00_0001),
+            destination: Address::v4(0x0a00_0002),
+            reply,
+            identifier: 0x1234,
+            sequence: 0xfedc,
+            ip_id: 7,
+            payload: 56,
+            dscp: 0,
+        };
+        let mut packet = Vec::new();
+        frame::echo(&mut packet, &echo, u32::MAX);
+        assert_eq!((packet.len(), packet[20]), (84, kind));
+        assert_eq!(packet[24..28], [0x12, 0x34, 0xfe, 0xdc]);
+        for part in [&packet[..20], &packet[20..]] {
+            let words = part.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+            let sum = words.fold(0, |sum, word| (sum + word) % 0xffff);
+            assert_eq!(sum, 0, "{part:02x?}");
+        }
+    }
+}
