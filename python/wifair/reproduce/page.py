@@ -297,7 +297,7 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
     reach = 0.25
     names = [_short_name(of, row, known) for row in known]
     left = max(len(name) for name in names) * 5.6 + 66
-    height = 18 * len(known) + 34
+    width, height = left + 2 * HALF + 66, 18 * len(known) + 34
 
     def x(part: float) -> float:
         return left + HALF * (1 + max(-1.0, min(1.0, part / reach)))
@@ -335,9 +335,9 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
     notes = "".join(f"<li>{_e(name)}: {_e(why)}</li>" for name, why in whys)
     return (
         '<figure class="residuals"><figcaption class="small">Deviation from the published value (circle) and from ns-2 '
-        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 {left + 2 * HALF + 66:.0f} {height}" role="img" '
-        f'font-size="11" fill="currentColor" aria-label="deviations">{"".join(parts)}</svg></figure>'
-        + (f'<ul class="small">{notes}</ul>' if notes else "")
+        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 {width:.0f} {height}" role="img" '
+        f'style="max-width: {1.2 * width:.0f}px" font-size="11" fill="currentColor" aria-label="deviations">'
+        f"{''.join(parts)}</svg></figure>" + (f'<ul class="small">{notes}</ul>' if notes else "")
     )
 
 

@@ -72,7 +72,7 @@ figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4re
   .beside { display: grid; grid-template-columns: minmax(0, 30rem) minmax(0, 1fr); gap: 0 2rem; align-items: start; }
 }
 .residuals { overflow-x: auto; }
-.residuals svg { width: 100%; min-width: 20rem; max-width: 46rem; height: auto; background: none; }
+.residuals svg { width: 100%; min-width: 20rem; height: auto; background: none; }
 .verdict { font-weight: 600; }
 .claim { border-left: 4px solid var(--line); padding: 0.2rem 0 0.2rem 0.8rem; margin: 1.1rem 0; }
 .claim > p { margin: 0.2rem 0; }
