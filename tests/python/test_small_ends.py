@@ -17,6 +17,7 @@ import wifair
 from click.testing import CliRunner
 from command import started
 from wifair.cli import main
+from wifair.cli.common import guarded
 from wifair.sweeps import Store, compute, engines
 
 
@@ -57,6 +58,17 @@ def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path,
     if command == "sweep":
         with Store(out) as store:
             assert store.count() == int(told[1])
+
+
+def test_sigterm_ends_what_ignores_ctrl_c() -> None:
+    """As programs do that a shell script starts in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit) as left:
+            guarded(lambda: signal.raise_signal(signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert left.value.code == 130
 
 
 def test_a_sweep_that_stops_counts_what_the_store_has(

@@ -215,11 +215,17 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _terminate(*_: object) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell script starts with `&`
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def _terminable() -> Iterator[None]:
     """Take SIGTERM for Ctrl-C: what has finished is kept, and told."""
     try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        before = signal.signal(signal.SIGTERM, _terminate)
     except ValueError:  # not the main thread
         yield
         return
