@@ -300,7 +300,8 @@ def reproduce(
     works = [_Work(chosen, effort, controls) for chosen in selections]
     finished: dict[_Work, PaperOutcome] = {}
     waiting: tuple[_Work, Future[bool]] | None = None
-    todo = deque(works)
+    # Figures are drawn while other papers run: papers with many come first, and each is finished as soon as it can be.
+    todo = deque(sorted(works, key=lambda work: -work.figures))
     # One paper is judged while the runs of another are executed.
     with ThreadPoolExecutor(1) as judges:
         while todo or waiting:
@@ -308,7 +309,7 @@ def reproduce(
             if work is not None:
                 runner.run(work.todo())
             if waiting is not None and waiting[1].result():
-                todo.append(waiting[0])
+                todo.appendleft(waiting[0])
             elif waiting is not None:
                 finished[waiting[0]] = waiting[0].outcome()
                 if done is not None:
@@ -384,6 +385,11 @@ class _Work:
             for claim in chosen.claims
             if claim.control is not None and controls
         }
+
+    @property
+    def figures(self) -> int:
+        """Count the figures."""
+        return sum(self.chosen.paper.experiment(key).draw is not None for key in self.chosen.experiments)
 
     def _nulls(self) -> dict[str, dict[str, list[Case | None]]]:
         """Create, by control and experiment, each case without the mechanism; None if the case does not change."""
