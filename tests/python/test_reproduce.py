@@ -475,10 +475,10 @@ def test_markdown_of_the_readmes() -> None:
 def test_verdicts_and_controls_do_not_contradict_those_recorded(key: str, full: bool) -> None:
     paper = session.load(key)
     effort = Effort.FULL if full else Effort.QUICK
-    recorded = {claim.experiment for claim in paper.claims if effort.value in paper.recorded.get(claim.id, {})}
+    recorded = [claim.id for claim in paper.claims if effort.value in paper.recorded.get(claim.id, {})]
     if not recorded:
         pytest.skip(f"no {effort.value} run is recorded")
-    outcome = reproduce.reproduce([f"{key}/{experiment}" for experiment in recorded], full=full, controls=True)
+    outcome = reproduce.reproduce([f"{key}/{claim}" for claim in recorded], full=full, controls=True)
     assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.contradicted()] == []
 
 
