@@ -448,6 +448,7 @@ impl World {
             let link = &mut self.links[index];
             if let Some(id) = link.advance(self.now, &mut self.packets, &mut self.dropped) {
                 self.forward(id);
+                self.arrive_behind(index);
             } else if !self.dropped.is_empty() {
                 self.lose_dropped();
             }

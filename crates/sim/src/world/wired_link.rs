@@ -256,18 +256,24 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
-    /// Whether further packets of `size` bytes put on the link at this instant would wait like the last one and may be
-    /// processed immediately. If so, returns when the first of them will arrive, the time between them, and how many
-    /// fit. [`WiredLink::send_together`] must then be called with their number.
+    /// Whether further packets of `size` bytes put on the link at this instant would wait like the last one. If so,
+    /// returns when the first of them will arrive, the time between them, and how many fit. The caller processes them
+    /// immediately, if [`WiredLink::next`] is never, or calls [`WiredLink::line_up`] for each;
+    /// [`WiredLink::send_together`] must then be called with their number.
     #[inline]
     pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
         let Order::Arrival(Waiting { room, last, .. }) = &self.order else { return None };
-        let is_alike = last.count > 0 && last.end == self.free_at && last.size == size;
-        let waits = is_alike && self.next == Time::NEVER && !room.may_mark();
+        let waits = last.count > 0 && last.end == self.free_at && last.size == size && !room.may_mark();
         waits.then(|| (self.free_at + last.air + self.delay, last.air, room.fits_together(size)))
     }
 
-    /// Puts this many packets of `size` bytes on the link, which are processed immediately: see [`WiredLink::alike`].
+    /// Puts a packet that arrives at this time on the line: see [`WiredLink::alike`].
+    #[inline]
+    pub(super) fn line_up(&mut self, arrival: Time, id: PacketId) {
+        self.line.push(arrival, id);
+    }
+
+    /// Counts this many packets of `size` bytes that were put on the link: see [`WiredLink::alike`].
     #[inline]
     pub(super) fn send_together(&mut self, count: u32, size: u16) {
         if let Order::Arrival(Waiting { room, last, .. }) = &mut self.order {

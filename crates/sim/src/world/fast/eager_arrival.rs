@@ -9,7 +9,7 @@
 //!
 //! The shortcut applies only to arrivals before the next task of the applications and before the end of the run, when
 //! results may be read; and, if receivers have timers (delayed ACKs), before the next timer. Other packets stay on the
-//! link and either arrive by events or are processed early when the next packet is put on the link.
+//! link and either arrive by events or are processed early when the next packet is put on the link or arrives.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
@@ -154,11 +154,11 @@ impl World {
     /// connection that are handed up at the same instant, as long as they arrive immediately.
     #[inline(never)]
     pub(in crate::world) fn datagrams_arrive(&mut self, first: PacketId, link: u32, channel: usize) {
+        if self.links[link as usize].eager_arrival() != EagerArrival::Always {
+            return self.forward_train(first, link, channel);
+        }
         let Self { now, horizon, packets, links, channels, connections, flows, dropped, .. } = self;
         let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
-        if wire.eager_arrival() != EagerArrival::Always {
-            return self.forward(first);
-        }
         let Packet { flow, hop, size, payload, .. } = packets[first];
         let connection = &mut connections[flow as usize];
         let owner = &mut flows[connection.flow as usize];
@@ -174,7 +174,9 @@ impl World {
             let packet = &packets[id];
             connection.counters.arrive(packet.payload);
             owner.took(time - packet.sent_at());
-            if let Some((mut time, air, most)) = wire.alike(size) {
+            if wire.next() == Time::NEVER
+                && let Some((mut time, air, most)) = wire.alike(size)
+            {
                 let mut count = 0;
                 for (_, id) in channel.handed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
                     let packet = &packets[*id];

@@ -3,13 +3,14 @@
 //! Datagrams that go to a queue which no other flow uses, and which is full or has a sufficient backlog (see
 //! [`SaturatedSource`]), are generated only when the queue is inspected or runs dry. Arrivals by wired links at a busy
 //! access point are deferred too: see [`lazy_links`]. Arrivals at the far end of a wired link may be processed early:
-//! see [`eager_arrival`].
+//! see [`eager_arrival`]. Packets that are put on a wired link together take one step together: see [`trains`].
 //!
 //! Results equal those of the plain model. If packets are observed on their way (see [`crate::world::watch`]), or
 //! access points have schemes, nothing is deferred.
 
 mod eager_arrival;
 pub(in crate::world) mod lazy_links;
+mod trains;
 
 use std::collections::BTreeMap;
 
@@ -147,6 +148,7 @@ impl World {
             self.events += 1;
             match self.hops[self.packets[id].hop as usize + 1] {
                 Hop::Wired(link) if self.packets[id].kind == Kind::Udp => self.datagrams_arrive(id, link, channel),
+                Hop::Wired(link) => self.forward_train(id, link, channel),
                 _ => self.forward(id),
             }
         }
