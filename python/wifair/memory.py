@@ -61,7 +61,14 @@ def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int |
     """Estimate what a run of `scenario` takes, with samples `step_ns` apart and a record of frames over `frames_ns`."""
     *counts, parts = scenario._core.estimate(step_ns, frames_ns)
     packets, events, sessions, samples = counts
-    return Estimate(packets, events, sessions, samples, tuple(Part(*part) for part in parts))
+    together: dict[tuple[str, str, str], Part] = {}
+    for part in map(Part._make, parts):  # one for each flow of a group
+        before = together.get((part.what, part.key, part.value), part._replace(number=0.0, bytes=0.0))
+        together[part.what, part.key, part.value] = part._replace(
+            number=before.number + part.number, bytes=before.bytes + part.bytes
+        )
+    largest_first = sorted(together.values(), key=lambda part: -part.bytes)
+    return Estimate(packets, events, sessions, samples, tuple(largest_first))
 
 
 def check(found: Estimate, runs: int, *, remedy: str = "--yes") -> int:

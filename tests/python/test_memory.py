@@ -53,6 +53,25 @@ def test_what_would_not_fit_is_told_before_with_the_key_that_drives_it(text: str
         wifair.run(wifair.Scenario.from_text(text), series="2 us")
 
 
+def test_the_key_that_drives_it_is_named_for_any_number_of_stations(text: str) -> None:
+    """Each of forty flows takes too little to be named; together they take nearly everything."""
+    many = wifair.Scenario.from_text(text).with_(
+        {
+            "duration": "10000 s",
+            "stations.count": 40,
+            "flows.workload": "poisson",
+            "flows.poisson.interval": "10 us",
+            "flows.poisson.size": "1 B",
+        }
+    )
+    with pytest.raises(wifair.TooLargeError) as error:
+        wifair.run(many)
+    _, why, last = str(error.value).splitlines()
+    assert "40 billion connections: `flows." in why
+    assert "poisson.interval` is 10 us" in why
+    assert "--yes" in last or "any_memory" in last
+
+
 def test_a_run_that_grows_beyond_what_is_free_ends_before_that(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 60_000_000)
     scenario = wifair.Scenario.from_text(text + TINY)
