@@ -9,9 +9,15 @@ use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_r
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
 impl Edcafs {
-    /// Duration field of a frame that is followed by others for `rest`.
-    fn reserves(&self, rest: Duration) -> Duration {
-        self.access.round_nav(rest)
+    /// Duration field of a frame of `sender` that ends at `end` and is followed by others for `rest`.
+    fn reserves(&self, sender: usize, end: Time, rest: Duration) -> Duration {
+        self.access.round_nav(rest.max(self.left_of_txop(sender, end)))
+    }
+
+    /// How much of its TXOP the frames of `sender` still reserve at `now`, with `cf_end`.
+    pub(crate) fn left_of_txop(&self, sender: usize, now: Time) -> Duration {
+        let contender = &self.contenders[sender];
+        if self.access.cf_end { (contender.won_at + contender.txop).saturating_since(now) } else { Duration::ZERO }
     }
 
     /// Record of a frame before the data that began at `began`.
@@ -24,15 +30,16 @@ impl Edcafs {
             Step::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
             _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
         };
-        // A CTS announces the duration of the RTS, less its own and the gap before it.
-        let after_rts = timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response;
-        let reserves = match step {
-            Step::Rts => self.reserves(after_rts),
-            Step::Cts => self.reserves(after_rts) - timing.sifs - timing.cts(),
-            _ => self.reserves(timing.sifs * 2 + ppdu.air + ppdu.response),
-        };
         let rate = control_rate(&self.access);
         let end = began + control_air(&self.access, step);
+        // A CTS announces the duration of the RTS, less its own and the gap before it.
+        let cts = timing.sifs + control_air(&self.access, Step::Cts);
+        let after_rts = cts + timing.sifs * 2 + ppdu.air + ppdu.response;
+        let reserves = match step {
+            Step::Rts => self.reserves(sender, end, after_rts),
+            Step::Cts => self.reserves(sender, end - cts, after_rts) - cts,
+            _ => self.reserves(sender, end, timing.sifs * 2 + ppdu.air + ppdu.response),
+        };
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
     }
 
@@ -53,7 +60,7 @@ impl Edcafs {
         let span = (end - ppdu.air, end);
         let ends = (number(station), ppdu.to);
         let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
-        let reserves = self.reserves(answer);
+        let reserves = self.reserves(sender, end, answer);
         let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { spoilt } else { Fate::Read });
         let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
         if ppdu.is_setup()
@@ -129,7 +136,14 @@ impl Edcafs {
         };
         let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
         let tid = if is_block_ack { self.tid(sender) } else { None };
-        FrameRecord { rate: self.response_rate(sender), length, tid, ..frame }
+        // A response announces the duration of the data, less its own and the gap before it.
+        let answer = self.access.timing.sifs + ppdu.response;
+        let reserves = if self.left_of_txop(sender, now) == Duration::ZERO {
+            Duration::ZERO
+        } else {
+            self.reserves(sender, now - answer, answer).saturating_sub(answer)
+        };
+        FrameRecord { rate: self.response_rate(sender), length, tid, reserves, ..frame }
     }
 
     /// Traffic identifier of a sender's category: user priority 6, 5, 0 or 1 (IEEE Std 802.11-2016, table 10-1).

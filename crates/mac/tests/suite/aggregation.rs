@@ -14,16 +14,16 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 /// Size of IP packets with 1472 bytes of UDP payload.
 const SIZE: u16 = 1500;
 
-fn micros(us: u64) -> Duration {
+pub fn micros(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
 /// HT, MCS 7, 20 MHz, guard interval 800 ns: 65 Mb/s.
-fn ht_mcs7() -> TxMode {
+pub fn ht_mcs7() -> TxMode {
     TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap())
 }
 
-fn aggregation() -> Aggregation {
+pub fn aggregation() -> Aggregation {
     Aggregation {
         window: 64,
         max_ampdu: Bytes(65_535),
@@ -45,7 +45,7 @@ fn aggregation() -> Aggregation {
 
 const VO: Category = Category { cw_min: 3, cw_max: 7, aifsn: 2, txop: Duration::ZERO, burst: 1 };
 const VI: Category = Category { cw_min: 7, cw_max: 15, aifsn: 2, txop: Duration::ZERO, burst: 1 };
-const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
+pub const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
 const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Duration::ZERO, burst: 1 };
 
 /// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that
@@ -90,7 +90,7 @@ fn build_linked(rules: Aggregation, stations: Vec<(TxMode, Category)>, link: &Li
     GeneralChannel::new(settings)
 }
 
-fn settings(
+pub fn settings(
     rules: Aggregation,
     stations: Vec<(TxMode, Category)>,
     seed: u64,
@@ -343,7 +343,7 @@ fn each_mpdu_given_up_counts_with_its_cause() {
         let given_up = channel.counters(1).retry_limit_drops;
         assert_eq!(given_up, lost.len() as u64);
         assert_eq!(received + lost.len() + dropped.len(), 1000);
-        assert!(dropped.iter().all(|(_, cause)| *cause == Cause::Early));
+        assert!(dropped.iter().all(|(_, cause)| *cause == Cause::Expired));
         match lifetime {
             // 0.6 cubed is 0.216, of 1000 with a standard deviation of 13.
             None => assert!(dropped.is_empty() && (164..=268).contains(&given_up), "{given_up}"),

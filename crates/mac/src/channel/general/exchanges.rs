@@ -161,24 +161,19 @@ impl GeneralChannel {
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.senders[0];
-        let excess = self.nav_excess(sender);
         let more = self.edcafs.succeed(now, sender, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
         if more && self.edcafs.may_go_on(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
             return;
         }
-        if self.edcafs.access.cf_end && excess == Duration::ZERO {
-            let (contender, sifs) = (&self.edcafs.contenders[sender], self.edcafs.access.timing.sifs);
-            let end = contender.won_at + contender.txop;
-            let after = now + sifs + self.cf_end();
-            if after <= end {
-                self.phase = Phase::CfEnd { more };
-                self.next = after;
-                return;
-            }
+        let (left, release) = (self.edcafs.left_of_txop(sender, now), self.edcafs.access.timing.sifs + self.cf_end());
+        if left >= release {
+            self.phase = Phase::CfEnd { more };
+            self.next = now + release;
+            return;
         }
-        self.finish(now, more);
+        self.finish(now, left, self.nav_excess(sender), more);
     }
 
     /// Air time of a CF-End, at a rate that all stations can read.
@@ -197,25 +192,35 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// Ends the sender's turn on an idle channel: a backoff follows, whether or not there is `more` to send.
-    pub(super) fn finish(&mut self, now: Time, more: bool) {
+    /// Ends the sender's turn on an idle channel. Its TXOP stays reserved for `left`, and the NAV of bystanders lasts for
+    /// `excess`. When the TXNAV timer has expired a backoff follows, whether or not there is `more` to send (10.22.2.2).
+    pub(super) fn finish(&mut self, now: Time, left: Duration, excess: Duration, more: bool) {
         let sender = self.senders[0];
-        let (to, excess) = (self.edcafs.contenders[sender].ppdu.to, self.nav_excess(sender));
+        let excess = excess.max(left);
         self.idle_from(now + excess);
-        if excess > Duration::ZERO {
-            // Sender and receiver have no NAV, and resume before the others.
-            self.nav = now + excess;
-            let station = number(self.edcafs.station_of(sender));
-            for index in self.edcafs.own(station).chain(self.edcafs.own(to)) {
-                if index != sender {
-                    self.backoffs.resume_before_others(number(index), now + self.edcafs.contenders[index].aifs);
-                }
-            }
-        }
+        self.hold_bystanders(now, excess, left > Duration::ZERO);
         let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());
-        self.backoffs.start_at(number(sender), now + contender.aifs, slots, more);
+        self.backoffs.start_at(number(sender), now + left + contender.aifs, slots, more);
         self.next = self.backoffs.next();
+    }
+
+    /// Extends the NAV of bystanders by `excess`. The receiver, which has no NAV, resumes before them; so does the sender,
+    /// unless it waits for the end of its TXOP.
+    fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
+        if excess == Duration::ZERO {
+            return;
+        }
+        self.nav = now + excess;
+        let sender = self.senders[0];
+        let (station, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let own = if sender_waits { 0..0 } else { self.edcafs.own(station) };
+        let receiver = if to == BROADCAST { 0..0 } else { self.edcafs.own(to) };
+        for index in own.chain(receiver) {
+            if index != sender {
+                self.backoffs.resume_before_others(number(index), now + self.edcafs.contenders[index].aifs);
+            }
+        }
     }
 
     /// How much longer than its exchange the rounded NAV is.
@@ -236,15 +241,17 @@ impl GeneralChannel {
         let station = self.edcafs.station_of(sender);
         let response = self.edcafs.contenders[sender].ppdu.response;
         self.edcafs.counters[station].errors += 1;
+        let left = self.edcafs.left_of_txop(sender, now);
         let ended = if self.phase == (Phase::Response { lost: true }) {
             self.account_response(now);
-            self.idle_from(now);
+            self.idle_from(now + left);
             now - response - timing.sifs
         } else {
             // The NAV of bystanders covers the missing response.
-            self.idle_from(now + timing.sifs + response);
+            self.idle_from(now + left.max(timing.sifs + response));
             now
         };
+        self.hold_bystanders(now, left, false);
         self.fail(sender, false, ended, None, call);
         self.next = self.backoffs.next();
     }

@@ -1,0 +1,112 @@
+//! Frames that reserve the medium to the end of a TXOP, and the CF-End that gives it back (IEEE Std 802.11-2016, 9.2.5.2).
+
+use wifair_mac::edcaf::{Aggregation, LinkSettings};
+use wifair_mac::{Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
+use wifair_packet::{Kind, NextHops, Packet, Packets};
+use wifair_units::{Bytes, Duration, Time};
+
+use crate::aggregation::{BE, aggregation, ht_mcs7, micros, settings};
+
+/// The frames of stations with so many packets each, to the access point, in TXOPs of `txop` us; `data_error_from` is
+/// that of station 1, which draws from a window of 255 slots if there is any. PPDUs take at most 1 ms.
+fn frames((stations, count, txop): (u32, u64, u64), cf_end: bool, data_error_from: f64, rts: bool) -> Vec<FrameRecord> {
+    let rules = Aggregation { max_duration: micros(1000), ..aggregation() };
+    let cw_min = |station| if station == 1 && data_error_from > 0.0 { 255 } else { 15 };
+    let category = |station| Category { txop: micros(txop), cw_min: cw_min(station), cw_max: 255, ..BE };
+    let plans = (0..=stations).map(|station| (ht_mcs7(), category(station))).collect();
+    let mut settings = settings(rules, plans, 1, 0.0, 0.0, cf_end, &LinkSettings::fixed());
+    settings.stations[1].common.data_error_from = data_error_from;
+    if rts {
+        settings.access.rts_threshold = Bytes(100);
+    }
+    let mut channel = GeneralChannel::new(settings);
+    channel.set_tap(true);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let next_hops = NextHops(&[0]);
+    for seq in 0..count {
+        for station in 1..=stations {
+            let packet = Packet { flow: station, seq, size: 1500, kind: Kind::Udp, ..Packet::default() };
+            let id = packets.insert(packet);
+            let call = &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops);
+            channel.offer_in(station, 0, id, call);
+        }
+    }
+    let mut frames = vec![];
+    while channel.next() < Time::NEVER {
+        let now = channel.next();
+        channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+        let tap = channel.tap().expect("it was set");
+        frames.extend(tap.frames().iter().cloned());
+        tap.clear();
+    }
+    frames
+}
+
+/// Every frame of a TXOP announces the TXOP's end, 4 ms after its start, but the CF-End, which announces nothing. TXOPs
+/// are told apart by gaps longer than SIFS.
+#[test]
+fn frames_reserve_the_medium_to_the_end_of_the_txop() {
+    for rts in [false, true] {
+        let frames = frames((1, 200, 4000), true, 0.0, rts);
+        let (mut won_at, mut last_end, mut ended) = (Time::ZERO, Time::ZERO, 0);
+        for frame in &frames {
+            if frame.start.saturating_since(last_end) > micros(16) {
+                won_at = frame.start;
+            }
+            last_end = frame.end;
+            if frame.kind == FrameKind::CfEnd {
+                assert_eq!(frame.reserves, Duration::ZERO);
+                ended += 1;
+            } else {
+                assert_eq!(frame.end + frame.reserves, won_at + micros(4000), "{frame:?}");
+            }
+        }
+        assert!(ended > 0, "no CF-End");
+        assert_eq!(rts, frames.iter().any(|frame| frame.kind == FrameKind::Cts));
+    }
+}
+
+/// Nothing of what station 1 sends arrives, so that it gets no answer and its TXOP ends without a CF-End: the other
+/// station waits until 2 ms after its start, for AIFS, 43 us, and a backoff of its own, unless a later CF-End of station 1
+/// gives the medium back. Without `cf_end` its NAV ends after the block ACK that does not come, SIFS and 32 us.
+#[test]
+fn others_wait_for_the_end_of_a_txop_that_is_not_given_back() {
+    for cf_end in [false, true] {
+        let frames = frames((2, 1900, 2000), cf_end, 1.0, false);
+        let (mut held_until, mut earliest, mut seen) = (Time::ZERO, Duration::MAX, 0);
+        let (mut won_at, mut last_end) = (Time::ZERO, Time::ZERO);
+        for frame in &frames {
+            if frame.start.saturating_since(last_end) > micros(16) {
+                won_at = frame.start;
+            }
+            last_end = last_end.max(frame.end);
+            if frame.kind == FrameKind::CfEnd {
+                held_until = Time::ZERO;
+            } else if frame.kind == FrameKind::Data && frame.fate == Fate::Error {
+                held_until = if cf_end { won_at + micros(2000) } else { frame.end + micros(16 + 32) };
+            } else if frame.kind == FrameKind::Data
+                && frame.from == 2
+                && frame.fate == Fate::Read
+                && held_until > Time::ZERO
+            {
+                assert!(frame.start >= held_until + micros(43), "{frame:?}, held until {held_until:?}");
+                earliest = earliest.min(frame.start - held_until);
+                (held_until, seen) = (Time::ZERO, seen + 1);
+            }
+        }
+        assert!(seen > 1 && earliest < micros(43 + 16 * 9), "{seen} times, {earliest} at the earliest");
+    }
+}
+
+/// Two stations with ten packets each in TXOPs of 20 ms: what the CF-End of one gives back the other may use at once,
+/// after AIFS and at most the 15 slots of a first attempt.
+#[test]
+fn a_cf_end_ends_the_nav_of_the_others() {
+    let frames = frames((2, 10, 20_000), true, 0.0, false);
+    let ends: Vec<&FrameRecord> = frames.iter().filter(|frame| frame.kind == FrameKind::CfEnd).collect();
+    assert_eq!(ends.len(), 2);
+    let next = frames.iter().find(|frame| frame.start > ends[0].start).expect("the other station sends");
+    assert_ne!(next.from, ends[0].from);
+    let idle = next.start - ends[0].end;
+    assert!((micros(43)..=micros(43 + 15 * 9)).contains(&idle), "{idle}");
+}
