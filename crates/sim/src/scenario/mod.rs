@@ -5,6 +5,7 @@
 //! [`File`] and the tables in it; those of a congestion control, a queue discipline or the MAC are declared in the
 //! module that uses them.
 
+mod beside_dsss;
 mod catalogue;
 mod channels;
 mod contention_windows;
@@ -99,6 +100,7 @@ impl Scenario {
         document.set(overrides, description());
         let unused = unused::find(&document.root);
         inherit_tcp(&mut document.root);
+        beside_dsss::inherit(&mut document.root);
         document.read_with(|mut file: File, root, reader| {
             if file.wlan.is_some() && !space::is_ad_hoc(&file) {
                 file.ap.get_or_insert_default();

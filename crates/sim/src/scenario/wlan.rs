@@ -200,7 +200,7 @@ table! {
         /// Rate at which all bits of 802.11b's preamble and header are sent, as can be set in ns-2; if absent, they
         /// take the time given by the standard.
         pub plcp_rate: Option<BitRate> = None;
-        /// aSlotTime.
+        /// aSlotTime. If absent, 20 us in 802.11b and in a network with 802.11b stations, otherwise 9 us.
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
             "above 0 and at most 1 ms" => |slot| *slot > Duration::ZERO && *slot <= LONGEST_SLOT;
         /// aSIFSTime.
@@ -229,9 +229,11 @@ table! {
         /// Data (MAC header to check sequence, or a whole A-MPDU) longer than this is preceded by RTS and CTS. The
         /// default, "2347 B" or from 802.11n on "16 MB", exceeds every frame, so RTS is not used.
         pub rts_threshold: Bytes = Bytes(if standard.has_mcs() { 16_000_000 } else { 2347 }), by standard;
-        /// Most attempts of an RTS, and of a data frame without RTS.
+        /// Most attempts of an RTS, of a data frame without RTS, and of each MPDU under block ACK.
         pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
-        /// Most attempts of a data frame after RTS and CTS.
+        /// Most attempts of a data frame after RTS and CTS, where there is no block ACK (802.11b, a and g, also beside
+        /// newer stations, or `aggregation.max_ampdu` of 0 B). Under block ACK the contention window returns to its
+        /// minimum after so many exchanges in a row that failed after RTS and CTS.
         pub long_retry_limit: u8 = 4, "1 or more" => |limit| *limit >= 1;
         /// Whether the contention window returns to `cw_min` when a frame is given up.
         pub reset_cw_on_drop: bool = true;
@@ -338,6 +340,9 @@ pub(super) fn windows(at: &mut At<'_>, cw_min: u32, cw_max: u32) {
 const OFDM_RATES: [u64; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
 const OFDM_NAMES: &str = "6, 9, 12, 18, 24, 36, 48, 54";
 
+/// Those of 802.11g, which has the rates of DSSS and CCK, too (clause 18).
+const ERP_NAMES: &str = "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54";
+
 /// Rates of DSSS and CCK (16.2.3.3).
 const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
@@ -347,11 +352,15 @@ impl Wlan {
     /// `dsss`: the station is an 802.11b station in an 802.11g network.
     pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, standard: Standard, dsss: bool) {
         let dsss = dsss || standard == Standard::B;
-        if self.ladder(dsss).contains(&rate) {
+        let is_erp = standard == Standard::G;
+        if self.ladder(dsss).contains(&rate) || is_erp && DSSS_RATES.contains(&rate) {
             return;
         }
-        let (who, rates) =
-            if dsss { ("802.11b".to_owned(), "1, 2, 5.5, 11") } else { (standard.to_string(), OFDM_NAMES) };
+        let (who, rates) = match standard {
+            _ if dsss => ("802.11b".to_owned(), "1, 2, 5.5, 11"),
+            Standard::G => (standard.to_string(), ERP_NAMES),
+            _ => (standard.to_string(), OFDM_NAMES),
+        };
         if !self.nonstandard_rates {
             let note = format!("one of {rates} Mb/s; any other needs nonstandard_rates = true in [wlan]");
             at.problem(key, &format!("{who} has no rate of {rate}"), &note);

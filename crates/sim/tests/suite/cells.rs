@@ -267,13 +267,46 @@ fn frames_are_protected_where_there_are_80211b_stations() {
         )
     };
     let goodput = |more: &str, dsss_only: bool| outcome(&text(more, dsss_only)).cell.goodput_bps;
-    let free = goodput("", false);
+    let free = goodput("slot = '20 us'", false);
     assert_eq!(goodput("use_protection = false", true), free);
     // 1472 bytes each: protection adds 258 us.
     let bits = 1472.0 * 8.0;
     let longer = bits / goodput("", true) - bits / free;
     assert!((longer - 258e-6).abs() < 5e-6, "{longer} s");
-    assert_eq!(goodput("protection = '2 Mb/s'", false), goodput("", true));
+    assert_eq!(goodput("protection = '2 Mb/s'\nslot = '20 us'", false), goodput("", true));
+    // HR/DSSS knows the slot of 20 us alone, so that all have it: 2 + 7.5 slots, each 11 us longer than the short ones.
+    let short = bits / free - bits / goodput("", false);
+    assert!((short - 9.5 * 11e-6).abs() < 3e-6, "{short} s");
+    assert_eq!(goodput("use_protection = false\nslot = '9 us'", true), goodput("", false));
+}
+
+/// An 802.11g station has the rates of DSSS and CCK, too: 192 us and 1536 B at 11 Mb/s, 1118 us, without a signal
+/// extension, SIFS, an ACK at 2 Mb/s, 248 us, and DIFS and 7.5 short slots.
+#[test]
+fn stations_of_80211g_have_the_rates_of_80211b() {
+    let text = |wlan: &str, station: &str| {
+        format!(
+            "duration = '4 s'\n[wlan]\nstandard = {wlan}\n[[servers]]\nname = 'server'\n[[stations]]\nname = 'sta'\n\
+             {station}\n[[flows]]\nname = 'up'\nstation = 'sta'\ntransport = 'udp'\nudp.rate = '11 Mb/s'\n"
+        )
+    };
+    let cycle = |wlan: &str, station: &str| 1472.0 * 8.0 / outcome(&text(wlan, station)).cell.goodput_bps;
+    let expected = 192e-6 + 1118e-6 + 10e-6 + 248e-6;
+    for (wlan, station) in [
+        ("'802.11g'", "data_rate = '11 Mb/s'"),
+        ("'802.11g'\ndata_rate = '11 Mb/s'", ""),
+        ("'802.11n'\nband = '2.4 GHz'", "standard = '802.11g'\ndata_rate = '11 Mb/s'"),
+    ] {
+        let found = cycle(wlan, station);
+        assert!((found - expected - 28e-6 - 67.5e-6).abs() < 4e-6, "{wlan}: {found} s");
+    }
+    // The slots of an 802.11b station, 20 us, and its aCWmin of 31.
+    let found = cycle("'802.11n'\nband = '2.4 GHz'", "standard = '802.11b'");
+    assert!((found - expected - 50e-6 - 15.5 * 20e-6).abs() < 16e-6, "{found} s");
+    let told = problems(&text("'802.11g'", "data_rate = '10 Mb/s'"));
+    assert!(told.contains("one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mb/s"), "{told}");
+    let told = problems(&text("'802.11a'", "data_rate = '11 Mb/s'"));
+    assert!(told.contains("one of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s"), "{told}");
 }
 
 /// 802.11b stations send at 11 Mb/s unless told otherwise, and never use OFDM, whose responses they could not read.
