@@ -56,12 +56,14 @@ const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
     "data_retry_limit",
     "data_ap_scheme",
     "data_no_route",
+    "data_lifetime",
     "ack_ap_queue",
     "ack_station_queue",
     "ack_link_queue",
     "ack_retry_limit",
     "ack_ap_scheme",
     "ack_no_route",
+    "ack_lifetime",
 ];
 
 /// A run in progress.

@@ -71,6 +71,8 @@ pub enum Cause {
     Overflow,
     /// Dropped before the queue was full, by active queue management or by a scheme of the access point.
     Early,
+    /// Its lifetime in the MAC has ended, in the queue or between two attempts.
+    Expired,
 }
 
 /// Packets that a discipline has dropped; the world empties the list and frees the packets.

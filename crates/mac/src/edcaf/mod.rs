@@ -495,7 +495,7 @@ impl Edcafs {
             let to = next_hops.of(packet);
             let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(id, &self.arrived));
             if expires <= now {
-                dropped.push((id, Cause::Early));
+                dropped.push((id, Cause::Expired));
                 continue;
             }
             let place = rate_of(&self.stations, station, to);

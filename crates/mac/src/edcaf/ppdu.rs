@@ -318,7 +318,7 @@ impl Edcafs {
                 {
                     let expires = rules.expiry(id, &self.arrived);
                     if expires <= now {
-                        dropped.push((id, Cause::Early));
+                        dropped.push((id, Cause::Expired));
                         continue;
                     }
                     let length = frame_length(&self.access.timing, packet, routing_overhead).0;
@@ -358,7 +358,7 @@ impl Edcafs {
                 let Some((id, packet)) = next else { break };
                 let expires = rules.expiry(id, &self.arrived);
                 if expires <= now {
-                    dropped.push((id, Cause::Early));
+                    dropped.push((id, Cause::Expired));
                     continue;
                 }
                 let length = frame_length(&self.access.timing, packet, routing_overhead).0;

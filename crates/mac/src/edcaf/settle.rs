@@ -4,9 +4,9 @@
 use wifair_packet::PacketId;
 use wifair_units::Time;
 
-use super::ppdu::Inside;
+use super::ppdu::{Inside, rules_between};
 use super::window::Released;
-use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs};
+use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Step};
 
 impl Edcafs {
     /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
@@ -27,6 +27,10 @@ impl Edcafs {
             }
             return 0;
         }
+        // To and from stations without block ACK, data after RTS and CTS have a limit of their own.
+        let own = &self.contenders[sender].ppdu;
+        let is_long = own.has(Step::Rts) && rules_between(&self.stations, station, own.to).is_none();
+        let long = is_long.then_some(self.access.long_retry_limit);
         let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
@@ -48,8 +52,9 @@ impl Edcafs {
             } else {
                 ppdu.count(counters);
             }
-            let may_expire =
-                rules.is_some_and(|rules| by_rts || ppdu.most_attempts >= rules.retry_limit || ppdu.expires <= now);
+            let may_expire = rules.is_some_and(|rules| {
+                by_rts || ppdu.most_attempts >= long.unwrap_or(rules.retry_limit) || ppdu.expires <= now
+            });
             if answered && ppdu.spoilt == 0 && window.pending() == ppdu.mpdus.len() {
                 delivered = window.acknowledge_all();
             } else if answered || may_expire {
@@ -61,7 +66,8 @@ impl Edcafs {
                         continue;
                     }
                     let Some(rules) = rules else { continue };
-                    let is_exhausted = mpdu.attempts.max(mpdu.rts_failures) >= rules.retry_limit;
+                    let is_exhausted =
+                        mpdu.attempts >= long.unwrap_or(rules.retry_limit) || mpdu.rts_failures >= rules.retry_limit;
                     if is_exhausted || mpdu.expires <= now {
                         let Released { lost, expired, .. } = &mut self.released;
                         let is_given_up =
@@ -87,7 +93,7 @@ impl Edcafs {
             backlog.push(place);
         }
         self.counters[station].retry_limit_drops += given_up;
-        dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Early)));
+        dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Expired)));
         self.note_released(now, station, retry_limit_drops);
         delivered
     }

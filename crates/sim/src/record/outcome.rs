@@ -52,6 +52,8 @@ row! {
         pub data_drops_ap_scheme: u64,
         /// Data packets pushed out while they waited for a route to their destination.
         pub data_drops_no_route: u64,
+        /// Data packets that the MAC dropped because their lifetime had ended (`aggregation.lifetime`).
+        pub data_drops_lifetime: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ack_drops_ap_queue: u64,
         /// TCP ACKs dropped by a station's queue.
@@ -64,6 +66,8 @@ row! {
         pub ack_drops_ap_scheme: u64,
         /// TCP ACKs pushed out while they waited for a route to their destination.
         pub ack_drops_no_route: u64,
+        /// TCP ACKs that the MAC dropped because their lifetime had ended.
+        pub ack_drops_lifetime: u64,
         /// Payload that the application offered in the measured time, per second [bit/s]; infinite if it always had
         /// more.
         pub asked_bps: f64,
@@ -231,9 +235,11 @@ row! {
         pub air_collided_s: f64,
         /// Packets that its queues dropped because they were full.
         pub queue_drops_overflow: u64,
-        /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel, and packets
-        /// whose lifetime ended (`aggregation.lifetime`).
+        /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel.
         pub queue_drops_early: u64,
+        /// Packets whose lifetime ended (`aggregation.lifetime`), in its queues or between two attempts (802.11n and
+        /// later).
+        pub lifetime_drops: u64,
         /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
         pub queue_marks: u64,
         /// Data PPDUs that it sent (802.11n and later).

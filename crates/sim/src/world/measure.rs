@@ -20,14 +20,16 @@ pub enum Loss {
     Scheme,
     /// Pushed out of a station's buffer while it waited for a route to its destination.
     NoRoute,
+    /// Dropped by the MAC because its lifetime had ended.
+    Lifetime,
 }
 
 impl Loss {
     /// How many there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
     /// Names, in order.
     pub const NAMES: [&'static str; Self::COUNT] =
-        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route"];
+        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route", "lifetime"];
 }
 
 /// Counters of one flow since the start of the run.

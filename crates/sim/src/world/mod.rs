@@ -32,7 +32,7 @@ use wifair_mac::edcaf::CategoryCounters;
 use wifair_mac::{AccessCategory, AirTime, Call, Channel, ChannelCounters, Counters, MacEvent};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
-use wifair_queue::Dropped;
+use wifair_queue::{Cause, Dropped};
 use wifair_units::{Duration, Time};
 
 use ap_schemes::ApWithSchemes;
@@ -590,7 +590,7 @@ impl World {
             let (id, cause) = self.dropped[position];
             let hop = self.hops[self.packets[id].hop as usize];
             self.queue_counts.count(hop, cause);
-            self.lose(id, self.queue_of(hop));
+            self.lose(id, if cause == Cause::Expired { Loss::Lifetime } else { self.queue_of(hop) });
         }
         self.dropped.clear();
     }

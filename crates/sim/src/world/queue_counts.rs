@@ -15,6 +15,8 @@ pub(super) struct QueueCounts {
     pub(super) overflow: u64,
     /// Packets dropped before the queue was full, by active queue management.
     pub(super) early: u64,
+    /// Packets dropped because their lifetime had ended, in the queue or between two attempts.
+    pub(super) expired: u64,
     /// Packets marked instead of dropped (RFC 3168).
     pub(super) marks: u64,
 }
@@ -25,6 +27,7 @@ impl QueueCounts {
         Self {
             overflow: self.overflow - earlier.overflow,
             early: self.early - earlier.early,
+            expired: self.expired - earlier.expired,
             marks: self.marks - earlier.marks,
         }
     }
@@ -62,6 +65,7 @@ impl AllQueueCounts {
         match cause {
             Cause::Overflow => counts.overflow += 1,
             Cause::Early => counts.early += 1,
+            Cause::Expired => counts.expired += 1,
         }
     }
 }
