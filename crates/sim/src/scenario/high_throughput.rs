@@ -4,7 +4,8 @@ use wifair_config::{At, Limit, choice, table};
 use wifair_mac::{AccessCategory, Category, edcaf};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
-    Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, PacketPadding, PpduOptions, TxMode,
+    Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming,
+    TxMode,
 };
 use wifair_units::{Bytes, Duration};
 
@@ -250,6 +251,23 @@ impl Wlan {
             self.mode(own).ok().map(|(_, mode)| mode)
         };
         streams.into_iter().flat_map(|streams| (0..=top).filter_map(move |mcs| of(streams, mcs))).collect()
+    }
+
+    /// Air time of a packet alone to or from a station of `group` in the slowest mode that it may use; nothing if it has
+    /// no such mode.
+    pub(super) fn longest_time(&self, group: &Stations, size: Bytes) -> Option<Duration> {
+        let own = group.own_mode();
+        let adapts = [group.rate_adaptation.as_ref().unwrap_or(&self.rate_adaptation), &self.rate_adaptation];
+        let own = if adapts.iter().any(|chosen| **chosen != Adaptation::Fixed) {
+            let streams = own.streams.or(self.streams).map(|_| 1);
+            OwnMode { mcs: Some(0), streams, ..own }
+        } else {
+            own
+        };
+        let (band, mode) = self.mode(own).ok()?;
+        let delimiter = if own.standard.unwrap_or(self.standard).amendment() >= Amendment::Ac { 4 } else { 0 };
+        let psdu = size + self.llc_overhead + self.mac_overhead + Bytes(delimiter);
+        Some(PpduTiming::with_options(mode, band, self.ppdu_options()).duration(psdu))
     }
 
     /// Problems of stations with another standard: path, message and note of each.

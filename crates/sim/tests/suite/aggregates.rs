@@ -90,3 +90,85 @@ fn a_gap_that_is_overdue_when_it_comes_first_is_passed_over_at_once() {
         assert!(outcome.flows.iter().all(|flow| flow.received_bytes > 0));
     }
 }
+
+/// What a station sends to a server in 802.11n, with these lines of `[wlan]` and of the station.
+fn sends(wlan: &str, station: &str) -> Outcome {
+    let text = format!(
+        "duration = '2 s'
+        [wlan]
+        standard = '802.11n'
+        {wlan}
+        [[servers]]
+        name = 'server'
+        [[stations]]
+        name = 'sta'
+        queue.limit = '1000 packets'
+        {station}
+        [[flows]]
+        name = 'up'
+        station = 'sta'
+        transport = 'udp'
+        udp.rate = '80 Mb/s'
+        "
+    );
+    let scenario = Scenario::parse(&text, "sends.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    run(&scenario, 1, &Options::default())
+}
+
+/// Data of an 802.11a station after RTS and CTS, of which none arrives: each is sent `long_retry_limit` times, in an
+/// 802.11n network as elsewhere (IEEE Std 802.11-2016, 10.3.4.4). An MPDU under block ACK is sent `short_retry_limit`
+/// times; the limit of frames after RTS then tells when the contention window starts anew, and stations that never widen
+/// it make more attempts.
+#[test]
+fn data_after_rts_have_a_limit_of_their_own_without_block_ack() {
+    let wlan = |limit: u32| format!("rts_threshold = '100 B'\nlong_retry_limit = {limit}\ndata_error = 1.0");
+    for limit in [2, 6] {
+        let outcome = sends(&wlan(limit), "standard = '802.11a'");
+        let sta = outcome.stations.iter().find(|station| station.name == "sta").expect("the station");
+        let attempts = sta.errors as f64 / sta.given_up as f64;
+        assert!((attempts - f64::from(limit)).abs() < 0.02, "{attempts} attempts");
+    }
+    let attempts = |limit: u32| {
+        let outcome = sends(&wlan(limit), "");
+        let sta = outcome.stations.iter().find(|station| station.name == "sta").expect("the station").clone();
+        assert!((sta.mpdus as f64 / sta.given_up as f64 - 7.0).abs() < 0.2, "{} of {}", sta.mpdus, sta.given_up);
+        sta.attempts
+    };
+    assert!(attempts(1) > attempts(7), "the window starts anew");
+}
+
+/// With 1000 packets of queue a packet waits 200 ms: with a lifetime of 50 ms most of the surplus expires, in the queue,
+/// and the rest finds it full. Neither is a drop of active queue management, of which a FIFO has none.
+#[test]
+fn packets_whose_lifetime_ends_are_counted_by_themselves() {
+    let outcome = sends("aggregation.lifetime = '50 ms'", "");
+    let (sta, up) = (outcome.stations.iter().find(|station| station.name == "sta").expect("it is"), &outcome.flows[0]);
+    assert!(sta.lifetime_drops > 100 && sta.queue_drops_early == 0, "{sta:?}");
+    assert_eq!(up.data_drops_lifetime, sta.lifetime_drops);
+    assert_eq!(up.data_drops_station_queue, sta.queue_drops_overflow);
+    let without = sends("", "");
+    assert_eq!((without.flows[0].data_drops_lifetime, without.stations[0].lifetime_drops), (0, 0));
+}
+
+/// What an older station cannot do, or no station of its standard, is refused: HE in 106 tones with dual carrier
+/// modulation sends 25 bits in 13.6 us, so that 1542 bytes take 495 symbols, 6732 us and a preamble; 1070 take 344
+/// symbols, 4678 us.
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    let text = |wlan: &str, station: &str, flow: &str| {
+        format!(
+            "duration = '1 s'\n[wlan]\n{wlan}\n[[servers]]\nname = 'server'\n[[stations]]\nname = 'sta'\n{station}\n[[flows]]\n\
+             name = 'flow'\nstation = 'sta'\ntransport = 'udp'\nudp.rate = '1 Mb/s'\n{flow}"
+        )
+    };
+    let parse = |text: String| Scenario::parse(&text, "refused.toml", &[]).map_err(|problems| problems.to_string());
+    let slow = "standard = '802.11ax'\nmcs = 0\ndcm = true\nextended_range = 106";
+    let told = parse(text(slow, "", "")).expect_err("it is too slow");
+    assert!(told.contains("packets of 1500 B take up to 6.7") && told.contains("the longest PPDU"), "{told}");
+    assert!(parse(text(slow, "", "udp.payload = '1000 B'")).is_ok());
+    let old = "standard = '802.11a'";
+    let told = parse(text("standard = '802.11n'", old, "category = 'voice'")).expect_err("there are no categories");
+    assert!(told.contains("the 802.11a stations `sta` have no access categories"), "{told}");
+    assert!(parse(text("standard = '802.11n'", old, "category = 'voice'\ndirection = 'down'")).is_ok());
+    assert!(parse(text("standard = '802.11n'", "", "category = 'voice'")).is_ok());
+}

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use wifair_config::{Limit, hint};
-use wifair_units::Bytes;
+use wifair_phy::PPDU_MAX_TIME;
+use wifair_units::{Bytes, Duration};
 
 use super::paths::{neighbours, path, wired_path};
 use super::{Builder, Flow, MOST, Node, Step, member_name};
@@ -67,6 +68,11 @@ impl Builder<'_> {
                     break;
                 };
                 if path.iter().any(|step| matches!(step, Step::Air { .. })) && !self.fits_the_air(flows, group) {
+                    break;
+                }
+                let asked = path.iter().filter_map(|step| self.asks_for_too_much(flows, *step));
+                if let Some((key, message, note)) = asked.min() {
+                    self.problem(&format!("flows[{group}].{key}"), &message, &note);
                     break;
                 }
                 if !self.fits_the_queues(flows, &path) {
@@ -194,6 +200,34 @@ impl Builder<'_> {
             return false;
         }
         true
+    }
+
+    /// What a flow asks for that a step of its path over the air cannot do: key, message and note.
+    fn asks_for_too_much(&self, flows: &Flows, step: Step) -> Option<(&'static str, String, String)> {
+        let (Step::Air { from, to }, Some(wlan)) = (step, &self.file.wlan) else { return None };
+        let member = |node: Node| if let Node::Station(station) = node { Some(station) } else { None };
+        let group = &self.file.stations[self.network.stations[member(from).or(member(to))?].group];
+        let standard = group.standard.unwrap_or(wlan.standard);
+        if !wlan.standard.has_mcs() {
+            return None;
+        }
+        if !standard.has_mcs() {
+            let is_asked = flows.category.is_some() && matches!(from, Node::Station(_));
+            let message = format!("the {standard} stations `{}` have no access categories", group.name);
+            return is_asked.then(|| ("category", message, "leave it out: they send by DCF".to_owned()));
+        }
+        let (key, size) = full_packet(flows);
+        let time = wlan.longest_time(group, size)?;
+        (time > PPDU_MAX_TIME).then(|| {
+            let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
+            let message = format!(
+                "packets of {size} take up to {:.3} ms from and to `{}`, longer than {:.3} ms, the longest PPDU",
+                ms(time),
+                group.name,
+                ms(PPDU_MAX_TIME)
+            );
+            (key, message, "write a smaller size or a faster mode: fragments are not modelled".to_owned())
+        })
     }
 
     /// Reports a queue on the path of the data that cannot hold a single packet, so that nothing would arrive.
