@@ -48,6 +48,7 @@ class AirtimeQuestion(TypedDict):
     mpdu_length: int | None
     mpdus: int | None
     response: str | None
+    buffer_size: int | None
     basic_rates: list[str]
     greenfield: bool
     short_preamble: bool

@@ -70,6 +70,7 @@ def airtime(
     mpdu_length: int | None = None,
     mpdus: int | None = None,
     response: str | None = None,
+    buffer_size: int | None = None,
     basic_rates: Sequence[str] = (),
     greenfield: bool = False,
     short_preamble: bool = False,
@@ -104,6 +105,9 @@ def airtime(
         MPDUs of an A-MPDU, each with delimiter and padding.
     response : {"ack", "block-ack", "none"}, optional
         The response; by default an ACK to one MPDU, a block ACK to more or to a PSDU that is longer than any MPDU.
+    buffer_size : int, optional
+        Buffer size of the block ACK agreement [MPDUs]; a block ACK has 32 bytes up to 64, 56 up to 256 and 152 up to 1024.
+        By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024 in be.
     basic_rates : sequence of str, optional
         Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s.
     greenfield, short_preamble, dcm : bool, default False
@@ -153,6 +157,7 @@ def airtime(
         mpdu_length=mpdu_length,
         mpdus=mpdus,
         response=response,
+        buffer_size=buffer_size,
         basic_rates=basic_rates,
         greenfield=greenfield,
         short_preamble=short_preamble,
@@ -190,7 +195,7 @@ def airtime_table(**arguments: Any) -> list[Airtime]:
         raise AirtimeError(*error.args) from None
 
 
-_NUMBERS = ("width", "mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "extended_range", "ltf")
+_NUMBERS = ("width", "mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "buffer_size", "extended_range", "ltf")
 _LARGEST = 2**32 - 1
 
 

@@ -86,6 +86,19 @@ def test_responses() -> None:
     assert response(standard="802.11ac", mcs=9, width=80, mpdu_length=1538) == ("ACK", 14, 24_000_000, 28_000)
     assert response(standard="802.11n", mcs=7, mpdu_length=1538, mpdus=1)[:2] == ("BlockAck", 32)
     assert response(standard="802.11ax", mcs=11, width=80, mpdu_length=1538, mpdus=65)[:2] == ("BlockAck", 56)
+    # The buffer of the agreement decides, not what is in this PPDU: 256 MPDUs in 802.11ax unless it is said.
+    assert response(standard="802.11ax", mcs=11, width=80, mpdu_length=1538, mpdus=2)[:2] == ("BlockAck", 56)
+    assert response(standard="802.11ax", mcs=11, mpdu_length=1538, mpdus=2, buffer_size=64)[:2] == ("BlockAck", 32)
+    assert response(standard="802.11be", mcs=13, mpdu_length=1538, mpdus=2)[:2] == ("BlockAck", 152)
+    assert response(standard="802.11be", mcs=13, mpdu_length=1538, mpdus=2, buffer_size=65)[:2] == ("BlockAck", 56)
+    for standard, size, message in (
+        ("802.11n", 65, "no block ACK buffer of 65 MPDUs in 802.11n: 1 to 64"),
+        ("802.11ax", 0, "no block ACK buffer of 0 MPDUs in 802.11ax: 1 to 256"),
+    ):
+        with pytest.raises(AirtimeError, match=message):
+            airtime(standard=standard, mcs=7, mpdu_length=1538, mpdus=2, buffer_size=size)
+    with pytest.raises(AirtimeError, match="no A-MPDU of 9 MPDUs in 802.11ax: a block ACK with this buffer"):
+        airtime(standard="802.11ax", mcs=7, mpdu_length=1538, mpdus=9, buffer_size=8)
     assert response(standard="802.11be", mcs=13, width=160, streams=4, mpdu_length=1538, mpdus=257)[:2] == (
         "BlockAck",
         152,

@@ -41,6 +41,9 @@ pub struct ExchangeQuery {
     pub content: Content,
     /// Response; if absent, an ACK to a single MPDU, a block ACK to several or to a PSDU longer than any MPDU.
     pub response: Option<Response>,
+    /// Buffer size of the block ACK agreement, in MPDUs, which determines the length of a block ACK (IEEE Std
+    /// 802.11ax-2021, 9.3.1.8); if absent, the largest of the standard.
+    pub buffer_size: Option<u32>,
     /// Basic rates, from which the rate of control responses is chosen.
     pub basic_rates: BasicRates,
     /// Packet extension and LDPC options.
@@ -78,6 +81,15 @@ impl ExchangeTime {
     /// Computes the answer. Errors name a mode that does not exist, or content that does not fit.
     pub fn new(query: &ExchangeQuery) -> Result<Self, ModeError> {
         let (band, mode) = query.amendment.mode(&query.mode)?;
+        if let Some(size) = query.buffer_size {
+            let (most, name) = (largest_buffer(query.amendment), query.amendment.name());
+            if most == 0 || !(1..=most).contains(&size) {
+                let there =
+                    if most == 0 { "802.11n, ac, ax and be have one".to_owned() } else { format!("1 to {most}") };
+                let message = format!("no block ACK buffer of {size} MPDUs in {name}: {there}");
+                return Err(ModeError { key: "buffer_size", message });
+            }
+        }
         let longest_mpdu = longest_mpdu(query.amendment, query.content);
         let (psdu, mpdu_bytes, mpdus) = psdu(query, longest_mpdu)?;
         if psdu > mode.max_psdu() {
@@ -112,8 +124,10 @@ impl ExchangeTime {
                 let length = if kind == Response::Ack {
                     frame_length::ACK
                 } else {
-                    let needed = u64::from(mpdus.unwrap_or(1));
-                    frame_length::block_ack(BlockAckWindow::holding(needed).unwrap_or(BlockAckWindow::Mpdus1024))
+                    let size = query.buffer_size.unwrap_or_else(|| largest_buffer(query.amendment).max(1));
+                    frame_length::block_ack(
+                        BlockAckWindow::holding(u64::from(size)).unwrap_or(BlockAckWindow::Mpdus1024),
+                    )
                 };
                 let mode = query.basic_rates.response(mode);
                 Some((kind, mode, length, PpduTiming::new(mode, band).duration(length)))
@@ -246,12 +260,7 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     if matches!(query.content, Content::Mpdu(_)) && query.amendment < Amendment::Ac {
         return Ok((mpdu, mpdu, Some(1)));
     }
-    let most: u32 = match query.amendment {
-        Amendment::B | Amendment::A | Amendment::G => 0,
-        Amendment::N | Amendment::Ac => 64,
-        Amendment::Ax => 256,
-        Amendment::Be => 1024,
-    };
+    let most = query.buffer_size.unwrap_or_else(|| largest_buffer(query.amendment));
     if most == 0 {
         return Err(ModeError {
             key: "mpdus",
@@ -259,12 +268,23 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
         });
     }
     if !(1..=most).contains(&count) {
-        let message = format!("no A-MPDU of {count} MPDUs in {name}: a block ACK there acknowledges 1 to {most}");
+        let whose = if query.buffer_size.is_some() { "with this buffer" } else { "there" };
+        let message = format!("no A-MPDU of {count} MPDUs in {name}: a block ACK {whose} acknowledges 1 to {most}");
         return Err(ModeError { key: "mpdus", message });
     }
     let one = frame_length::DELIMITER.0 + mpdu.0;
     let psdu = Bytes(one.next_multiple_of(4) * u64::from(count - 1) + one);
     Ok((psdu, total, Some(count)))
+}
+
+/// The largest buffer of a block ACK agreement, in MPDUs; zero before 802.11n.
+const fn largest_buffer(amendment: Amendment) -> u32 {
+    match amendment {
+        Amendment::B | Amendment::A | Amendment::G => 0,
+        Amendment::N | Amendment::Ac => 64,
+        Amendment::Ax => 256,
+        Amendment::Be => 1024,
+    }
 }
 
 /// The usual response. An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can mark it, and
@@ -303,6 +323,7 @@ mod tests {
                 mode,
                 content: Content::AMpdu(Bytes(1500), count),
                 response: Some(response),
+                buffer_size: None,
                 basic_rates: BasicRates::mandatory(),
                 options: PpduOptions::default(),
             })

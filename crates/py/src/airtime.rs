@@ -22,6 +22,7 @@ pub struct Question {
     mpdu_length: Option<u64>,
     mpdus: Option<u32>,
     response: Option<String>,
+    buffer_size: Option<u32>,
     basic_rates: Vec<String>,
     greenfield: bool,
     short_preamble: bool,
@@ -132,7 +133,8 @@ impl Question {
             return Err(error("packet_padding", message));
         }
         let options = PpduOptions { ldpc_extra_symbol: self.ldpc_extra_symbol, packet_padding };
-        Ok(ExchangeQuery { amendment, mode, content, response, basic_rates, options })
+        let buffer_size = self.buffer_size;
+        Ok(ExchangeQuery { amendment, mode, content, response, buffer_size, basic_rates, options })
     }
 }
 

@@ -29,6 +29,12 @@ __all__ = ["airtime_command"]
 )
 @click.option("--ampdu", "mpdus", type=int, metavar="N", help="Send so many of these MPDUs as an A-MPDU.")
 @click.option("--response", metavar="KIND", help="ack, block-ack or none; by default as the content needs it.")
+@click.option(
+    "--buffer-size",
+    type=int,
+    metavar="N",
+    help="MPDUs of the block ACK agreement: 64 in n and ac, up to 256 in ax (default), up to 1024 in be (default).",
+)
 @click.option("--basic-rate", "basic_rates", multiple=True, metavar="RATE", help="A basic rate; may be repeated.")
 @click.option("--greenfield", is_flag=True, help="HT-greenfield format (n).")
 @click.option("--short-preamble", is_flag=True, help="The short preamble of 2, 5.5 and 11 Mb/s (b, g).")
