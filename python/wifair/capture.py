@@ -198,6 +198,14 @@ class Capture:
         def counts(name: str) -> NDArray[np.uint64]:
             return np.array([station[name] for station in stations], dtype=np.uint64)
 
+        usual: list[dict[str, Any]] = [
+            max(station["frames_by_mode"], key=lambda mode: int(mode["frames"]), default={}) for station in stations
+        ]
+        of_mode = {
+            name: np.array([_number(mode.get(name)) for mode in usual], dtype=np.float64)
+            for name in ("mcs", "streams", "width_mhz", "guard_interval_ns", "frames")
+        }
+        at_mcs = np.array([sum(mode["frames"] for mode in station["frames_by_mode"]) for station in stations])
         data: dict[str, NDArray[Any]] = {
             "seed": np.zeros(len(stations), dtype=np.uint64),
             "name": np.array([station["address"] for station in stations], dtype=np.str_),
@@ -210,6 +218,8 @@ class Capture:
             "largest_aggregate": counts("largest_aggregate"),
             "aggregates_unanswered": counts("aggregates_unanswered"),
             "block_acks": counts("block_acks"),
+            **{name: of_mode[name] for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")},
+            "mode_share": of_mode["frames"] / np.maximum(at_mcs, 1),
             "airtime_s": numbers("airtime_s"),
             "airtime_share": numbers("airtime_share"),
             "signal_mean_dbm": numbers("signal_mean_dbm"),

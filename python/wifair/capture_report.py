@@ -8,6 +8,8 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wifair.report import NOTHING, general, percent, rate, ratio, time
 from wifair.words import counted
 
@@ -38,6 +40,8 @@ def text(capture: Capture, width: int | None = None) -> str:
         parts.append("\n".join(_echoes(capture)))
     if capture.stations.rows:
         parts.append("\n".join(_stations(capture)))
+        if not np.isnan(capture.stations["mcs"]).all():
+            parts.append("\n".join(_aggregates(capture)))
     others = capture.document["not_analysed"]
     if others:
         line = "not analysed: " + ", ".join(_left_out(count, name) for name, count in others.items())
@@ -231,6 +235,34 @@ def _stations(capture: Capture) -> list[str]:
     if stations.rows > MOST_STATIONS:
         lines.append(f"... and {stations.rows - MOST_STATIONS} more stations: --json or --csv has all")
     return lines
+
+
+def _aggregates(capture: Capture) -> list[str]:
+    """Set the modes and aggregates of the stations that send at an MCS; the mode is that of most of these frames."""
+    stations = capture.stations
+    largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
+    rows = [["station", "MCS", "streams", "width", "GI", "of frames", "A-MPDUs", "MPDUs each", "most", "no block ACK"]]
+    for row in [row for row in largest if not math.isnan(stations["mcs"][row])][:MOST_STATIONS]:
+        mcs, streams, width, guard = (
+            float(stations[name][row]) for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")
+        )
+        mean, sent = float(stations["mpdus_per_aggregate"][row]), int(stations["aggregates"][row])
+        lost = percent(int(stations["aggregates_unanswered"][row]) / sent) if sent else NOTHING
+        rows.append(
+            [
+                str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else ""),
+                f"{mcs:.0f}",
+                f"{streams:.0f}",
+                NOTHING if math.isnan(width) else f"{width:.0f} MHz",
+                f"{guard:.0f} ns",
+                percent(float(stations["mode_share"][row])),
+                str(sent),
+                NOTHING if math.isnan(mean) else f"{mean:.1f}",
+                str(stations["largest_aggregate"][row]) if sent else NOTHING,
+                lost,
+            ]
+        )
+    return _set(rows, left=1)
 
 
 def _left_out(count: int, name: str) -> str:

@@ -152,7 +152,7 @@ def goodput_mbps(changes: Mapping[str, object]) -> float:
 
 def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
     """28 MPDUs and block ACK in 2.4 GHz: 5366 + 10 + 38 + AIFS 37 + 7.5 slots. The CTS to itself at 2 Mb/s takes
-    192 + 56 us and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more."""
+    192 + 56 us and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more. Beside 802.11b slots are 20 us, 11 longer."""
     band = {"wlan.band": "2.4 GHz"}
     alone = 28 * 1472 * 8 / 5518.5
     assert goodput_mbps(band) == pytest.approx(alone, rel=0.005)
@@ -163,9 +163,11 @@ def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
         results = wifair.run(wifair.Scenario.from_text(beside).with_(changes))
         return float(results.cells["goodput_bps"][0]) / 1e6
 
-    assert protected({}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258), rel=0.005)
-    assert protected({"wlan.protect_by_rts": True}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258 + 282), rel=0.005)
-    assert protected({"wlan.use_protection": False}) == pytest.approx(alone, rel=0.005)
+    cycle = 5518.5 + (3 + 7.5) * 11
+    assert protected({}) == pytest.approx(28 * 1472 * 8 / (cycle + 258), rel=0.005)
+    assert protected({"wlan.protect_by_rts": True}) == pytest.approx(28 * 1472 * 8 / (cycle + 258 + 282), rel=0.005)
+    assert protected({"wlan.use_protection": False}) == pytest.approx(28 * 1472 * 8 / cycle, rel=0.005)
+    assert protected({"wlan.use_protection": False, "wlan.slot": "9 us"}) == pytest.approx(alone, rel=0.005)
 
 
 def test_extra_symbol_and_packet_extension_take_time() -> None:
@@ -250,3 +252,17 @@ def test_a_capture_of_aggregates_is_read_back(tmp_path: Path) -> None:
         assert sender["aggregates"] == pytest.approx(access_point["block_acks"], abs=1)
         assert sender["aggregates_unanswered"] == 0
         assert [float(each) for each in sender["frames_by_rate_mbps"]] == [pytest.approx(rate, abs=0.05)]
+        (mode,) = sender["frames_by_mode"]
+        assert mode == {
+            "standard": standard,
+            "mcs": 7 if standard == "802.11n" else 11,
+            "streams": 1,
+            "width_mhz": 20,
+            "guard_interval_ns": 800,
+            "frames": sender["data_frames"],
+        }
+        done = subprocess.run([*command, "analyze", str(folder / "air.pcap")], check=True, capture_output=True, text=True)
+        head, row = done.stdout.split("\n\n")[-1].splitlines()
+        assert head.split()[1:6] == ["MCS", "streams", "width", "GI", "of"]
+        shown = [str(mode["mcs"]), "1", "20", "MHz", "800", "ns", "100", "%", str(sender["aggregates"])]
+        assert row.split()[1:] == [*shown, f"{sender['mpdus_per_aggregate']:.1f}", str(sender["largest_aggregate"]), "0", "%"]

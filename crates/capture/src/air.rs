@@ -1,12 +1,13 @@
-//! 802.11 statistics per station: frames, retries, air time, signal, rates.
+//! 802.11 statistics per station: frames, retries, air time, signal, rates and modes.
 
+use crate::link::mode::Mode;
 use crate::link::radiotap::Radio;
 use crate::link::wifi::{Frame, Kind, Mac, air_time_us};
 use crate::table::{Table, mix};
 
 /// The most stations kept individually.
 const MOST_STATIONS: usize = 1 << 16;
-/// The most rates per station kept individually.
+/// The most rates, and modes, per station kept individually.
 const MOST_RATES: usize = 64;
 
 /// Statistics of levels, in dBm.
@@ -72,6 +73,8 @@ pub struct Station {
     pub signal: Levels,
     /// Frames by rate, in kb/s, ascending.
     pub rates: Vec<(u32, u64)>,
+    /// Frames by transmit mode, from 802.11n on, in the order of the modes.
+    pub modes: Vec<(Mode, u64)>,
     /// The station that it addressed last.
     peer: Option<Mac>,
 }
@@ -140,6 +143,13 @@ impl Air {
             Ok(at) => station.rates[at].1 += 1,
             Err(at) if station.rates.len() < MOST_RATES => station.rates.insert(at, (kbps, 1)),
             Err(_) => {}
+        }
+        if let Some(mode) = Mode::of(rate) {
+            match station.modes.binary_search_by_key(&mode, |(mode, _)| *mode) {
+                Ok(at) => station.modes[at].1 += 1,
+                Err(at) if station.modes.len() < MOST_RATES => station.modes.insert(at, (mode, 1)),
+                Err(_) => {}
+            }
         }
     }
 

@@ -185,6 +185,18 @@ impl Analysis {
                             json.put(&(f64::from(*kbps) / 1e3).to_string(), *frames);
                         }
                     });
+                    json.array("frames_by_mode", |json| {
+                        for (mode, frames) in &station.modes {
+                            json.object("", |json| {
+                                json.put("standard", mode.standard);
+                                json.put("mcs", mode.mcs);
+                                json.put("streams", mode.streams);
+                                json.put("width_mhz", mode.width_mhz);
+                                json.put("guard_interval_ns", mode.guard_interval_ns);
+                                json.put("frames", *frames);
+                            });
+                        }
+                    });
                 });
             }
         });

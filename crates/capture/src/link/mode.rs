@@ -1,0 +1,68 @@
+//! The transmit mode of a frame, as users name it.
+
+use super::radiotap::Rate;
+
+/// How a frame was sent, from 802.11n on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mode {
+    /// `802.11n`, `802.11ac`, `802.11ax` or `802.11be`.
+    pub standard: &'static str,
+    /// Index of modulation and coding; in 802.11n that of the standard's list, which counts the streams, too.
+    pub mcs: u8,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Width in MHz; none of a resource unit narrower than 20 MHz.
+    pub width_mhz: Option<u16>,
+    /// Guard interval in ns.
+    pub guard_interval_ns: u16,
+}
+
+impl Mode {
+    /// The mode of a rate; none before 802.11n.
+    ///
+    /// ```
+    /// use wifair_capture::link::{mode::Mode, radiotap::Rate};
+    /// let he = Rate::He { mcs: 11, streams: 2, carriers: 980, guard_ns: 800, dcm: false, extended: false };
+    /// let mode = Mode::of(he).unwrap();
+    /// assert_eq!((mode.standard, mode.mcs, mode.streams, mode.width_mhz), ("802.11ax", 11, 2, Some(80)));
+    /// let ht = Mode::of(Rate::Ht { mcs: 15, wide: true, short_guard: true }).unwrap();
+    /// assert_eq!((ht.streams, ht.width_mhz, ht.guard_interval_ns), (2, Some(40), 400));
+    /// assert_eq!(Mode::of(Rate::Legacy(108)), None);
+    /// ```
+    #[must_use]
+    pub fn of(rate: Rate) -> Option<Self> {
+        let guard = |is_short| if is_short { 400 } else { 800 };
+        let (standard, mcs, streams, width_mhz, guard_interval_ns) = match rate {
+            Rate::Legacy(_) => return None,
+            Rate::Ht { mcs, wide, short_guard } => {
+                // MCS 32 has one stream; those with unequal modulations, from 33 on, have two to four (19.5).
+                let streams = match mcs {
+                    0..=31 => mcs / 8 + 1,
+                    32 => 1,
+                    33..=38 => 2,
+                    39..=52 => 3,
+                    _ => 4,
+                };
+                ("802.11n", mcs, streams, Some(if wide { 40 } else { 20 }), guard(short_guard))
+            }
+            Rate::Vht { mcs, streams, width, short_guard } => {
+                ("802.11ac", mcs, streams, Some(width), guard(short_guard))
+            }
+            Rate::He { mcs, streams, carriers, guard_ns, .. } => ("802.11ax", mcs, streams, width(carriers), guard_ns),
+            Rate::Eht { mcs, streams, carriers, guard_ns } => ("802.11be", mcs, streams, width(carriers), guard_ns),
+        };
+        Some(Self { standard, mcs, streams, width_mhz, guard_interval_ns })
+    }
+}
+
+/// Width of so many data subcarriers, in MHz.
+const fn width(carriers: u16) -> Option<u16> {
+    match carriers {
+        234 => Some(20),
+        468 => Some(40),
+        980 => Some(80),
+        1960 => Some(160),
+        3920 => Some(320),
+        _ => None,
+    }
+}
