@@ -226,7 +226,7 @@ mod tests {
         assert!(threshold(mode("802.11ax", 11, Coding::Ldpc)) > threshold(mode("802.11ax", 10, Coding::Ldpc)));
     }
 
-    /// Receiver minimum input level sensitivity in 20 MHz, MCS 0 to 11 (19.3.19.2, table 19-23; 21.3.18.1, table 21-25;
+    /// Receiver minimum input level sensitivity in 20 MHz, MCS 0 to 11 (19.3.19, table 19-23; 21.3.18.1, table 21-25;
     /// IEEE Std 802.11ax-2021, 27.3.20.2, table 27-51): at most a tenth of PSDUs of 4096 octets is lost there. The
     /// tables assume a noise figure of 10 dB and 5 dB of implementation loss above -101 dBm of thermal noise in 20 MHz.
     const MINIMUM_SENSITIVITY: [f64; 12] =

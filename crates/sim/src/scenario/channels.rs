@@ -203,7 +203,7 @@ impl Scenario {
     /// Settings for stations on these channels.
     #[must_use]
     pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
-        // 11.16.9: DIFS in 2.4 GHz.
+        // 20/40 MHz operation of HT: DIFS in 2.4 GHz.
         let has_vht = wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac;
         let is_2_4_ghz = wlan.channel_band() == PhyBand::Ghz2_4;
         ChannelSettings {

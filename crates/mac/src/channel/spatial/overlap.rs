@@ -404,7 +404,7 @@ impl SpatialChannel {
     }
 
     /// Removes contenders from the stations about to send if a busy secondary channel makes them draw a new backoff,
-    /// and sets the width of the others' TXOP (10.22.2.5 for VHT, 11.16.9 for HT).
+    /// and sets the width of the others' TXOP (10.22.2.5 for VHT; for HT the rules of 20/40 MHz operation).
     #[cold]
     pub(super) fn ask_secondary_channels(&mut self, now: Time) {
         if self.signals.overlap.is_none() {
