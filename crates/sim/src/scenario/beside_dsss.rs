@@ -4,8 +4,8 @@
 
 use wifair_config::{Content, Entry, Node, Rank};
 
-/// Fills in what the scenario leaves open: HR/DSSS has a slot of 20 us alone, which then holds for the whole BSS, and an
-/// aCWmin of 31.
+/// Fills in what the scenario leaves open: HR/DSSS has a slot of 20 us alone, which then holds for the whole BSS, and
+/// an aCWmin of 31.
 pub(super) fn inherit(root: &mut Node) {
     let is_dsss = |group: &Node| {
         group.get("standard").and_then(Node::text) == Some("802.11b")

@@ -253,8 +253,8 @@ impl Wlan {
         streams.into_iter().flat_map(|streams| (0..=top).filter_map(move |mcs| of(streams, mcs))).collect()
     }
 
-    /// Air time of a packet alone to or from a station of `group` in the slowest mode that it may use; nothing if it has
-    /// no such mode.
+    /// Air time of a packet alone to or from a station of `group` in the slowest mode that it may use; nothing if it
+    /// has no such mode.
     pub(super) fn longest_time(&self, group: &Stations, size: Bytes) -> Option<Duration> {
         let own = group.own_mode();
         let adapts = [group.rate_adaptation.as_ref().unwrap_or(&self.rate_adaptation), &self.rate_adaptation];

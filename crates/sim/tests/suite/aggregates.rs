@@ -117,8 +117,8 @@ fn sends(wlan: &str, station: &str) -> Outcome {
 
 /// Data of an 802.11a station after RTS and CTS, of which none arrives: each is sent `long_retry_limit` times, in an
 /// 802.11n network as elsewhere (IEEE Std 802.11-2016, 10.3.4.4). An MPDU under block ACK is sent `short_retry_limit`
-/// times; the limit of frames after RTS then tells when the contention window starts anew, and stations that never widen
-/// it make more attempts.
+/// times; the limit of frames after RTS then tells when the contention window starts anew, and stations that never
+/// widen it make more attempts.
 #[test]
 fn data_after_rts_have_a_limit_of_their_own_without_block_ack() {
     let wlan = |limit: u32| format!("rts_threshold = '100 B'\nlong_retry_limit = {limit}\ndata_error = 1.0");
@@ -137,8 +137,8 @@ fn data_after_rts_have_a_limit_of_their_own_without_block_ack() {
     assert!(attempts(1) > attempts(7), "the window starts anew");
 }
 
-/// With 1000 packets of queue a packet waits 200 ms: with a lifetime of 50 ms most of the surplus expires, in the queue,
-/// and the rest finds it full. Neither is a drop of active queue management, of which a FIFO has none.
+/// With 1000 packets of queue a packet waits 200 ms: with a lifetime of 50 ms most of the surplus expires, in the
+/// queue, and the rest finds it full. Neither is a drop of active queue management, of which a FIFO has none.
 #[test]
 fn packets_whose_lifetime_ends_are_counted_by_themselves() {
     let outcome = sends("aggregation.lifetime = '50 ms'", "");

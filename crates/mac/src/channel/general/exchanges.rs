@@ -192,8 +192,9 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// Ends the sender's turn on an idle channel. Its TXOP stays reserved for `left`, and the NAV of bystanders lasts for
-    /// `excess`. When the TXNAV timer has expired a backoff follows, whether or not there is `more` to send (10.22.2.2).
+    /// Ends the sender's turn on an idle channel. Its TXOP stays reserved for `left`, and the NAV of bystanders lasts
+    /// for `excess`. When the TXNAV timer has expired a backoff follows, whether or not there is `more` to send
+    /// (10.22.2.2).
     pub(super) fn finish(&mut self, now: Time, left: Duration, excess: Duration, more: bool) {
         let sender = self.senders[0];
         let excess = excess.max(left);
@@ -205,8 +206,8 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// Extends the NAV of bystanders by `excess`. The receiver, which has no NAV, resumes before them; so does the sender,
-    /// unless it waits for the end of its TXOP.
+    /// Extends the NAV of bystanders by `excess`. The receiver, which has no NAV, resumes before them; so does the
+    /// sender, unless it waits for the end of its TXOP.
     fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
         if excess == Duration::ZERO {
             return;

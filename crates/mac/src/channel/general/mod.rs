@@ -11,8 +11,8 @@
 //! - If two categories of a station may send at the same instant, the one of higher priority does; the other doubles
 //!   its window and draws again (10.22.2.2), but no attempt is counted against its frame.
 //! - A TXOP ends with a frame that gets no response. A frame that would not fit is sent after a new contention. With
-//!   `cf_end` the NAV of all stations but the sender and its receiver then lasts until the TXOP would have ended, since no
-//!   CF-End is sent. A CF-End is read by all.
+//!   `cf_end` the NAV of all stations but the sender and its receiver then lasts until the TXOP would have ended, since
+//!   no CF-End is sent. A CF-End is read by all.
 //! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
 
 mod backoffs;
