@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,9 @@ def test_responses() -> None:
         ("802.11n", 65, "no block ACK buffer of 65 MPDUs in 802.11n: 1 to 64"),
         ("802.11ax", 0, "no block ACK buffer of 0 MPDUs in 802.11ax: 1 to 256"),
     ):
-        with pytest.raises(AirtimeError, match=message):
+        with pytest.raises(AirtimeError, match=re.escape(message)):
             airtime(standard=standard, mcs=7, mpdu_length=1538, mpdus=2, buffer_size=size)
-    with pytest.raises(AirtimeError, match="no A-MPDU of 9 MPDUs in 802.11ax: a block ACK with this buffer"):
+    with pytest.raises(AirtimeError, match="a block ACK with this buffer acknowledges 1 to 8"):
         airtime(standard="802.11ax", mcs=7, mpdu_length=1538, mpdus=9, buffer_size=8)
     assert response(standard="802.11be", mcs=13, width=160, streams=4, mpdu_length=1538, mpdus=257)[:2] == (
         "BlockAck",
