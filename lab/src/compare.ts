@@ -70,7 +70,10 @@ export class Comparison {
   /** Pins the run of another text, which a link contains. */
   async pinText(text: string, seed: string): Promise<void> {
     const { head } = await ask(this.engine, { ask: "check", text, name: "pinned.toml" });
-    if (head.problems) return;
+    if (head.problems) {
+      this.lab.notice("The pinned scenario of the link has errors, so only the other one is shown.");
+      return;
+    }
     const spec: Spec = { text, name: "pinned.toml", seed, duration_s: head.duration_s };
     const result = await simulate(this.engine, spec, { outdated: () => false });
     if (!result) return;

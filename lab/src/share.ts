@@ -33,7 +33,9 @@ export function decodeLink(code: string): Shared {
   // A short link could unpack to a huge text, so unpacking stops at the size limit of a scenario.
   const bytes = inflateSync(packed, { out: new Uint8Array(LONGEST_TEXT + 100_000) });
   const shared = JSON.parse(strFromU8(bytes)) as Shared;
-  if (typeof shared !== "object" || shared === null || typeof shared.text !== "string") throw new Error("no scenario");
+  const { text, name = "", seed = "", lesson = "", pinned = { text: "", seed: "" }, width_s = 1, now_s = 0 } = shared;
+  const areTexts = [text, name, seed, lesson, pinned.text, pinned.seed].every((one) => typeof one === "string");
+  if (!areTexts || ![width_s, now_s].every(Number.isFinite)) throw new Error("no state");
   return shared;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import http.server
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,6 +201,27 @@ def test_a_link_holds_the_state(opened: Callable[..., Opened], lab: LabServer) -
     assert shown(other) == shown(page)
     damaged = opened(link[: len(link) // 2])
     assert "damaged" in damaged.page.locator("#notice").inner_text()
+    assert shown(damaged) == goodput(damaged.value("lab.text"))  # the first lesson
+
+
+def link_to(url: str, **state: object) -> str:
+    """A link to a state."""
+    packer = zlib.compressobj(wbits=-15)
+    packed = packer.compress(json.dumps(state).encode()) + packer.flush()
+    return f"{url}#s={base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
+
+
+def test_a_link_that_was_written_by_hand_is_checked(opened: Callable[..., Opened], lab: LabServer) -> None:
+    text = LESSONS[0].read_text()
+    for wrong in ({"now_s": "soon"}, {"seed": 3}, {"pinned": {"text": text}}):
+        page = opened(link_to(lab.url, **{"text": text, **wrong}))
+        assert "damaged" in page.page.locator("#notice").inner_text(), wrong
+        page.page.close()
+    page = opened(link_to(lab.url, text=text, pinned={"text": text + "\nwrong = 1", "seed": "1"}))
+    page.page.wait_for_function("() => document.getElementById('notice').textContent.includes('pinned scenario')")
+    assert page.value("lab.text") == text
+    broken = opened(link_to(lab.url, text=text.replace("delay", "dealy")))
+    assert "dealy" in broken.page.locator("#problems pre").inner_text()
 
 
 def test_a_flow_is_compared_with_its_namesake(opened: Callable[..., Opened], lab: LabServer) -> None:

@@ -128,7 +128,10 @@ impl Reply {
                     columns.push(json!({ "name": name, "at": at }));
                     // The bits of NaN differ between processors; write one NaN everywhere.
                     let plain = |value: &f64| if value.is_nan() { f64::NAN } else { *value };
-                    self.body.extend(values.iter().flat_map(|value| plain(value).to_le_bytes()));
+                    self.body.reserve(8 * values.len());
+                    for value in values {
+                        self.body.extend_from_slice(&plain(value).to_le_bytes());
+                    }
                 }
                 Data::Texts(places, words) => {
                     columns.push(json!({ "name": name, "at": at, "texts": words.list }));
@@ -145,9 +148,10 @@ impl Reply {
     pub fn encode(self) -> Vec<u8> {
         let mut head = self.head.to_string().into_bytes();
         head.resize(head.len().next_multiple_of(8), b' ');
-        let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(head);
-        bytes.extend(self.body);
+        let mut bytes = Vec::with_capacity(8 + head.len() + self.body.len());
+        bytes.extend_from_slice(&(head.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&head);
+        bytes.extend_from_slice(&self.body);
         bytes
     }
 }
