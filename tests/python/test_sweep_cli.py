@@ -41,8 +41,14 @@ def grid(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_a_sweep_ends_with_its_averages_and_is_not_computed_again(file: Path, grid: Path, tmp_path: Path) -> None:
+def test_a_sweep_ends_with_its_averages_and_is_not_computed_again(
+    file: Path, grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(grid, tmp_path / "out")
+    monkeypatch.setenv("COLUMNS", "80")
+    out, err = wifair("sweep", file, *GRID, "--out", tmp_path / "out")
+    assert re.match(r" *count +cc +seeds +goodput_bps +jain_index\n", out)  # the whole keys would not fit
+    monkeypatch.setenv("COLUMNS", "120")
     out, err = wifair("sweep", file, *GRID, "--out", tmp_path / "out")
     assert re.match(r"stations.count +flows.tcp.cc +seeds +goodput_bps +jain_index\n", out)
     assert re.search(r"^ +2 +vegas +3 +[\d.]+ ± [\d.]+ Mb/s +0\.\d+ (± [\d.]+|\(.+\))$", out, re.M)

@@ -182,6 +182,7 @@ NARROW = """
 import json, os, resource, subprocess, sys
 from pathlib import Path
 import wifair
+from wifair.errors import StoreError
 from wifair.sweeps import Store
 from wifair.sweeps.store import Kept
 
@@ -202,7 +203,7 @@ def sweep():
     message = None
     try:
         wifair.sweep(file, vary={"stations.count": "1..4"}, seeds=range(1, SEEDS + 1), out=out, progress=report)
-    except wifair.StoppedError as error:
+    except (wifair.StoppedError, StoreError) as error:  # the latter where not even the tables can be made
         message = str(error)
     return told, message
 
