@@ -1,7 +1,7 @@
 //! Frames that reserve the medium to the end of a TXOP, and the CF-End that gives it back (IEEE
 //! Std 802.11-2016, 9.2.5.2).
 
-use wifair_mac::edcaf::{Aggregation, LinkSettings};
+use wifair_mac::edcaf::Aggregation;
 use wifair_mac::{Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_units::{Bytes, Duration, Time};
@@ -15,7 +15,8 @@ fn frames((stations, count, txop): (u32, u64, u64), cf_end: bool, data_error_fro
     let cw_min = |station| if station == 1 && data_error_from > 0.0 { 255 } else { 15 };
     let category = |station| Category { txop: micros(txop), cw_min: cw_min(station), cw_max: 255, ..BE };
     let plans = (0..=stations).map(|station| (ht_mcs7(), category(station))).collect();
-    let mut settings = settings(rules, plans, 1, 0.0, 0.0, cf_end, &LinkSettings::fixed());
+    let mut settings = settings(rules, plans, 1, 0.0, 0.0);
+    settings.access.cf_end = cf_end;
     settings.stations[1].common.data_error_from = data_error_from;
     if rts {
         settings.access.rts_threshold = Bytes(100);
