@@ -1,7 +1,8 @@
-"""Fuzzing without a fuzzer: hostile inputs for every reader, made from a seed, for so many seconds each.
+"""Fuzzing without a fuzzer: hostile inputs for every reader, made from a seed, for so many seconds of CPU time each.
 
     python fuzz/run.py                      # every target for a minute
     python fuzz/run.py scenario --seconds 1800 --seed 7
+    python fuzz/run.py scenario --seconds 1800 --seed 7 --first 2000    # go on where an earlier call stopped
     python fuzz/run.py scenario --only 7:1234   # a finding again
 
 A finding is any exception but the documented ones, a broken invariant, or an input that takes far too long. It is
@@ -447,25 +448,28 @@ def once(target: str, seed: int, number: int) -> str | None:
     return f"took {took:.0f} s" if took > LONGEST_S else None
 
 
-def fuzz(target: str, seconds: float, seed: int, most: int = 1 << 60) -> tuple[int, list[tuple[int, str]]]:
-    """Try inputs for so long; returns their number, and the findings."""
-    until = time.monotonic() + seconds
+def fuzz(
+    target: str, seconds: float, seed: int, first: int = 0, most: int = 1 << 60
+) -> tuple[int, list[tuple[int, str]]]:
+    """Try inputs for so much CPU time, beginning with number `first`; returns how many, and the findings."""
+    until = time.process_time() + seconds
     findings = []
-    number = 0
-    while number < most and time.monotonic() < until:
-        wrong = once(target, seed, number)
+    count = 0
+    while count < most and time.process_time() < until:
+        wrong = once(target, seed, first + count)
         if wrong is not None:
-            findings.append((number, wrong))
-        number += 1
-    return number, findings
+            findings.append((first + count, wrong))
+        count += 1
+    return count, findings
 
 
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each target")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of CPU time, for each target")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="begin with this input")
     parser.add_argument("--only", metavar="SEED:NUMBER", help="one input again")
     given = parser.parse_args()
     unknown = [name for name in given.targets if name not in TARGETS]
@@ -479,8 +483,8 @@ def main() -> int:
             print(f"{target} {given.only}: {wrong or 'nothing wrong'}")
             code |= wrong is not None
             continue
-        count, findings = fuzz(target, given.seconds, given.seed)
-        print(f"{target:<12} {count:>8} inputs in {given.seconds:g} s, {len(findings)} findings", flush=True)
+        count, findings = fuzz(target, given.seconds, given.seed, given.first)
+        print(f"{target:<12} {count:>8} inputs in {given.seconds:g} s of CPU time, {len(findings)} findings", flush=True)
         for number, wrong in findings[:5]:
             print(f"  again with: python fuzz/run.py {target} --only {given.seed}:{number}\n{wrong}")
         code |= bool(findings)
