@@ -11,18 +11,18 @@ use wifair_queue::{AirUse, Discipline, Queue};
 pub(super) struct AirUseMeter {
     wanted: bool,
     /// Counters of each station when its last frame was finished.
-    booked: Vec<Counters>,
+    reported: Vec<Counters>,
 }
 
 impl AirUseMeter {
     /// For these queues of `stations` stations.
     pub fn new<'a>(mut queues: impl Iterator<Item = &'a Queue>, stations: usize) -> Self {
-        Self::wanted_by(queues.any(Discipline::wants_air), stations)
+        Self::wanted_by(queues.any(Discipline::wants_air_use), stations)
     }
 
     /// For `stations` stations; `wanted` if a queue of theirs needs air times.
     pub fn wanted_by(wanted: bool, stations: usize) -> Self {
-        Self { wanted, booked: vec![Counters::default(); stations] }
+        Self { wanted, reported: vec![Counters::default(); stations] }
     }
 
     /// Whether any queue needs air times.
@@ -38,7 +38,7 @@ impl AirUseMeter {
 
     /// The same for a frame to `peer`; `delivered` tells whether it was acknowledged.
     pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: bool) -> AirUse {
-        let before = std::mem::replace(&mut self.booked[station as usize], *counters);
+        let before = std::mem::replace(&mut self.reported[station as usize], *counters);
         let air = |c: &Counters| c.data + c.control + c.collided;
         AirUse {
             peer,
@@ -72,7 +72,7 @@ impl PausedQueues {
     #[inline]
     pub fn note(&mut self, now: Time, number: u32, queue: &Queue) {
         if !queue.is_empty() {
-            self.sleep(number, queue.asked_again(now));
+            self.sleep(number, queue.retry_at(now));
         }
     }
 

@@ -314,8 +314,8 @@ impl Errors {
     #[inline]
     pub fn loses_data(&mut self, from: f64) -> bool {
         // Two draws, so that setting one probability does not shift the draws of the other.
-        let spoilt = self.stream.chance(self.data_to);
-        self.stream.chance(from) || spoilt
+        let by_receiver = self.stream.chance(self.data_to);
+        self.stream.chance(from) || by_receiver
     }
 }
 

@@ -93,7 +93,7 @@ impl Mode {
 
     /// Natural logarithm of the probability that a bit is right; a symbol's error probability is spread evenly over its
     /// bits.
-    fn log_right(self, sinr: f64) -> f64 {
+    fn log_success(self, sinr: f64) -> f64 {
         match self {
             Self::Dsss1 => libm::log1p(-0.5 * libm::exp(-22.0 * sinr)),
             Self::Dsss2 => libm::log1p(-dqpsk(11.0 * sinr).min(0.5)),
@@ -265,7 +265,7 @@ impl BitErrors {
             while db <= HIGHEST {
                 // Once bit errors fall below 1e-15, further entries are not worth the integral.
                 let done = curve.last().is_some_and(|last| *last > -1e-15);
-                curve.push(if done { 0.0 } else { mode.log_right(libm::pow(10.0, db / 10.0)) });
+                curve.push(if done { 0.0 } else { mode.log_success(libm::pow(10.0, db / 10.0)) });
                 db += 1.0 / DENSITY;
             }
             curve
@@ -321,7 +321,7 @@ mod tests {
 
     fn success(mode: Mode, sinr_db: f64, bits: f64) -> (f64, f64) {
         let sinr = 10f64.powf(sinr_db / 10.0);
-        ((bits * mode.log_right(sinr)).exp(), BitErrors::tables().log_survival(mode, sinr, bits).exp())
+        ((bits * mode.log_success(sinr)).exp(), BitErrors::tables().log_survival(mode, sinr, bits).exp())
     }
 
     /// Success of 1078 bytes at a received power in dBm, with noise of -100.5522786 dBm in 22 MHz and a noise figure of
@@ -401,9 +401,9 @@ mod tests {
     #[test]
     fn closed_forms() {
         let sinr = (50_000.0_f64).ln() / 22.0;
-        assert!((Mode::Dsss1.log_right(sinr).exp() - (1.0 - 1e-5)).abs() < 1e-12);
+        assert!((Mode::Dsss1.log_success(sinr).exp() - (1.0 - 1e-5)).abs() < 1e-12);
         for sinr in [0.3, 0.6, 1.0, 2.0] {
-            let (slow, fast) = (Mode::Cck5.log_right(sinr), Mode::Cck11.log_right(2.0 * sinr));
+            let (slow, fast) = (Mode::Cck5.log_success(sinr), Mode::Cck11.log_success(2.0 * sinr));
             assert!((slow / fast - 1.0).abs() < 1e-9);
         }
     }

@@ -53,21 +53,21 @@ pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
         TxMode::He(mode) => (mode.mcs(), mode.coding(), mode.dcm()),
         TxMode::Eht(mode) => (mode.mcs(), mode.coding(), false),
     };
-    let (curves, log_right): (_, fn(McsParameters, f64) -> f64) = match coding {
+    let (curves, log_success): (_, fn(McsParameters, f64) -> f64) = match coding {
         Coding::Bcc => (&BCC, bcc),
         Coding::Ldpc => (&LDPC, ldpc),
     };
-    let curve = curves[usize::from(index)].get_or_init(|| curve(|sinr| log_right(mcs::of(index), sinr)));
+    let curve = curves[usize::from(index)].get_or_init(|| curve(|sinr| log_success(mcs::of(index), sinr)));
     Some(interpolated(curve, if dcm { 2.0 * sinr } else { sinr }, bits))
 }
 
-fn curve(log_right: impl Fn(f64) -> f64) -> Curve {
+fn curve(log_success: impl Fn(f64) -> f64) -> Curve {
     let mut curve: Curve = vec![];
     let mut db = LOWEST;
     while db <= HIGHEST {
         // Once bit errors fall below 1e-15, further entries are not worth the integral.
         let done = curve.last().is_some_and(|last| *last > -1e-15);
-        curve.push(if done { 0.0 } else { log_right(libm::pow(10.0, db / 10.0)) });
+        curve.push(if done { 0.0 } else { log_success(libm::pow(10.0, db / 10.0)) });
         db += 1.0 / DENSITY;
     }
     curve

@@ -182,7 +182,7 @@ impl Discipline for Airtime {
         self.fq.marks()
     }
 
-    fn wants_air(&self) -> bool {
+    fn wants_air_use(&self) -> bool {
         true
     }
 

@@ -104,7 +104,7 @@ impl Discipline for ContentionRed {
         self.line.ready
     }
 
-    fn wants_air(&self) -> bool {
+    fn wants_air_use(&self) -> bool {
         true
     }
 

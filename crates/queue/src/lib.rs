@@ -142,12 +142,12 @@ pub trait Discipline {
 
     /// When to call [`Discipline::dequeue`] again after it returned nothing at `now` although packets are waiting: at
     /// [`Discipline::ready`] if that is later than `now`, else after a millisecond.
-    fn asked_again(&self, now: Time) -> Time {
+    fn retry_at(&self, now: Time) -> Time {
         if self.ready() > now { self.ready() } else { now + Duration::from_millis(1) }
     }
 
     /// Whether [`Discipline::on_air`] must be called. Asked once, at the start.
-    fn wants_air(&self) -> bool {
+    fn wants_air_use(&self) -> bool {
         false
     }
 
@@ -391,11 +391,11 @@ macro_rules! disciplines {
                 }
             }
 
-            fn wants_air(&self) -> bool {
+            fn wants_air_use(&self) -> bool {
                 match self {
-                    $( Self::$variant(queue) => queue.wants_air(), )+
-                    Self::RoutingFirst(queue) => queue.wants_air(),
-                    Self::Custom(queue) => queue.wants_air(),
+                    $( Self::$variant(queue) => queue.wants_air_use(), )+
+                    Self::RoutingFirst(queue) => queue.wants_air_use(),
+                    Self::Custom(queue) => queue.wants_air_use(),
                 }
             }
 

@@ -88,8 +88,8 @@ impl Discipline for RoutingFirst {
         if self.line.is_empty() { self.others.ready() } else { Time::ZERO }
     }
 
-    fn wants_air(&self) -> bool {
-        self.others.wants_air()
+    fn wants_air_use(&self) -> bool {
+        self.others.wants_air_use()
     }
 
     fn on_air(&mut self, now: Time, used: &AirUse) {

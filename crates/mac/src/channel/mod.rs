@@ -371,8 +371,8 @@ impl Channel {
         }
         let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
         let held = |station| {
-            let in_hand = each!(self, channel => channel.in_hand(station));
-            self.queue(station).len() + usize::from(in_hand.is_some())
+            let current_frame = each!(self, channel => channel.current_frame(station));
+            self.queue(station).len() + usize::from(current_frame.is_some())
         };
         stations.map(held).sum()
     }

@@ -51,7 +51,7 @@ impl Slots {
     pub fn count_to(&mut self, slot: u64) {
         self.count = slot;
         if !self.far.is_empty() {
-            self.come_near();
+            self.move_into_ring();
         }
     }
 
@@ -77,7 +77,7 @@ impl Slots {
 
     /// Moves stations into the ring that are now within its reach.
     #[cold]
-    fn come_near(&mut self) {
+    fn move_into_ring(&mut self) {
         let end = self.count + RING as u64;
         let mut far = std::mem::take(&mut self.far);
         far.retain(|&(slot, station)| {
@@ -116,15 +116,15 @@ impl Slots {
     /// Number of idle slots before the next station sends; `None` if there is none.
     #[inline(always)]
     #[must_use]
-    pub fn ahead(&self) -> Option<u64> {
+    pub fn until_next(&self) -> Option<u64> {
         let start = bucket_of(self.count);
         let here = self.used[start / WORD] >> (start % WORD);
-        if here != 0 { Some(u64::from(here.trailing_zeros())) } else { self.further_ahead(start) }
+        if here != 0 { Some(u64::from(here.trailing_zeros())) } else { self.until_next_far(start) }
     }
 
     /// The same if the slot is not in the first word.
     #[inline(never)]
-    fn further_ahead(&self, start: usize) -> Option<u64> {
+    fn until_next_far(&self, start: usize) -> Option<u64> {
         let in_ring = (1..=RING / WORD).find_map(|words| {
             let bits = self.used[(start / WORD + words) % (RING / WORD)];
             let ahead = words * WORD - start % WORD;
@@ -197,7 +197,7 @@ mod tests {
                     free.push(station);
                 }
                 let expected = plain.iter().map(|(slot, _)| *slot).min();
-                prop_assert_eq!(slots.ahead().map(|ahead| slots.count() + ahead), expected);
+                prop_assert_eq!(slots.until_next().map(|ahead| slots.count() + ahead), expected);
                 if let Some(slot) = expected {
                     slots.count_to(slot);
                     let mut senders: Vec<u32> = slots.take_only(slot).into_iter().collect();

@@ -73,7 +73,7 @@ impl Edcafs {
     }
 
     /// Whether a sender's next exchange fits into its TXOP.
-    pub(crate) fn may_go_on(&self, now: Time, sender: usize) -> bool {
+    pub(crate) fn fits_txop(&self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         if contender.in_a_row < contender.burst {
             return true;

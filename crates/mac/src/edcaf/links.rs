@@ -4,7 +4,7 @@
 //! A frame from the access point uses a mode of its receiver, any other frame one of its sender. A sender that adapts
 //! keeps statistics of [`MinstrelHt`] for each receiver, over all access categories. The signal-to-noise ratio of a
 //! station holds for both directions and does not change, so the best mode for it ([`best_mode`]) is computed once. On
-//! the spatial channel each pair of sender and receiver has its own ratio ([`Edcafs::know_ratios`]).
+//! the spatial channel each pair of sender and receiver has its own ratio ([`Edcafs::set_snr`]).
 
 use wifair_engine::{Stream, stream};
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
@@ -159,10 +159,10 @@ impl StationLink {
 
     /// The same, limited to a width, in doublings of 20 MHz.
     #[inline]
-    pub fn mode_within(&self, place: usize, widest: u8) -> Option<&LinkMode> {
+    pub fn mode_within(&self, place: usize, max_width: u8) -> Option<&LinkMode> {
         let mode = self.modes.get(place)?;
-        let is_narrow = widest < ANY_WIDTH && widest < mode.tx.width() as u8;
-        if !is_narrow { Some(mode) } else { self.narrower[place].get(usize::from(widest)) }
+        let is_narrow = max_width < ANY_WIDTH && max_width < mode.tx.width() as u8;
+        if !is_narrow { Some(mode) } else { self.narrower[place].get(usize::from(max_width)) }
     }
 
     /// Whether frames can be lost to noise.
@@ -173,17 +173,17 @@ impl StationLink {
 
     /// Draws whether noise corrupts an MPDU of `length` bytes in the mode with this index, or at `rate` if the station
     /// has no modes.
-    pub fn spoils_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
+    pub fn loses_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
         let sent = if place < self.modes.len() { Sent::In(place) } else { Sent::At(rate) };
-        self.spoils(sent, length)
+        self.is_lost(sent, length)
     }
 
     /// Draws whether noise corrupts a control frame.
-    pub fn spoils_control(&mut self, rate: BitRate, length: Bytes) -> bool {
-        self.spoils(Sent::At(rate), u32::try_from(length.0).expect("control frames are short"))
+    pub fn loses_control(&mut self, rate: BitRate, length: Bytes) -> bool {
+        self.is_lost(Sent::At(rate), u32::try_from(length.0).expect("control frames are short"))
     }
 
-    fn spoils(&mut self, sent: Sent, length: u32) -> bool {
+    fn is_lost(&mut self, sent: Sent, length: u32) -> bool {
         let Some(snr) = self.snr else { return false };
         let known = self.losses.iter().find(|known| (known.0, known.1) == (sent, length));
         let loss = known.map(|known| known.2).unwrap_or_else(|| {
@@ -213,7 +213,7 @@ impl StationLink {
 
 /// State of a sender's rate adaptation towards one receiver.
 #[derive(Clone, Debug)]
-struct Towards {
+struct ReceiverState {
     control: MinstrelHt,
     chosen: usize,
     /// Number of consecutive PPDUs without a response.
@@ -225,7 +225,7 @@ struct Towards {
 pub(crate) struct ModeChoice {
     adaptation: Adaptation,
     draws: Stream,
-    towards: Vec<Option<Box<Towards>>>,
+    receivers: Vec<Option<Box<ReceiverState>>>,
     /// On the spatial channel, the index of the best mode towards each receiver, for [`Adaptation::Ideal`].
     best: Vec<usize>,
 }
@@ -235,7 +235,7 @@ impl ModeChoice {
     pub fn new(settings: &LinkSettings) -> Option<Self> {
         let LinkSettings { adaptation, draws, .. } = settings;
         let adapts = matches!(adaptation, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
-        adapts.then(|| Self { adaptation: adaptation.clone(), draws: draws.clone(), towards: vec![], best: vec![] })
+        adapts.then(|| Self { adaptation: adaptation.clone(), draws: draws.clone(), receivers: vec![], best: vec![] })
     }
 
     /// The index of the mode of `link` last chosen towards a receiver.
@@ -243,7 +243,7 @@ impl ModeChoice {
         if self.adaptation == Adaptation::Ideal {
             return self.best.get(to as usize).copied().unwrap_or(link.best);
         }
-        self.towards.get(to as usize).and_then(Option::as_ref).map_or(0, |towards| towards.chosen)
+        self.receivers.get(to as usize).and_then(Option::as_ref).map_or(0, |state| state.chosen)
     }
 
     /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the duration of an exchange without its
@@ -254,38 +254,38 @@ impl ModeChoice {
             return;
         }
         let place = to as usize;
-        if place >= self.towards.len() {
-            self.towards.resize_with(place + 1, || None);
+        if place >= self.receivers.len() {
+            self.receivers.resize_with(place + 1, || None);
         }
-        let towards = self.towards[place].get_or_insert_with(|| {
+        let state = self.receivers[place].get_or_insert_with(|| {
             let modes: Vec<TxMode> = link.modes.iter().map(|mode| mode.tx).collect();
             let control = MinstrelHt::new(params, &modes, link.band, overhead);
-            Box::new(Towards { control, chosen: 0, unanswered: 0 })
+            Box::new(ReceiverState { control, chosen: 0, unanswered: 0 })
         });
-        towards.chosen = towards.control.mode(now, towards.unanswered, &mut self.draws);
+        state.chosen = state.control.mode(now, state.unanswered, &mut self.draws);
     }
 
     /// Whether the next PPDU to a receiver samples a mode, with a single MPDU.
     pub fn is_sample(&self, to: u32) -> bool {
-        let towards = self.towards.get(to as usize).and_then(Option::as_ref);
-        towards.is_some_and(|towards| towards.control.is_sample())
+        let state = self.receivers.get(to as usize).and_then(Option::as_ref);
+        state.is_some_and(|state| state.control.is_sample())
     }
 
     /// Reports that `acknowledged` of `sent` MPDUs to a receiver in the mode last chosen were acknowledged.
     pub fn report(&mut self, to: u32, sent: u32, acknowledged: u32) {
-        let Some(towards) = self.towards.get_mut(to as usize).and_then(Option::as_mut) else { return };
-        towards.control.on_result(towards.chosen, sent, acknowledged);
-        towards.unanswered = if acknowledged > 0 { 0 } else { towards.unanswered + 1 };
+        let Some(state) = self.receivers.get_mut(to as usize).and_then(Option::as_mut) else { return };
+        state.control.on_result(state.chosen, sent, acknowledged);
+        state.unanswered = if acknowledged > 0 { 0 } else { state.unanswered + 1 };
     }
 }
 
 impl Edcafs {
     /// Sets the signal-to-noise ratios between stations, in 20 MHz with all power in one stream, for senders with ideal
     /// rate adaptation. For each frame the ratio is multiplied by one of `factors`, which are equally likely.
-    pub(crate) fn know_ratios(&mut self, ratio: impl Fn(u32, u32) -> f64, factors: &[f64]) {
-        let is_asked =
+    pub(crate) fn set_snr(&mut self, ratio: impl Fn(u32, u32) -> f64, factors: &[f64]) {
+        let is_ideal =
             |station: &Station| station.choice.as_ref().is_some_and(|choice| choice.adaptation == Adaptation::Ideal);
-        if !self.stations.iter().any(is_asked) {
+        if !self.stations.iter().any(is_ideal) {
             return;
         }
         // Stations have few different sets of modes. Tables are used for averages over several factors.
@@ -304,7 +304,7 @@ impl Edcafs {
         });
         let sets: Vec<Option<usize>> = sets.collect();
         for from in 0..self.stations.len() {
-            if !is_asked(&self.stations[from]) {
+            if !is_ideal(&self.stations[from]) {
                 continue;
             }
             let towards = |to: usize| {
@@ -339,20 +339,20 @@ impl Edcafs {
     }
 
     /// Limits the width of the PPDUs in a station's next TXOP, in doublings of 20 MHz.
-    pub(crate) fn set_widest(&mut self, station: u32, widest: u8) {
-        self.stations[station as usize].widest = widest;
+    pub(crate) fn set_max_width(&mut self, station: u32, max_width: u8) {
+        self.stations[station as usize].max_width = max_width;
     }
 
     /// Limits the width of the PPDU that `sender` has formed, in doublings of 20 MHz. MPDUs that no longer fit into its
     /// air time are left for another PPDU.
-    pub(crate) fn narrow(&mut self, sender: usize, widest: u8) {
+    pub(crate) fn narrow(&mut self, sender: usize, max_width: u8) {
         let station = self.station_of(sender);
-        self.stations[station].widest = widest;
+        self.stations[station].max_width = max_width;
         let (to, air) = (self.contenders[sender].ppdu.to, self.contenders[sender].ppdu.air);
         let longest = self.mode_towards(station, to).and_then(|mode| mode.timing.longest(air));
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
-        for super::ppdu::Inside { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
+        for super::ppdu::PpduMpdu { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
             let mpdu = window.mpdu_mut(number);
             mpdu.attempts -= 1;
             ppdu.retries -= u64::from(mpdu.attempts > 0); // it is counted after the CTS
@@ -401,7 +401,7 @@ impl Edcafs {
         let is_lost = self.stations[receiver as usize].errors.loses_control();
         let peer = self.rate_of(station, to);
         let link = &mut self.stations[peer].link;
-        (link.is_noisy() && link.spoils_control(rate, length)) || is_lost
+        (link.is_noisy() && link.loses_control(rate, length)) || is_lost
     }
 
     /// Draws whether a sender loses the response to its data or request.
@@ -424,18 +424,18 @@ impl Edcafs {
     }
 
     /// Draws which parts of a sender's data or request are lost to errors.
-    pub(crate) fn spoil(&mut self, sender: usize) {
+    pub(crate) fn draw_losses(&mut self, sender: usize) {
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
         if self.contenders[sender].ppdu.is_dataless() {
             let (rate, length) = (self.control_rate(station, to), self.contenders[sender].ppdu.psdu);
             let is_lost = self.loses_control(station, to, to, rate, length);
-            self.contenders[sender].ppdu.set_spoilt(|| is_lost);
+            self.contenders[sender].ppdu.set_lost(|| is_lost);
             return;
         }
         let data_from = self.stations[station].errors.data_from;
         let errors = &mut self.stations[to as usize].errors;
         if errors.data_to > 0.0 || data_from > 0.0 {
-            self.contenders[sender].ppdu.set_spoilt(|| errors.loses_data(data_from));
+            self.contenders[sender].ppdu.set_lost(|| errors.loses_data(data_from));
         }
         let peer = self.rate_of(station, to);
         if self.stations[peer].link.is_noisy() {
@@ -443,7 +443,7 @@ impl Edcafs {
             let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
             let window = &windows[task.expect("a sender has something to send").window()];
             let Station { link, rate, .. } = &mut self.stations[peer];
-            ppdu.spoil_more(|number| link.spoils_data(place, *rate, window.mpdu(number).length));
+            ppdu.add_losses(|number| link.loses_data(place, *rate, window.mpdu(number).length));
         }
     }
 }

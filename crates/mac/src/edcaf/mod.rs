@@ -11,10 +11,10 @@
 
 mod agreement;
 mod fast;
-mod growing;
 mod limits;
 mod links;
 mod ppdu;
+mod psdu_builder;
 mod recipient;
 mod record;
 mod settings;
@@ -26,7 +26,7 @@ use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use self::agreement::{Agreement, Setup};
+use self::agreement::{Agreement, QueuedAction};
 pub use self::links::LinkSettings;
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
@@ -59,7 +59,7 @@ pub(crate) struct Station {
     rules: Option<Aggregation>,
     pub is_legacy: bool,
     /// Maximum width of PPDUs in its TXOP, in doublings of 20 MHz.
-    widest: u8,
+    max_width: u8,
     /// Index among the access points, if it is one.
     pub ap: Option<usize>,
 }
@@ -74,14 +74,14 @@ pub(crate) enum Task {
     Data(usize),
     /// A BlockAckReq to the receiver of this window.
     Request(usize),
-    /// An ADDBA or DELBA frame to that receiver, the first of [`Edcaf::setups`].
-    Setup(usize),
+    /// An ADDBA or DELBA frame to that receiver, the first of [`Edcaf::actions`].
+    Action(usize),
 }
 
 impl Task {
     pub const fn window(self) -> usize {
         match self {
-            Self::Data(window) | Self::Request(window) | Self::Setup(window) => window,
+            Self::Data(window) | Self::Request(window) | Self::Action(window) => window,
         }
     }
 }
@@ -106,7 +106,7 @@ pub(crate) struct Edcaf {
     /// Windows for which a BlockAckReq is due.
     pub requests: Vec<usize>,
     /// ADDBA and DELBA frames to send.
-    pub setups: Vec<Setup>,
+    pub actions: Vec<QueuedAction>,
     /// Index of the window towards each receiver, by its number.
     pub window_of: Vec<Option<usize>>,
     pub ppdu: Ppdu,
@@ -131,7 +131,7 @@ impl Edcaf {
                 _ => Window::new(to, 1, false),
             };
             if to != BROADCAST && rules.is_some_and(Aggregation::makes_agreements) {
-                window.agreement = Agreement::Wanted(Time::ZERO);
+                window.agreement = Agreement::Needed(Time::ZERO);
             }
             self.windows.push(window);
             self.windows.len() - 1
@@ -161,15 +161,15 @@ impl Edcaf {
 
     /// What must be sent before new data: an ADDBA or DELBA frame, a request, or retransmissions.
     fn unfinished(&self, now: Time) -> Option<Task> {
-        let setup = self.setups.first().map(|setup| Task::Setup(setup.window));
+        let action = self.actions.first().map(|action| Task::Action(action.window));
         let request = || self.requests.first().map(|window| Task::Request(*window));
-        let is_ready = |window: &&usize| self.windows[**window].agreement_asked(now).is_none();
-        setup.or_else(request).or_else(|| self.backlog.iter().find(is_ready).map(|window| Task::Data(*window)))
+        let is_ready = |window: &&usize| self.windows[**window].agreement_wait(now).is_none();
+        action.or_else(request).or_else(|| self.backlog.iter().find(is_ready).map(|window| Task::Data(*window)))
     }
 
     /// Until when it waits for an agreement, if it does.
-    fn agreement_asked(&self, now: Time) -> Option<Time> {
-        self.backlog.iter().filter_map(|window| self.windows[*window].agreement_asked(now)).min()
+    fn agreement_wait(&self, now: Time) -> Option<Time> {
+        self.backlog.iter().filter_map(|window| self.windows[*window].agreement_wait(now)).min()
     }
 }
 
@@ -230,7 +230,7 @@ impl Edcafs {
                 errors: Errors::new(&station),
                 rules,
                 is_legacy,
-                widest: ANY_WIDTH,
+                max_width: ANY_WIDTH,
                 ap: aps.iter().position(|ap| *ap == own),
             });
             for CategorySettings { parameters, queues, limit, backoff } in categories {
@@ -249,7 +249,7 @@ impl Edcafs {
                     windows: vec![],
                     backlog: vec![],
                     requests: vec![],
-                    setups: vec![],
+                    actions: vec![],
                     window_of: vec![],
                     ppdu: Ppdu::default(),
                     source: None,
@@ -277,7 +277,7 @@ impl Edcafs {
             exhausted: vec![],
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::wanted_by(
-                contenders.iter().any(|contender| contender.waiting.wants_air()),
+                contenders.iter().any(|contender| contender.waiting.wants_air_use()),
                 stations.len(),
             ),
             ap_queues: vec![Gauge::default(); aps.len()],
@@ -357,7 +357,7 @@ impl Edcafs {
 
     /// A packet of a station that is in no queue and not yet received: the first of those that it is trying to send.
     #[must_use]
-    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+    pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         self.contenders[self.own(station)].iter().find_map(|contender| {
             let Some(Task::Data(window)) = contender.task else { return None };
             let window = &contender.windows[window];
@@ -474,7 +474,7 @@ impl Edcafs {
         let contender = &mut self.contenders[index];
         contender.task = contender.unfinished(now);
         if contender.task.is_none()
-            && let Some(until) = contender.agreement_asked(now)
+            && let Some(until) = contender.agreement_wait(now)
         {
             self.paused_queues.sleep(number(index), until);
             self.read_gauge(now, station);
@@ -507,14 +507,14 @@ impl Edcafs {
             contender.task = Some(Task::Data(window));
         }
         if self.aggregation.as_ref().is_some_and(Aggregation::makes_agreements) {
-            self.agree_first(now, index);
+            self.request_agreement(now, index);
         }
         let contender = &mut self.contenders[index];
         let is_loaded = contender.task.is_some();
         if !is_loaded && contender.source.is_some() {
             self.exhausted.push(number(station));
         }
-        if !is_loaded && let Some(until) = contender.waiting.asked_again(now) {
+        if !is_loaded && let Some(until) = contender.waiting.retry_at(now) {
             self.paused_queues.sleep(number(index), until);
         }
         self.read_gauge(now, station);
@@ -523,7 +523,7 @@ impl Edcafs {
 
     /// Reports the air time of an EDCAF's finished frame to the queues at both ends, including what other categories of
     /// the station used in the meantime.
-    pub(crate) fn tell_air(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
+    pub(crate) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
         let station = self.station_of(index);
         let used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
         self.contenders[index].waiting.on_air(now, &used);
@@ -556,7 +556,7 @@ impl Edcafs {
         contender.contention.reset();
         let to = contender.ppdu.to;
         if self.air_use.is_wanted() {
-            self.tell_air(now, sender, to, to != BROADCAST);
+            self.report_air_use(now, sender, to, to != BROADCAST);
         }
         self.load(now, sender, packets, dropped, next_hops)
     }
@@ -591,7 +591,7 @@ impl Edcafs {
             return true;
         }
         if self.air_use.is_wanted() {
-            self.tell_air(now, sender, to, retry_limit_drops.len() + dropped.len() == lost_before);
+            self.report_air_use(now, sender, to, retry_limit_drops.len() + dropped.len() == lost_before);
         }
         self.load(now, sender, packets, dropped, next_hops)
     }

@@ -5,8 +5,8 @@
 use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::growing::{Alike, DELIMITER, Growing};
 use super::links::LinkMode;
+use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
 use super::settings::{Aggregation, CategoryCounters};
 use super::window::{Mpdu, Window};
 use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, rate_of};
@@ -15,13 +15,13 @@ use crate::station::frame_length;
 
 /// An MPDU in a PPDU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inside {
+pub(crate) struct PpduMpdu {
     /// Its sequence number.
     pub number: u64,
     /// End of the MPDU in the PSDU, in bytes.
     pub end: u64,
     /// Whether it is lost to an error or a collision.
-    pub is_spoilt: bool,
+    pub is_lost: bool,
 }
 
 /// A data PPDU or a request, with the frames before it and its response.
@@ -33,12 +33,12 @@ pub(crate) struct Ppdu {
     pub first: PacketId,
     pub purpose: Purpose,
     sequence: &'static [Step],
-    pub(super) mpdus: Vec<Inside>,
+    pub(super) mpdus: Vec<PpduMpdu>,
     /// Highest number of attempts among its MPDUs, and the earliest expiry.
     pub(super) most_attempts: u8,
     pub(super) expires: Time,
     /// State of construction, if all of its MPDUs are to be retransmitted.
-    pub(super) grown: Option<Grown>,
+    pub(super) build_state: Option<BuildState>,
     /// Length of the PSDU.
     pub psdu: Bytes,
     /// Rate of the data, if different from that of the station.
@@ -50,7 +50,7 @@ pub(crate) struct Ppdu {
     /// Receiver, purpose and PSDU length for which the air times were computed, if these follow from the station's
     /// mode.
     timed: Option<(u32, Purpose, Bytes)>,
-    pub(super) spoilt: usize,
+    pub(super) lost: usize,
     /// Number of its MPDUs that were sent before.
     pub(super) retries: u64,
     /// Whether it was counted as sent; with RTS/CTS this happens when the CTS is received.
@@ -67,13 +67,13 @@ impl Default for Ppdu {
             mpdus: vec![],
             most_attempts: 0,
             expires: Time::NEVER,
-            grown: None,
+            build_state: None,
             psdu: Bytes(0),
             rate: None,
             air: Duration::ZERO,
             response: Duration::ZERO,
             timed: None,
-            spoilt: 0,
+            lost: 0,
             retries: 0,
             is_counted: false,
         }
@@ -97,13 +97,13 @@ impl Ppdu {
     }
 
     /// Whether it is an ADDBA or DELBA frame.
-    pub fn is_setup(&self) -> bool {
+    pub fn is_action(&self) -> bool {
         self.purpose == Purpose::Agreement
     }
 
     /// Whether it is a single frame without MPDUs of a window.
     pub fn is_dataless(&self) -> bool {
-        self.is_request() || self.is_setup()
+        self.is_request() || self.is_action()
     }
 
     /// Whether it is answered by a block ACK.
@@ -112,68 +112,68 @@ impl Ppdu {
     }
 
     /// Its MPDUs.
-    pub fn mpdus(&self) -> &[Inside] {
+    pub fn mpdus(&self) -> &[PpduMpdu] {
         &self.mpdus
     }
 
     /// Sequence numbers of the MPDUs that are received.
     pub fn read(&self) -> impl Iterator<Item = u64> {
-        self.mpdus.iter().filter(|mpdu| !mpdu.is_spoilt).map(|mpdu| mpdu.number)
+        self.mpdus.iter().filter(|mpdu| !mpdu.is_lost).map(|mpdu| mpdu.number)
     }
 
     /// Number of MPDUs, if all are received and their sequence numbers are consecutive from `first`.
     pub fn run_from(&self, first: u64) -> Option<u64> {
         let (count, last) = (self.mpdus.len() as u64, self.mpdus.last()?.number);
-        (self.spoilt == 0 && self.mpdus[0].number == first && last + 1 == first + count).then_some(count)
+        (self.lost == 0 && self.mpdus[0].number == first && last + 1 == first + count).then_some(count)
     }
 
     /// Whether any MPDU is received.
     pub fn is_read(&self) -> bool {
-        self.spoilt < self.mpdus.len().max(1)
+        self.lost < self.mpdus.len().max(1)
     }
 
     /// Sets which MPDUs are lost to errors; a request counts as one MPDU.
-    pub fn set_spoilt(&mut self, mut is_spoilt: impl FnMut() -> bool) {
-        self.spoilt = 0;
+    pub fn set_lost(&mut self, mut is_lost: impl FnMut() -> bool) {
+        self.lost = 0;
         if self.is_dataless() {
-            self.spoilt = usize::from(is_spoilt());
+            self.lost = usize::from(is_lost());
         }
         for mpdu in &mut self.mpdus {
-            mpdu.is_spoilt = is_spoilt();
-            self.spoilt += usize::from(mpdu.is_spoilt);
+            mpdu.is_lost = is_lost();
+            self.lost += usize::from(mpdu.is_lost);
         }
     }
 
-    /// Sets which MPDUs are lost: `is_spoilt` is called with the index of each and whether it is lost so far.
-    pub fn spoil(&mut self, mut is_spoilt: impl FnMut(usize, bool) -> bool) {
-        self.spoilt = 0;
+    /// Sets which MPDUs are lost: `is_lost` is called with the index of each and whether it is lost so far.
+    pub fn mark_lost(&mut self, mut is_lost: impl FnMut(usize, bool) -> bool) {
+        self.lost = 0;
         for (place, mpdu) in self.mpdus.iter_mut().enumerate() {
-            mpdu.is_spoilt = is_spoilt(place, mpdu.is_spoilt);
-            self.spoilt += usize::from(mpdu.is_spoilt);
+            mpdu.is_lost = is_lost(place, mpdu.is_lost);
+            self.lost += usize::from(mpdu.is_lost);
         }
     }
 
     /// Adds further losses, by sequence number.
-    pub fn spoil_more(&mut self, mut is_spoilt: impl FnMut(u64) -> bool) {
+    pub fn add_losses(&mut self, mut is_lost: impl FnMut(u64) -> bool) {
         for mpdu in &mut self.mpdus {
-            if is_spoilt(mpdu.number) && !mpdu.is_spoilt {
-                mpdu.is_spoilt = true;
-                self.spoilt += 1;
+            if is_lost(mpdu.number) && !mpdu.is_lost {
+                mpdu.is_lost = true;
+                self.lost += 1;
             }
         }
     }
 
     /// Part of the air time that carried lost MPDUs.
-    pub fn spoilt_air(&self) -> Duration {
-        self.spoilt_part(self.air)
+    pub fn lost_air(&self) -> Duration {
+        self.lost_part(self.air)
     }
 
     /// The same part of the given air time.
-    pub fn spoilt_part(&self, air: Duration) -> Duration {
-        match (self.spoilt, self.mpdus.len()) {
+    pub fn lost_part(&self, air: Duration) -> Duration {
+        match (self.lost, self.mpdus.len()) {
             (0, _) => Duration::ZERO,
-            (spoilt, all) if spoilt >= all => air,
-            (spoilt, all) => air * spoilt as u64 / all as u64,
+            (lost, all) if lost >= all => air,
+            (lost, all) => air * lost as u64 / all as u64,
         }
     }
 
@@ -183,44 +183,44 @@ impl Ppdu {
         self.mpdus.clear();
         self.most_attempts = 0;
         self.expires = Time::NEVER;
-        self.grown = None;
+        self.build_state = None;
         self.psdu = Bytes(0);
         self.rate = None;
-        self.spoilt = 0;
+        self.lost = 0;
         self.retries = 0;
         self.is_counted = false;
     }
 
     /// Adds an MPDU that ends at `end` in the PSDU, and has been sent `attempts` times including this one.
     #[inline]
-    fn take_in(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
+    fn add_mpdu(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
         self.most_attempts = self.most_attempts.max(attempts);
         self.expires = self.expires.min(expires);
-        self.mpdus.push(Inside { number, end, is_spoilt: false });
+        self.mpdus.push(PpduMpdu { number, end, is_lost: false });
     }
 
     /// Adds `count` new MPDUs, the first of which ends at `end`; the others follow at intervals of `stride` bytes.
     #[inline]
-    pub(super) fn take_in_together(&mut self, number: u64, end: u64, stride: u64, count: u64) {
-        let inside = |place| Inside { number: number + place, end: end + stride * place, is_spoilt: false };
+    pub(super) fn add_mpdus(&mut self, number: u64, end: u64, stride: u64, count: u64) {
+        let inside = |place| PpduMpdu { number: number + place, end: end + stride * place, is_lost: false };
         self.mpdus.extend((0..count).map(inside));
     }
 
     /// Removes MPDUs from the end, but not the first, until the PSDU is at most `longest`. Returns those removed.
-    pub fn shorten(&mut self, longest: Bytes) -> Vec<Inside> {
+    pub fn shorten(&mut self, longest: Bytes) -> Vec<PpduMpdu> {
         let kept = self.mpdus.iter().take_while(|mpdu| mpdu.end <= longest.0).count().max(1);
         let left_out = self.mpdus.split_off(kept.min(self.mpdus.len()));
         if !left_out.is_empty() {
             self.psdu = Bytes(self.mpdus[kept - 1].end);
-            self.grown = None;
+            self.build_state = None;
         }
         left_out
     }
 
     /// State of construction, if all MPDUs are to be retransmitted from this window and within these limits.
-    fn grown(&self, window: usize, limit: u64, min_subframe: u64) -> Option<Grown> {
-        let limits = |growing: &Growing| (growing.limit, growing.min_subframe);
-        self.grown.filter(|grown| grown.window == window && limits(&grown.growing) == (limit, min_subframe))
+    fn reusable_state(&self, window: usize, limit: u64, min_subframe: u64) -> Option<BuildState> {
+        let limits = |builder: &PsduBuilder| (builder.limit, builder.min_subframe);
+        self.build_state.filter(|state| state.window == window && limits(&state.builder) == (limit, min_subframe))
     }
 
     /// Prepares the retransmission of its MPDUs.
@@ -231,10 +231,10 @@ impl Ppdu {
             let again = window.mpdu_mut(mpdu.number);
             self.retries += u64::from(again.attempts > 0);
             again.attempts = again.attempts.saturating_add(1);
-            mpdu.is_spoilt = false;
+            mpdu.is_lost = false;
         }
         self.most_attempts = self.most_attempts.saturating_add(1);
-        self.spoilt = 0;
+        self.lost = 0;
     }
 
     /// Undoes the attempts of its MPDUs, which were not sent because the RTS got no CTS.
@@ -259,8 +259,8 @@ impl Ppdu {
 
 /// State of construction of a PPDU whose MPDUs have not changed since.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grown {
-    growing: Growing,
+pub(super) struct BuildState {
+    builder: PsduBuilder,
     /// Window of its MPDUs, and the sequence number after those that were considered.
     window: usize,
     number: u64,
@@ -297,12 +297,12 @@ impl Edcafs {
         let longest_amsdu = if has_msdus { self.longest_amsdu(now, sender, station, to) } else { 0 };
         let Edcaf { windows, waiting, ppdu, counters, .. } = &mut self.contenders[sender];
         let window = &mut windows[place];
-        let (mut growing, mut number) = if let Some(grown) = ppdu.grown(place, limit, min_subframe) {
+        let (mut builder, mut number) = if let Some(state) = ppdu.reusable_state(place, limit, min_subframe) {
             ppdu.send_again(window);
-            (grown.growing, grown.number)
+            (state.builder, state.number)
         } else {
             ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
-            (Growing::new(limit, min_subframe), window.origin())
+            (PsduBuilder::new(limit, min_subframe), window.origin())
         };
         loop {
             if number == window.next()
@@ -313,7 +313,7 @@ impl Edcafs {
                 // From here on each waiting packet makes an MPDU.
                 let behind = DELIMITER + overhead + llc;
                 while window.has_room()
-                    && let Some(room) = limit.checked_sub(growing.next + behind)
+                    && let Some(room) = limit.checked_sub(builder.next + behind)
                     && let Some((id, packet)) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops)
                 {
                     let expires = rules.expiry(id, &self.arrived);
@@ -322,19 +322,19 @@ impl Edcafs {
                         continue;
                     }
                     let length = frame_length(&self.access.timing, packet, routing_overhead).0;
-                    let fits = growing.fits(length);
+                    let fits = builder.fits(length);
                     let mut mpdu = Mpdu::new(id, length, expires);
                     mpdu.attempts = u8::from(fits);
                     window.push(mpdu);
                     if !fits {
                         break;
                     }
-                    growing.add(length);
-                    ppdu.take_in(number, growing.psdu, 1, expires);
+                    builder.add(length);
+                    ppdu.add_mpdu(number, builder.psdu, 1, expires);
                     number += 1;
                     if expires == Time::NEVER {
-                        let alike = Alike { packet: *packet, length, number };
-                        number += alike.follow(window, waiting, ppdu, &mut growing, packets);
+                        let alike = SameSizePackets { packet: *packet, length, number };
+                        number += alike.add_following(window, waiting, ppdu, &mut builder, packets);
                     }
                 }
                 break;
@@ -350,7 +350,7 @@ impl Edcafs {
                 } else {
                     let is_last = number < window.next();
                     let start =
-                        if is_last { growing.after(u64::from(window.mpdu(number).length)) } else { growing.next };
+                        if is_last { builder.after(u64::from(window.mpdu(number).length)) } else { builder.next };
                     limit.checked_sub(start + DELIMITER + overhead + llc)
                 };
                 let Some(room) = room else { break };
@@ -371,13 +371,13 @@ impl Edcafs {
             }
             let mpdu = window.mpdu_mut(number);
             if mpdu.is_pending() {
-                if !growing.fits(u64::from(mpdu.length)) {
+                if !builder.fits(u64::from(mpdu.length)) {
                     break;
                 }
-                growing.add(u64::from(mpdu.length));
+                builder.add(u64::from(mpdu.length));
                 ppdu.retries += u64::from(mpdu.attempts > 0);
                 mpdu.attempts = mpdu.attempts.saturating_add(1);
-                ppdu.take_in(number, growing.psdu, mpdu.attempts, mpdu.expires);
+                ppdu.add_mpdu(number, builder.psdu, mpdu.attempts, mpdu.expires);
                 if limit == 0 {
                     break; // single MPDUs only
                 }
@@ -385,19 +385,19 @@ impl Edcafs {
             number += 1;
         }
         waiting.count();
-        ppdu.grown = (limit > 0).then_some(Grown { growing, window: place, number });
+        ppdu.build_state = (limit > 0).then_some(BuildState { builder, window: place, number });
         let first = window.mpdu(ppdu.mpdus[0].number);
         ppdu.first = first.first;
         let single = Bytes(u64::from(first.length));
-        if growing.mpdus > 1 {
+        if builder.mpdus > 1 {
             ppdu.purpose = Purpose::Aggregate;
-            ppdu.psdu = Bytes(growing.psdu);
+            ppdu.psdu = Bytes(builder.psdu);
         } else {
             ppdu.psdu = single_psdu(single, aggregation);
         }
         let (psdu, purpose) = (ppdu.psdu, ppdu.purpose);
-        let Station { choice, widest, .. } = &self.stations[station];
-        let timed = (choice.is_none() && *widest == ANY_WIDTH).then_some((to, purpose, psdu));
+        let Station { choice, max_width, .. } = &self.stations[station];
+        let timed = (choice.is_none() && *max_width == ANY_WIDTH).then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
             if !ppdu.has(Step::Rts) {
                 ppdu.count(counters);
@@ -447,7 +447,7 @@ impl Edcafs {
     #[inline]
     pub(crate) fn mode_towards(&self, station: usize, to: u32) -> Option<&LinkMode> {
         let link = &self.stations[self.rate_of(station, to)].link;
-        link.mode_within(self.mode_place(station, to), self.stations[station].widest)
+        link.mode_within(self.mode_place(station, to), self.stations[station].max_width)
     }
 
     /// Chooses the mode of the next data to another station, if the sender adapts.

@@ -19,16 +19,16 @@ impl Edcafs {
     #[cold]
     pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         if self.inactive_at <= now {
-            self.end_inactive(now);
+            self.end_inactive_agreements(now);
         }
-        let patience = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
+        let timeout = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
         let mut blocked = std::mem::take(&mut self.blocked);
         blocked.sort_unstable();
         for (index, place) in &blocked {
             let before = self.released.up.mark();
             let Edcaf { windows, counters, .. } = &mut self.contenders[*index];
             let window = &mut windows[*place];
-            while window.blocked_since().is_some_and(|since| since + patience <= now) {
+            while window.blocked_since().is_some_and(|since| since + timeout <= now) {
                 window.time_out(now, &self.chain, &mut self.released);
             }
             counters.reorder_delay += window.take_reorder_delay();
@@ -49,13 +49,13 @@ impl Edcafs {
             first = since.into_iter().chain(first).min();
             since.is_some()
         });
-        let patience = rules.reorder_timeout;
-        self.reorder_timeout = first.map_or(Time::NEVER, |since| (since + patience).max(now)).min(self.inactive_at);
+        let timeout = rules.reorder_timeout;
+        self.reorder_timeout = first.map_or(Time::NEVER, |since| (since + timeout).max(now)).min(self.inactive_at);
     }
 
     /// Reports the next packet handed up.
     #[inline]
-    pub(crate) fn tell_next(&mut self) -> MacEvent {
+    pub(crate) fn report_next(&mut self) -> MacEvent {
         self.take_handed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
     }
 
@@ -82,11 +82,11 @@ impl Edcafs {
     #[inline]
     pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
         if self.released_at <= now {
-            return Some(self.tell_next());
+            return Some(self.report_next());
         }
         if self.reorder_timeout <= now {
             self.time_out_reordering(now, retry_limit_drops);
-            return Some(self.tell_next());
+            return Some(self.report_next());
         }
         None
     }
@@ -94,8 +94,8 @@ impl Edcafs {
     /// Processes a PPDU or request of `sender` at its receiver; MPDUs with errors are skipped.
     pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
-        if self.contenders[sender].ppdu.is_setup() {
-            self.receive_setup(now, sender);
+        if self.contenders[sender].ppdu.is_action() {
+            self.receive_action(now, sender);
             return;
         }
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];

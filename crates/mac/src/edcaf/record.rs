@@ -3,8 +3,8 @@
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::agreement::Says;
-use super::ppdu::Inside;
+use super::agreement::ActionKind;
+use super::ppdu::PpduMpdu;
 use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_rate, number};
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
@@ -44,7 +44,7 @@ impl Edcafs {
     }
 
     /// Records of the MPDUs of a PPDU, or of a request, that end at `end`. `fate` is the outcome of all of them, if
-    /// given; otherwise lost MPDUs have the outcome `spoilt`.
+    /// given; otherwise lost MPDUs have the outcome `unread_fate`.
     pub(crate) fn data_records(
         &self,
         tap: &mut Tap,
@@ -52,7 +52,7 @@ impl Edcafs {
         end: Time,
         packets: &Packets,
         fate: Option<Fate>,
-        spoilt: Fate,
+        unread_fate: Fate,
     ) -> Vec<FrameRecord> {
         let contender = &self.contenders[sender];
         let ppdu = &contender.ppdu;
@@ -61,17 +61,19 @@ impl Edcafs {
         let ends = (number(station), ppdu.to);
         let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
         let reserves = self.reserves(sender, end, answer);
-        let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { spoilt } else { Fate::Read });
+        let fate_of = |is_lost: bool| fate.unwrap_or(if is_lost { unread_fate } else { Fate::Read });
         let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
-        if ppdu.is_setup()
-            && let Some(setup) = contender.setups.first()
+        if ppdu.is_action()
+            && let Some(action) = contender.actions.first()
         {
-            let frame = FrameRecord::new(setup.kind(), ends, span, fate_of(!ppdu.is_read()));
+            let frame = FrameRecord::new(action.kind(), ends, span, fate_of(!ppdu.is_read()));
             let rate = self.control_rate(station, ppdu.to);
             // The sequence number is that of the data: for a request, the first one that the agreement covers.
-            let (originator, place) = match setup.says {
-                Says::Asks => (sender, setup.window),
-                Says::Answers(originator, place) | Says::Ends(originator, place) => (originator, place),
+            let (originator, place) = match action.kind {
+                ActionKind::AddbaRequest => (sender, action.window),
+                ActionKind::AddbaResponse(originator, place) | ActionKind::Delba(originator, place) => {
+                    (originator, place)
+                }
             };
             let (sequence, tid) =
                 (Some(on_air(self.contenders[originator].windows[place].origin())), self.tid_of(originator));
@@ -88,7 +90,7 @@ impl Edcafs {
         let count = ppdu.mpdus().len();
         let is_broadcast = ppdu.to == BROADCAST;
         let mode = self.mode_towards(station, ppdu.to).filter(|_| !is_broadcast).map(|mode| mode.tx);
-        let record = |(place, &Inside { number, is_spoilt, .. }): (usize, &Inside)| {
+        let record = |(place, &PpduMpdu { number, is_lost, .. }): (usize, &PpduMpdu)| {
             let mpdu = window.mpdu(number);
             let further = if mpdu.is_received() || mpdu.packets == 1 {
                 (0, 0)
@@ -110,7 +112,7 @@ impl Edcafs {
                 msdus: mpdu.packets.into(),
                 aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),
                 further,
-                ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_spoilt))
+                ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_lost))
             }
         };
         ppdu.mpdus().iter().enumerate().map(record).collect()

@@ -4,7 +4,7 @@
 use wifair_packet::PacketId;
 use wifair_units::Time;
 
-use super::ppdu::{Inside, rules_between};
+use super::ppdu::{PpduMpdu, rules_between};
 use super::window::Released;
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Step};
 
@@ -21,9 +21,9 @@ impl Edcafs {
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
     ) -> u64 {
         let station = self.station_of(sender);
-        if self.contenders[sender].ppdu.is_setup() {
+        if self.contenders[sender].ppdu.is_action() {
             if answered {
-                self.settle_setup(now, sender);
+                self.settle_action(now, sender);
             }
             return 0;
         }
@@ -37,7 +37,7 @@ impl Edcafs {
         let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
         let (mut delivered, mut given_up) = (0, 0);
         if answered || ppdu.is_request() {
-            ppdu.grown = None;
+            ppdu.build_state = None;
         }
         if ppdu.is_request() {
             requests.retain(|waiting| *waiting != place);
@@ -55,10 +55,10 @@ impl Edcafs {
             let may_expire = rules.is_some_and(|rules| {
                 by_rts || ppdu.most_attempts >= long.unwrap_or(rules.retry_limit) || ppdu.expires <= now
             });
-            if answered && ppdu.spoilt == 0 && window.pending() == ppdu.mpdus.len() {
+            if answered && ppdu.lost == 0 && window.pending() == ppdu.mpdus.len() {
                 delivered = window.acknowledge_all();
             } else if answered || may_expire {
-                for &Inside { number, .. } in &ppdu.mpdus {
+                for &PpduMpdu { number, .. } in &ppdu.mpdus {
                     let mpdu = window.mpdu(number);
                     if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
                         window.acknowledge(number);
@@ -73,7 +73,7 @@ impl Edcafs {
                         let is_given_up =
                             window.discard(number, &self.chain, if is_exhausted { lost } else { expired });
                         given_up += u64::from(is_exhausted && is_given_up);
-                        ppdu.grown = None;
+                        ppdu.build_state = None;
                     }
                 }
             }
@@ -101,8 +101,8 @@ impl Edcafs {
     /// Gives up what `sender` has just sent.
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
-        if self.contenders[sender].ppdu.is_setup() {
-            return self.discard_setup(now, sender);
+        if self.contenders[sender].ppdu.is_action() {
+            return self.discard_action(now, sender);
         }
         let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
@@ -112,7 +112,7 @@ impl Edcafs {
             let is_given_up = window.discard(mpdu.number, &self.chain, &mut self.released.lost);
             counters.retry_limit_drops += u64::from(is_given_up);
         }
-        ppdu.grown = None;
+        ppdu.build_state = None;
         if ppdu.is_request() {
             window.request_due = false;
             requests.retain(|waiting| *waiting != place);

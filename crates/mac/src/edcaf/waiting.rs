@@ -75,8 +75,8 @@ impl Waiting {
         self.queues.iter().map(Discipline::marks).sum()
     }
 
-    pub fn wants_air(&self) -> bool {
-        self.queues.iter().any(Discipline::wants_air)
+    pub fn wants_air_use(&self) -> bool {
+        self.queues.iter().any(Discipline::wants_air_use)
     }
 
     pub fn on_air(&mut self, now: Time, used: &AirUse) {
@@ -121,11 +121,11 @@ impl Waiting {
     }
 
     /// When a category that got no packet must ask again, if at all.
-    pub fn asked_again(&self, now: Time) -> Option<Time> {
+    pub fn retry_at(&self, now: Time) -> Option<Time> {
         if self.len() == 0 {
             return None;
         }
-        self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
+        self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.retry_at(now)).min()
     }
 
     /// Appends a packet if there is a single FIFO with room; returns whether it did.
@@ -222,7 +222,7 @@ impl Waiting {
     /// that is not alike; only with a single FIFO for all receivers. All are `size` bytes long and are passed to
     /// `take`. Returns their number; [`Waiting::count`] must be called afterwards.
     #[inline]
-    pub fn take_alike(
+    pub fn take_matching(
         &mut self,
         most: u64,
         size: u16,

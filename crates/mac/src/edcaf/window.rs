@@ -160,7 +160,7 @@ pub(crate) struct Released {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandedUp {
     all: Vec<(u32, PacketId)>,
-    told: usize,
+    reported: usize,
 }
 
 impl HandedUp {
@@ -172,7 +172,7 @@ impl HandedUp {
     /// Removes the first packet not yet reported.
     #[inline]
     pub fn take(&mut self) -> Option<(u32, PacketId)> {
-        let next = *self.all.get(self.told)?;
+        let next = *self.all.get(self.reported)?;
         self.skip(1);
         Some(next)
     }
@@ -180,17 +180,17 @@ impl HandedUp {
     /// Removes the next `count` packets.
     #[inline]
     pub fn skip(&mut self, count: usize) {
-        self.told += count;
-        if self.told == self.all.len() {
+        self.reported += count;
+        if self.reported == self.all.len() {
             self.all.clear();
-            self.told = 0;
+            self.reported = 0;
         }
     }
 
     /// The packets not yet reported.
     #[inline]
     pub fn rest(&self) -> &[(u32, PacketId)] {
-        &self.all[self.told..]
+        &self.all[self.reported..]
     }
 
     /// A mark for [`HandedUp::since`].
@@ -213,7 +213,7 @@ impl Window {
             to,
             size: u64::from(size),
             block_ack,
-            agreement: Agreement::There,
+            agreement: Agreement::Established,
             used_at: Time::ZERO,
             ring: vec![],
             start: 0,
@@ -232,9 +232,9 @@ impl Window {
 
     /// Until when the originator waits for the agreement that it has requested.
     #[inline]
-    pub fn agreement_asked(&self, now: Time) -> Option<Time> {
+    pub fn agreement_wait(&self, now: Time) -> Option<Time> {
         match self.agreement {
-            Agreement::Asked(until) if until > now => Some(until),
+            Agreement::Requested(until) if until > now => Some(until),
             _ => None,
         }
     }

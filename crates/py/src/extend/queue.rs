@@ -530,7 +530,7 @@ impl Discipline for Queue {
         self.ready
     }
 
-    fn wants_air(&self) -> bool {
+    fn wants_air_use(&self) -> bool {
         self.on_air.is_some()
     }
 

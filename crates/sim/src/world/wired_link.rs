@@ -386,7 +386,7 @@ impl WiredLink {
         } else if let Some(id) = gate.queue.dequeue(now, packets, dropped) {
             self.transmit(now, id, packets);
         } else {
-            self.free_at = gate.queue.asked_again(now);
+            self.free_at = gate.queue.retry_at(now);
         }
         self.look();
         arrived

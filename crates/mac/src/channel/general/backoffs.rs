@@ -26,7 +26,7 @@ impl Grid {
         if self.entered == 0 {
             return Time::NEVER;
         }
-        self.slots.ahead().map_or(Time::NEVER, |ahead| self.origin + slot * ahead)
+        self.slots.until_next().map_or(Time::NEVER, |ahead| self.origin + slot * ahead)
     }
 }
 
@@ -238,7 +238,7 @@ impl Backoffs {
         let slot = self.slot;
         for grid in &mut self.grids {
             if grid.entered > 0
-                && let Some(ahead) = grid.slots.ahead()
+                && let Some(ahead) = grid.slots.until_next()
                 && grid.origin + slot * ahead == now
             {
                 let already = into.len();

@@ -87,7 +87,7 @@ impl GeneralChannel {
         for step in self.edcafs.contenders[sender].ppdu.before_data() {
             begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
-        self.edcafs.spoil(sender);
+        self.edcafs.draw_losses(sender);
         self.phase = Phase::Data;
         self.next = begins + self.edcafs.contenders[sender].ppdu.air;
     }
@@ -131,9 +131,9 @@ impl GeneralChannel {
             self.air.ack += ppdu.air;
             counters.control += ppdu.air;
         } else {
-            let spoilt = ppdu.spoilt_air();
-            self.air.data += ppdu.air - spoilt;
-            self.air.error += spoilt;
+            let lost = ppdu.lost_air();
+            self.air.data += ppdu.air - lost;
+            self.air.error += lost;
             counters.data += ppdu.air;
             contender.counters.data_air += ppdu.air;
         }
@@ -162,7 +162,7 @@ impl GeneralChannel {
         let now = call.now;
         let sender = self.senders[0];
         let more = self.edcafs.succeed(now, sender, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
-        if more && self.edcafs.may_go_on(now, sender) {
+        if more && self.edcafs.fits_txop(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
             return;
@@ -236,7 +236,7 @@ impl GeneralChannel {
     }
 
     /// No response is received: the data frame or its response was lost.
-    pub(super) fn miss(&mut self, call: &mut Call<'_>) {
+    pub(super) fn ack_timeout(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
         let station = self.edcafs.station_of(sender);
@@ -258,17 +258,17 @@ impl GeneralChannel {
     }
 
     /// Ends a collision, or an RTS without response.
-    pub(super) fn resolve(&mut self, call: &mut Call<'_>) {
+    pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.collision += now - self.accounted;
         self.accounted = now;
         let timing = self.edcafs.access.timing;
         let senders = std::mem::take(&mut self.senders);
-        let met = senders.len() > 1;
+        let is_collision = senders.len() > 1;
         // EIFS - DIFS + AIFS (10.3.2.3.7).
         self.idle_from(match self.edcafs.access.eifs {
-            Eifs::AfterCollision if met => now + (timing.eifs() - timing.difs),
-            Eifs::Nav if met => now + self.edcafs.access.eifs(),
+            Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
+            Eifs::Nav if is_collision => now + self.edcafs.access.eifs(),
             _ => now,
         });
         let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
@@ -277,7 +277,7 @@ impl GeneralChannel {
                 (self.edcafs.contenders[sender].ppdu.to, self.opening(sender), self.edcafs.station_of(sender));
             let nav = self.edcafs.access.nav_after_own(last > 1 || self.began + air < now);
             let counters = &mut self.edcafs.counters[station];
-            *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
+            *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
             if to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.

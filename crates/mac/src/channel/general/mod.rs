@@ -124,10 +124,10 @@ impl GeneralChannel {
         self.edcafs.counters(station)
     }
 
-    /// See [`Edcafs::in_hand`].
+    /// See [`Edcafs::current_frame`].
     #[must_use]
-    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
-        self.edcafs.in_hand(station)
+    pub fn current_frame(&self, station: u32) -> Option<PacketId> {
+        self.edcafs.current_frame(station)
     }
 
     /// When to call [`GeneralChannel::advance`] next.
@@ -166,8 +166,8 @@ impl GeneralChannel {
                 if ppdu.is_dataless() {
                     air.ack += spend(ppdu.air);
                 } else {
-                    air.data += spend(ppdu.air - ppdu.spoilt_air());
-                    air.error += spend(ppdu.spoilt_air());
+                    air.data += spend(ppdu.air - ppdu.lost_air());
+                    air.error += spend(ppdu.lost_air());
                 }
             }
             Phase::Response { .. } | Phase::CfEnd { .. } => {
@@ -277,9 +277,9 @@ impl GeneralChannel {
             Phase::Data => {
                 let is_answered = self.receive(now, call.retry_limit_drops);
                 if !is_answered {
-                    self.miss(call);
+                    self.ack_timeout(call);
                 }
-                return self.edcafs.tell_next();
+                return self.edcafs.report_next();
             }
             Phase::Response { lost: false } => {
                 self.account_response(now);
@@ -295,12 +295,12 @@ impl GeneralChannel {
                 self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
                 return MacEvent::Broadcast { from, id };
             }
-            Phase::Response { lost: true } => self.miss(call),
+            Phase::Response { lost: true } => self.ack_timeout(call),
             Phase::CfEnd { more } => {
                 self.account_cf_end(now);
                 self.finish(now, Duration::ZERO, Duration::ZERO, more);
             }
-            Phase::Collision => self.resolve(call),
+            Phase::Collision => self.end_collision(call),
         }
         MacEvent::Nothing
     }

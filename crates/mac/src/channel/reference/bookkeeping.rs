@@ -31,8 +31,8 @@ impl ReferenceChannel {
                     air.rts_cts += spend(timing.cts());
                     air.idle += spend(timing.sifs);
                 }
-                let spoilt = self.phase == (Phase::Data { spoilt: true });
-                let part = if spoilt { &mut air.error } else { &mut air.data };
+                let lost = self.phase == (Phase::Data { lost: true });
+                let part = if lost { &mut air.error } else { &mut air.data };
                 *part += spend(frame.air);
             }
             Phase::Ack { .. } => {
@@ -63,8 +63,8 @@ impl ReferenceChannel {
                 }
             }
             Phase::Gap => {}
-            Phase::Data { spoilt } => {
-                tap.exchange(now, &attempt(self.senders[0]), if spoilt { Fate::Error } else { Fate::Read });
+            Phase::Data { lost } => {
+                tap.exchange(now, &attempt(self.senders[0]), if lost { Fate::Error } else { Fate::Read });
             }
             Phase::Broadcast => tap.exchange(now, &attempt(self.senders[0]), Fate::Read),
             Phase::Ack { lost } => {

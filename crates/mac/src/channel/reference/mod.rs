@@ -82,8 +82,8 @@ enum Phase {
     Idle,
     /// SIFS before a further frame of a TXOP.
     Gap,
-    /// A data frame, or the frames before it, is on the air; `spoilt` if it will be lost.
-    Data { spoilt: bool },
+    /// A data frame, or the frames before it, is on the air; `lost` if it will be lost.
+    Data { lost: bool },
     /// A broadcast frame is on the air.
     Broadcast,
     /// The frame was received and the ACK is due or on the air; `lost` if the sender will not receive it.
@@ -204,7 +204,7 @@ impl ReferenceChannel {
     /// The packets of the frames that a station is trying to send, unless their receivers already have them; high
     /// priority first.
     #[must_use]
-    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+    pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         let own = &self.contenders[2 * station as usize..][..2];
         own.iter().filter_map(|c| c.frame).find(|frame| !frame.received).map(|frame| frame.id)
     }
@@ -240,7 +240,7 @@ impl ReferenceChannel {
         let now = call.now;
         let station = index / 2;
         if self.air_use.is_wanted() {
-            self.tell_air(now, index);
+            self.report_air_use(now, index);
         }
         let frame = self.contenders[index].queue.dequeue(now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
@@ -261,7 +261,7 @@ impl ReferenceChannel {
 
     /// Reports the air time of a contender's finished frame to the queues at both ends, including what the other
     /// category of the station used in the meantime.
-    fn tell_air(&mut self, now: Time, index: usize) {
+    fn report_air_use(&mut self, now: Time, index: usize) {
         let Some(done) = self.contenders[index].frame else { return };
         let used = self.air_use.close(number(index / 2), &self.counters[index / 2], &done);
         self.contenders[index].queue.on_air(now, &used);
@@ -328,7 +328,7 @@ impl ReferenceChannel {
         match self.phase {
             Phase::Idle => self.start(now),
             Phase::Gap => self.send(now),
-            Phase::Data { spoilt: false } => return self.receive(now),
+            Phase::Data { lost: false } => return self.receive(now),
             Phase::Ack { lost: false } => {
                 self.account_ack(now);
                 self.succeed(call);
@@ -341,10 +341,10 @@ impl ReferenceChannel {
                 self.receivers.extend((0..self.nodes.len()).filter(|node| *node != from).map(number));
                 return MacEvent::Broadcast { from: number(from), id: frame.id };
             }
-            Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
-                self.miss(call);
+            Phase::Data { lost: true } | Phase::Ack { lost: true } => {
+                self.ack_timeout(call);
             }
-            Phase::Collision => self.resolve(call),
+            Phase::Collision => self.end_collision(call),
         }
         MacEvent::Nothing
     }
@@ -423,8 +423,8 @@ impl ReferenceChannel {
             begins += self.protection();
         }
         let data_from = self.nodes[sender / 2].errors.data_from;
-        let spoilt = self.nodes[frame.to as usize].errors.loses_data(data_from);
-        self.phase = Phase::Data { spoilt };
+        let lost = self.nodes[frame.to as usize].errors.loses_data(data_from);
+        self.phase = Phase::Data { lost };
         self.next = begins + frame.air;
     }
 
@@ -466,7 +466,7 @@ impl ReferenceChannel {
         self.in_a_row += 1;
         self.contenders[sender].contention.reset();
         let more = self.load(sender, call);
-        if more && self.may_go_on(now, sender) {
+        if more && self.fits_txop(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.access.timing.sifs;
             return;
@@ -496,7 +496,7 @@ impl ReferenceChannel {
     }
 
     /// Whether a sender's next frame fits into the TXOP.
-    fn may_go_on(&self, now: Time, sender: usize) -> bool {
+    fn fits_txop(&self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         let frame = self.frame(sender);
         let timing = &self.access.timing;
@@ -511,7 +511,7 @@ impl ReferenceChannel {
     }
 
     /// No ACK is received: the data frame or its ACK was lost.
-    fn miss(&mut self, call: &mut Call<'_>) {
+    fn ack_timeout(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let (sender, timing) = (self.senders[0], self.access.timing);
         let frame = self.frame(sender);
@@ -531,17 +531,17 @@ impl ReferenceChannel {
     }
 
     /// Ends a collision, or an RTS without response.
-    fn resolve(&mut self, call: &mut Call<'_>) {
+    fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.collision += now - self.accounted;
         self.accounted = now;
         let timing = self.access.timing;
         let senders = std::mem::take(&mut self.senders);
-        let met = senders.len() > 1;
+        let is_collision = senders.len() > 1;
         // EIFS - DIFS + AIFS (10.3.2.3.7).
         self.idle_from(match self.access.eifs {
-            Eifs::AfterCollision if met => now + (timing.eifs() - timing.difs),
-            Eifs::Nav if met => now + self.access.eifs(),
+            Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
+            Eifs::Nav if is_collision => now + self.access.eifs(),
             _ => now,
         });
         let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
@@ -549,7 +549,7 @@ impl ReferenceChannel {
             let (frame, air) = (self.frame(sender), self.opening(sender));
             let nav = self.access.nav_after_own(last > 1 || self.began + air < now);
             let counters = &mut self.counters[sender / 2];
-            *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
+            *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
             if frame.to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.

@@ -13,7 +13,7 @@ pub struct AirAccounting {
     /// Sum of their senders' numbers; if there is one frame, this is its sender.
     pub sum: u64,
     /// Number of frames that their receivers cannot read because of another frame.
-    pub met: u32,
+    pub collided: u32,
     pub air: AirTime,
     /// [`AirTime`] is accounted up to this time, except for time in which a single frame was on the air.
     pub accounted: Time,
@@ -31,36 +31,36 @@ impl AirAccounting {
                 let sender = usize::try_from(self.sum).expect("the number of a station");
                 transmissions[sender].alone += passed;
             }
-            _ if self.met > 0 => self.air.collision += passed,
+            _ if self.collided > 0 => self.air.collision += passed,
             _ => self.air.reuse += passed,
         }
     }
 
     /// Accounts for the time in which a frame was alone on the air; `read` if its receiver could read it, except for
-    /// the part `spoilt`.
-    pub fn settle(&mut self, transmission: &Transmission, read: bool, spoilt: Duration) {
+    /// the part `lost`.
+    pub fn settle(&mut self, transmission: &Transmission, read: bool, lost: Duration) {
         let air = match transmission.kind {
-            _ if transmission.met && !read => &mut self.air.collision,
+            _ if transmission.collided && !read => &mut self.air.collision,
             Kind::CtsToSelf | Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
             Kind::Ack | Kind::BlockAckReq | Kind::BlockAck => &mut self.air.ack,
             Kind::Data if read => &mut self.air.data,
             Kind::Data => &mut self.air.error,
         };
-        *air += transmission.alone - spoilt;
-        *(if transmission.met { &mut self.air.collision } else { &mut self.air.error }) += spoilt;
+        *air += transmission.alone - lost;
+        *(if transmission.collided { &mut self.air.collision } else { &mut self.air.error }) += lost;
     }
 }
 
 /// Records that these stations of a word can no longer read a frame because of another.
 #[inline]
-pub fn disturb(transmission: &mut Transmission, word: usize, bits: u64, accounting: &mut AirAccounting) {
+pub fn lose_readers(transmission: &mut Transmission, word: usize, bits: u64, accounting: &mut AirAccounting) {
     let for_all = transmission.is_for_all();
     if for_all {
         transmission.readers -= bits.count_ones();
     }
     let lost = if for_all { transmission.readers == 0 && bits != 0 } else { bits & bit_in(word, transmission.to) != 0 };
-    if lost && !transmission.met {
-        transmission.met = true;
-        accounting.met += 1;
+    if lost && !transmission.collided {
+        transmission.collided = true;
+        accounting.collided += 1;
     }
 }

@@ -63,7 +63,7 @@ impl BackoffState {
     /// A frame begins on an idle channel: freezes the backoff. Returns whether a backoff must be drawn.
     #[inline]
     #[must_use]
-    pub fn fall_busy(&mut self, now: Time, intervals: &Intervals) -> bool {
+    pub fn become_busy(&mut self, now: Time, intervals: &Intervals) -> bool {
         if self.immediate {
             self.immediate = false;
             return true;
@@ -84,7 +84,7 @@ impl BackoffState {
     /// The channel is idle from `now`: slots count after DIFS or, if the last frame was not read (`eifs_pending`),
     /// after EIFS (10.3.2.3.7: regardless of the NAV).
     #[inline]
-    pub fn fall_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
+    pub fn become_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
         let from = now + if eifs_pending { intervals.eifs } else { intervals.difs };
         let nav = self.nav_until();
         self.count_from(if nav > now { from.max(nav + intervals.difs) } else { from });
@@ -115,7 +115,7 @@ impl BackoffState {
     #[inline]
     pub fn wake(&mut self, eifs_pending: bool, intervals: &Intervals) {
         if self.idle < Time::NEVER {
-            self.fall_idle(self.idle, eifs_pending, intervals);
+            self.become_idle(self.idle, eifs_pending, intervals);
         }
     }
 

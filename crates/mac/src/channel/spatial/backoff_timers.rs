@@ -6,7 +6,7 @@ use super::bitset::{each, place};
 
 /// Action of a station. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// Its frame ends.
     End,
     /// It starts sending.
@@ -21,9 +21,9 @@ pub enum Act {
 /// needed.
 #[derive(Clone, Debug)]
 pub struct BackoffTimers {
-    /// Ends of frames and planned responses: twice the time, plus one for [`Act::Begin`], and the station; the earliest
-    /// is last.
-    certain: Vec<(u64, u32)>,
+    /// Ends of frames and planned responses: twice the time, plus one for [`Action::Begin`], and the station; the
+    /// earliest is last.
+    planned: Vec<(u64, u32)>,
     /// Ends of backoffs, by station.
     backoffs: Vec<u64>,
     /// Binary logarithm of the size of a block.
@@ -38,7 +38,7 @@ pub struct BackoffTimers {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     /// Lower bound of the times in the block; exact unless it is stale.
-    least: u64,
+    earliest: u64,
     /// Stations with a running backoff, as bits of the word that contains the block.
     pending: u64,
     /// Whether the block must be searched.
@@ -48,8 +48,8 @@ struct Block {
 const NEVER: u64 = Time::NEVER.as_nanos();
 
 #[inline]
-fn key(time: Time, act: Act) -> u64 {
-    2 * time.as_nanos() + u64::from(act == Act::Begin)
+fn key(time: Time, act: Action) -> u64 {
+    2 * time.as_nanos() + u64::from(act == Action::Begin)
 }
 
 /// The word that contains a block.
@@ -64,10 +64,10 @@ impl BackoffTimers {
     pub fn new(stations: usize) -> Self {
         let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2).min(6) };
         Self {
-            certain: vec![],
+            planned: vec![],
             backoffs: vec![NEVER; stations],
             bits,
-            blocks: vec![Block { least: NEVER, pending: 0, stale: false }; stations.div_ceil(1 << bits)],
+            blocks: vec![Block { earliest: NEVER, pending: 0, stale: false }; stations.div_ceil(1 << bits)],
             first: NEVER,
             changed: false,
         }
@@ -75,11 +75,11 @@ impl BackoffTimers {
 
     /// Plans an action of `station` at `time`, and clears its backoff.
     #[inline]
-    pub fn plan(&mut self, station: u32, time: Time, act: Act) {
+    pub fn plan(&mut self, station: u32, time: Time, act: Action) {
         self.clear(station);
         let entry = (key(time, act), station);
-        let after = self.certain.iter().rev().take_while(|other| **other < entry).count();
-        self.certain.insert(self.certain.len() - after, entry);
+        let after = self.planned.iter().rev().take_while(|other| **other < entry).count();
+        self.planned.insert(self.planned.len() - after, entry);
     }
 
     /// Sets the end of the backoff of `station`.
@@ -90,10 +90,10 @@ impl BackoffTimers {
         let old = std::mem::replace(&mut self.backoffs[station as usize], time);
         let block = &mut self.blocks[station as usize >> self.bits];
         block.pending |= bit;
-        let was_least = (old == block.least) & (old < time);
-        block.stale |= was_least;
-        self.changed |= was_least;
-        block.least = block.least.min(time);
+        let was_earliest = (old == block.earliest) & (old < time);
+        block.stale |= was_earliest;
+        self.changed |= was_earliest;
+        block.earliest = block.earliest.min(time);
         self.first = self.first.min(time);
     }
 
@@ -105,7 +105,7 @@ impl BackoffTimers {
             let (_, bit) = place(station);
             let block = &mut self.blocks[station as usize >> self.bits];
             block.pending &= !bit;
-            if old == block.least {
+            if old == block.earliest {
                 block.stale = true;
                 self.changed = true;
             }
@@ -119,24 +119,24 @@ impl BackoffTimers {
         let due = &mut self.backoffs[station as usize];
         let block = &mut self.blocks[station as usize >> self.bits];
         let was_due = *due <= end.as_nanos();
-        let was_least = was_due & (*due == block.least);
+        let was_earliest = was_due & (*due == block.earliest);
         *due = if was_due { NEVER } else { *due };
         block.pending &= if was_due { !bit } else { !0 };
-        block.stale |= was_least;
-        self.changed |= was_least;
+        block.stale |= was_earliest;
+        self.changed |= was_earliest;
     }
 
     /// The time of the next action.
     #[inline]
     pub fn next(&mut self) -> Time {
-        let certain = self.certain.last().map_or(NEVER, |(key, _)| key / 2);
-        Time::from_nanos(if certain <= self.first { certain } else { certain.min(self.least()) })
+        let planned = self.planned.last().map_or(NEVER, |(key, _)| key / 2);
+        Time::from_nanos(if planned <= self.first { planned } else { planned.min(self.earliest()) })
     }
 
     /// Whether no action is planned, backoffs aside.
     #[inline]
     pub fn is_open(&self) -> bool {
-        self.certain.is_empty()
+        self.planned.is_empty()
     }
 
     /// Whether a backoff ends by `time`, at an instant accepted by `meets`, of a station that is not among those
@@ -144,7 +144,7 @@ impl BackoffTimers {
     #[inline]
     pub fn interrupts(&self, time: Time, spared: impl Fn(usize) -> u64, meets: impl Fn(u32, Time) -> bool) -> bool {
         for (number, block) in (0..).zip(&self.blocks) {
-            if block.least > time.as_nanos() {
+            if block.earliest > time.as_nanos() {
                 continue;
             }
             let word = word_of(number, self.bits);
@@ -160,7 +160,7 @@ impl BackoffTimers {
 
     /// The earliest end of a backoff.
     #[inline]
-    fn least(&mut self) -> u64 {
+    fn earliest(&mut self) -> u64 {
         if self.changed {
             self.search();
         }
@@ -174,30 +174,30 @@ impl BackoffTimers {
         self.first = NEVER;
         for (number, block) in (0..).zip(&mut self.blocks) {
             if std::mem::take(&mut block.stale) {
-                block.least = NEVER;
+                block.earliest = NEVER;
                 for station in each(word_of(number, self.bits), block.pending) {
-                    block.least = block.least.min(self.backoffs[station as usize]);
+                    block.earliest = block.earliest.min(self.backoffs[station as usize]);
                 }
             }
-            self.first = self.first.min(block.least);
+            self.first = self.first.min(block.earliest);
         }
     }
 
     /// Removes all stations that start sending at `now`, lowest number first. No earlier action may be due.
     #[inline(always)]
     pub fn take(&mut self, now: Time, into: &mut Vec<u32>) {
-        let begin = key(now, Act::Begin);
-        while let Some((_, station)) = self.certain.pop_if(|(key, _)| *key == begin) {
+        let begin = key(now, Action::Begin);
+        while let Some((_, station)) = self.planned.pop_if(|(key, _)| *key == begin) {
             into.push(station);
         }
         let due = now.as_nanos();
-        if self.first > due || self.least() > due {
+        if self.first > due || self.earliest() > due {
             return;
         }
         let answers = into.len();
         self.changed = true;
         for (number, block) in (0..).zip(&mut self.blocks) {
-            if block.least != due {
+            if block.earliest != due {
                 continue;
             }
             block.stale = true;
@@ -218,8 +218,8 @@ impl BackoffTimers {
     /// Removes the lowest-numbered station whose frame ends at `now`. No earlier action may be due.
     #[inline]
     pub fn take_end(&mut self, now: Time) -> Option<u32> {
-        let end = key(now, Act::End);
-        self.certain.pop_if(|(key, _)| *key == end).map(|(_, station)| station)
+        let end = key(now, Action::End);
+        self.planned.pop_if(|(key, _)| *key == end).map(|(_, station)| station)
     }
 }
 
@@ -237,12 +237,12 @@ mod tests {
         ) {
             let mut backoff_timers = BackoffTimers::new(150);
             // Time, action, and whether it is planned.
-            let mut plain: Vec<Option<(Time, Act, bool)>> = vec![None; 150];
-            let rank = |(time, act, _): (Time, Act, bool)| (time, act == Act::Begin);
+            let mut plain: Vec<Option<(Time, Action, bool)>> = vec![None; 150];
+            let rank = |(time, act, _): (Time, Action, bool)| (time, act == Action::Begin);
             for (station, time, kind) in changes {
                 let index = station as usize;
-                if plain[index].is_none_or(|(.., certain)| !certain) {
-                    let act = if kind == 0 { Act::End } else { Act::Begin };
+                if plain[index].is_none_or(|(.., planned)| !planned) {
+                    let act = if kind == 0 { Action::End } else { Action::Begin };
                     match time.map(Time::from_nanos) {
                         Some(t) if kind < 2 => backoff_timers.plan(station, t, act),
                         Some(t) => backoff_timers.set(station, t),
@@ -255,7 +255,7 @@ mod tests {
                 let Some(first) = first.filter(|_| station % 3 == 0) else { continue };
                 let same = |s: &u32| plain[*s as usize].is_some_and(|entry| rank(entry) == rank(first));
                 let due: Vec<u32> = (0..150).filter(same).collect();
-                if first.1 == Act::End {
+                if first.1 == Action::End {
                     prop_assert_eq!(backoff_timers.take_end(first.0), Some(due[0]));
                     plain[due[0] as usize] = None;
                 } else {

@@ -12,14 +12,14 @@ pub struct ReceiverFate {
     /// The receiver could read it.
     pub read: bool,
     /// Whether the receiver could not read it, with other frames among the causes.
-    pub met: bool,
+    pub collided: bool,
 }
 
 impl SpatialChannel {
     /// The idle channel becomes busy for `station`, by a frame until `end`. Returns whether it has neither a backoff
     /// nor a frame.
     #[inline(always)]
-    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
+    pub(super) fn become_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
         let backoff = &mut self.backoffs[station as usize];
         if backoff.nav_check < Time::NEVER {
             backoff.confirm_nav(now, &self.intervals);
@@ -33,7 +33,7 @@ impl SpatialChannel {
         if self.edca.is_some() {
             return self.stop_categories(now, station);
         }
-        if backoff.fall_busy(now, &self.intervals) {
+        if backoff.become_busy(now, &self.intervals) {
             backoff.left = self.stations[station as usize].contention.draw();
         }
         !backoff.contends && backoff.left == 0
@@ -57,7 +57,7 @@ impl SpatialChannel {
 
     /// The channel becomes idle for `station`: it resumes its backoff, or ends its exchange.
     #[inline(always)]
-    pub(super) fn fall_idle(&mut self, now: Time, station: u32) {
+    pub(super) fn become_idle(&mut self, now: Time, station: u32) {
         let backoff = &mut self.backoffs[station as usize];
         if backoff.engaged {
             if backoff.resumes_when_idle {
@@ -65,7 +65,7 @@ impl SpatialChannel {
             }
             return;
         }
-        backoff.fall_idle(now, self.signals.eifs_pending.has(station), &self.intervals);
+        backoff.become_idle(now, self.signals.eifs_pending.has(station), &self.intervals);
         if self.edca.is_some() {
             self.resume_categories(station);
         } else if backoff.contends {

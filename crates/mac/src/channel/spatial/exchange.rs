@@ -4,8 +4,8 @@ use wifair_packet::PacketId;
 use wifair_phy::OutageProcess;
 use wifair_units::{BitRate, Duration, Time};
 
-use super::air_accounting::disturb;
-use super::backoff_timers::Act;
+use super::air_accounting::lose_readers;
+use super::backoff_timers::Action;
 use super::bitset::place;
 use super::{Call, Kind, SpatialChannel, Stage, Transmission};
 use crate::station::Contention;
@@ -25,7 +25,7 @@ impl SpatialChannel {
         {
             let kind = self.take_turn(sender, call);
             if kind == Kind::Data && self.begins_exchange(now, sender) {
-                return self.leap_to_data_end(bound, call);
+                return self.skip_to_data_end(bound, call);
             }
             opened = Some(kind);
         } else if !self.allows_atomic && self.signals.varies {
@@ -33,7 +33,7 @@ impl SpatialChannel {
         }
         let starters = std::mem::take(&mut self.starters);
         for &sender in &starters {
-            self.turn_to_transmission(sender);
+            self.switch_to_transmission(sender);
         }
         for &sender in &starters {
             let kind = opened.unwrap_or_else(|| self.take_turn(sender, call));
@@ -44,7 +44,7 @@ impl SpatialChannel {
             }
         }
         for &sender in &starters {
-            self.look_at_start(sender);
+            self.check_initial_collision(sender);
         }
         self.starters = starters;
         self.watch_receptions(now);
@@ -103,7 +103,7 @@ impl SpatialChannel {
             Kind::Cts => self.transmissions[to as usize].nav,
             _ => end + self.access.round_nav(reserves),
         };
-        Transmission { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
+        Transmission { kind, to, rate, start: now, end, nav, readers: 0, collided: false, alone: Duration::ZERO }
     }
 
     /// Rate of the data or request of `initiator`, or of the response.
@@ -122,16 +122,21 @@ impl SpatialChannel {
     }
 
     /// Prepares `sender` to send; it receives nothing in the meantime.
-    pub(super) fn turn_to_transmission(&mut self, sender: u32) {
+    pub(super) fn switch_to_transmission(&mut self, sender: u32) {
         let backoff = &mut self.backoffs[sender as usize];
         let signals = &mut self.signals;
         if signals.receiving.has(sender) {
-            if !signals.spoilt.has(sender) {
+            if !signals.corrupted.has(sender) {
                 let (word, bit) = place(sender);
-                disturb(&mut self.transmissions[signals.sender_at(sender) as usize], word, bit, &mut self.accounting);
+                lose_readers(
+                    &mut self.transmissions[signals.sender_at(sender) as usize],
+                    word,
+                    bit,
+                    &mut self.accounting,
+                );
             }
             // An ns-2 receiver keeps following the frame, which it can no longer read.
-            signals.spoilt.put(sender, true);
+            signals.corrupted.put(sender, true);
             if !self.like_ns2 {
                 signals.leave(sender);
             }
@@ -143,29 +148,29 @@ impl SpatialChannel {
 
     /// Checks whether the frame that `sender` has begun collides from the start, once all stations that were due have
     /// begun.
-    pub(super) fn look_at_start(&mut self, sender: u32) {
+    pub(super) fn check_initial_collision(&mut self, sender: u32) {
         let transmission = &self.transmissions[sender as usize];
         // Not read from the start: because of another frame, or because it is too weak?
-        let met = match transmission.to {
+        let collided = match transmission.to {
             _ if transmission.is_for_all() => transmission.readers == 0 && self.accounting.frames > 1,
             to => {
                 let signals = &self.signals;
                 let receives = signals.receiving.has(to).then(|| signals.sender_at(to));
-                let reads = receives == Some(sender) && !signals.spoilt.has(to);
+                let reads = receives == Some(sender) && !signals.corrupted.has(to);
                 let receives_other = receives.is_some_and(|other| other != sender);
                 !reads && (receives_other || signals.sends.has(to) || signals.is_crowded(to))
             }
         };
-        if met && !transmission.met {
-            self.transmissions[sender as usize].met = true;
-            self.accounting.met += 1;
+        if collided && !transmission.collided {
+            self.transmissions[sender as usize].collided = true;
+            self.accounting.collided += 1;
         }
     }
 
     /// Starts a frame of `sender`.
     pub(super) fn send(&mut self, sender: u32, transmission: Transmission) {
         self.transmissions[sender as usize] = transmission;
-        self.backoff_timers.plan(sender, transmission.end, Act::End);
+        self.backoff_timers.plan(sender, transmission.end, Action::End);
         self.accounting.frames += 1;
         self.accounting.sum += u64::from(sender);
         self.begin_reception(transmission.start, sender, transmission.end);
@@ -178,7 +183,7 @@ impl SpatialChannel {
         self.accounting.frames -= 1;
         self.accounting.sum -= u64::from(sender);
         let mut transmission = self.transmissions[sender as usize];
-        self.accounting.met -= u32::from(transmission.met);
+        self.accounting.collided -= u32::from(transmission.collided);
         self.signals.sends.put(sender, false);
         self.finished.clear();
         if self.edca.is_some() {
@@ -188,8 +193,8 @@ impl SpatialChannel {
         if self.edca.is_some() {
             self.watch_receptions(now);
         }
-        transmission.met |= fate.met;
-        self.transmissions[sender as usize].met = transmission.met;
+        transmission.collided |= fate.collided;
+        self.transmissions[sender as usize].collided = transmission.collided;
         let read = if transmission.to == BROADCAST {
             let read = !self.receivers.is_empty();
             self.read_in(sender, &transmission, read);
@@ -203,8 +208,8 @@ impl SpatialChannel {
             read
         };
         let is_in_part = self.edca.is_some() && transmission.kind == Kind::Data && read;
-        let spoilt = if is_in_part { self.spoilt_part(sender, transmission.alone) } else { Duration::ZERO };
-        self.accounting.settle(&transmission, read, spoilt);
+        let lost = if is_in_part { self.lost_part(sender, transmission.alone) } else { Duration::ZERO };
+        self.accounting.settle(&transmission, read, lost);
         if self.tap.is_some() {
             self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
@@ -285,7 +290,7 @@ impl SpatialChannel {
         }
         self.resume(now, sender);
         if !read {
-            self.stations[to as usize].stage = Stage::Failed { met: transmission.met };
+            self.stations[to as usize].stage = Stage::Failed { collided: transmission.collided };
             self.backoffs[to as usize].resumes_when_idle = true;
         } else if transmission.kind == Kind::Cts {
             self.contention_mut(to).clear();
@@ -329,7 +334,7 @@ impl SpatialChannel {
             self.stations[sender as usize].stage = Stage::Awaits;
             return;
         }
-        self.stations[sender as usize].stage = Stage::Failed { met: transmission.met };
+        self.stations[sender as usize].stage = Stage::Failed { collided: transmission.collided };
         self.backoffs[sender as usize].resumes_when_idle = true;
         self.resume(now, sender);
     }
@@ -340,14 +345,14 @@ impl SpatialChannel {
         let state = &mut self.stations[station as usize];
         state.stage = Stage::Due(kind);
         state.peer = peer;
-        self.backoff_timers.plan(station, now + self.access.timing.sifs, Act::Begin);
+        self.backoff_timers.plan(station, now + self.access.timing.sifs, Action::Begin);
     }
 
     /// Resumes `station` after a frame to or from it, if its channel is idle.
     #[inline]
     pub(super) fn resume(&mut self, now: Time, station: u32) {
         if !self.signals.is_busy(station) {
-            self.fall_idle(now, station);
+            self.become_idle(now, station);
         }
     }
 
@@ -359,29 +364,29 @@ impl SpatialChannel {
     /// Ends an exchange of `station` that got no response or needed none; the channel is idle.
     fn conclude(&mut self, station: u32, call: &mut Call<'_>) {
         let now = call.now;
-        let Transmission { kind, met, end, .. } = self.transmissions[station as usize];
+        let Transmission { kind, collided, end, .. } = self.transmissions[station as usize];
         let (_, air, _) = self.exchange_of(station);
         let by_rts = kind == Kind::Rts;
         let lost = if by_rts { self.rts } else { air };
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
         let counters = self.counters_mut(station);
-        if met || by_rts {
+        if collided || by_rts {
             counters.collided += lost;
         }
         let mut timeout = None;
         match self.stations[station as usize].stage {
             Stage::Sent => {
-                self.counters_mut(station).collisions += u64::from(met);
-                call.retry_limit_drops.extend(self.unread(station).map(|id| (station, id)));
-                self.succeed(station, !met && end == now, call);
+                self.counters_mut(station).collisions += u64::from(collided);
+                call.retry_limit_drops.extend(self.undelivered(station).map(|id| (station, id)));
+                self.succeed(station, !collided && end == now, call);
                 if self.backoffs[station as usize].engaged {
                     return; // the TXOP continues
                 }
             }
-            Stage::Failed { met } => {
+            Stage::Failed { collided } => {
                 let counters = self.counters_mut(station);
-                *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
+                *(if collided { &mut counters.collisions } else { &mut counters.errors }) += 1;
                 if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
                     rates.report(now, station, false);
                 }
@@ -403,7 +408,7 @@ impl SpatialChannel {
     }
 
     /// The packet that `station` has sent, if no station has received it.
-    fn unread(&self, station: u32) -> Option<PacketId> {
+    fn undelivered(&self, station: u32) -> Option<PacketId> {
         if let Some(edca) = &self.edca {
             let ppdu = edca.ppdu_of(station);
             return (!ppdu.is_read()).then_some(ppdu.first);

@@ -93,8 +93,8 @@ enum Stage {
     Continues,
     /// It waits for a response to its frame.
     Awaits,
-    /// It got no response; `met` if that was due to another frame.
-    Failed { met: bool },
+    /// It got no response; `collided` if that was due to another frame.
+    Failed { collided: bool },
     /// Its broadcast has ended.
     Sent,
 }
@@ -112,7 +112,7 @@ struct Transmission {
     /// Number of stations that may still read it, if it is a broadcast.
     readers: u32,
     /// Whether its receiver cannot read it because of another frame.
-    met: bool,
+    collided: bool,
     /// Time for which it was the only frame on the air.
     alone: Duration,
 }
@@ -224,7 +224,7 @@ impl SpatialChannel {
             end: Time::ZERO,
             nav: Time::ZERO,
             readers: 0,
-            met: false,
+            collided: false,
             alone: Duration::ZERO,
         };
         let mut space = Self {
@@ -316,7 +316,7 @@ impl SpatialChannel {
         self.signals = Signals::new(settings, &self.links);
         if let Some(edca) = self.edca.as_deref_mut().filter(|_| self.signals.bits.is_some()) {
             let (links, noise) = (&self.links, &self.signals.noise);
-            edca.edcafs.know_ratios(|from, to| links.received_power(from, to) / noise[to as usize], &factors);
+            edca.edcafs.set_snr(|from, to| links.received_power(from, to) / noise[to as usize], &factors);
         }
         self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
         self.eifs_if_unread |= self.signals.capture == Capture::First;
@@ -436,9 +436,9 @@ impl SpatialChannel {
 
     /// The packet of the frame that a station is trying to send, unless its receiver already has it.
     #[must_use]
-    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+    pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         if let Some(edcafs) = self.edcafs() {
-            return edcafs.in_hand(station);
+            return edcafs.current_frame(station);
         }
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
@@ -455,7 +455,7 @@ impl SpatialChannel {
         accounting.account(now, &mut transmissions);
         for (station, transmission) in (0..).zip(&transmissions) {
             if self.signals.sends.has(station) {
-                accounting.settle(transmission, !transmission.met, Duration::ZERO);
+                accounting.settle(transmission, !transmission.collided, Duration::ZERO);
             }
         }
         accounting.air
@@ -522,7 +522,7 @@ impl SpatialChannel {
         let mut heard = MacEvent::Nothing;
         *steps += 1;
         if self.edca.is_some()
-            && let Some(heard) = self.attend(call)
+            && let Some(heard) = self.handle_due(call)
         {
             self.next = self.upcoming();
             return heard;

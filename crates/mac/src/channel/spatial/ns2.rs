@@ -12,7 +12,7 @@
 use wifair_units::Time;
 
 use super::SpatialChannel;
-use super::air_accounting::disturb;
+use super::air_accounting::lose_readers;
 use super::bitset::{each, place};
 
 /// A frame that arrives at a station.
@@ -41,12 +41,12 @@ impl SpatialChannel {
             let (word, bit) = place(station);
             signals.fresh.add(word, now, bit);
             signals.receiving.put(station, true);
-            signals.spoilt.put(station, !readable);
+            signals.corrupted.put(station, !readable);
             signals.set_received(station, sender, power);
             return readable;
         }
         let other = signals.sender_at(station);
-        let was_read = !signals.spoilt.has(station);
+        let was_read = !signals.corrupted.has(station);
         let other_end = self.transmissions[other as usize].end;
         let mut follows = end > other_end;
         let mut clear = false;
@@ -54,24 +54,24 @@ impl SpatialChannel {
             // Here ns-2 rounds the sum of air time and EIFS, after a collision EIFS alone. So stations that capture a
             // frame and those that do not have shifted slots, and do not collide.
             let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
-            if signals.drowns(station, power) {
+            if signals.keeps_reception(station, power) {
                 backoff.set_nav(nav(end), Time::NEVER);
                 return false;
             }
-            if signals.fresh.has(station, now) && signals.is_drowned(sender, station, power) {
+            if signals.fresh.has(station, now) && signals.captures_reception(sender, station, power) {
                 // The arriving frame counts as the first of the two.
                 backoff.set_nav(nav(other_end), Time::NEVER);
                 follows = true;
                 clear = readable;
             }
         }
-        signals.spoilt.put(station, !clear);
+        signals.corrupted.put(station, !clear);
         if follows {
             signals.set_received(station, sender, power);
         }
         if was_read {
             let (word, bit) = place(station);
-            disturb(&mut self.transmissions[other as usize], word, bit, &mut self.accounting);
+            lose_readers(&mut self.transmissions[other as usize], word, bit, &mut self.accounting);
         }
         clear
     }

@@ -205,7 +205,7 @@ impl Overlap {
     }
 
     /// Noise and total power at `station`, in the channels in which it reads the frame of `sender`.
-    pub fn surroundings(&self, station: u32, sender: u32, noise: f64) -> (f64, f64) {
+    pub fn noise_and_power(&self, station: u32, sender: u32, noise: f64) -> (f64, f64) {
         let Sent { width, is_duplicate, .. } = self.sent[sender as usize];
         let width = if is_duplicate || !self.arrival(sender, station).is_whole { 0 } else { width };
         let power = self.segments[station as usize][..=width].iter().map(|segment| segment.power).sum();
@@ -263,7 +263,7 @@ impl Signals {
             self.over.put(station, over);
             if self.bits.is_none() && self.receiving.has(station) {
                 let (sender, power) = (self.sender_at(station), self.received[station as usize].power);
-                exceeded |= if self.stands_out(sender, power, station, 0.0) { 0 } else { bit };
+                exceeded |= if self.exceeds_threshold(sender, power, station, 0.0) { 0 } else { bit };
             }
         }
         (0, exceeded)
@@ -325,7 +325,7 @@ impl SpatialChannel {
         self.signals.overlap = Some(Box::new(Overlap::new(settings, energy, powers, eifs_after_error)));
         self.signals.varies = true;
         self.signals.constant = false;
-        self.signals.weighs = false; // this applies to a single channel
+        self.signals.powers_matter = false; // this applies to a single channel
         self.signals.by_total = true;
         self.learn_audiences();
         self

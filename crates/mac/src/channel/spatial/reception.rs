@@ -2,20 +2,20 @@
 
 use wifair_units::Time;
 
-use super::air_accounting::disturb;
+use super::air_accounting::lose_readers;
 use super::bitset::{bits_of, each, place};
 use super::cca::ReceiverFate;
 use super::ns2::Arrival;
 use super::radio_links::Hearing;
 use super::rx_power::RxWord;
-use super::signal::Proof;
+use super::signal::ReceptionErrors;
 use super::{SpatialChannel, Transmission};
 use crate::{BROADCAST, Eifs};
 use wifair_phy::{Capture, Interference};
 
 /// A frame that arrives at the 64 stations of a word.
 #[derive(Clone, Copy, Debug)]
-struct Arrives<'a> {
+struct ArrivingFrame<'a> {
     sender: u32,
     /// Index of its word, and its contents.
     rx_row: (usize, &'a RxWord),
@@ -83,16 +83,16 @@ impl SpatialChannel {
         let word = rx.word as usize;
         let RxWord { senses, reads, reached, .. } = *rx;
         if self.signals.bits.is_some() {
-            self.reckon_receptions(word, reached, now);
+            self.accumulate_bit_errors(word, reached, now);
         }
         let signals = &mut self.signals;
         let capture = signals.capture;
         let was_busy = signals.busy(word);
         let (clear, exceeded) = signals.add(rx, &self.links);
         let listens = !signals.sends.of(word);
-        let fall_busy = listens & signals.busy(word) & !was_busy;
+        let become_busy = listens & signals.busy(word) & !was_busy;
         if self.like_ns2 {
-            return self.arrive_in_word(now, sender, end, rx, (was_busy, fall_busy));
+            return self.arrive_in_word(now, sender, end, rx, (was_busy, become_busy));
         }
         let receiving = signals.receiving.of(word);
         let free = listens & !receiving;
@@ -113,19 +113,19 @@ impl SpatialChannel {
             *signals.eifs_pending.of_mut(word) |= senses & free & !follow;
         }
         signals.followers[at] = 0;
-        let arrival = Arrives { sender, rx_row: (at, rx), receiving, clear, exceeded };
-        let (turned, turned_and_reads) = if receiving & reached == 0 { (0, 0) } else { self.meet(now, &arrival) };
+        let arrival = ArrivingFrame { sender, rx_row: (at, rx), receiving, clear, exceeded };
+        let (turned, turned_and_reads) = if receiving & reached == 0 { (0, 0) } else { self.interfere(now, &arrival) };
         let signals = &mut self.signals;
         let read = follow & clear & reads | turned_and_reads;
         let follow = follow | turned;
         signals.follow(now, sender, (at, rx), follow);
-        let spoilt = signals.spoilt.of_mut(word);
-        *spoilt = *spoilt & !follow | follow & !read;
-        self.stop_backoffs(now, end, rx, (was_busy, fall_busy));
+        let corrupted = signals.corrupted.of_mut(word);
+        *corrupted = *corrupted & !follow | follow & !read;
+        self.stop_backoffs(now, end, rx, (was_busy, become_busy));
         read.count_ones()
     }
 
-    /// The same for ns-2 receivers; `was_busy` are the stations that sensed a frame before, `fall_busy` those that
+    /// The same for ns-2 receivers; `was_busy` are the stations that sensed a frame before, `become_busy` those that
     /// start to.
     fn arrive_in_word(&mut self, now: Time, sender: u32, end: Time, rx: &RxWord, busy: (u64, u64)) -> u32 {
         let mut readers = 0;
@@ -140,13 +140,13 @@ impl SpatialChannel {
 
     /// Freezes the backoff of stations that become busy, and postpones the timers of those that stay busy.
     #[inline]
-    fn stop_backoffs(&mut self, now: Time, end: Time, rx: &RxWord, (was_busy, fall_busy): (u64, u64)) {
+    fn stop_backoffs(&mut self, now: Time, end: Time, rx: &RxWord, (was_busy, become_busy): (u64, u64)) {
         let RxWord { reached, senses, .. } = *rx;
         let word = rx.word as usize;
         let listens = !self.signals.sends.of(word);
         let mut asleep = 0;
-        for station in each(word, fall_busy & self.alert.of(word)) {
-            asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
+        for station in each(word, become_busy & self.alert.of(word)) {
+            asleep |= if self.become_busy(now, station, end) { place(station).1 } else { 0 };
         }
         if self.fast_paths {
             *self.alert.of_mut(word) &= !asleep;
@@ -161,18 +161,19 @@ impl SpatialChannel {
     }
 
     /// Updates bit errors until `now` at the stations in `reached`.
-    fn reckon_receptions(&mut self, word: usize, reached: u64, now: Time) {
+    fn accumulate_bit_errors(&mut self, word: usize, reached: u64, now: Time) {
         let Self { signals, edca, .. } = self;
         let Some(bits) = signals.bits else { return };
-        for station in each(word, reached & signals.receiving.of(word) & !signals.spoilt.of(word)) {
-            let Some(stretch) = signals.stretch(station, now) else { continue };
+        for station in each(word, reached & signals.receiving.of(word) & !signals.corrupted.of(word)) {
+            let Some(chunk) = signals.chunk(station, now) else { continue };
             let sender = signals.sender_at(station);
             let transmission = &self.transmissions[sender as usize];
-            let of_mpdus =
-                edca.as_deref_mut().and_then(|edca| edca.reckon((station, sender), now, &stretch, transmission, bits));
+            let of_mpdus = edca
+                .as_deref_mut()
+                .and_then(|edca| edca.accumulate_errors((station, sender), now, &chunk, transmission, bits));
             match of_mpdus {
-                Some(preamble) => signals.proofs[station as usize].log_right += preamble,
-                None => signals.reckon(station, now, &stretch, transmission, &self.access.timing),
+                Some(preamble) => signals.reception_errors[station as usize].log_success += preamble,
+                None => signals.accumulate_errors(station, now, &chunk, transmission, &self.access.timing),
             }
         }
     }
@@ -180,36 +181,36 @@ impl SpatialChannel {
     /// A frame arrives at stations of a word that are receiving others. Returns those that turn to it, and those of
     /// these that will read it unless another frame follows.
     #[inline]
-    fn meet(&mut self, now: Time, arrives: &Arrives) -> (u64, u64) {
-        let &Arrives { sender, rx_row: (_, rx), receiving, exceeded, .. } = arrives;
+    fn interfere(&mut self, now: Time, arrives: &ArrivingFrame) -> (u64, u64) {
+        let &ArrivingFrame { sender, rx_row: (_, rx), receiving, exceeded, .. } = arrives;
         let word = rx.word as usize;
         let signals = &mut self.signals;
         let capture = signals.capture;
         let fresh = receiving & rx.reached & signals.fresh.of(word, now);
-        let met = if capture == Capture::None { rx.senses } else { exceeded & !fresh };
-        let lost = receiving & met & !signals.spoilt.of(word);
-        *signals.spoilt.of_mut(word) |= lost;
+        let collided = if capture == Capture::None { rx.senses } else { exceeded & !fresh };
+        let lost = receiving & collided & !signals.corrupted.of(word);
+        *signals.corrupted.of_mut(word) |= lost;
         if lost != 0 {
-            self.disturb(word, lost, 0);
+            self.lose_receptions(word, lost, 0);
         }
-        let at_once = if fresh == 0 { (0, 0) } else { self.meet_at_once(fresh, arrives) };
+        let at_once = if fresh == 0 { (0, 0) } else { self.interfere_at_once(fresh, arrives) };
         if capture == Capture::Late {
-            let late = self.meet_late(sender, receiving & !fresh & rx.reads, rx);
+            let late = self.interfere_late(sender, receiving & !fresh & rx.reads, rx);
             return (at_once.0 | late, at_once.1 | late);
         }
         at_once
     }
 
     /// The same for stations whose current frame began at the same instant.
-    fn meet_at_once(&mut self, fresh: u64, arrives: &Arrives) -> (u64, u64) {
-        let &Arrives { sender, rx_row: (_, rx), clear, exceeded, .. } = arrives;
+    fn interfere_at_once(&mut self, fresh: u64, arrives: &ArrivingFrame) -> (u64, u64) {
+        let &ArrivingFrame { sender, rx_row: (_, rx), clear, exceeded, .. } = arrives;
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let word = rx.word as usize;
         let signals = &mut self.signals;
         let headers_collide = !after_collision && signals.capture != Capture::First;
         if signals.capture == Capture::None {
             if headers_collide {
-                self.disturb(word, 0, fresh & rx.senses);
+                self.lose_receptions(word, 0, fresh & rx.senses);
             }
             return (0, 0);
         }
@@ -217,46 +218,46 @@ impl SpatialChannel {
         let is_stronger =
             |station: &u32| signals.rx_powers.power(rx, *station) > signals.received[*station as usize].power;
         let first = bits_of(each(word, fresh & rx.reads).filter(is_stronger));
-        let stands_out = match signals.threshold.by {
+        let exceeds_threshold = match signals.threshold.by {
             Interference::Sum if signals.bits.is_none() => first & clear | !first & !exceeded,
             _ => bits_of(each(word, fresh).filter(|station| {
                 let (power, received) =
                     (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
                 if first & place(*station).1 != 0 {
-                    signals.stands_out(sender, power, *station, received)
+                    signals.exceeds_threshold(sender, power, *station, received)
                 } else {
-                    signals.stands_out(signals.sender_at(*station), received, *station, power)
+                    signals.exceeds_threshold(signals.sender_at(*station), received, *station, power)
                 }
             })),
         };
-        let spoilt = signals.spoilt.of_mut(word);
-        let lost = fresh & !*spoilt & (first | !stands_out);
-        *spoilt |= lost;
+        let corrupted = signals.corrupted.of_mut(word);
+        let lost = fresh & !*corrupted & (first | !exceeds_threshold);
+        *corrupted |= lost;
         // Neither of two PHY headers is read.
-        let neither = if headers_collide { fresh & !stands_out } else { 0 };
-        self.disturb(word, lost, first | neither);
-        (first & !neither, first & stands_out)
+        let neither = if headers_collide { fresh & !exceeds_threshold } else { 0 };
+        self.lose_receptions(word, lost, first | neither);
+        (first & !neither, first & exceeds_threshold)
     }
 
     /// A frame arrives at stations that are receiving earlier ones. Returns those that turn to it and will read it
     /// unless another frame follows.
     #[cold]
-    fn meet_late(&mut self, sender: u32, bits: u64, rx: &RxWord) -> u64 {
+    fn interfere_late(&mut self, sender: u32, bits: u64, rx: &RxWord) -> u64 {
         let word = rx.word as usize;
         let signals = &mut self.signals;
-        let spoilt = signals.spoilt.of(word);
+        let corrupted = signals.corrupted.of(word);
         // With bit errors, only a frame that takes over makes the current one unreadable.
-        let asked = bits & if signals.bits.is_some() { !0 } else { spoilt };
+        let asked = bits & if signals.bits.is_some() { !0 } else { corrupted };
         let turned = bits_of(each(word, asked).filter(|station| {
             let (power, received) = (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
-            signals.stands_out(sender, power, *station, received)
+            signals.exceeds_threshold(sender, power, *station, received)
         }));
-        self.disturb(word, turned & !spoilt, turned);
+        self.lose_receptions(word, turned & !corrupted, turned);
         turned
     }
 
     /// Records that some stations of a word `lost` their current frames, and that some `leave` theirs.
-    fn disturb(&mut self, word: usize, lost: u64, leave: u64) {
+    fn lose_receptions(&mut self, word: usize, lost: u64, leave: u64) {
         let signals = &mut self.signals;
         *signals.receiving.of_mut(word) &= !leave;
         let mut rest = lost | leave;
@@ -266,7 +267,7 @@ impl SpatialChannel {
             let these = *followers & rest;
             *followers &= !leave;
             rest &= !these;
-            disturb(&mut self.transmissions[sender as usize], word, these & lost, &mut self.accounting);
+            lose_readers(&mut self.transmissions[sender as usize], word, these & lost, &mut self.accounting);
         }
     }
 
@@ -304,7 +305,7 @@ impl SpatialChannel {
             follow = bits_of(receiving.filter(|station| self.signals.sender_at(*station) == sender));
         }
         if self.signals.bits.is_some() {
-            self.reckon_receptions(word, rx.reached, now);
+            self.accumulate_bit_errors(word, rx.reached, now);
         }
         let by_bits = if self.signals.bits.is_some() {
             self.lose_bits(sender, transmission, word, (follow, to), fate)
@@ -325,7 +326,7 @@ impl SpatialChannel {
         let signals = &mut self.signals;
         let was_busy = signals.busy(word);
         signals.remove(now, sender, rx, &self.links);
-        let spoilt = signals.spoilt.of(word);
+        let corrupted = signals.corrupted.of(word);
         *signals.receiving.of_mut(word) &= !follow;
         follow &= !sends_on;
         let eifs_pending = signals.eifs_pending.of_mut(word);
@@ -333,11 +334,11 @@ impl SpatialChannel {
             // ns-2: any other frame that overlapped with one being received or sent is followed by EIFS.
             *eifs_pending |= rx.senses;
         }
-        *eifs_pending = *eifs_pending & !follow | follow & spoilt;
-        fate.read |= follow & !spoilt & to != 0;
+        *eifs_pending = *eifs_pending & !follow | follow & corrupted;
+        fate.read |= follow & !corrupted & to != 0;
         fate.sensed |= was_busy & to != 0;
-        let fall_idle = was_busy & !signals.busy(word) & !to;
-        let read = follow & !spoilt & !to;
+        let become_idle = was_busy & !signals.busy(word) & !to;
+        let read = follow & !corrupted & !to;
         let for_all = transmission.to == BROADCAST || self.errors_for_all;
         let announced = if for_all { self.read_for_all(sender, transmission, word, read) } else { read };
         for station in each(word, announced) {
@@ -352,11 +353,11 @@ impl SpatialChannel {
             }
         }
         let alert = self.alert.of(word);
-        for station in each(word, fall_idle & !alert) {
+        for station in each(word, become_idle & !alert) {
             self.backoffs[station as usize].is_idle_from(now);
         }
-        for station in each(word, fall_idle & alert) {
-            self.fall_idle(now, station);
+        for station in each(word, become_idle & alert) {
+            self.become_idle(now, station);
         }
     }
 
@@ -386,18 +387,18 @@ impl SpatialChannel {
     ) -> u64 {
         let Self { signals, edca, .. } = self;
         let mut by_bits = 0;
-        for station in each(word, follow & !signals.spoilt.of(word)) {
+        for station in each(word, follow & !signals.corrupted.of(word)) {
             let (_, bit) = place(station);
-            let Proof { log_right, disturbed, .. } = signals.proofs[station as usize];
+            let ReceptionErrors { log_success, disturbed, .. } = signals.reception_errors[station as usize];
             let draws = &mut signals.chances[station as usize];
             let of_mpdus = edca
                 .as_deref_mut()
-                .and_then(|edca| edca.read_mpdus((station, sender, bit == to), transmission, log_right, draws));
-            if of_mpdus.unwrap_or_else(|| draws.chance(libm::exp(log_right))) {
+                .and_then(|edca| edca.read_mpdus((station, sender, bit == to), transmission, log_success, draws));
+            if of_mpdus.unwrap_or_else(|| draws.chance(libm::exp(log_success))) {
                 continue;
             }
-            signals.spoilt.put(station, true);
-            fate.met |= disturbed && bit == to;
+            signals.corrupted.put(station, true);
+            fate.collided |= disturbed && bit == to;
             by_bits |= if disturbed { 0 } else { bit };
         }
         by_bits

@@ -13,7 +13,7 @@ impl SpatialChannel {
     #[cold]
     pub(super) fn record_hearer(&mut self, station: u32, receives: bool, (senses, reads): (bool, bool), by_bits: bool) {
         let fate = match receives {
-            true if !self.signals.spoilt.has(station) => Fate::Read,
+            true if !self.signals.corrupted.has(station) => Fate::Read,
             false if !senses && !reads => return,
             false if !senses => Fate::Deaf,
             _ if by_bits || !reads => Fate::Error,
@@ -46,9 +46,9 @@ impl SpatialChannel {
             Kind::Cts => control(Step::Cts),
             Kind::Ack | Kind::BlockAck => vec![edca.edcafs.response_record(index, transmission.end, fate)],
             Kind::Data | Kind::BlockAckReq => {
-                let spoilt = if transmission.met { Fate::Collision } else { Fate::Error };
+                let unread_fate = if transmission.collided { Fate::Collision } else { Fate::Error };
                 let whole = (!read).then_some(fate);
-                edca.edcafs.data_records(tap, index, transmission.end, packets, whole, spoilt)
+                edca.edcafs.data_records(tap, index, transmission.end, packets, whole, unread_fate)
             }
         };
         for record in &mut records {
@@ -78,9 +78,9 @@ impl SpatialChannel {
 /// Outcome of a frame at its receiver.
 fn fate(transmission: &Transmission, sensed: bool, read: bool) -> Fate {
     let is_cts_to_self = transmission.kind == Kind::CtsToSelf;
-    if read || (is_cts_to_self && !transmission.met) {
+    if read || (is_cts_to_self && !transmission.collided) {
         Fate::Read
-    } else if transmission.met {
+    } else if transmission.collided {
         Fate::Collision
     } else if sensed || transmission.to == BROADCAST {
         Fate::Error

@@ -3,7 +3,7 @@
 //!
 //! A receiver follows one frame at a time. The frame can be read to its end if its power exceeds noise and interference
 //! by the capture threshold at all times; interference only increases when a frame begins, so this is checked then.
-//! Alternatively bits have errors, at a rate that depends on the interference: each stretch of constant interference
+//! Alternatively bits have errors, at a rate that depends on the interference: each chunk of constant interference
 //! contributes to the probability that the whole frame is correct, header and data with their own modulations. Of
 //! several frames that begin at the same instant, the strongest counts as the first.
 
@@ -44,8 +44,8 @@ pub(super) struct Received {
 
 /// Conditions of a reception while they do not change. Powers are in mW.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
-    /// Start of the stretch.
+pub(super) struct Chunk {
+    /// Start of the chunk.
     pub from: Time,
     /// Power of the frame.
     pub power: f64,
@@ -57,11 +57,11 @@ pub(super) struct Stretch {
 
 /// Probability that the frame being received is correct.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Proof {
+pub(super) struct ReceptionErrors {
     /// Natural logarithm of the probability that it is correct so far.
-    pub log_right: f64,
+    pub log_success: f64,
     /// Time up to which it is computed.
-    pub reckoned: Time,
+    pub computed_until: Time,
     /// Whether another frame was on the air at the same time.
     pub disturbed: bool,
 }
@@ -77,7 +77,7 @@ pub(super) struct Signals {
     pub(super) threshold: Threshold,
     pub(super) by_total: bool,
     /// Whether powers matter.
-    pub(super) weighs: bool,
+    pub(super) powers_matter: bool,
     pub(super) fading: Fading,
     /// Whether arrivals differ from frame to frame.
     pub(super) varies: bool,
@@ -89,7 +89,7 @@ pub(super) struct Signals {
     /// Noise at each station, in mW.
     pub(super) noise: Vec<f64>,
     pub(super) received: Vec<Received>,
-    pub(super) proofs: Vec<Proof>,
+    pub(super) reception_errors: Vec<ReceptionErrors>,
     /// Total power of all frames at each station, in mW.
     pub(super) all: Vec<f64>,
     /// Maximum total power of all frames, or of any other single frame, that does not corrupt the frame being received.
@@ -109,7 +109,7 @@ pub(super) struct Signals {
     /// Stations that still receive each frame, by word index of `rx_powers`.
     pub(super) followers: Vec<u64>,
     /// Stations that will not be able to read the frame they are receiving.
-    pub(super) spoilt: StationSet,
+    pub(super) corrupted: StationSet,
     /// Stations that did not read the last frame they received, so that EIFS applies.
     pub(super) eifs_pending: StationSet,
 }
@@ -121,9 +121,9 @@ impl Signals {
         assert_eq!(chances.len(), links.stations(), "every station has its chances");
         let fades = !matches!(fading, Fading::None);
         let by_total = reception.carrier_sense == CarrierSense::Total;
-        let weighs = reception.capture != Capture::None || by_total || reception.spoils == Spoils::Bits;
+        let powers_matter = reception.capture != Capture::None || by_total || reception.spoils == Spoils::Bits;
         assert!(
-            links.has_powers() || !(weighs || fades),
+            links.has_powers() || !(powers_matter || fades),
             "capture, fading, bit errors and sensing by power need powers"
         );
         let stations = links.stations();
@@ -144,7 +144,7 @@ impl Signals {
             capture: reception.capture,
             threshold,
             by_total,
-            weighs,
+            powers_matter,
             fading,
             varies: fades,
             overlap: None,
@@ -152,7 +152,10 @@ impl Signals {
             chances,
             noise,
             received: vec![Received::default(); whole_blocks(stations)],
-            proofs: vec![Proof::default(); if reception.spoils == Spoils::Bits { stations } else { 0 }],
+            reception_errors: vec![
+                ReceptionErrors::default();
+                if reception.spoils == Spoils::Bits { stations } else { 0 }
+            ],
             all: vec![0.0; whole_blocks(stations)],
             limits: vec![f64::INFINITY; whole_blocks(stations)],
             frames: CountSet::new(stations),
@@ -161,7 +164,7 @@ impl Signals {
             sends: none.clone(),
             receiving: none.clone(),
             fresh: InstantSet::none(stations),
-            spoilt: none.clone(),
+            corrupted: none.clone(),
             eifs_pending: none,
         };
         for (station, is_legacy) in (0..).zip(legacy) {
@@ -199,18 +202,18 @@ impl Signals {
 
     /// Noise and total power of all frames at a station, in the channels in which it reads the frame of `sender`.
     #[inline]
-    fn surroundings(&self, sender: u32, station: u32) -> (f64, f64) {
+    fn noise_and_power(&self, sender: u32, station: u32) -> (f64, f64) {
         let noise = self.noise[station as usize];
         match &self.overlap {
             None => (noise, self.all[station as usize]),
-            Some(overlap) => overlap.surroundings(station, sender, noise),
+            Some(overlap) => overlap.noise_and_power(station, sender, noise),
         }
     }
 
     /// Whether the frame of `sender`, with power `power`, stands out; `other` is the power of another single frame.
     #[inline]
-    pub(super) fn stands_out(&self, sender: u32, power: f64, station: u32, other: f64) -> bool {
-        let (noise, all) = self.surroundings(sender, station);
+    pub(super) fn exceeds_threshold(&self, sender: u32, power: f64, station: u32, other: f64) -> bool {
+        let (noise, all) = self.noise_and_power(sender, station);
         self.threshold.is_met(power, noise, all, other)
     }
 
@@ -221,7 +224,7 @@ impl Signals {
         }
         let rival =
             if self.threshold.by == Interference::Strongest { self.strongest_but(station, sender) } else { 0.0 };
-        self.stands_out(sender, self.received[station as usize].power, station, rival)
+        self.exceeds_threshold(sender, self.received[station as usize].power, station, rival)
     }
 
     /// Power of the strongest frame at a station, except that of `sender`.
@@ -250,13 +253,13 @@ impl Signals {
     }
 
     /// Whether the frame that `station` receives stands out from one of this power.
-    pub fn drowns(&self, station: u32, power: f64) -> bool {
-        self.stands_out(self.sender_at(station), self.received[station as usize].power, station, power)
+    pub fn keeps_reception(&self, station: u32, power: f64) -> bool {
+        self.exceeds_threshold(self.sender_at(station), self.received[station as usize].power, station, power)
     }
 
     /// Whether a frame of `sender` with this power stands out from the one that `station` receives.
-    pub fn is_drowned(&self, sender: u32, station: u32, power: f64) -> bool {
-        self.stands_out(sender, power, station, self.received[station as usize].power)
+    pub fn captures_reception(&self, sender: u32, station: u32, power: f64) -> bool {
+        self.exceeds_threshold(sender, power, station, self.received[station as usize].power)
     }
 
     /// The sender whose frame `station` is receiving, if any.
@@ -279,7 +282,7 @@ impl Signals {
         self.followers[at] |= bits;
         self.fresh.add(word, now, bits);
         if self.bits.is_some() || self.varies || self.threshold.by == Interference::Strongest {
-            return self.follow_with_care(now, sender, rx, bits);
+            return self.follow_general(now, sender, rx, bits);
         }
         let (received, powers) = (&mut self.received[rx.stations()], self.rx_powers.powers(rx));
         let limits = &mut self.limits[rx.stations()][..received.len()];
@@ -295,12 +298,12 @@ impl Signals {
 
     /// The same if limits are not precomputed.
     #[cold]
-    fn follow_with_care(&mut self, now: Time, sender: u32, rx: &RxWord, bits: u64) {
+    fn follow_general(&mut self, now: Time, sender: u32, rx: &RxWord, bits: u64) {
         for station in each(rx.word as usize, bits) {
             let power = self.rx_powers.power(rx, station);
             self.set_received(station, sender, power);
-            if let Some(proof) = self.proofs.get_mut(station as usize) {
-                *proof = Proof { log_right: 0.0, reckoned: now, disturbed: false };
+            if let Some(state) = self.reception_errors.get_mut(station as usize) {
+                *state = ReceptionErrors { log_success: 0.0, computed_until: now, disturbed: false };
                 continue;
             }
             if self.overlap.is_some() {
@@ -321,34 +324,34 @@ impl Signals {
         self.followers[at] &= !bit;
     }
 
-    /// The stretch of the frame that `station` receives since the last call; must be called before conditions change.
-    pub(super) fn stretch(&mut self, station: u32, now: Time) -> Option<Stretch> {
+    /// The chunk of the frame that `station` receives since the last call; must be called before conditions change.
+    pub(super) fn chunk(&mut self, station: u32, now: Time) -> Option<Chunk> {
         let (word, bit) = place(station);
         let (noise, power) = (self.noise[station as usize], self.received[station as usize].power);
-        let (_, all) = self.surroundings(self.sender_at(station), station);
+        let (_, all) = self.noise_and_power(self.sender_at(station), station);
         let interference = (all - power).max(0.0);
-        let proof = &mut self.proofs[station as usize];
-        if proof.reckoned == now {
+        let state = &mut self.reception_errors[station as usize];
+        if state.computed_until == now {
             return None;
         }
-        let from = std::mem::replace(&mut proof.reckoned, now);
-        proof.disturbed |= self.frames.several(word) & bit != 0;
-        Some(Stretch { from, power, noise, interference })
+        let from = std::mem::replace(&mut state.computed_until, now);
+        state.disturbed |= self.frames.several(word) & bit != 0;
+        Some(Chunk { from, power, noise, interference })
     }
 
-    /// Accounts for bit errors in this stretch of a pre-HT frame that `station` is receiving.
-    pub(super) fn reckon(
+    /// Accounts for bit errors in this chunk of a pre-HT frame that `station` is receiving.
+    pub(super) fn accumulate_errors(
         &mut self,
         station: u32,
         now: Time,
-        stretch: &Stretch,
+        chunk: &Chunk,
         transmission: &Transmission,
         timing: &Timing,
     ) {
         let Some(bits) = self.bits else { return };
-        let proof = &mut self.proofs[station as usize];
-        let from = stretch.from;
-        let sinr = stretch.power / (stretch.noise + stretch.interference);
+        let state = &mut self.reception_errors[station as usize];
+        let from = chunk.from;
+        let sinr = chunk.power / (chunk.noise + chunk.interference);
         let dsss = timing.is_dsss(transmission.rate);
         let (header_mode, header_bits) =
             if dsss { (Mode::Dsss1, 48.0) } else { (Mode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
@@ -359,8 +362,8 @@ impl Signals {
         let header = now.min(data_from).saturating_since(from).as_secs() / preamble.as_secs() * header_bits;
         let data =
             now.min(data_until).saturating_since(from.max(data_from)).as_secs() * transmission.rate.as_bps() as f64;
-        proof.log_right += bits.log_survival(header_mode, sinr, header);
-        proof.log_right += bits.log_survival(Mode::of(transmission.rate, !dsss), sinr, data);
+        state.log_success += bits.log_survival(header_mode, sinr, header);
+        state.log_success += bits.log_survival(Mode::of(transmission.rate, !dsss), sinr, data);
     }
 
     /// Adds the power of a frame. Returns the stations at which it stands out, if powers do not vary, and those whose
@@ -369,7 +372,7 @@ impl Signals {
     pub(super) fn add(&mut self, rx: &RxWord, links: &RadioLinks) -> (u64, u64) {
         let word = rx.word as usize;
         self.sensed.add(word, rx.senses);
-        if !self.weighs {
+        if !self.powers_matter {
             return if self.overlap.is_some() { self.add_overlapping(rx) } else { (!0, 0) };
         }
         self.frames.add(word, rx.reached);
@@ -378,7 +381,7 @@ impl Signals {
             Interference::Strongest => self.add_powers(rx, |_, power| power),
         };
         if self.by_total {
-            self.weigh(rx, links);
+            self.update_sensed_power(rx, links);
         }
         arrival
     }
@@ -388,7 +391,7 @@ impl Signals {
     pub(super) fn find_clear(&self, sender: u32, rx: &RxWord, bits: u64) -> u64 {
         bits_of(each(rx.word as usize, bits).filter(|station| {
             let power = self.rx_powers.power(rx, *station);
-            self.stands_out(sender, power, *station, self.all[*station as usize] - power)
+            self.exceeds_threshold(sender, power, *station, self.all[*station as usize] - power)
         }))
     }
 
@@ -418,7 +421,7 @@ impl Signals {
     pub(super) fn remove(&mut self, now: Time, sender: u32, rx: &RxWord, links: &RadioLinks) {
         let word = rx.word as usize;
         self.sensed.remove(word, rx.senses);
-        if !self.weighs {
+        if !self.powers_matter {
             if self.overlap.is_some() {
                 self.remove_overlapping(now, sender, rx);
             }
@@ -438,12 +441,12 @@ impl Signals {
             }
         }
         if self.by_total {
-            self.weigh(rx, links);
+            self.update_sensed_power(rx, links);
         }
     }
 
     /// Updates whether total power counts as one more frame sensed.
-    fn weigh(&mut self, rx: &RxWord, links: &RadioLinks) {
+    fn update_sensed_power(&mut self, rx: &RxWord, links: &RadioLinks) {
         let word = rx.word as usize;
         let any = self.frames.any(word);
         for station in each(word, rx.reached) {

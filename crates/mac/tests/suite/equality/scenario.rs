@@ -206,7 +206,7 @@ macro_rules! run {
                 let counters = (0..scenario.stations).map(|s| *channel.counters(s)).collect();
                 let air = channel.air_time(now);
                 assert_eq!(air.total(), now - Time::ZERO, "air time adds up");
-                let held = (0..scenario.stations).map(|s| (channel.in_hand(s), channel.queue(s).len())).collect();
+                let held = (0..scenario.stations).map(|s| (channel.current_frame(s), channel.queue(s).len())).collect();
                 seen.push(Seen::State(now, counters, air, held));
             } else {
                 let mut call = Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS);

@@ -79,7 +79,7 @@ impl SharedChannel {
     /// Lets a station count its own slots and send at the end, unless another station sends first.
     fn leave_grid(&mut self, contender: OffGridContender) {
         self.off_grid.push(contender);
-        self.look_at_off_grid();
+        self.consider_off_grid();
     }
 
     /// One or more stations start sending.
@@ -115,7 +115,7 @@ impl SharedChannel {
             self.send_off_grid(now);
         }
         self.sender = self.senders[0];
-        if self.met() {
+        if self.is_collision() {
             self.collide(now);
         } else {
             self.senders.clear();
@@ -125,13 +125,13 @@ impl SharedChannel {
 
     /// Whether several stations are sending, so that their frames collide.
     #[inline]
-    pub(super) fn met(&self) -> bool {
+    pub(super) fn is_collision(&self) -> bool {
         self.senders.len() > 1
     }
 
     /// The stations that are sending.
     pub(super) fn on_air(&self) -> &[u32] {
-        if self.met() { &self.senders } else { std::slice::from_ref(&self.sender) }
+        if self.is_collision() { &self.senders } else { std::slice::from_ref(&self.sender) }
     }
 
     /// A single station starts sending.
@@ -161,14 +161,14 @@ impl SharedChannel {
         let mut begins = now;
         if self.access.protects(length) {
             if self.lossy && (self.is_control_lost(to) || self.is_control_lost(sender)) {
-                self.miss_answer_to_rts(now);
+                self.cts_timeout(now);
                 return;
             }
             self.stations[sender as usize].contention.clear();
             begins += self.protection;
         }
-        let spoilt = self.lossy && self.is_data_lost(sender, to);
-        self.phase = if spoilt { Phase::Spoilt } else { Phase::Data };
+        let lost = self.lossy && self.is_data_lost(sender, to);
+        self.phase = if lost { Phase::LostData } else { Phase::Data };
         self.next = begins + air;
     }
 
@@ -222,19 +222,19 @@ impl SharedChannel {
     #[inline(always)]
     pub(super) fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
-        if let Some(ahead) = self.slots.ahead() {
+        if let Some(ahead) = self.slots.until_next() {
             self.next_slot = Some(self.slots.count() + ahead);
             self.next = self.origin + slot * ahead;
         } else {
             self.next_slot = None;
             self.next = Time::NEVER;
         }
-        self.look_at_off_grid();
+        self.consider_off_grid();
     }
 
     /// Takes into account a station off the grid that is due before all others.
     #[inline(always)]
-    fn look_at_off_grid(&mut self) {
+    fn consider_off_grid(&mut self) {
         if self.off_grid.due < self.next {
             self.next = self.off_grid.due;
             self.next_slot = None;

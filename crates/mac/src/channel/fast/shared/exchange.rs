@@ -36,24 +36,24 @@ impl SharedChannel {
     }
 
     /// Ends a collision.
-    pub(super) fn resolve(&mut self, began: Time, call: &mut Call<'_>) {
+    pub(super) fn end_collision(&mut self, began: Time, call: &mut Call<'_>) {
         let now = call.now;
         self.collision += now - began;
-        let met = self.met();
-        self.idle_from(now + if met { self.after_collision } else { self.access.timing.difs });
+        let is_collision = self.is_collision();
+        self.idle_from(now + if is_collision { self.after_collision } else { self.access.timing.difs });
         let last = match self.access.eifs {
-            Eifs::Nav => self.count_last(now, began),
+            Eifs::Nav => self.count_ending(now, began),
             _ => 0, // not needed
         };
-        if !met {
+        if !is_collision {
             // An RTS without response.
-            self.resolve_one(began, last, self.sender, call);
+            self.end_collision_of(began, last, self.sender, call);
         }
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
             if !state.is_simple || self.access.eifs == Eifs::Nav {
-                self.resolve_one(began, last, sender, call);
+                self.end_collision_of(began, last, sender, call);
                 continue;
             }
             let air = state.sent().air;
@@ -72,22 +72,22 @@ impl SharedChannel {
 
     /// Number of frames that end at `now`, of those that began at `began`.
     #[inline(never)]
-    pub(super) fn count_last(&self, now: Time, began: Time) -> usize {
+    pub(super) fn count_ending(&self, now: Time, began: Time) -> usize {
         self.on_air().iter().filter(|sender| began + self.opening(**sender) == now).count()
     }
 
     /// Ends a collision for one sender, in the general case: RTS, broadcast, or any EIFS rule.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn resolve_one(&mut self, began: Time, last: usize, sender: u32, call: &mut Call<'_>) {
+    pub(super) fn end_collision_of(&mut self, began: Time, last: usize, sender: u32, call: &mut Call<'_>) {
         let now = call.now;
         let difs = self.access.timing.difs;
         let ended = began + self.opening(sender);
         let nav = self.access.nav_after_own(last > 1 || ended < now);
-        let met = self.met();
+        let is_collision = self.is_collision();
         let state = &mut self.stations[sender as usize];
         let Frame { id, to, .. } = *state.sent();
-        let unanswered = if met { &mut state.counters.collisions } else { &mut state.counters.errors };
+        let unanswered = if is_collision { &mut state.counters.collisions } else { &mut state.counters.errors };
         *unanswered += 1;
         state.counters.collided += ended - began;
         if to == BROADCAST {
@@ -137,7 +137,7 @@ impl SharedChannel {
     }
 
     /// Accounts for the air time of a data frame that ends, and of what preceded it.
-    pub(super) fn account_exchange(&mut self, sender: u32, spoilt: bool) {
+    pub(super) fn account_exchange(&mut self, sender: u32, lost: bool) {
         let Station { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
         if frame.to != BROADCAST && self.access.protects(frame.length) {
@@ -145,8 +145,8 @@ impl SharedChannel {
             self.rts_cts += rts_cts;
             counters.control += rts_cts;
         }
-        if spoilt {
-            self.spoilt += frame.air;
+        if lost {
+            self.lost += frame.air;
         }
         counters.data += frame.air;
     }
@@ -158,7 +158,7 @@ impl SharedChannel {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
-        if self.may_have_sequel && (self.has_sequel || !state.is_simple) {
+        if self.may_need_general_end && (self.needs_general_end || !state.is_simple) {
             self.succeed(call);
             return false;
         }
@@ -218,14 +218,14 @@ impl SharedChannel {
     }
 
     /// No CTS is received. Bystanders heard the RTS, and reset their NAV when no data frame follows (10.3.2.4).
-    pub(super) fn miss_answer_to_rts(&mut self, now: Time) {
+    pub(super) fn cts_timeout(&mut self, now: Time) {
         // Counted as a collision of the RTS with noise, with which the exchange ends.
         self.phase = Phase::Collision { began: now };
         self.next = now + self.access.timing.rts();
     }
 
     /// No ACK is received: the data frame or its ACK was lost.
-    pub(super) fn miss(&mut self, call: &mut Call<'_>) {
+    pub(super) fn ack_timeout(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.sender;
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");

@@ -114,6 +114,6 @@ impl SharedChannel {
     /// Whether the access point is among the senders.
     #[inline]
     pub(super) fn is_ap_on_air(&self) -> bool {
-        self.sender == self.ap || (self.met() && self.senders.contains(&self.ap))
+        self.sender == self.ap || (self.is_collision() && self.senders.contains(&self.ap))
     }
 }

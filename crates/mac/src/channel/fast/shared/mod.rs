@@ -138,7 +138,7 @@ enum Phase {
     /// The frame was received; the ACK is due or on the air.
     Ack,
     /// A data frame is on the air that will be lost to an error.
-    Spoilt,
+    LostData,
     /// The frame was received, but its ACK will be lost.
     LostAck,
     /// A broadcast frame is on the air.
@@ -158,9 +158,9 @@ pub struct SharedChannel {
     lossy: bool,
     /// Whether every exchange needs more than a backoff at its end: the rounded NAV outlasts its ACK, or a queue needs
     /// the air time used.
-    has_sequel: bool,
+    needs_general_end: bool,
     /// Whether this holds for every exchange, or for those with RTS, whose rounded NAV may outlast them.
-    may_have_sequel: bool,
+    may_need_general_end: bool,
     slots: Slots,
     /// Start of the next idle slot, unless a station sends first.
     origin: Time,
@@ -187,7 +187,7 @@ pub struct SharedChannel {
     /// Air time that the stations' counters do not contain: RTS and CTS, collisions, and data frames lost to errors.
     rts_cts: Duration,
     collision: Duration,
-    spoilt: Duration,
+    lost: Duration,
     /// Duration of RTS and CTS, with the gaps after them.
     protection: Duration,
     /// Time from the end of a collision to the first idle slot.
@@ -206,8 +206,8 @@ impl SharedChannel {
             slots: Slots::new(stations.len()),
             stations: vec![],
             lossy: false,
-            has_sequel: air_use.is_wanted() || outlasts,
-            may_have_sequel: air_use.is_wanted() || access.nav_unit > Duration::ZERO,
+            needs_general_end: air_use.is_wanted() || outlasts,
+            may_need_general_end: air_use.is_wanted() || access.nav_unit > Duration::ZERO,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             off_grid: OffGridContenders { contenders: vec![], due: Time::NEVER, slot: timing.slot },
@@ -225,7 +225,7 @@ impl SharedChannel {
             air_use,
             rts_cts: Duration::ZERO,
             collision: Duration::ZERO,
-            spoilt: Duration::ZERO,
+            lost: Duration::ZERO,
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
             after_collision: match access.eifs {
                 Eifs::AfterCollision => timing.eifs(),
@@ -292,11 +292,11 @@ impl SharedChannel {
             self.stations.iter().fold(Duration::ZERO, |sum, station| sum + part(&station.counters))
         };
         let mut air = AirTime {
-            data: sum(|counters| counters.data) - self.spoilt,
+            data: sum(|counters| counters.data) - self.lost,
             ack: sum(|counters| counters.control) - self.rts_cts,
             rts_cts: self.rts_cts,
             collision: self.collision,
-            error: self.spoilt,
+            error: self.lost,
             ..AirTime::default()
         };
         // The elapsed part of an exchange in progress.
@@ -304,7 +304,7 @@ impl SharedChannel {
         match self.phase {
             Phase::Idle => {}
             Phase::Collision { began } => air.collision += now - began,
-            Phase::Data | Phase::Spoilt | Phase::Broadcast => {
+            Phase::Data | Phase::LostData | Phase::Broadcast => {
                 let frame = self.stations[self.sender as usize].sent();
                 let is_protected = self.is_protected(frame);
                 let opening = if is_protected { self.protection } else { Duration::ZERO };
@@ -320,7 +320,7 @@ impl SharedChannel {
                     air.rts_cts += spend(timing.cts());
                     spend(timing.sifs);
                 }
-                if self.phase == Phase::Spoilt {
+                if self.phase == Phase::LostData {
                     air.error += spend(frame.air);
                 } else {
                     air.data += spend(frame.air);
@@ -336,7 +336,7 @@ impl SharedChannel {
 
     /// The packet of the frame that a station is trying to send, unless its receiver already has it.
     #[must_use]
-    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+    pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
@@ -375,7 +375,7 @@ impl SharedChannel {
     fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let now = call.now;
         if self.air_use.is_wanted() {
-            self.tell_air(now, station);
+            self.report_air_use(now, station);
         }
         self.fast_load(station, call)
     }
@@ -410,7 +410,7 @@ impl SharedChannel {
                 frame.id = id;
                 frame.received = false;
             }
-            _ => self.put_in_hand(station, id, to, length),
+            _ => self.set_current_frame(station, id, to, length),
         }
         if station == self.ap {
             self.ap_queue.look(now, &self.stations[station as usize].queue);
@@ -420,7 +420,7 @@ impl SharedChannel {
 
     /// Sets the next frame of `station`; the access point uses the rate of its receiver.
     #[inline(always)]
-    fn put_in_hand(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
+    fn set_current_frame(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
         let whose = if station == self.ap && to != BROADCAST { to } else { station };
         let Station { rate, ack, .. } = self.stations[whose as usize];
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
@@ -446,7 +446,7 @@ impl SharedChannel {
 
     /// Reports the air time of the finished frame of `station` to the queues at both ends.
     #[cold]
-    fn tell_air(&mut self, now: Time, station: u32) {
+    fn report_air_use(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
         let Some(done) = state.frame else { return };
         let used = self.air_use.close(station, &state.counters, &done);
@@ -535,8 +535,8 @@ impl SharedChannel {
     #[inline(never)]
     fn general_advance(&mut self, call: &mut Call<'_>) -> Option<PacketId> {
         match self.phase {
-            Phase::Collision { began } => self.resolve(began, call),
-            Phase::Spoilt | Phase::LostAck => self.miss(call),
+            Phase::Collision { began } => self.end_collision(began, call),
+            Phase::LostData | Phase::LostAck => self.ack_timeout(call),
             Phase::Broadcast => {
                 let from = self.sender;
                 let id = self.stations[from as usize].sent().id;

@@ -18,14 +18,14 @@ pub(super) struct AggregateReception {
     since: Time,
     is_clean: bool,
     /// Intervals in which it was not clean.
-    spoilt: Vec<(Time, Time)>,
+    unclean: Vec<(Time, Time)>,
     /// Whether the receiver does not follow it.
-    is_left: bool,
+    is_abandoned: bool,
 }
 
 impl AggregateReception {
     pub fn new(now: Time, sender: u32, to: u32) -> Self {
-        Self { sender, to, start: now, since: now, is_clean: true, spoilt: vec![], is_left: false }
+        Self { sender, to, start: now, since: now, is_clean: true, unclean: vec![], is_abandoned: false }
     }
 
     /// Sets whether it can be read from `now` on.
@@ -33,7 +33,7 @@ impl AggregateReception {
         if self.is_clean && !is_clean {
             self.since = now;
         } else if !self.is_clean && is_clean {
-            self.spoilt.push((self.since, now));
+            self.unclean.push((self.since, now));
         }
         self.is_clean = is_clean;
     }
@@ -49,8 +49,8 @@ impl SpatialChannel {
             let is_clean = is_followed && self.signals.is_undisturbed(to, sender);
             // A frame that cannot be read although nothing disturbs it is too weak, or in a mode unknown to the
             // receiver.
-            let is_unreadable = now == start && is_clean && self.signals.spoilt.has(to);
-            reception.is_left |= !is_followed || is_unreadable;
+            let is_unreadable = now == start && is_clean && self.signals.corrupted.has(to);
+            reception.is_abandoned |= !is_followed || is_unreadable;
             reception.turn(now, is_clean);
         }
     }
@@ -64,9 +64,9 @@ impl SpatialChannel {
         let index = edca.current[sender as usize];
         let (preamble, spans) = edca.edcafs.mpdu_spans(index);
         let start = reception.start;
-        let meets = |from: Time, until: Time| reception.spoilt.iter().any(|spoilt| spoilt.0 < until && from < spoilt.1);
-        let is_lost = reception.is_left || meets(start, start + preamble);
+        let meets = |from: Time, until: Time| reception.unclean.iter().any(|span| span.0 < until && from < span.1);
+        let is_lost = reception.is_abandoned || meets(start, start + preamble);
         let ppdu = &mut edca.edcafs.contenders[index].ppdu;
-        ppdu.spoil(|place, _| is_lost || meets(start + spans[place].0, start + spans[place].1));
+        ppdu.mark_lost(|place, _| is_lost || meets(start + spans[place].0, start + spans[place].1));
     }
 }

@@ -3,7 +3,7 @@
 use wifair_units::{Duration, Time};
 
 use super::AggregateReception;
-use crate::channel::spatial::backoff_timers::Act;
+use crate::channel::spatial::backoff_timers::Action;
 use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage, Transmission};
 use crate::edcaf::SlotRules;
 use crate::exchange::Step;
@@ -107,33 +107,33 @@ impl SpatialChannel {
         let has_mpdus = edca.has_mpdus(sender, transmission);
         let ppdu = &mut edca.edcafs.contenders[index].ppdu;
         if transmission.to == BROADCAST {
-            ppdu.set_spoilt(|| !could_read);
+            ppdu.set_lost(|| !could_read);
             return could_read;
         }
         // With bit errors the lost MPDUs are known by now; without, parts are lost to interference.
         if if has_mpdus { !could_read } else { could_read || !ppdu.is_aggregate() } {
-            ppdu.set_spoilt(|| !could_read);
+            ppdu.set_lost(|| !could_read);
         }
         if self.lossy && ppdu.is_read() {
             let from = self.errors[sender as usize].data_from;
             let errors = &mut self.errors[transmission.to as usize];
             if ppdu.is_dataless() {
-                ppdu.set_spoilt(|| errors.loses_control());
+                ppdu.set_lost(|| errors.loses_control());
             } else {
-                ppdu.spoil(|_, is_spoilt| is_spoilt || errors.loses_data(from));
+                ppdu.mark_lost(|_, is_lost| is_lost || errors.loses_data(from));
             }
         }
         if could_read && !self.outages.is_empty() && self.meets_outage(sender, transmission) {
-            self.categories().edcafs.contenders[index].ppdu.set_spoilt(|| true);
+            self.categories().edcafs.contenders[index].ppdu.set_lost(|| true);
             return false;
         }
         self.categories().edcafs.contenders[index].ppdu.is_read()
     }
 
     /// The part of the time `alone` for which the PPDU of `sender` was alone on the air, that its lost MPDUs took.
-    pub(in crate::channel::spatial) fn spoilt_part(&self, sender: u32, alone: Duration) -> Duration {
+    pub(in crate::channel::spatial) fn lost_part(&self, sender: u32, alone: Duration) -> Duration {
         let Some(edca) = &self.edca else { return Duration::ZERO };
-        edca.ppdu_of(sender).spoilt_part(alone)
+        edca.ppdu_of(sender).lost_part(alone)
     }
 
     /// Ends data or a request of `sender`.
@@ -156,7 +156,7 @@ impl SpatialChannel {
         }
         // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
         let is_broadcast = transmission.to == BROADCAST;
-        match (read && !is_broadcast) || !transmission.met {
+        match (read && !is_broadcast) || !transmission.collided {
             true if ppdu.is_dataless() => counters.control += ppdu.air,
             true => {
                 counters.data += ppdu.air;
@@ -177,7 +177,7 @@ impl SpatialChannel {
             edca.edcafs.receive(now, index, call.retry_limit_drops);
         }
         self.answer(sender, transmission, read.then_some(answer), call);
-        if read { self.categories().edcafs.tell_next() } else { MacEvent::Nothing }
+        if read { self.categories().edcafs.report_next() } else { MacEvent::Nothing }
     }
 
     /// Completes an exchange of `station`. Another follows after SIFS if the TXOP allows it, otherwise a backoff,
@@ -191,10 +191,10 @@ impl SpatialChannel {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
         let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
-        if more && holds && edca.edcafs.may_go_on(now, index) {
+        if more && holds && edca.edcafs.fits_txop(now, index) {
             self.backoffs[station as usize].engaged = true;
             self.stations[station as usize].stage = Stage::Continues;
-            self.backoff_timers.plan(station, now + self.access.timing.sifs, Act::Begin);
+            self.backoff_timers.plan(station, now + self.access.timing.sifs, Action::Begin);
             return;
         }
         self.stations[station as usize].stage = Stage::Rest;
@@ -226,7 +226,7 @@ impl SpatialChannel {
     /// Lets `station` contend again after its exchange; `timeout` is when it concluded that no response would come.
     pub(in crate::channel::spatial) fn resume_in(&mut self, now: Time, station: u32, timeout: Option<Time>) {
         let eifs_pending = self.signals.eifs_pending.has(station);
-        self.backoffs[station as usize].fall_idle(now, eifs_pending, &self.intervals);
+        self.backoffs[station as usize].become_idle(now, eifs_pending, &self.intervals);
         if let Some(timeout) = timeout {
             self.resume_after_timeout(now, station, timeout);
         }

@@ -15,7 +15,7 @@ use wifair_units::{BitRate, Time};
 
 use self::aggregate_reception::AggregateReception;
 use self::backoff::CategoryBackoff;
-use self::mpdu_errors::{DataStretch, OnAir};
+use self::mpdu_errors::{DataChunk, OnAir};
 use super::{Call, Kind, RadioLinks, SpatialChannel};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcafs, Ppdu};
@@ -37,7 +37,7 @@ pub(super) struct SpatialEdca {
     /// With bit errors: the current or last transmission of each station, if it was an HT or later PPDU.
     on_air: Vec<Option<OnAir>>,
     /// What each station has received of the data of such a PPDU.
-    stretches: Vec<Vec<DataStretch>>,
+    chunks: Vec<Vec<DataChunk>>,
 }
 
 impl SpatialEdca {
@@ -103,7 +103,7 @@ impl SpatialChannel {
             txop_nav: vec![Time::ZERO; self.stations.len()],
             receptions: vec![],
             on_air: vec![None; self.stations.len()],
-            stretches: vec![vec![]; self.stations.len()],
+            chunks: vec![vec![]; self.stations.len()],
             edcafs,
         }));
         self.learn_audiences();
@@ -231,7 +231,7 @@ impl SpatialChannel {
     }
 
     /// Handles what is due at the time of the call, regardless of the channel.
-    pub(super) fn attend(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
+    pub(super) fn handle_due(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
         let edcafs = &mut self.edca.as_deref_mut()?.edcafs;
         if let Some(event) = edcafs.due(call.now, call.retry_limit_drops) {
             return Some(event);

@@ -14,7 +14,7 @@ use wifair_units::{Duration, Time};
 
 use super::SpatialEdca;
 use crate::BROADCAST;
-use crate::channel::spatial::signal::Stretch;
+use crate::channel::spatial::signal::Chunk;
 use crate::channel::spatial::{Kind, SpatialChannel, Transmission};
 
 /// Signal fields of the preamble, BPSK at rate 1/2.
@@ -32,11 +32,11 @@ pub(super) struct OnAir {
 
 /// A part of the data field with constant interference.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DataStretch {
+pub(super) struct DataChunk {
     from: Time,
     until: Time,
     /// Natural logarithm of the probability that a bit is received correctly.
-    log_right: f64,
+    log_success: f64,
 }
 
 impl OnAir {
@@ -46,17 +46,17 @@ impl OnAir {
         24.0 + if matches!(self.mode, TxMode::He(_) | TxMode::Eht(_)) { 52.0 } else { 48.0 }
     }
 
-    /// Natural logarithm of the probability that an MPDU received in these stretches is correct.
-    fn log_right(&self, place: usize, stretches: &[DataStretch]) -> f64 {
+    /// Natural logarithm of the probability that an MPDU received in these chunks is correct.
+    fn log_success(&self, place: usize, chunks: &[DataChunk]) -> f64 {
         let (begins, ends, bits) = self.mpdus[place];
-        let mut log_right = 0.0;
-        for stretch in stretches {
-            let shared = stretch.until.min(ends).saturating_since(stretch.from.max(begins));
-            if shared > Duration::ZERO && stretch.log_right < 0.0 {
-                log_right += stretch.log_right * bits * (shared.as_secs() / (ends - begins).as_secs());
+        let mut log_success = 0.0;
+        for chunk in chunks {
+            let shared = chunk.until.min(ends).saturating_since(chunk.from.max(begins));
+            if shared > Duration::ZERO && chunk.log_success < 0.0 {
+                log_success += chunk.log_success * bits * (shared.as_secs() / (ends - begins).as_secs());
             }
         }
-        log_right
+        log_success
     }
 }
 
@@ -72,52 +72,52 @@ impl SpatialEdca {
         self.on_air(sender, transmission).is_some()
     }
 
-    /// Records what `station` received of `sender` in a stretch until `now`. Returns the logarithm of the probability
+    /// Records what `station` received of `sender` in a chunk until `now`. Returns the logarithm of the probability
     /// that the part of the preamble in it is correct; `None` for a pre-HT frame.
-    pub fn reckon(
+    pub fn accumulate_errors(
         &mut self,
         (station, sender): (u32, u32),
         now: Time,
-        stretch: &Stretch,
+        chunk: &Chunk,
         transmission: &Transmission,
         bits: &BitErrors,
     ) -> Option<f64> {
         let on_air = self.on_air(sender, transmission)?;
         let data_from = on_air.start + on_air.preamble;
         let mode = on_air.mode;
-        let share = now.min(data_from).saturating_since(stretch.from).as_secs() / on_air.preamble.as_secs();
-        let in_20_mhz = stretch.power / (stretch.noise + stretch.interference);
+        let share = now.min(data_from).saturating_since(chunk.from).as_secs() / on_air.preamble.as_secs();
+        let in_20_mhz = chunk.power / (chunk.noise + chunk.interference);
         let preamble = bits.log_survival(FIELDS, in_20_mhz, on_air.signal_bits() * share);
-        let is_first = stretch.from == on_air.start;
-        let stretches = &mut self.stretches[station as usize];
+        let is_first = chunk.from == on_air.start;
+        let chunks = &mut self.chunks[station as usize];
         if is_first {
-            stretches.clear();
+            chunks.clear();
         }
         if now > data_from {
-            let noise = stretch.noise * f64::from(mode.width().mhz()) / 20.0;
-            let sinr = stretch.power / (noise + stretch.interference) / f64::from(mode.streams());
-            let log_right = mcs_errors::log_survival(mode, sinr, 1.0).expect("the mode is from HT on");
-            stretches.push(DataStretch { from: stretch.from.max(data_from), until: now, log_right });
+            let noise = chunk.noise * f64::from(mode.width().mhz()) / 20.0;
+            let sinr = chunk.power / (noise + chunk.interference) / f64::from(mode.streams());
+            let log_success = mcs_errors::log_survival(mode, sinr, 1.0).expect("the mode is from HT on");
+            chunks.push(DataChunk { from: chunk.from.max(data_from), until: now, log_success });
         }
         Some(preamble)
     }
 
     /// Draws whether `station` reads any MPDU of the PPDU that `sender` ends and, if `is_receiver`, which ones.
-    /// `log_right` is that of the preamble. `None` for a pre-HT frame.
+    /// `log_success` is that of the preamble. `None` for a pre-HT frame.
     pub fn read_mpdus(
         &mut self,
         (station, sender, is_receiver): (u32, u32, bool),
         transmission: &Transmission,
-        log_right: f64,
+        log_success: f64,
         draws: &mut Stream,
     ) -> Option<bool> {
         let on_air = self.on_air(sender, transmission)?;
-        let stretches = &self.stretches[station as usize];
-        let preamble = libm::exp(log_right);
+        let chunks = &self.chunks[station as usize];
+        let preamble = libm::exp(log_success);
         if !is_receiver {
             let mut none = 1.0;
             for place in 0..on_air.mpdus.len() {
-                none *= -libm::expm1(on_air.log_right(place, stretches));
+                none *= -libm::expm1(on_air.log_success(place, chunks));
                 if none == 0.0 {
                     break;
                 }
@@ -125,11 +125,11 @@ impl SpatialEdca {
             return Some(draws.chance(preamble * (1.0 - none)));
         }
         let has_preamble = draws.chance(preamble);
-        let spoilt: Vec<bool> = (0..on_air.mpdus.len())
-            .map(|place| !has_preamble || !draws.chance(libm::exp(on_air.log_right(place, stretches))))
+        let lost: Vec<bool> = (0..on_air.mpdus.len())
+            .map(|place| !has_preamble || !draws.chance(libm::exp(on_air.log_success(place, chunks))))
             .collect();
         let ppdu = &mut self.edcafs.contenders[self.current[sender as usize]].ppdu;
-        ppdu.spoil(|place, _| spoilt[place]);
+        ppdu.mark_lost(|place, _| lost[place]);
         Some(ppdu.is_read())
     }
 }

@@ -22,7 +22,7 @@ impl SpatialChannel {
         let Some(first) = edca.edcafs.own(station).find(due) else { return true };
         let wanted = edca.edcafs.wanted_width(first);
         if policy == Bandwidth::Dynamic || wanted <= idle {
-            edca.edcafs.set_widest(station, idle);
+            edca.edcafs.set_max_width(station, idle);
             return true;
         }
         let all_due: Vec<usize> = edca.edcafs.own(station).filter(due).collect();

@@ -9,7 +9,7 @@ use wifair_units::{Duration, Time};
 
 use super::exchange_audience::Hears;
 use crate::channel::spatial::backoff_state::Intervals;
-use crate::channel::spatial::backoff_timers::Act;
+use crate::channel::spatial::backoff_timers::Action;
 use crate::channel::spatial::bitset::place;
 use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage};
 use crate::{AirTime, BROADCAST, MacEvent};
@@ -126,7 +126,7 @@ impl SpatialChannel {
     }
 
     /// Completes the data frame at once if `bound` is not before its end.
-    pub(in crate::channel::spatial) fn leap_to_data_end(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
+    pub(in crate::channel::spatial) fn skip_to_data_end(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let Some(AtomicExchange { data_end, .. }) = self.exchange else { return MacEvent::Nothing };
         if data_end >= bound.min(self.paused_queues.next()) || call.has_losses() {
             return MacEvent::Nothing;
@@ -156,7 +156,7 @@ impl SpatialChannel {
         if backoff.nav_check < Time::NEVER {
             backoff.confirm_nav(start, &self.intervals);
         }
-        if backoff.fall_busy(start, &self.intervals) {
+        if backoff.become_busy(start, &self.intervals) {
             backoff.left = self.stations[receiver as usize].contention.draw();
         }
         backoff.engaged = true;
@@ -183,19 +183,19 @@ impl SpatialChannel {
         exchange.account(end, &mut self.accounting.air);
         self.accounting.accounted = end;
         self.counters[sender as usize].control += end - ack_start;
-        self.pass_both(&exchange);
+        self.update_hearers(&exchange);
         self.stations[receiver as usize].stage = Stage::Rest;
         self.backoffs[receiver as usize].engaged = false;
-        self.go_on_after_own(end, receiver);
+        self.resume_after_own_frame(end, receiver);
         self.succeed_dcf(sender, call);
-        self.go_on_after_own(end, sender);
+        self.resume_after_own_frame(end, sender);
     }
 
     /// Resumes the backoff of `station` after its own frame, which no other frame followed.
     #[inline(always)]
-    fn go_on_after_own(&mut self, end: Time, station: u32) {
+    fn resume_after_own_frame(&mut self, end: Time, station: u32) {
         let backoff = &mut self.backoffs[station as usize];
-        backoff.fall_idle(end, false, &self.intervals);
+        backoff.become_idle(end, false, &self.intervals);
         if backoff.contends {
             self.backoff_timers.set(station, backoff.due(&self.intervals));
         }
@@ -203,7 +203,7 @@ impl SpatialChannel {
 
     /// Updates NAV, EIFS and backoff of all stations that hear the data or the ACK.
     #[inline(always)]
-    fn pass_both(&mut self, exchange: &AtomicExchange) {
+    fn update_hearers(&mut self, exchange: &AtomicExchange) {
         let AtomicExchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;
         let Intervals { difs, eifs, .. } = self.intervals;
         let pair = self.exchange_audiences.pair(pair);
@@ -221,7 +221,7 @@ impl SpatialChannel {
             if backoff.nav_check < Time::NEVER {
                 backoff.confirm_nav(busy, &self.intervals);
             }
-            if backoff.fall_busy(busy, &self.intervals) {
+            if backoff.become_busy(busy, &self.intervals) {
                 backoff.left = self.stations[station as usize].contention.draw();
             }
             let mut from = idle + difs;
@@ -249,21 +249,21 @@ impl SpatialChannel {
         let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;
         let data = self.compose(start, sender, Kind::Data);
         if exchange.phase == Phase::Data {
-            self.turn_to_transmission(sender);
+            self.switch_to_transmission(sender);
             self.send(sender, data);
-            return self.look_at_start(sender);
+            return self.check_initial_collision(sender);
         }
         self.transmissions[sender as usize] = data;
         self.begin_reception(start, sender, data.end);
         self.end_reception(data.end, sender, &data);
         if exchange.phase == Phase::Gap {
-            return self.backoff_timers.plan(receiver, ack_start, Act::Begin);
+            return self.backoff_timers.plan(receiver, ack_start, Action::Begin);
         }
         self.accounting.account(ack_start, &mut self.transmissions);
         self.stations[receiver as usize].stage = Stage::Sends;
         let ack = self.compose(ack_start, receiver, Kind::Ack);
-        self.turn_to_transmission(receiver);
+        self.switch_to_transmission(receiver);
         self.send(receiver, ack);
-        self.look_at_start(receiver);
+        self.check_initial_collision(receiver);
     }
 }

@@ -15,15 +15,15 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn is_lost(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[transmission.to as usize];
-        let spoilt = if transmission.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() };
-        spoilt | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
+        let lost = if transmission.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() };
+        lost | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
     }
 
     /// Dequeues the next packet of `station`, if there is one.
     pub(in crate::channel::spatial) fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let index = station as usize;
         if self.air_use.is_wanted() {
-            self.tell_air(call.now, station);
+            self.report_air_use(call.now, station);
         }
         let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
@@ -53,7 +53,7 @@ impl SpatialChannel {
 
     /// Reports the air time of the finished frame of `station` to the queues at both ends.
     #[cold]
-    fn tell_air(&mut self, now: Time, station: u32) {
+    fn report_air_use(&mut self, now: Time, station: u32) {
         let Some(done) = self.stations[station as usize].frame else { return };
         let used = self.air_use.close(station, &self.counters[station as usize], &done);
         self.queues[station as usize].on_air(now, &used);
@@ -150,7 +150,7 @@ impl SpatialChannel {
         if protected {
             counters.control += self.rts + self.cts;
         }
-        if !transmission.met {
+        if !transmission.collided {
             counters.data += air;
         }
         if transmission.to == BROADCAST {
@@ -206,10 +206,10 @@ impl SpatialChannel {
         let eifs_pending = self.signals.eifs_pending.has(station);
         let timeout_only = self.access.timeout_without_difs && !eifs_pending && backoff.nav_until() <= now;
         match timeout {
-            Some(timeout) if self.eifs_is_nav => backoff.fall_idle(now.max(timeout), eifs_pending, &self.intervals),
+            Some(timeout) if self.eifs_is_nav => backoff.become_idle(now.max(timeout), eifs_pending, &self.intervals),
             Some(timeout) if timeout_only => backoff.count_from(timeout.max(now)),
             timeout => {
-                backoff.fall_idle(now, eifs_pending, &self.intervals);
+                backoff.become_idle(now, eifs_pending, &self.intervals);
                 backoff.count_from(backoff.from().max(timeout.unwrap_or(Time::ZERO)));
             }
         }

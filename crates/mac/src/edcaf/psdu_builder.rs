@@ -11,7 +11,7 @@ pub(super) const DELIMITER: u64 = 4;
 
 /// The PSDU of an A-MPDU under construction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Growing {
+pub(super) struct PsduBuilder {
     pub psdu: u64,
     /// Where the next subframe would begin.
     pub next: u64,
@@ -20,7 +20,7 @@ pub(super) struct Growing {
     pub mpdus: usize,
 }
 
-impl Growing {
+impl PsduBuilder {
     pub const fn new(limit: u64, min_subframe: u64) -> Self {
         Self { psdu: 0, next: 0, limit, min_subframe, mpdus: 0 }
     }
@@ -59,7 +59,7 @@ impl Growing {
 
     /// How many more MPDUs of `length` bytes fit.
     #[inline]
-    pub fn fits_together(&self, length: u64) -> u64 {
+    pub fn how_many_fit(&self, length: u64) -> u64 {
         let left = self.limit.checked_sub(self.end(length));
         left.map_or(0, |left| left / self.stride(length) + 1)
     }
@@ -67,7 +67,7 @@ impl Growing {
     /// Adds `count` MPDUs of `length` bytes each.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    pub fn add_together(&mut self, length: u64, count: u64) {
+    pub fn add_many(&mut self, length: u64, count: u64) {
         let last = self.next + self.stride(length) * (count - 1);
         self.psdu = last + DELIMITER + length;
         self.next = last + self.stride(length);
@@ -76,30 +76,30 @@ impl Growing {
 }
 
 /// A packet just made an MPDU of `length` bytes with the sequence number before `number`.
-pub(super) struct Alike {
+pub(super) struct SameSizePackets {
     pub packet: Packet,
     pub length: u64,
     pub number: u64,
 }
 
-impl Alike {
+impl SameSizePackets {
     /// Adds the following packets of the same size and for the same receiver all at once; returns their number.
     #[inline]
-    pub fn follow(
+    pub fn add_following(
         &self,
         window: &mut Window,
         waiting: &mut Waiting,
         ppdu: &mut Ppdu,
-        growing: &mut Growing,
+        builder: &mut PsduBuilder,
         packets: &Packets,
     ) -> u64 {
         let Packet { size, hop, kind, .. } = self.packet;
-        let most = window.room().min(growing.fits_together(self.length));
+        let most = window.room().min(builder.how_many_fit(self.length));
         let is_alike = |packet: &Packet| (packet.size, packet.hop, packet.kind) == (size, hop, kind);
-        let count = waiting.take_alike(most, size, |id| is_alike(&packets[id]), |ids| window.push_together(ids));
+        let count = waiting.take_matching(most, size, |id| is_alike(&packets[id]), |ids| window.push_together(ids));
         if count > 0 {
-            ppdu.take_in_together(self.number, growing.end(self.length), growing.stride(self.length), count);
-            growing.add_together(self.length, count);
+            ppdu.add_mpdus(self.number, builder.end(self.length), builder.stride(self.length), count);
+            builder.add_many(self.length, count);
         }
         count
     }
