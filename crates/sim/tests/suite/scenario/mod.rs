@@ -459,13 +459,13 @@ error: `station` and `to` exclude each other
 #[test]
 fn a_rate_that_the_standard_does_not_have() {
     refused(
-        &uploads("\"802.11b\"", "\"802.11g\"\ndata_rate = \"11 Mb/s\""),
+        &uploads("\"802.11b\"", "\"802.11g\"\ndata_rate = \"22 Mb/s\""),
         &[],
         "
-error: 802.11g has no rate of 11 Mb/s
+error: 802.11g has no rate of 22 Mb/s
  --> a.toml:8:13
-8 | data_rate = \"11 Mb/s\"
-  |             ^^^^^^^^^ one of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s; any other needs nonstandard_rates = true in [wlan]
+8 | data_rate = \"22 Mb/s\"
+  |             ^^^^^^^^^ one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mb/s; any other needs nonstandard_rates = true in [wlan]
 ",
     );
 }
