@@ -266,6 +266,6 @@ def test_a_capture_of_aggregates_is_read_back(tmp_path: Path) -> None:
         ).stdout
         head, row = next(part for part in shown.split("\n\n") if "MPDUs each" in part).splitlines()
         assert head.split()[1:6] == ["MCS", "streams", "width", "GI", "of"]
-        expected = [str(mode["mcs"]), "1", "20", "MHz", "800", "ns", "100", "%", str(sender["aggregates"])]
+        expected = [str(mode["mcs"]), "1", "20", "MHz", "800", "ns", "100.0", "%", str(sender["aggregates"])]
         expected += [f"{sender['mpdus_per_aggregate']:.1f}", str(sender["largest_aggregate"]), "0", "%"]
         assert row.split()[1:] == expected
