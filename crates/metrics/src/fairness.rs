@@ -124,4 +124,23 @@ mod tests {
         assert_eq!((ratios.finished, ratios.index()), (2, 0.75));
         assert!(FinishRatios::default().index().is_nan());
     }
+
+    /// Worked by hand: ratios of 1 and 0.5, merged with one of 0.25, have the mean 7/12; half the fair share doubles it.
+    #[test]
+    fn finish_ratios_merge_and_scale() {
+        let mut ratios = FinishRatios::default();
+        ratios.add(10e3, 0.1, 100e3);
+        ratios.add(10e3, 0.2, 100e3);
+        let mut late = FinishRatios::default();
+        late.add(10e3, 0.4, 100e3);
+        ratios.merge(late);
+        assert_eq!(ratios.finished, 3);
+        assert!((ratios.index() - 7.0 / 12.0).abs() < 1e-12);
+        ratios.scale(2.0);
+        assert!((ratios.index() - 7.0 / 6.0).abs() < 1e-12);
+        // Without sessions there is nothing to scale, not even by an infinite factor (a fair share of zero).
+        let mut none = FinishRatios::default();
+        none.scale(f64::INFINITY);
+        assert_eq!(none, FinishRatios::default());
+    }
 }

@@ -121,6 +121,14 @@ mod tests {
         assert_eq!(starved(&flows), [false, false]);
     }
 
+    #[test]
+    fn who_was_never_active_is_owed_nothing() {
+        let absent = Supply { got: 0.0, asked: 5.0, active: 0.0 };
+        assert_eq!(max_min_shares(&[absent]), [0.0]);
+        assert_eq!(max_min_shares(&[absent, Supply::endless(3.0)]), [0.0, 3.0]);
+        assert_eq!(starved(&[absent, Supply::endless(3.0)]), [false, false]);
+    }
+
     proptest! {
         /// The defining property of a max-min fair division: no flow gets more than it asked for; the whole total is
         /// given out unless all have what they asked for; and a flow that gets less than it asked for gets as much per
