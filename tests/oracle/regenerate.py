@@ -1,6 +1,7 @@
-"""Write the fixtures of the slow models: `python tests/oracle/regenerate.py [saturation] [hidden] [published]`.
+"""Write the fixtures of the slow models: `python tests/oracle/regenerate.py [saturation] [hidden]`.
 
-Some minutes of CPU for each. The Rust tests read the files; rerun only when a model or a case changes.
+`published` and `traces` write those of congestion controls, at once.
+Some minutes of CPU for each of the first two. The Rust tests read the files; rerun only when a model or a case changes.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from pathlib import Path
 import dcf
 import hidden
 import published
+import traces
 
 HERE = Path(__file__).parent
-PUBLISHED = HERE.parents[1] / "crates" / "tcp" / "src" / "cc" / "published.csv"
+CONTROLS = HERE.parents[1] / "crates" / "tcp" / "src" / "cc"
+PUBLISHED = CONTROLS / "published.csv"
+TRACES = CONTROLS / "traces.csv"
 FRAMES = 200_000
 UDP = 8 + 20 + dcf.LLC_BYTES + dcf.MAC_BYTES  # what a UDP datagram carries beside its payload
 
@@ -103,6 +107,19 @@ def congestion_controls() -> None:
         )
 
 
+def connections() -> None:
+    """Write traces.csv."""
+    with TRACES.open("w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["control", "connection", "cwnd", "ssthresh"])
+        out.writerows([name, n, f"{cwnd:.8g}", f"{ssthresh:.8g}"] for name, n, cwnd, ssthresh in traces.rows())
+
+
 if __name__ == "__main__":
-    for what in sys.argv[1:] or ["saturation", "hidden", "published"]:
-        {"saturation": saturation, "hidden": hidden.write_fixture, "published": congestion_controls}[what]()
+    for what in sys.argv[1:] or ["saturation", "hidden", "published", "traces"]:
+        {
+            "saturation": saturation,
+            "hidden": hidden.write_fixture,
+            "published": congestion_controls,
+            "traces": connections,
+        }[what]()

@@ -10,6 +10,7 @@ import dcf
 import edca
 import hidden
 import pytest
+import traces
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
 UDP = 64
@@ -168,3 +169,11 @@ def test_categories_of_one_station_do_not_collide() -> None:
     apart = edca.saturate([(0, edca.VO), (1, edca.BE)], N_SINGLE, seconds=5, seed=1)
     assert result.collision_probability == 0 < apart.collision_probability
     assert sum(result.goodput_mbps) > sum(apart.goodput_mbps)
+
+
+def test_the_table_of_congestion_controls_is_what_the_rules_give() -> None:
+    table = rows(Path(__file__).parents[2] / "crates/tcp/src/cc/traces.csv")
+    assert len(table) == len(traces.CONTROLS) * len(traces.STARTS) * traces.EVENTS // traces.STEP
+    for row, (control, connection, cwnd, ssthresh) in zip(table, traces.rows(), strict=True):
+        assert (row["control"], int(row["connection"])) == (control, connection)
+        assert [float(row["cwnd"]), float(row["ssthresh"])] == pytest.approx([cwnd, ssthresh], rel=1e-6)

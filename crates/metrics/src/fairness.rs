@@ -125,7 +125,8 @@ mod tests {
         assert!(FinishRatios::default().index().is_nan());
     }
 
-    /// Worked by hand: ratios of 1 and 0.5, merged with one of 0.25, have the mean 7/12; half the fair share doubles it.
+    /// Worked by hand: ratios of 1 and 0.5, merged with one of 0.25, have the mean 7/12; half the fair share doubles
+    /// it.
     #[test]
     fn finish_ratios_merge_and_scale() {
         let mut ratios = FinishRatios::default();

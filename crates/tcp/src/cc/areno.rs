@@ -211,4 +211,9 @@ mod tests {
         cc.on_rto(100.0);
         assert_eq!((cc.cwnd(), cc.ssthresh(), cc.probe, cc.congested_rtt), (1.0, 50.0, 0.0, Some(0.2)));
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("areno", |start| new(&Params::default(), start));
+    }
 }

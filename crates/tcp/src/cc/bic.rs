@@ -224,4 +224,9 @@ mod tests {
         cc.on_loss(40.0);
         assert_relative_eq!(cc.w_max, 40.0 + 1.0 / 3.0);
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("bic", |start| new(&Params::default(), start));
+    }
 }

@@ -506,4 +506,9 @@ mod tests {
         cc.decide_in_whole_segments();
         assert_eq!(cc.dwnd, 2.0); // floor(100^0.75 / 8) - 1 = 3 - 1
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("compound", |start| new(&Params::default(), start));
+    }
 }

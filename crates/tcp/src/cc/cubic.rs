@@ -331,4 +331,9 @@ mod tests {
         // Ten rounds of 9/17 segments from 7; 1/cwnd an ACK makes it a little less.
         assert!((11.0..12.3).contains(&cc.cwnd()), "{}", cc.cwnd());
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("cubic", |start| new(&Params::default(), start));
+    }
 }

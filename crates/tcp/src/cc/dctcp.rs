@@ -135,4 +135,9 @@ mod tests {
         cc.on_loss(40.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (20.0, 20.0));
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("dctcp", |start| new(&Params::default(), start));
+    }
 }

@@ -104,4 +104,9 @@ mod tests {
         assert_relative_eq!(next_window(100.0, 0.1, 0.1, 20.0, 0.5), 110.0);
         assert_relative_eq!(next_window(4.0, 0.1, 0.1, 20.0, 0.5), 8.0);
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("fast", |start| new(&Params::default(), start));
+    }
 }

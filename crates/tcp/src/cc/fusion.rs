@@ -162,4 +162,9 @@ mod tests {
             assert_relative_eq!(cc.cwnd(), kept);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("fusion", |start| new(&Params::default(), start));
+    }
 }

@@ -158,4 +158,9 @@ mod tests {
         let mean = pipe.mean_cwnd(&mut cc, 400.0);
         assert_relative_eq!(mean, 263.0, max_relative = 2.0 / 38.0);
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("highspeed", |start| new(&Params::default(), start));
+    }
 }

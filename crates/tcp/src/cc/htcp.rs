@@ -204,4 +204,9 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("htcp", |start| new(&Params::default(), start));
+    }
 }

@@ -134,4 +134,9 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("hybla", |start| new(&Params::default(), start));
+    }
 }

@@ -218,4 +218,9 @@ mod tests {
         assert_eq!((cc.alpha, cc.beta, cc.above, cc.low_rounds), (1.0, 0.5, false, 0));
         assert!(cc.delays.mean().is_none());
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("illinois", |start| new(&Params::default(), start));
+    }
 }

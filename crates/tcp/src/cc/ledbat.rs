@@ -175,4 +175,9 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("ledbat", |start| new(&Params::default(), start));
+    }
 }

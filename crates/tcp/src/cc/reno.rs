@@ -151,4 +151,9 @@ mod tests {
         let tolerance = 4.0 * (variance / 20.0).sqrt() + 4.0 / (4.0 / 3.0);
         assert!((mean - expected).abs() <= tolerance, "{mean} instead of {expected} +- {tolerance}");
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("newreno", |start| new(&Params::default(), start));
+    }
 }

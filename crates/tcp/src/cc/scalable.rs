@@ -117,4 +117,9 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("scalable", |start| new(&Params::default(), start));
+    }
 }

@@ -109,6 +109,128 @@ pub fn published(control: &str) -> Vec<Published> {
     rows
 }
 
+/// The generator of pseudorandom numbers of the scripts: Knuth's 64-bit linear congruential one (MMIX), upper bits.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Drives a congestion control by the scripts of `tests/oracle/traces.py` and compares windows and thresholds with
+/// `traces.csv`, which that program writes from the published rules.
+pub fn follow<C: CongestionControl>(control: &str, new: impl Fn(Start) -> C) {
+    for (connection, window, ssthresh, rarity) in
+        [(0, 10.0, f64::INFINITY, 200), (1, 100.0, 50.0, 200), (2, 30.0, 300.0, 1000)]
+    {
+        let key = format!("{control},{connection},");
+        let rows = include_str!("traces.csv").lines().filter_map(|line| line.strip_prefix(&*key));
+        let mut expected = rows.map(|row| row.split(',').map(|number| number.parse::<f64>().expect("a number")));
+        let mut cc = new(Start { ssthresh, ..Start::with_window(window) });
+        let mut script = Script::new(connection + 1, rarity);
+        for event in 0..480 {
+            script.step(&mut cc, event);
+            if event % 4 == 3 {
+                let row: Vec<_> = expected.next().expect("a row for every fourth event").collect();
+                for (is, should, what) in [(cc.cwnd(), row[0], "window"), (cc.ssthresh(), row[1], "threshold")] {
+                    let same = is == should || (is - should).abs() <= 1e-6 * should;
+                    assert!(same, "{control}, connection {connection}, event {event}: {what} {is}, not {should}");
+                }
+            }
+        }
+        assert!(expected.next().is_none());
+    }
+}
+
+/// A connection as a script: what comes when is pseudorandom, and what is sent fills the window.
+struct Script {
+    numbers: Numbers,
+    rarity: u64,
+    millis: u64,
+    una: u64,
+    nxt: u64,
+    recover: u64,
+    phase: u64,
+    srtt: f64,
+    least: f64,
+}
+
+impl Script {
+    const fn new(seed: u64, rarity: u64) -> Self {
+        Self {
+            numbers: Numbers(seed),
+            rarity,
+            millis: 1,
+            una: 0,
+            nxt: 10,
+            recover: 0,
+            phase: 0,
+            srtt: 0.0,
+            least: f64::INFINITY,
+        }
+    }
+
+    fn step(&mut self, cc: &mut impl CongestionControl, event: u32) {
+        if event % 40 == 0 {
+            self.phase = self.numbers.below(5);
+        }
+        self.millis +=
+            if self.numbers.below(30) == 0 { 200 + self.numbers.below(1200) } else { self.numbers.below(12) };
+        let flight = (self.nxt - self.una) as f64;
+        match self.numbers.below(self.rarity) {
+            0..3 => {
+                cc.on_loss(flight);
+                self.recover = self.nxt;
+            }
+            3 => {
+                cc.on_rto(flight);
+                self.recover = 0;
+            }
+            4 => cc.on_idle_restart((1 + self.numbers.below(40)) as f64),
+            5 => cc.on_spurious(),
+            6 | 7 => cc.on_ecn(flight),
+            _ => self.ack(cc),
+        }
+    }
+
+    fn ack(&mut self, cc: &mut impl CongestionControl) {
+        let mut below = |n| self.numbers.below(n);
+        let duplicate = below(12) == 0;
+        let segments = if duplicate { 0 } else { (1 + below(8)).min(self.nxt - self.una) };
+        // As in the program, all numbers are drawn, whatever the phase.
+        let steps = [0, 5, 10, 20];
+        let extra = [0, below(4), steps[below(4) as usize], 30 + below(60), below(90)][self.phase as usize];
+        let rtt = if below(10) == 0 { None } else { Some((40 + extra) as f64 / 1e3) };
+        let (window_limited, ecn_echo, lost) = (below(9) != 0, below(25) == 0, f64::from(u8::from(below(15) == 0)));
+        if let Some(rtt) = rtt {
+            self.least = self.least.min(rtt);
+            self.srtt = if self.srtt == 0.0 { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
+        }
+        self.una += segments;
+        self.nxt = self.nxt.max(self.una + 1).max(self.una + cc.cwnd() as u64);
+        cc.on_ack(&Ack {
+            segments: segments as f64,
+            bytes: segments * MSS,
+            rtt: rtt.map(Duration::from_secs_f64),
+            srtt: Duration::from_secs_f64(self.srtt),
+            min_rtt: if self.least.is_finite() { Duration::from_secs_f64(self.least) } else { Duration::MAX },
+            lost,
+            window_limited,
+            ecn_echo,
+            in_recovery: self.recover > 0,
+            duplicate,
+            ..ack(self.millis as f64 / 1e3, self.srtt, self.una, self.nxt)
+        });
+        if self.recover > 0 && self.recover <= self.una {
+            let at_most = if self.numbers.below(2) == 1 { (self.nxt - self.una) as f64 } else { f64::INFINITY };
+            cc.on_recovery_exit(at_most);
+            self.recover = 0;
+        }
+    }
+}
+
 /// Losses of a [`Pipe`].
 #[derive(Clone, Copy, Debug)]
 pub enum Lose {

@@ -471,4 +471,11 @@ mod tests {
             assert_eq!((cc.doubling, cc.increment), (is_paper, f64::from(u8::from(is_paper))), "{variant:?}");
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("vegas", |start| {
+            new(&Params { variant: Variant::Paper, ..Params::default() }, start)
+        });
+    }
 }

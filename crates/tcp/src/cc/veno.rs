@@ -111,4 +111,9 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("veno", |start| new(&Params::default(), start));
+    }
 }

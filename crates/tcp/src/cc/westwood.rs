@@ -218,4 +218,9 @@ mod tests {
         assert_eq!([arrived(&segments(2)), arrived(&segments(1)), arrived(&segments(4))], [1.0, 1.0, 3.0]);
         assert_eq!([arrived(&segments(4)), arrived(&Ack { bytes: MSS / 2, ..dup })], [4.0, 1.0]);
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("westwood", |start| new(&Params::default(), start));
+    }
 }

@@ -366,4 +366,9 @@ mod tests {
         // 200 segments of 1000 B each second over 90 ms: 18 segments, less what rounding down takes.
         assert!((16.0..=18.0).contains(&cc.pipe), "{}", cc.pipe);
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("westwood-plus", |start| new(&Params::default(), start));
+    }
 }

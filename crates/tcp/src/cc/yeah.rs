@@ -177,4 +177,9 @@ mod tests {
             row.hold(&cc);
         }
     }
+
+    #[test]
+    fn windows_follow_the_published_rules() {
+        crate::cc::testing::follow("yeah", |start| new(&Params::default(), start));
+    }
 }
