@@ -267,5 +267,5 @@ def test_a_capture_of_aggregates_is_read_back(tmp_path: Path) -> None:
         head, row = next(part for part in shown.split("\n\n") if "MPDUs each" in part).splitlines()
         assert head.split()[1:6] == ["MCS", "streams", "width", "GI", "of"]
         expected = [str(mode["mcs"]), "1", "20", "MHz", "800", "ns", "100.0", "%", str(sender["aggregates"])]
-        expected += [f"{sender['mpdus_per_aggregate']:.1f}", str(sender["largest_aggregate"]), "0", "%"]
+        expected += [f"{sender['mpdus_per_aggregate']:.1f}", str(sender["largest_aggregate"]), "0.0", "%"]
         assert row.split()[1:] == expected
