@@ -49,7 +49,8 @@ function time(seconds: number): string {
 const sum = (values: ArrayLike<number>): number => Array.prototype.reduce.call(values, (a, b) => (a as number) + (b as number), 0) as number;
 const mean = (values: number[]): number => sum(values) / values.length;
 const list = (parts: string[]): string => (parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
-const moreFlows = (count: number): string => `${count} more flow${count === 1 ? "" : "s"}`;
+/** How many there are, as `counted` of words.py. */
+const counted = (count: number, what: string): string => `${plain(count)} ${what}${plain(count) === "1" ? "" : "s"}`;
 const some = (names: string[]): string => (names.length <= FEW + 1 ? list(names) : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`);
 const first = (values: number[], pick: (...v: number[]) => number): number => values.indexOf(pick(...values));
 /** Indices in descending order of their values, without NaN. */
@@ -133,7 +134,7 @@ function directions(r: Records): Found {
 function droppedAcks(r: Records): Found {
   const dropped = r.cell("ap_drops_ack");
   if (!dropped || Number.isNaN(dropped)) return null;
-  let text = `The access point drops ${dropped.toFixed(0)} TCP ACKs: its queue is full ${percent(r.cell("ap_queue_full_fraction"))} of the time. ACKs are cumulative, so a sender with a large window hardly notices`;
+  let text = `The access point drops ${counted(dropped, "TCP ACK")}: its queue is full ${percent(r.cell("ap_queue_full_fraction"))} of the time. ACKs are cumulative, so a sender with a large window hardly notices`;
   const [windows, expired] = [r.flows("cwnd_mean"), r.flows("timeouts")];
   const hit = expired.map((count) => count > 0);
   if (hit.some(Boolean) && !hit.every(Boolean)) {
@@ -149,16 +150,17 @@ const PLACES: [string, string][] = [
   ["data_drops_link_queue", "in queues of wired links"],
   ["data_drops_retry_limit", "at the MAC's retry limit"],
   ["data_drops_ap_scheme", "by a scheme of the access point"],
+  ["data_drops_lifetime", "by the MAC, as their lifetime was over"],
 ];
 
 function droppedData(r: Records): Found {
-  const found = PLACES.map(([column, where]) => ({ column, where, count: sum(r.flows(column)) })).filter((one) => one.count >= 0.5);
+  const found = PLACES.map(([column, where]) => ({ column, where, count: sum(r.flows(column)) })).filter((one) => one.count > 0);
   if (!found.length) return null;
   found.sort((a, b) => b.count - a.count);
-  let text = `Lost data packets: ${list(found.map((one) => `${one.count.toFixed(0)} ${one.where}`))}.`;
+  let text = `Lost data packets: ${list(found.map((one) => `${plain(one.count)} ${one.where}`))}.`;
   const lost = r.flows(found[0]!.column);
   if (lost.length > 1 && Math.max(...lost) > 2 * Math.max(mean(lost), 1)) {
-    text += ` ${r.names[first(lost, Math.max)]} loses most, ${Math.max(...lost).toFixed(0)}.`;
+    text += ` ${r.names[first(lost, Math.max)]} loses most, ${plain(Math.max(...lost))}.`;
   }
   return { topic: "lost data", text };
 }
@@ -168,8 +170,9 @@ function timeouts(r: Records): Found {
   if (!sum(expired)) return null;
   const order = ranked(expired).filter((f) => expired[f]! > 0);
   const parts = order.slice(0, FEW).map((f) => `${r.names[f]} ${plain(expired[f]!)}`);
-  const more = order.length > FEW ? `, and ${moreFlows(order.length - FEW)}` : "";
-  const often = sum(expired) === 1 ? "once" : `${plain(sum(expired))} times`;
+  const more = order.length > FEW ? `, and ${counted(order.length - FEW, "more flow")}` : "";
+  const times = sum(expired);
+  const often = times === 1 ? "once" : counted(times, "time");
   let text = `Retransmission timers expire ${often}: ${parts.join(", ")}${more}.`;
   const goodput = r.flows("goodput_bps");
   const [hit, spared] = [goodput.filter((_, f) => expired[f]! > 0), goodput.filter((_, f) => expired[f] === 0)];
@@ -205,7 +208,7 @@ function calls(r: Records): Found {
   if (!bad.length) return null;
   const worst = bad[0]!;
   const [score, lost, late] = [r.flows("mos")[worst]!, r.flows("loss_fraction")[worst]!, r.flows("owd_p99_s")[worst]!];
-  const more = bad.length > 1 ? `; ${moreFlows(bad.length - 1)} ${bad.length > 2 ? "have" : "has"} an R-factor below ${SATISFIED}` : "";
+  const more = bad.length > 1 ? `; ${counted(bad.length - 1, "more flow")} ${bad.length > 2 ? "have" : "has"} an R-factor below ${SATISFIED}` : "";
   return {
     topic: "calls",
     text: `As a call, ${r.names[worst]} would sound bad: a mean opinion score of ${score.toFixed(1)} (R-factor ${rating[worst]!.toFixed(0)}), for ${percent(lost)} of its datagrams are lost and one in a hundred takes ${time(late)} or more${more}.`,
@@ -251,7 +254,7 @@ function sessions(r: Records): Found {
   const [done, late] = [r.cell("sessions_finished"), r.cell("sessions_unfinished")];
   return {
     topic: "sessions",
-    text: `${done.toFixed(0)} transmission sessions finish, ${late.toFixed(0)} do not. Their instantaneous fairness is ${index.toFixed(3)}: 1 is a session that takes no longer than with an equal share of the capacity.`,
+    text: `${counted(done, "transmission session")} finish${done === 1 ? "es" : ""}, ${plain(late)} ${late === 1 ? "does" : "do"} not. Their instantaneous fairness is ${index.toFixed(3)}: 1 is a session that takes no longer than with an equal share of the capacity.`,
   };
 }
 
@@ -264,7 +267,7 @@ function radio(r: Records): Found {
   const parts = bad.slice(0, FEW).map((i) => `${names[i]} ${percent(share[i]!)}`);
   return {
     topic: "bad radio",
-    text: `Transmission attempts that fail because of errors, not collisions: ${parts.join(", ")}. The MAC retries them, and gives up ${sum(bad.map((i) => givenUp[i]!)).toFixed(0)} frames.`,
+    text: `Transmission attempts that fail because of errors, not collisions: ${parts.join(", ")}. The MAC retries them, and gives up ${counted(sum(bad.map((i) => givenUp[i]!)), "frame")}.`,
     advice: "space" in r.checked.tree ? ["wlan.rate_adaptation=minstrel"] : [],
   };
 }

@@ -9,6 +9,7 @@ const PLACES: [string, string][] = [
   ["retry_limit", "the MAC, at its retry limit"],
   ["ap_scheme", "a scheme of the access point"],
   ["no_route", "a node without a route"],
+  ["lifetime", "the MAC, as their lifetime was over"],
 ];
 
 export function happened(table: Table, row: number, what: string): boolean {

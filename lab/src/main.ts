@@ -250,7 +250,7 @@ export class Lab {
         el(
           "dd",
           {},
-          one.text,
+          one.text.replace(/(\d) (?=\S)/g, "$1\u00a0"), // a number and its unit stay in one line
           el(
             "span",
             { class: "try" },

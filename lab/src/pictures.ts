@@ -173,6 +173,7 @@ const LOST: [string, string][] = [
   ["retry_limit", "retry limit"],
   ["ap_scheme", "AP scheme"],
   ["no_route", "no route"],
+  ["lifetime", "lifetime over"],
 ];
 
 function losses(result: Result): Share[] {

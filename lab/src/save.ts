@@ -25,7 +25,9 @@ const WIDTH = 460;
 const HEIGHT = 230;
 const LEFT = 52;
 const TOP = 26;
-const RIGHT = 12;
+/** Room for half of the last time, and for the numbers of a second axis. */
+const RIGHT = 20;
+const RIGHT_AXIS = 44;
 const BOTTOM = 30;
 
 /** About five round numbers between `low` and `high`. */
@@ -59,7 +61,8 @@ function path(line: Line, time: ArrayLike<number>, x: (t: number) => number, y: 
 /** One plot as a group of an SVG. */
 function plotGroup(plot: LinePlot, end_s: number, x0: number, y0: number): string {
   const { time, lines } = plot.picture;
-  const [wide, high] = [WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM];
+  const hasRight = lines.some((line) => line.right);
+  const [wide, high] = [WIDTH - LEFT - (hasRight ? RIGHT_AXIS : RIGHT), HEIGHT - TOP - BOTTOM];
   const most = (right: boolean): number => {
     let top = 0;
     for (const line of lines) {
@@ -73,10 +76,15 @@ function plotGroup(plot: LinePlot, end_s: number, x0: number, y0: number): strin
   const y = (right: boolean) => (v: number): number => TOP + high * (1 - v / tops[Number(right)]!);
   const ink = css("--ink");
   const grid = css("--grid");
-  const parts = [`<text x="${LEFT}" y="16" font-weight="600">${escape(plot.title)} [${escape(plot.axis.unit)}]</text>`];
+  const parts = [`<text x="${LEFT}" y="16" font-weight="600">${escape(plot.title)} [${escape(plot.axis.unit)}${hasRight ? `; dashed: ${escape(plot.axis.right ?? "")}` : ""}]</text>`];
   for (const tick of ticks(0, tops[0]!)) {
     const at = y(false)(tick).toFixed(1);
     parts.push(`<path d="M${LEFT} ${at}H${LEFT + wide}" stroke="${grid}"/><text x="${LEFT - 5}" y="${Number(at) + 4}" text-anchor="end">${tick}</text>`);
+  }
+  if (hasRight) {
+    const edge = LEFT + wide;
+    for (const tick of ticks(0, tops[1]!)) parts.push(`<text x="${edge + 5}" y="${(y(true)(tick) + 4).toFixed(1)}">${tick}</text>`);
+    parts.push(`<path d="M${edge} ${TOP}V${TOP + high}" stroke="${ink}"/>`);
   }
   for (const tick of ticks(0, end_s)) parts.push(`<text x="${x(tick).toFixed(1)}" y="${TOP + high + 16}" text-anchor="middle">${tick} s</text>`);
   parts.push(`<path d="M${LEFT} ${TOP}V${TOP + high}H${LEFT + wide}" stroke="${ink}" fill="none"/>`);

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wifair.report import NOTHING, general, percent, rate, ratio, time
-from wifair.words import counted
+from wifair.report import NOTHING, percent, rate, ratio, time
+from wifair.words import counted, general
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,9 @@ import numpy as np
 from wifair import metrics
 from wifair._core import __version__
 from wifair.latency import bufferbloat_grade
-from wifair.report import general, named, percent, rate, time
+from wifair.report import named, percent, rate, time
 from wifair.statistics import mean_interval
-from wifair.words import counted
+from wifair.words import counted, general, often
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -284,15 +284,15 @@ def _starved(r: _Records) -> Iterator[Finding]:
         starved = np.asarray(r.raw["starved"], dtype=np.bool_)
     else:  # a measurement, or results of an earlier version
         starved = np.concatenate([metrics.starved(goodput[r.raw["seed"] == seed]) for seed in np.unique(r.raw["seed"])])
-    often: dict[str, int] = {}
+    times: dict[str, int] = {}
     for name, is_starved in zip(names, starved):
         if is_starved:
-            often[name] = often.get(name, 0) + 1
-    if often:
+            times[name] = times.get(name, 0) + 1
+    if times:
         parts = [
-            _some([name for name, count in often.items() if count == runs])
+            _some([name for name, count in times.items() if count == runs])
             + (f" in {runs} of {r.runs} runs" if r.runs > 1 else "")
-            for runs in sorted(set(often.values()), reverse=True)
+            for runs in sorted(set(times.values()), reverse=True)
         ]
         text = f"Less than a tenth of an equal share goes to {', '.join(parts)}."
         if "unsure" in r.raw:
@@ -357,7 +357,7 @@ def _dropped_acks(r: _Records) -> Iterator[Finding]:
         return
     full = r.cell["ap_queue_full_fraction"]
     text = (
-        f"The access point drops {dropped:.0f} TCP ACKs{_each(r)}: its queue is full {percent(full)} of the time. ACKs"
+        f"The access point drops {counted(dropped, 'TCP ACK')}{_each(r)}: its queue is full {percent(full)} of the time. ACKs"
         " are cumulative, so a sender with a large window hardly notices"
     )
     figures = {"ap_drops_ack": dropped, "ap_queue_full_fraction": full}
@@ -389,15 +389,15 @@ def _dropped_data(r: _Records) -> Iterator[Finding]:
         "data_drops_lifetime": "by the MAC, as their lifetime was over",
     }
     found = {column: float(r.flows[column].sum()) for column in places if column in r.flows}
-    found = {column: count for column, count in found.items() if count >= 0.5}
+    found = {column: count for column, count in found.items() if count > 0}
     if not found:
         return
-    parts = [f"{count:.0f} {places[column]}" for column, count in sorted(found.items(), key=lambda item: -item[1])]
+    parts = [f"{general(count)} {places[column]}" for column, count in sorted(found.items(), key=lambda item: -item[1])]
     text = f"Lost data packets{_each(r)}: {_list(parts)}."
     worst = max(found, key=lambda column: found[column])
     lost = r.flows[worst]
     if len(lost) > 1 and lost.max() > 2 * max(lost.mean(), 1):
-        text += f" {r.flows.names[int(np.argmax(lost))]} loses most, {lost.max():.0f}."
+        text += f" {r.flows.names[int(np.argmax(lost))]} loses most, {general(lost.max())}."
     yield Finding("lost data", text, found)
 
 
@@ -409,8 +409,7 @@ def _timeouts(r: _Records) -> Iterator[Finding]:
     ranked = [int(i) for i in np.argsort(-timeouts, kind="stable") if timeouts[i] > 0]
     parts = [f"{r.flows.names[i]} {general(timeouts[i])}" for i in ranked[:FEW]]
     more = f", and {counted(len(ranked) - FEW, 'more flow')}" if len(ranked) > FEW else ""
-    often = "once" if total == 1 else f"{general(total)} times"
-    text = f"Retransmission timers expire {often}{_each(r)}: {', '.join(parts)}{more}."
+    text = f"Retransmission timers expire {often(total)}{_each(r)}: {', '.join(parts)}{more}."
     goodput = r.flows["goodput_bps"]
     hit = timeouts > 0
     if hit.any() and not hit.all() and goodput[~hit].mean() > 1.1 * goodput[hit].mean():
@@ -515,7 +514,7 @@ def _echoes(results: Found) -> Iterator[Finding]:
     parts = []
     for row in range(min(table.rows, FEW)):
         lost, mean = float(table["loss_fraction"][row]), float(table["rtt_mean_s"][row])
-        part = f"{table['from'][row]} asks {table['to'][row]} {counted(int(table['requests'][row]), 'time')}"
+        part = f"{table['from'][row]} asks {table['to'][row]} {often(int(table['requests'][row]))}"
         part += f", {percent(lost)} without a reply" if lost > 0 else ""
         parts.append(part + (f", and waits {time(mean)} on average" if not math.isnan(mean) else ""))
     more = f"; {counted(table.rows - FEW, 'more pair')}" if table.rows > FEW else ""
@@ -576,7 +575,9 @@ def _sessions(r: _Records) -> Iterator[Finding]:
         return
     index, late = r.cell["instantaneous_fairness"], r.cell["sessions_unfinished"]
     done = r.cell["sessions_finished"]
-    text = f"{done:.0f} transmission sessions finish{_each(r)}, {late:.0f} do not. Their instantaneous fairness is"
+    finished, unfinished = counted(done, "transmission session"), general(late)
+    text = f"{finished} finish{'' if finished.endswith('s') else 'es'}{_each(r)}"
+    text += f", {unfinished} {'does' if unfinished == '1' else 'do'} not. Their instantaneous fairness is"
     text += f" {index:.3f}: 1 is a session that takes no longer than with an equal share of the capacity."
     if "rtt_point" in r.raw and set(r.raw["rtt_point"]) != {"sender"}:
         text += " Away from the sender, a wait for a retransmission timer looks like a pause between sessions."
@@ -594,7 +595,7 @@ def _radio(r: _Records) -> Iterator[Finding]:
         yield Finding(
             "bad radio",
             f"Transmission attempts that fail because of errors, not collisions: {', '.join(parts)}."
-            f" The MAC retries them, and gives up {given_up[bad].sum():.0f} frames{_each(r)}.",
+            f" The MAC retries them, and gives up {counted(float(given_up[bad].sum()), 'frame')}{_each(r)}.",
             {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
             ("wlan.rate_adaptation=minstrel",) if "space" in r.scenario else (),
         )
@@ -655,7 +656,7 @@ def _air(r: _Records) -> Iterator[Finding]:
 
 
 def _each(r: _Records) -> str:
-    return " in each run" if r.runs > 1 else ""
+    return " per run" if r.runs > 1 else ""
 
 
 def _some(names: list[str]) -> str:

@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
-from wifair.words import counted
+from wifair.words import counted, general
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -270,11 +270,6 @@ def time(seconds: float) -> str:
     if 0 < seconds < 1e-4:
         return f"{1e6 * seconds:.3g} µs"
     return f"{general(1e3 * seconds)} ms" if seconds < 0.9995 else f"{general(seconds)} s"
-
-
-def general(value: float) -> str:
-    """Show a number with three digits, or with all before the point, never as a power of ten."""
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def percent(fraction: float) -> str:

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+__all__ = ["counted", "general", "often"]
 
 
-def counted(number: int, what: str) -> str:
+def general(value: float) -> str:
+    """Show a number with three digits, or with all before the point, never as a power of ten."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
+def counted(number: float, what: str) -> str:
     """Say how many there are.
 
     Parameters
     ----------
-    number : int
-        How many.
+    number : float
+        How many; a mean is shown with three digits.
     what : str
         What one of them is called; the plural only adds an ``s``.
 
     Examples
     --------
-    >>> counted(1, "run"), counted(1200, "run")
-    ('1 run', '1,200 runs')
+    >>> counted(1, "run"), counted(1200, "run"), counted(1 / 3, "timeout")
+    ('1 run', '1,200 runs', '0.333 timeouts')
     """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    shown = f"{number:,}" if isinstance(number, int) else general(number)
+    return f"{shown} {what}{'' if shown == '1' else 's'}"
+
+
+def often(number: float) -> str:
+    """Say how many times.
+
+    Examples
+    --------
+    >>> often(1), often(12.0)
+    ('once', '12 times')
+    """
+    times = counted(number, "time")
+    return "once" if times == "1 time" else times

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from click.shell_completion import ShellComplete
 from command import wifair
 from wifair import Pcap, Scenario, capture_report, explain, gallery, read_capture, run
 from wifair.cli import main
+from wifair.columns import Columns
 from wifair.explaining import Explanation, Finding
 
 LESSONS = Path(__file__).parents[2] / "lab" / "lessons"
@@ -31,7 +33,7 @@ def test_uploads_lose_acks_at_the_access_point() -> None:
     found = topics(explain(results))
     dropped = results.cells["ap_drops_ack"][0]
     assert dropped > 100
-    assert f"drops {dropped:.0f} TCP ACKs" in found["lost ACKs"]
+    assert f"drops {dropped:,.0f} TCP ACKs" in found["lost ACKs"]
     assert "up, down" not in found
     assert "bad radio" not in found
     assert "hold" in found["limits"]
@@ -45,6 +47,35 @@ def test_both_directions_share_what_the_access_point_gets() -> None:
     assert ratio > 100
     assert f"{round(ratio, -1 - (ratio >= 1000)):.0f} times less" in finding.text  # it said 6.7e+02
     assert "ap.scheme.window=b-over-n" in finding.advice
+
+
+def test_one_of_a_kind_is_singular_and_a_mean_below_one_is_said() -> None:
+    """It said "expire 1 times", "1 sessions finish", "drops 1 TCP ACKs", and 0 where one run in four drops one."""
+    results = run(example("hot-spot", duration="1 s", warm_up="0 s"), seeds=[1])
+
+    def said(count: float) -> dict[str, str]:
+        first = np.arange(results.flows.rows) == 0
+        cells = {"ap_drops_ack": count, "instantaneous_fairness": 0.5}
+        cells |= {"sessions_finished": count, "sessions_unfinished": count}
+        flows = {"timeouts": count * first, "data_drops_ap_queue": count * first}
+        changed = SimpleNamespace(
+            cells=Columns({**results.cells, **{name: np.array([value]) for name, value in cells.items()}}),
+            flows=Columns({**results.flows, **flows}),
+            stations=results.stations,
+            series=None,
+            scenario=results.scenario,
+        )
+        return topics(explain(changed))  # type: ignore[arg-type]
+
+    one, few = said(1.0), said(0.25)
+    assert one["lost ACKs"].startswith("The access point drops 1 TCP ACK: ")
+    assert one["timeouts"].startswith("Retransmission timers expire once: up1 1.")
+    assert one["sessions"].startswith("1 transmission session finishes, 1 does not. ")
+    assert few["lost ACKs"].startswith("The access point drops 0.25 TCP ACKs: ")
+    assert few["lost data"].startswith("Lost data packets: 0.25 in the access point's queue.")
+    assert few["timeouts"].startswith("Retransmission timers expire 0.25 times: up1 0.25.")
+    assert few["sessions"].startswith("0.25 transmission sessions finish, 0.25 do not. ")
+    assert said(12_345.0)["lost ACKs"].startswith("The access point drops 12,345 TCP ACKs: ")
 
 
 def test_another_queue_is_not_advised_where_none_is() -> None:
