@@ -484,7 +484,9 @@ def main() -> int:
             code |= wrong is not None
             continue
         count, findings = fuzz(target, given.seconds, given.seed, given.first)
-        print(f"{target:<12} {count:>8} inputs in {given.seconds:g} s of CPU time, {len(findings)} findings", flush=True)
+        print(
+            f"{target:<12} {count:>8} inputs in {given.seconds:g} s of CPU time, {len(findings)} findings", flush=True
+        )
         for number, wrong in findings[:5]:
             print(f"  again with: python fuzz/run.py {target} --only {given.seed}:{number}\n{wrong}")
         code |= bool(findings)

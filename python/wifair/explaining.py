@@ -357,8 +357,8 @@ def _dropped_acks(r: _Records) -> Iterator[Finding]:
         return
     full = r.cell["ap_queue_full_fraction"]
     text = (
-        f"The access point drops {counted(dropped, 'TCP ACK')}{_each(r)}: its queue is full {percent(full)} of the time. ACKs"
-        " are cumulative, so a sender with a large window hardly notices"
+        f"The access point drops {counted(dropped, 'TCP ACK')}{_each(r)}: its queue is full {percent(full)} of the"
+        " time. ACKs are cumulative, so a sender with a large window hardly notices"
     )
     figures = {"ap_drops_ack": dropped, "ap_queue_full_fraction": full}
     windows, timeouts = r.flows["cwnd_mean"], r.flows["timeouts"]
