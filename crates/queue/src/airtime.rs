@@ -93,17 +93,11 @@ impl Airtime {
     }
 
     /// Credits every listed station with several quanta at once: as many full rounds as pass before one of them is
-    /// ready.
+    /// ready. All have been visited, so none is new.
     fn catch_up(&mut self) {
-        let listed = self.new.iter().chain(&self.old);
-        let rounds = listed.map(|station| -self.stations[*station].deficit / self.quantum).min().unwrap_or(0);
-        if rounds > 0 {
-            for station in self.new.drain(..) {
-                self.old.push_back(station);
-            }
-            for station in &self.old {
-                self.stations[*station].deficit += rounds * self.quantum;
-            }
+        let rounds = self.old.iter().map(|station| -self.stations[*station].deficit / self.quantum).min().unwrap_or(0);
+        for station in &self.old {
+            self.stations[*station].deficit += rounds * self.quantum;
         }
     }
 }
@@ -278,5 +272,29 @@ mod tests {
         bench.put_to(packet(2), 2);
         order.extend(bench.drain().iter().map(|packet| packet.flow));
         assert_eq!(order, [1, 2, 1, 1, 1, 2]);
+    }
+
+    /// By hand in halves of a quantum: stations 1 and 2 begin with 2 and use 201 and 199, which leaves -199 and -197.
+    /// After 99 rounds they have -1 and 1: station 1, which is asked first, gets its quantum and goes behind 2, which
+    /// sends. Both have 1 then. 2 uses two halves, and 1 sends next.
+    #[test]
+    fn many_rounds_without_a_packet_pass_at_once() {
+        let mut bench = Bench::new(Airtime::new(&Params::default(), &Bench::<Airtime>::SITE));
+        for to in [1, 1, 2, 2] {
+            bench.put_to(Packet { flow: to, size: 1000, ..Packet::default() }, to);
+        }
+        let used = |peer, halves: u64| AirUse {
+            peer,
+            sent: true,
+            air: Duration::from_micros(128 * halves),
+            attempts: 1,
+            delivered: true,
+        };
+        bench.queue.on_air(bench.now, &used(1, 201));
+        bench.queue.on_air(bench.now, &used(2, 199));
+        assert_eq!(bench.get().expect("four wait").flow, 2);
+        assert_eq!([2, 3].map(|station| bench.queue.stations[station].deficit), [128_000; 2]);
+        bench.queue.on_air(bench.now, &used(2, 2));
+        assert_eq!(bench.get().expect("three wait").flow, 1);
     }
 }

@@ -243,4 +243,19 @@ mod tests {
             assert_eq!(bench.queue.data_share(), share, "{:?}", bench.now);
         }
     }
+
+    /// Room for two packets in each line: either line makes the queue full.
+    #[test]
+    fn a_queue_is_full_where_one_line_is() {
+        for kind in [Kind::Data, Kind::Ack] {
+            let site = Site { limit: Limit::Packets(4), ..Bench::<Dual>::SITE };
+            let mut bench = Bench::new(Dual::new(&Params::default(), &site));
+            let mut seen = vec![bench.queue.is_full()];
+            for _ in 0..2 {
+                bench.put(packet(0, kind));
+                seen.push(bench.queue.is_full());
+            }
+            assert_eq!(seen, [false, false, true], "{kind:?}");
+        }
+    }
 }

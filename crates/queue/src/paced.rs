@@ -174,4 +174,46 @@ mod tests {
         assert!(bench.get().is_some());
         assert_eq!(bench.queue.ready() - bench.now, Duration::from_millis(1));
     }
+
+    /// The random part is uniform on [0, spread * D): its mean over 10,000 packets is half of that, to within four
+    /// standard errors.
+    #[test]
+    fn waits_are_spread() {
+        let long = Duration::from_millis(20);
+        let params = Params {
+            slow: BitRate::from_kbps(0),
+            medium: BitRate::from_kbps(0),
+            fast: BitRate::from_kbps(0),
+            long_delay: long,
+            ..Params::default()
+        };
+        for spread in [0.5, 1.0] {
+            let params = Params { spread, ..params.clone() };
+            let mut bench = Bench::new(Paced::new(&params, &Site { rate: None, ..Bench::<Paced>::SITE }));
+            let (n, mut sum) = (10_000, 0.0);
+            for _ in 0..n {
+                bench.put(Packet { size: 1250, ..Packet::default() });
+                assert!(bench.get().is_some());
+                let beyond = (bench.queue.ready() - bench.now).as_secs() - 0.02;
+                assert!((0.0..0.02 * spread).contains(&beyond), "{beyond}");
+                sum += beyond;
+                bench.now = bench.queue.ready();
+            }
+            let (mean, n) = (sum / f64::from(n), f64::from(n));
+            assert!((mean - 0.01 * spread).abs() < 4.0 * 0.02 * spread / (12.0 * n).sqrt(), "{mean}");
+        }
+    }
+
+    /// 1250 B in a window of 2 s are 5 kb/s; routing messages are not counted.
+    #[test]
+    fn the_output_is_that_of_the_window() {
+        let params = Params { window: Duration::from_secs(2), ..Params::default() };
+        let mut bench = Bench::new(Paced::new(&params, &Bench::<Paced>::SITE));
+        let packet = Packet { size: 1250, ..Packet::default() };
+        bench.put_all([Packet { kind: Kind::Routing, ..packet }, packet]);
+        for expected in [0.0, 5000.0] {
+            assert!(bench.get().is_some());
+            bench.queue.show(&mut |what, value| assert_eq!((what, value), ("output_bps", expected)));
+        }
+    }
 }

@@ -393,4 +393,31 @@ mod tests {
         assert!(problems("min_threshold = '15 packets'").contains("is not below"));
         assert!(problems("min_threshold = '5 kB'").contains("the other in bytes"));
     }
+
+    /// Without the gentle slope every arrival is chosen from `max` on; with it the probability grows from `max_p` at
+    /// `max` to one at twice that. In bytes a packet of half the full size has half the probability.
+    #[test]
+    fn probabilities_at_the_thresholds() {
+        let params = Params {
+            min_threshold: Limit::Bytes(Bytes(10_000)),
+            max_threshold: Limit::Bytes(Bytes(30_000)),
+            max_p: 0.1,
+            full_packet: Bytes(1000),
+            ..Params::default()
+        };
+        for (gentle, avg, size, expected) in [
+            (true, 9_999.0, 1000, 0.0),
+            (true, 20_000.0, 1000, 0.05),
+            (true, 20_000.0, 500, 0.025),
+            (true, 30_000.0, 1000, 0.1),
+            (true, 45_000.0, 1000, 0.55),
+            (true, 60_000.0, 500, 1.0),
+            (false, 29_999.0, 1000, 0.1 * 19_999.0 / 20_000.0),
+            (false, 30_000.0, 500, 1.0),
+        ] {
+            let mut detector = Detector::new(&Params { gentle, ..params.clone() }, None);
+            detector.avg = avg;
+            assert!((detector.probability(size) - expected).abs() < 1e-12, "{gentle} {avg} {size}");
+        }
+    }
 }

@@ -116,4 +116,40 @@ mod tests {
         assert_eq!(bench.lost.iter().map(|p| p.seq).collect::<Vec<_>>(), [3, 5]);
         assert_eq!(bench.drain().iter().map(|p| p.seq).collect::<Vec<_>>(), [1, 4, 0, 2]);
     }
+
+    /// What the other packets' discipline says of itself, wants and marks is handed through. Routing messages do not
+    /// wait where it holds packets back.
+    #[test]
+    fn the_discipline_behind_is_asked() {
+        use super::super::{Chosen, Settings};
+        let named = |name| Settings {
+            discipline: Chosen::named(name).expect("a name of the list"),
+            routing_first: true,
+            limit: Limit::Packets(50),
+            mark_above: Some(Limit::Packets(1)),
+        };
+        let mut bench = Bench::new(Queue::new(&named("paced"), None, 1, "test"));
+        let data = Packet { size: 1000, flags: wifair_packet::flag::ECT, ..Packet::default() };
+        bench.put_all([data; 3]);
+        assert_eq!(bench.queue.marks(), 1); // the third finds more than one
+        let mut bench = Bench::new(Queue::new(&named("contention-red"), None, 1, "test"));
+        assert!(bench.queue.wants_air_use());
+        assert!(!Queue::new(&named("fifo"), None, 1, "test").wants_air_use());
+        let used =
+            AirUse { peer: 1, sent: true, air: wifair_units::Duration::from_millis(7), attempts: 7, delivered: true };
+        for _ in 0..100 {
+            bench.queue.on_air(bench.now, &used);
+        }
+        let mut shown = vec![];
+        bench.queue.show(&mut |what, _| shown.push(what));
+        assert_eq!(shown, ["mean_retries", "probability"]);
+        let held = bench.now + wifair_units::Duration::from_millis(1);
+        bench.put(data);
+        assert_eq!((bench.queue.ready(), bench.queue.retry_at(bench.now)), (held, held));
+        assert!(bench.get_for(0).is_none());
+        let routing = Packet { kind: Kind::Routing, size: 40, ..Packet::default() };
+        bench.put(routing);
+        assert_eq!(bench.queue.ready(), Time::ZERO);
+        assert_eq!(bench.get_for(0).expect("it does not wait").kind, Kind::Routing);
+    }
 }

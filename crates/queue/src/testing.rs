@@ -289,3 +289,59 @@ fn state_variables_by_hand() {
         }
     }
 }
+
+/// Disciplines with a marking rule mark what they would otherwise drop, and count it: 40 ECN-capable packets of one flow
+/// in a queue of 400, then two more for each that leaves after 10 ms of which every frame needs seven attempts.
+#[test]
+fn disciplines_with_a_rule_of_their_own_count_their_marks() {
+    let red = crate::red::Params { weight: 1.0, ..crate::red::Params::default() };
+    let vq_red = crate::vq_red::Params { weight: 1.0, ..crate::vq_red::Params::default() };
+    let named = |name| Chosen::named(name).expect("a name of the list");
+    for discipline in [
+        Chosen::Red(red),
+        Chosen::VqRed(vq_red),
+        named("codel"),
+        named("fq-codel"),
+        named("airtime"),
+        named("contention-red"),
+    ] {
+        let what = format!("{discipline:?}");
+        let settings = Settings { discipline, limit: Limit::Packets(400), mark_above: None, routing_first: false };
+        let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
+        let packet = Packet { size: 1000, flags: flag::ECT, ..Packet::default() };
+        bench.put_all([packet; 40]);
+        let mut marked = 0;
+        for _ in 0..300 {
+            let air = Duration::from_millis(7);
+            bench.queue.on_air(bench.now, &super::AirUse { peer: 0, sent: true, air, attempts: 7, delivered: true });
+            bench.wait(Duration::from_millis(10));
+            bench.put_all([packet; 2]);
+            marked += bench.get().map_or(0, |packet| u64::from(packet.has(flag::CE)));
+        }
+        bench.wait(Duration::from_secs(100));
+        while !bench.queue.is_empty() {
+            marked += bench.get().map_or(0, |packet| u64::from(packet.has(flag::CE)));
+        }
+        marked += bench.lost.iter().map(|packet| u64::from(packet.has(flag::CE))).sum::<u64>();
+        assert!(marked > 3, "{what}");
+        assert_eq!(bench.queue.marks(), marked, "{what}");
+    }
+}
+
+/// Only disciplines that count air time or retries are told of the use of the air.
+#[test]
+fn two_disciplines_want_to_know_the_use_of_the_air() {
+    let wants = |name: &&str| {
+        let discipline = Chosen::named(name).expect("a name of the list");
+        let settings = Settings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
+        Queue::new(&settings, None, 1, "test").wants_air_use()
+    };
+    assert_eq!(Chosen::NAMES.into_iter().filter(wants).collect::<Vec<_>>(), ["contention-red", "airtime"]);
+}
+
+/// What holds nothing back is asked again a millisecond later.
+#[test]
+fn a_queue_that_holds_nothing_back_is_asked_after_a_millisecond() {
+    let now = Time::ZERO + Duration::from_secs(1);
+    assert_eq!(Queue::fifo(Limit::Packets(1)).retry_at(now), now + Duration::from_millis(1));
+}
