@@ -19,7 +19,7 @@ use wifair_mac::{Access, Call, MacEvent, SharedChannel, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets, flag};
 use wifair_phy::Timing;
 use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
-use wifair_tcp::cc::Choice;
+use wifair_tcp::cc::AlgorithmChoice;
 use wifair_tcp::{Sender, Settings as TcpSettings};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -145,7 +145,7 @@ fn exchanges(criterion: &mut Criterion) {
 fn acks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("TCP ACK");
     group.throughput(Throughput::Elements(EVENTS));
-    for name in Choice::NAMES {
+    for name in AlgorithmChoice::NAMES {
         let text = format!("cc = '{name}'\nmss = '1000 B'\nhandshake = 'none'\nreceive_window = '100 packets'");
         let document = Document::parse(Source::file("bench.toml", &text));
         let settings = document.read::<TcpSettings>().unwrap_or_else(|problems| panic!("{problems}"));

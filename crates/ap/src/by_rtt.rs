@@ -15,7 +15,7 @@ use wifair_config::{Limit, table};
 use wifair_packet::Packet;
 use wifair_units::Duration;
 
-use super::rtt::{Keep, RttMeter, Source};
+use super::rtt::{Keep, RttMeter, RttSource};
 use super::window::WindowControl;
 use super::{Facts, Passage, Request, Scheme, Verdict};
 
@@ -44,7 +44,7 @@ impl ByRtt {
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self {
             control: WindowControl::new(params.buffer.unwrap_or(facts.limit), params.period),
-            rtt: RttMeter::new(Source::Handshake, params.keep, None, None),
+            rtt: RttMeter::new(RttSource::Handshake, params.keep, None, None),
         }
     }
 

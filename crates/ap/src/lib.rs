@@ -421,7 +421,7 @@ mod tests {
                 if let Window::WmaxOverN(params) = &mut settings.window
                     && ping
                 {
-                    params.rtt = rtt::Source::Ping;
+                    params.rtt = rtt::RttSource::Ping;
                     params.mu = wmax_over_n::Mu::Measured;
                 }
                 settings

@@ -16,7 +16,7 @@ use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
 
 choice! {
     /// Which packets of a client count.
-    pub enum Way {
+    pub enum CappedDirection {
         /// Packets to it.
         Down = "down",
         /// Packets from it.
@@ -34,7 +34,7 @@ table! {
         /// Depth of the token bucket: how many bytes may pass at once.
         pub depth: Bytes = Bytes(15_000), "at least 1500 B" => |depth| depth.0 >= 1500;
         /// Which packets of a client count.
-        pub path: Way = Way::Down;
+        pub path: CappedDirection = CappedDirection::Down;
     }
 }
 
@@ -57,9 +57,9 @@ impl RateCap {
 impl Scheme for RateCap {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
         let counts = match self.params.path {
-            Way::Down => at.toward == Toward::Air,
-            Way::Up => at.toward == Toward::Wired,
-            Way::Both => true,
+            CappedDirection::Down => at.toward == Toward::Air,
+            CappedDirection::Up => at.toward == Toward::Wired,
+            CappedDirection::Both => true,
         };
         if !counts {
             return Verdict::Forward;

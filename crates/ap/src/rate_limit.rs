@@ -26,7 +26,7 @@ use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
 
 choice! {
     /// Where the rate comes from.
-    pub enum Mode {
+    pub enum LimitMode {
         /// Given.
         Static = "static",
         /// Derived from what all flows carry.
@@ -38,7 +38,7 @@ table! {
     /// Rate limit on uplink data.
     pub struct Params {
         /// Where the rate comes from.
-        pub mode: Mode = Mode::Adaptive;
+        pub mode: LimitMode = LimitMode::Adaptive;
         /// The rate of all uplink data together, in mode `static`.
         pub rate: Option<BitRate> = None;
         /// Depth of the token bucket: how many bytes may pass at once.
@@ -49,10 +49,10 @@ table! {
         pub headroom: f64 = 1.0, "above 0" => |headroom| *headroom > 0.0 && headroom.is_finite();
     }
     check(params, at) {
-        if params.mode == Mode::Static && params.rate.is_none() {
+        if params.mode == LimitMode::Static && params.rate.is_none() {
             at.problem("mode", "`mode` is \"static\" but no `rate` is given", "write rate = \"2 Mb/s\"");
         }
-        at.only_for("rate", &mut params.rate, "mode", (params.mode, Mode::Static));
+        at.only_for("rate", &mut params.rate, "mode", (params.mode, LimitMode::Static));
     }
 }
 
@@ -75,7 +75,7 @@ impl RateLimit {
     pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
         Self {
             bucket: Bucket::full(Time::ZERO, params.depth.0),
-            rate: if params.mode == Mode::Static { params.rate } else { None },
+            rate: if params.mode == LimitMode::Static { params.rate } else { None },
             up: FlowCounter::new(params.period),
             down: FlowCounter::new(params.period),
             bytes: 0,
@@ -87,7 +87,7 @@ impl RateLimit {
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn adapt(&mut self, now: Time) {
-        if self.params.mode == Mode::Static || now < self.period_ends {
+        if self.params.mode == LimitMode::Static || now < self.period_ends {
             return;
         }
         let (up, down) = (f64::from(self.up.count()), f64::from(self.down.count()));
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn uploads_are_limited_to_the_rate() {
         let params = Params {
-            mode: Mode::Static,
+            mode: LimitMode::Static,
             rate: Some(BitRate::from_kbps(1_200)),
             depth: Bytes(1500),
             ..Params::default()

@@ -21,7 +21,7 @@ use super::{Passage, Request, Toward};
 
 choice! {
     /// How the round-trip time of a flow is determined.
-    pub enum Source {
+    pub enum RttSource {
         /// From the SYN, its ACK, and what follows; without a SYN, from the first data.
         Handshake = "handshake",
         /// By ICMP echo to both ends, through the queue.
@@ -105,7 +105,7 @@ impl Default for Flow {
 /// The round-trip times of all flows.
 #[derive(Clone, Debug)]
 pub struct RttMeter {
-    source: Source,
+    source: RttSource,
     keep: Keep,
     given: Option<Duration>,
     every: Option<Duration>,
@@ -116,7 +116,7 @@ pub struct RttMeter {
 
 impl RttMeter {
     /// A meter that knows nothing yet. Pings are repeated at the interval `every`, if given.
-    pub const fn new(source: Source, keep: Keep, given: Option<Duration>, every: Option<Duration>) -> Self {
+    pub const fn new(source: RttSource, keep: Keep, given: Option<Duration>, every: Option<Duration>) -> Self {
         Self { source, keep, given, every, flows: vec![], next: Time::NEVER }
     }
 
@@ -129,7 +129,7 @@ impl RttMeter {
 
     /// The round-trip time of a flow, if it is known.
     pub fn rtt(&self, flow: u32) -> Option<Duration> {
-        if self.source == Source::Given {
+        if self.source == RttSource::Given {
             return self.given;
         }
         let [a, b] = self.flows.get(flow as usize)?.sides;
@@ -139,13 +139,13 @@ impl RttMeter {
     /// Handles a packet that passes. Returns true if it is an echo reply, which is not forwarded.
     pub fn watch(&mut self, at: &Passage, packet: &Packet, requests: &mut Vec<Request>) -> bool {
         match self.source {
-            Source::Given => false,
-            Source::Handshake => {
+            RttSource::Given => false,
+            RttSource::Handshake => {
                 self.time(at.now, packet);
                 false
             }
-            Source::Ping if packet.kind == Kind::Icmp => self.on_echo_reply(at, packet),
-            Source::Ping => {
+            RttSource::Ping if packet.kind == Kind::Icmp => self.on_echo_reply(at, packet),
+            RttSource::Ping => {
                 if matches!(packet.kind, Kind::Data | Kind::Ack) && !self.flow(packet.flow).known {
                     self.flow(packet.flow).known = true;
                     self.send_echoes(at.now, packet.flow, requests);
@@ -260,7 +260,7 @@ impl RttMeter {
 mod tests {
     use super::*;
 
-    fn meter(source: Source, keep: Keep, every: Option<Duration>) -> RttMeter {
+    fn meter(source: RttSource, keep: Keep, every: Option<Duration>) -> RttMeter {
         RttMeter::new(source, keep, Some(Duration::from_millis(100)), every)
     }
 
@@ -296,7 +296,7 @@ mod tests {
             (30, packet(Kind::Data, 0, 1000, 0, 0)),
             (35, packet(Kind::Ack, 0, 0, 1000, 0)),
         ];
-        let run = |keep| follow(&mut meter(Source::Handshake, keep, None), &trace);
+        let run = |keep| follow(&mut meter(RttSource::Handshake, keep, None), &trace);
         assert_eq!(run(Keep::Minimum), [None, None, Some(20), Some(18)]);
         assert_eq!(run(Keep::First), [None, None, Some(20), Some(20)]);
     }
@@ -312,7 +312,7 @@ mod tests {
             (18, packet(Kind::Ack, 0, 0, 2000, 0)),
             (30, packet(Kind::Data, 2000, 1000, 0, 0)),
         ];
-        let known = follow(&mut meter(Source::Handshake, Keep::Minimum, None), &trace);
+        let known = follow(&mut meter(RttSource::Handshake, Keep::Minimum, None), &trace);
         assert_eq!(known, [None, None, None, None, Some(20)]);
     }
 
@@ -327,14 +327,14 @@ mod tests {
             (67, packet(Kind::Ack, 0, 0, 2000, 0)),
             (80, packet(Kind::Data, 2000, 1000, 0, 0)),
         ];
-        let known = follow(&mut meter(Source::Handshake, Keep::Latest, None), &trace);
+        let known = follow(&mut meter(RttSource::Handshake, Keep::Latest, None), &trace);
         assert_eq!(known, [None, None, None, None, None, Some(20)]);
     }
 
     /// Echoes are sent at 5 ms; the station answers after 3 ms, the server after 40 ms.
     #[test]
     fn pings_to_both_ends_add_up() {
-        let mut meter = meter(Source::Ping, Keep::Minimum, Some(Duration::from_secs(3)));
+        let mut meter = meter(RttSource::Ping, Keep::Minimum, Some(Duration::from_secs(3)));
         let mut requests = vec![];
         assert!(!meter.watch(&at(ms(5), Toward::Air), &packet(Kind::Data, 0, 1000, 0, 0), &mut requests));
         let echoes: Vec<_> = requests
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_lost_echo_is_sent_again() {
-        let mut meter = meter(Source::Ping, Keep::Minimum, None);
+        let mut meter = meter(RttSource::Ping, Keep::Minimum, None);
         let mut requests = vec![];
         meter.watch(&at(ms(5), Toward::Air), &packet(Kind::Ack, 0, 0, 0, 0), &mut requests);
         meter.on_timer(ms(1005), |_| true, &mut requests);
@@ -372,6 +372,6 @@ mod tests {
 
     #[test]
     fn a_given_time_is_known_at_once() {
-        assert_eq!(meter(Source::Given, Keep::Minimum, None).rtt(7), Some(Duration::from_millis(100)));
+        assert_eq!(meter(RttSource::Given, Keep::Minimum, None).rtt(7), Some(Duration::from_millis(100)));
     }
 }

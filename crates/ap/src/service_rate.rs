@@ -22,7 +22,7 @@ pub const PUBLISHED: Duration = Duration::from_micros(3868);
 
 /// Table 1 of lee2007, in us, bytes and Mb/s, and how equations 5 to 7 are read.
 #[derive(Clone, Copy, Debug)]
-pub struct Table {
+pub struct ServiceTimes {
     /// Slot.
     pub slot_us: f64,
     /// Propagation delay: listed, but in no equation; counted once per frame if not zero.
@@ -45,7 +45,7 @@ pub struct Table {
     pub cts_bytes: f64,
     /// TCP/IP header.
     pub header_bytes: f64,
-    /// Size of a data packet beyond [`Table::header_bytes`].
+    /// Size of a data packet beyond [`ServiceTimes::header_bytes`].
     pub data_bytes: f64,
     /// Data rate.
     pub data_mbps: f64,
@@ -53,7 +53,7 @@ pub struct Table {
     pub control_mbps: f64,
 }
 
-impl Table {
+impl ServiceTimes {
     /// Table 1, read literally with equations 5 to 7.
     pub const LITERAL: Self = Self {
         slot_us: 20.0,
@@ -95,28 +95,34 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn close(table: Table, expected_us: f64) {
+    fn close(table: ServiceTimes, expected_us: f64) {
         assert!((table.pair_us() - expected_us).abs() < 0.05, "{} instead of {expected_us} us", table.pair_us());
     }
 
     /// By hand: 2 * (310 + 50 + 4 * 192 + 176 + 2 * 152 + 30) + (108 + 1148) * 8 / 11 = 4189.5 us.
     #[test]
     fn the_equations_taken_literally() {
-        close(Table::LITERAL, 4189.45);
-        close(Table { data_bytes: 1000.0, ..Table::LITERAL }, 4160.36);
+        close(ServiceTimes::LITERAL, 4189.45);
+        close(ServiceTimes { data_bytes: 1000.0, ..ServiceTimes::LITERAL }, 4160.36);
     }
 
     /// The reading that gives the published number of lee2007.
     #[test]
     fn the_published_value_has_an_explanation() {
-        let table = Table { cw_min: 32.0, backoffs: 1.0, propagation_us: 1.0, data_bytes: 1000.0, ..Table::LITERAL };
+        let table = ServiceTimes {
+            cw_min: 32.0,
+            backoffs: 1.0,
+            propagation_us: 1.0,
+            data_bytes: 1000.0,
+            ..ServiceTimes::LITERAL
+        };
         close(table, 3868.36);
     }
 
     /// With the lengths of IEEE Std 802.11 for RTS, CTS and ACK: 3584.4 us.
     #[test]
     fn without_counting_the_phy_twice() {
-        close(Table { rts_bytes: 20.0, cts_bytes: 14.0, data_bytes: 1000.0, ..Table::LITERAL }, 3584.36);
+        close(ServiceTimes { rts_bytes: 20.0, cts_bytes: 14.0, data_bytes: 1000.0, ..ServiceTimes::LITERAL }, 3584.36);
     }
 
     /// 258.5 packets/s of 1040 B are 2.15 Mb/s.

@@ -26,7 +26,7 @@ use wifair_config::{Limit, choice, table};
 use wifair_packet::{Kind, Packet};
 use wifair_units::{Duration, Time};
 
-use super::rtt::{Keep, RttMeter, Source};
+use super::rtt::{Keep, RttMeter, RttSource};
 use super::window::WindowControl;
 use super::{Facts, Passage, Request, Scheme, Verdict, service_rate};
 
@@ -50,7 +50,7 @@ table! {
         /// The buffer B; if absent, the limit of the access point's queue.
         pub buffer: Option<Limit> = None;
         /// How the round-trip time of a flow is determined.
-        pub rtt: Source = Source::Handshake;
+        pub rtt: RttSource = RttSource::Handshake;
         /// The round-trip time, if given.
         pub given_rtt: Option<Duration> = None;
         /// Which of several measured round-trip times is used.
@@ -65,14 +65,14 @@ table! {
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
     check(params, at) {
-        if params.rtt == Source::Given && params.given_rtt.is_none() {
+        if params.rtt == RttSource::Given && params.given_rtt.is_none() {
             at.problem("rtt", "`rtt` is \"given\" but no `given_rtt` is", "write given_rtt = \"100 ms\"");
         }
         if params.mu == Mu::Given && params.service_time.is_none() {
             at.problem("mu", "`mu` is \"given\" but no `service_time` is", "write service_time = \"3868 us\"");
         }
-        at.only_for("given_rtt", &mut params.given_rtt, "rtt", (params.rtt, Source::Given));
-        at.only_for("ping_every", &mut params.ping_every, "rtt", (params.rtt, Source::Ping));
+        at.only_for("given_rtt", &mut params.given_rtt, "rtt", (params.rtt, RttSource::Given));
+        at.only_for("ping_every", &mut params.ping_every, "rtt", (params.rtt, RttSource::Ping));
         at.only_for("service_time", &mut params.service_time, "mu", (params.mu, Mu::Given));
     }
 }
@@ -130,7 +130,7 @@ impl WmaxOverN {
             rtt: RttMeter::new(params.rtt, params.keep, params.given_rtt, params.ping_every),
             mu: match params.mu {
                 Mu::Paper => fixed(service_rate::PUBLISHED),
-                Mu::Literal => fixed(service_rate::Table::LITERAL.pair()),
+                Mu::Literal => fixed(service_rate::ServiceTimes::LITERAL.pair()),
                 Mu::Given => fixed(params.service_time.expect("a service time that is to be given is checked to be")),
                 Mu::Measured => Rate::Measured { since: Time::ZERO, packets: 0, rate: 0.0 },
             },
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn given(rtt_ms: u64) -> Params {
-        Params { rtt: Source::Given, given_rtt: Some(Duration::from_millis(rtt_ms)), ..Params::default() }
+        Params { rtt: RttSource::Given, given_rtt: Some(Duration::from_millis(rtt_ms)), ..Params::default() }
     }
 
     fn wmax(bench: &Bench<WmaxOverN>) -> f64 {

@@ -1,9 +1,9 @@
 //! 802.11 statistics per station: frames, retries, air time, signal, rates and modes.
 
-use crate::link::mode::Mode;
-use crate::link::radiotap::Radio;
-use crate::link::wifi::{Frame, Kind, Mac, air_time_us};
-use crate::table::{Table, mix};
+use crate::link::mode::ModeParameters;
+use crate::link::radiotap::RadioInfo;
+use crate::link::wifi::{Frame, Mac, WifiFrameKind, air_time_us};
+use crate::table::{HashTable, mix};
 
 /// The most stations kept individually.
 const MOST_STATIONS: usize = 1 << 16;
@@ -40,7 +40,7 @@ impl Levels {
 
 /// A transmitting station.
 #[derive(Clone, Debug, Default)]
-pub struct Station {
+pub struct AirStation {
     /// Its address.
     pub address: Mac,
     /// Whether it sent frames from the distribution system, that is, whether it is an access point.
@@ -74,7 +74,7 @@ pub struct Station {
     /// Frames by rate, in kb/s, ascending.
     pub rates: Vec<(u32, u64)>,
     /// Frames by transmit mode, from 802.11n on, in the order of the modes.
-    pub modes: Vec<(Mode, u64)>,
+    pub modes: Vec<(ModeParameters, u64)>,
     /// The station that it addressed last.
     peer: Option<Mac>,
 }
@@ -82,8 +82,8 @@ pub struct Station {
 /// Statistics by station.
 #[derive(Debug, Default)]
 pub(crate) struct Air {
-    table: Table,
-    pub(crate) stations: Vec<Station>,
+    table: HashTable,
+    pub(crate) stations: Vec<AirStation>,
     pub(crate) noise: Levels,
     pub(crate) frames: u64,
     /// Frames of stations beyond the limit.
@@ -96,7 +96,7 @@ pub(crate) struct Air {
 }
 
 impl Air {
-    pub(crate) fn note(&mut self, frame: &Frame<'_>, radio: &Radio) {
+    pub(crate) fn note(&mut self, frame: &Frame<'_>, radio: &RadioInfo) {
         self.frames += 1;
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
@@ -126,8 +126,8 @@ impl Air {
             station.numbered += 1;
             station.retries += u64::from(frame.retry);
         }
-        station.data_frames += u64::from(frame.kind == Kind::Data);
-        station.access_point |= frame.kind == Kind::Data && frame.from_ds && !frame.to_ds;
+        station.data_frames += u64::from(frame.kind == WifiFrameKind::Data);
+        station.access_point |= frame.kind == WifiFrameKind::Data && frame.from_ds && !frame.to_ds;
         if let Some(signal) = radio.signal
             && frame.transmitter.is_some()
         {
@@ -144,7 +144,7 @@ impl Air {
             Err(at) if station.rates.len() < MOST_RATES => station.rates.insert(at, (kbps, 1)),
             Err(_) => {}
         }
-        if let Some(mode) = Mode::of(rate) {
+        if let Some(mode) = ModeParameters::of(rate) {
             match station.modes.binary_search_by_key(&mode, |(mode, _)| *mode) {
                 Ok(at) => station.modes[at].1 += 1,
                 Err(at) if station.modes.len() < MOST_RATES => station.modes.insert(at, (mode, 1)),
@@ -154,9 +154,9 @@ impl Air {
     }
 
     /// Counts A-MPDUs, and unanswered A-MPDUs.
-    fn note_aggregate(&mut self, frame: &Frame<'_>, radio: &Radio, first: bool, sender: Option<Mac>) {
+    fn note_aggregate(&mut self, frame: &Frame<'_>, radio: &RadioInfo, first: bool, sender: Option<Mac>) {
         match frame.kind {
-            Kind::BlockAck => {
+            WifiFrameKind::BlockAck => {
                 if let Some((place, _)) = self.open
                     && self.stations[place].address == frame.receiver
                 {
@@ -166,7 +166,7 @@ impl Air {
                     station.block_acks += 1;
                 }
             }
-            Kind::Data => {
+            WifiFrameKind::Data => {
                 if first && let Some((place, _)) = self.open.take() {
                     self.stations[place].aggregates_unanswered += 1;
                 }
@@ -191,13 +191,13 @@ impl Air {
         found.map(|at| at as usize)
     }
 
-    fn station(&mut self, address: Mac) -> Option<&mut Station> {
+    fn station(&mut self, address: Mac) -> Option<&mut AirStation> {
         let at = match self.find(address) {
             Some(at) => at,
             None if self.stations.len() >= MOST_STATIONS => return None,
             None => {
                 let at = self.stations.len();
-                self.stations.push(Station { address, ..Station::default() });
+                self.stations.push(AirStation { address, ..AirStation::default() });
                 let stations = &self.stations;
                 self.table.insert(hash(address), at as u32, |at| hash(stations[at as usize].address));
                 at

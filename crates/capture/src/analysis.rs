@@ -2,18 +2,18 @@
 
 use wifair_units::{BitRate, Duration};
 
-use crate::air::{Air, Levels, Station};
+use crate::air::{Air, AirStation, Levels};
 use crate::datagrams::Datagrams;
 use crate::duplicates::{Copies, Retries};
 use crate::error::{Damage, Error};
 use crate::largest::{Others, USUAL_CONNECTIONS};
-use crate::link::radiotap::Radio;
+use crate::link::radiotap::RadioInfo;
 use crate::link::wifi::Frame;
 use crate::link::{Datagram, Link, Outcome, Sink, decode};
 use crate::reader::{Interface, Reader, Record};
 use crate::rows::{Place, Rows};
 use crate::segment::{Address, Endpoint, Payload, Segment, parse};
-use crate::table::Table;
+use crate::table::HashTable;
 use crate::tcp::connection::{Connection, Context, Key};
 use crate::tcp::side::Way;
 
@@ -128,7 +128,7 @@ pub struct Counts {
 pub struct Analyzer {
     pub(crate) settings: Settings,
     counts: Counts,
-    table: Table,
+    table: HashTable,
     pub(crate) connections: Vec<Connection>,
     pub(crate) others: Others,
     /// The connection of the last segment, because the next segment is likely to belong to it.
@@ -165,7 +165,7 @@ pub struct Analysis {
     /// What ended the file early, if anything did.
     pub damage: Option<Damage>,
     /// 802.11 transmitters, in the order in which they were first heard.
-    pub stations: Vec<Station>,
+    pub stations: Vec<AirStation>,
     /// Noise at the capturing radio.
     pub noise: Levels,
     /// A row for each segment, if requested.
@@ -191,7 +191,7 @@ impl Analyzer {
         Self {
             settings,
             counts: Counts::default(),
-            table: Table::default(),
+            table: HashTable::default(),
             connections: Vec::new(),
             others: Others::default(),
             recent: None,
@@ -297,7 +297,7 @@ impl Analyzer {
 
     /// Rebuilds the table of connections.
     pub(crate) fn rebuild_table(&mut self) {
-        self.table = Table::default();
+        self.table = HashTable::default();
         let connections = &self.connections;
         for (at, connection) in (0u32..).zip(connections) {
             let hash = connection.key.hash();
@@ -377,7 +377,7 @@ impl Taker<'_> {
 }
 
 impl<'a> Sink<'a> for Taker<'_> {
-    fn frame(&mut self, frame: &Frame<'a>, radio: &Radio) -> bool {
+    fn frame(&mut self, frame: &Frame<'a>, radio: &RadioInfo) -> bool {
         self.analyzer.air.note(frame, radio);
         self.analyzer.settings.keep_copies || !self.analyzer.retries.is_copy(frame)
     }

@@ -5,7 +5,7 @@ use wifair_units::Duration;
 
 use crate::analysis::Analysis;
 use crate::datagrams::{DatagramFlow, protocol_name};
-use crate::json::Json;
+use crate::json::JsonWriter;
 use crate::tcp::side::{Spread, Way};
 
 fn seconds(nanos: u64) -> f64 {
@@ -18,7 +18,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 impl Analysis {
     /// Flows of datagrams, echoes, and packets of protocols that are not analysed.
-    pub(crate) fn datagrams_json(&self, json: &mut Json) {
+    pub(crate) fn datagrams_json(&self, json: &mut JsonWriter) {
         json.array("datagrams", |json| {
             for flow in &self.datagrams.flows {
                 json.object("", |json| self.flow_json(flow, json));
@@ -64,7 +64,7 @@ impl Analysis {
         });
     }
 
-    fn flow_json(&self, flow: &DatagramFlow, json: &mut Json) {
+    fn flow_json(&self, flow: &DatagramFlow, json: &mut JsonWriter) {
         let lasting = seconds(flow.last.saturating_sub(flow.first));
         json.put("from", flow.ends[0].to_string());
         json.put("to", flow.ends[1].to_string());
@@ -108,7 +108,7 @@ impl Analysis {
     }
 }
 
-fn spread(json: &mut Json, name: &str, times: &Spread) {
+fn spread(json: &mut JsonWriter, name: &str, times: &Spread) {
     let any = times.count > 0;
     json.put(&format!("{name}_samples"), times.count);
     json.put(&format!("{name}_min_s"), any.then(|| seconds(times.min)));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::numbering::Numbering;
 use crate::segment::{Address, Endpoint};
-use crate::table::{Table, mix};
+use crate::table::{HashTable, mix};
 use crate::tcp::side::{Spread, Way};
 
 /// The most flows, and pairs of hosts with echoes, that are kept; the rest is only counted.
@@ -21,9 +21,9 @@ const MOST_WAITING: usize = 1_024;
 /// Everything that is not TCP.
 #[derive(Debug, Default)]
 pub(crate) struct Datagrams {
-    table: Table,
+    table: HashTable,
     pub(crate) flows: Vec<DatagramFlow>,
-    echo_table: Table,
+    echo_table: HashTable,
     pub(crate) echoes: Vec<Echoes>,
     /// Packets of flows beyond [`MOST`].
     pub(crate) left_out: u64,

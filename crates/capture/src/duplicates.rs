@@ -3,7 +3,7 @@
 
 use crate::link::wifi::{Frame, Mac};
 use crate::segment::Segment;
-use crate::table::{Table, mix};
+use crate::table::{HashTable, mix};
 
 /// Packets remembered. At most a queue's length of other packets comes before a copy.
 const REMEMBERED: usize = 1 << 14;
@@ -75,7 +75,7 @@ const FRAMES: usize = 128;
 /// Recognises 802.11 retries of frames that the capture already contains (IEEE 802.11-2020, 10.3.2.14).
 #[derive(Debug, Default)]
 pub(crate) struct Retries {
-    table: Table,
+    table: HashTable,
     senders: Vec<Sender>,
     pub(crate) dropped: u64,
 }

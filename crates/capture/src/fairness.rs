@@ -21,7 +21,7 @@
 use wifair_metrics::{FinishRatios, Jain, Supply, jain_index, starved};
 
 use crate::analysis::Analysis;
-use crate::json::Json;
+use crate::json::JsonWriter;
 use crate::segment::{Address, Endpoint};
 use crate::tcp::side::{Session, Side, Way};
 
@@ -329,7 +329,7 @@ fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
 }
 
 impl Fairness {
-    pub(crate) fn json(&self, json: &mut Json) {
+    pub(crate) fn json(&self, json: &mut JsonWriter) {
         let bps = |bytes: u64| 8.0 * bytes as f64 / self.bin_s;
         json.put("bin_s", self.bin_s);
         json.put("jain", self.jain);

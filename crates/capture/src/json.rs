@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 /// Writes one JSON value.
 #[derive(Debug, Default)]
-pub(crate) struct Json {
+pub(crate) struct JsonWriter {
     text: String,
     /// For each open object or array, whether it has an entry.
     open: Vec<bool>,
 }
 
-impl Json {
+impl JsonWriter {
     fn next(&mut self) {
         if let Some(any) = self.open.last_mut() {
             if std::mem::replace(any, true) {
@@ -145,11 +145,11 @@ fn string(text: &mut String, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::Json;
+    use super::JsonWriter;
 
     #[test]
     fn values_nest() {
-        let mut json = Json::default();
+        let mut json = JsonWriter::default();
         json.object("", |json| {
             json.put("a", "x\"\\\n\u{1}");
             json.array("b", |json| json.object("", |json| json.put("c", None::<u64>)));

@@ -8,7 +8,7 @@
 //! `rtt_full_size_*`.
 
 use crate::analysis::Analysis;
-use crate::json::{Json, Value};
+use crate::json::{JsonWriter, Value};
 use crate::tcp::connection::Connection;
 use crate::tcp::history::Samples;
 use crate::tcp::side::{Side, Spread};
@@ -89,7 +89,7 @@ impl Analysis {
     /// All results as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut json = Json::default();
+        let mut json = JsonWriter::default();
         json.object("", |json| {
             json.object("capture", |json| self.capture(json));
             json.array("connections", |json| {
@@ -106,7 +106,7 @@ impl Analysis {
         json.finish()
     }
 
-    fn capture(&self, json: &mut Json) {
+    fn capture(&self, json: &mut JsonWriter) {
         let counts = &self.counts;
         json.put("start_ns", self.span.map(|(first, _)| first));
         json.put("duration_s", self.span.map(|(first, last)| seconds(last.saturating_sub(first))));
@@ -149,7 +149,7 @@ impl Analysis {
         });
     }
 
-    fn air(&self, json: &mut Json) {
+    fn air(&self, json: &mut JsonWriter) {
         json.put("frames", self.air_frames);
         json.put("bad_fcs", self.counts.bad_fcs);
         json.put("protected", self.counts.protected);
@@ -278,7 +278,7 @@ impl ConnectionReport<'_> {
         row
     }
 
-    fn json(&self, json: &mut Json) {
+    fn json(&self, json: &mut JsonWriter) {
         for (name, value) in self.fields() {
             json.put(name, value);
         }

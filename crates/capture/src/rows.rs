@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::segment::{Options, Segment};
-use crate::tcp::board::Cause;
-use crate::tcp::connection::Verdict;
+use crate::tcp::board::RetransmissionCause;
+use crate::tcp::connection::SegmentVerdict;
 
 /// Columns of equal length, one entry per segment.
 #[derive(Clone, Debug, Default)]
@@ -180,12 +180,12 @@ pub(crate) struct Place {
 }
 
 impl Rows {
-    pub(crate) fn add(&mut self, place: Place, segment: &Segment<'_>, nanos: u64, verdict: &Verdict) {
+    pub(crate) fn add(&mut self, place: Place, segment: &Segment<'_>, nanos: u64, verdict: &SegmentVerdict) {
         let flight = if segment.payload > 0 { verdict.flight } else { verdict.flight_back };
         let cause = match verdict.cause {
-            Some(Cause::Fast) => mark::FAST,
-            Some(Cause::Timeout) => mark::TIMEOUT,
-            Some(Cause::Spurious) => mark::SPURIOUS,
+            Some(RetransmissionCause::Fast) => mark::FAST,
+            Some(RetransmissionCause::Timeout) => mark::TIMEOUT,
+            Some(RetransmissionCause::Spurious) => mark::SPURIOUS,
             None => 0,
         };
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };

@@ -7,7 +7,7 @@
 
 /// Maps hashes to the indices of entries that are kept elsewhere.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct HashTable {
     slots: Vec<Slot>,
     used: usize,
 }
@@ -21,13 +21,13 @@ struct Slot {
 
 const EMPTY: u32 = u32::MAX;
 
-impl Default for Table {
+impl Default for HashTable {
     fn default() -> Self {
         Self { slots: vec![Slot { hash: 0, entry: EMPTY }; 64], used: 0 }
     }
 }
 
-impl Table {
+impl HashTable {
     /// The entry with this hash for which `is` returns true.
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_was_put_in_is_found_again() {
-        let mut table = Table::default();
+        let mut table = HashTable::default();
         let hash = |entry: u32| mix(u64::from(entry / 3), 1); // three entries share a hash
         for entry in 0..10_000 {
             assert_eq!(table.find(hash(entry), |found| found == entry), None);

@@ -164,7 +164,7 @@ macro_rules! choice {
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $vis enum $name { $( $(#[doc = $vdoc])* $variant, )+ }
 
         $crate::__choice_names! {

@@ -49,7 +49,7 @@ pub enum Refusal {
 
 /// Counts of the packets of real programs, by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct PacketCounts {
     /// Packets that programs sent.
     pub sent: u64,
     /// Packets that arrived.
@@ -64,8 +64,8 @@ pub struct Counts {
     pub refused: [u64; 5],
 }
 
-impl Counts {
-    /// Names of the entries of [`Counts::refused`].
+impl PacketCounts {
+    /// Names of the entries of [`PacketCounts::refused`].
     pub const REFUSALS: [&'static str; 5] =
         ["malformed", "too_long", "multicast", "unknown_destination", "foreign_source"];
 }
@@ -117,7 +117,7 @@ pub struct Cell {
     slots: Vec<Slot>,
     free: VecDeque<u32>,
     buffer: Vec<u8>,
-    counts: Counts,
+    counts: PacketCounts,
     analyzer: Option<Analyzer>,
     /// Which hops are at an access point, where connections are analysed: on arrival, and on departure.
     at_ap: (Vec<bool>, Vec<bool>),
@@ -155,7 +155,7 @@ impl Cell {
             slots: vec![],
             free: VecDeque::new(),
             buffer: vec![],
-            counts: Counts::default(),
+            counts: PacketCounts::default(),
             analyzer: Some(Analyzer::new(wifair_capture::Settings {
                 local: vec![(Address::v4(0x0a10_0000), 12)],
                 ..wifair_capture::Settings::default()
@@ -211,7 +211,7 @@ impl Cell {
 
     /// Packet counts so far.
     #[must_use]
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &PacketCounts {
         &self.counts
     }
 
@@ -267,8 +267,8 @@ impl Cell {
     /// Puts in a packet that a program at host `from` sends now.
     ///
     /// # Errors
-    /// If the simulation cannot carry it; [`Counts::refused`] counts it.
-    pub fn put_in(&mut self, from: usize, bytes: &[u8]) -> Result<(), Refusal> {
+    /// If the simulation cannot carry it; [`PacketCounts::refused`] counts it.
+    pub fn inject(&mut self, from: usize, bytes: &[u8]) -> Result<(), Refusal> {
         self.counts.sent += 1;
         let done = self.accept(from, bytes);
         if let Err(refusal) = done {
@@ -289,13 +289,13 @@ impl Cell {
             return Err(Refusal::Multicast);
         }
         let to = *self.owners.get(&destination.address).ok_or(Refusal::UnknownDestination)?;
-        let (way, reverse) = self.run.hosts().way(from, to).ok_or(Refusal::UnknownDestination)?;
+        let (path, reverse) = self.run.hosts().path(from, to).ok_or(Refusal::UnknownDestination)?;
         if self.owners.get(&source.address) != Some(&from) {
             return Err(Refusal::ForeignSource);
         }
         let category = self.mapping.map_or(AccessCategory::Be, |mapping| mapping.category(dscp(bytes)));
         let world = self.run.world();
-        let seen = self.flows.see(world, way, category.index(), bytes).map_err(|_| Refusal::Malformed)?;
+        let seen = self.flows.see(world, path, category.index(), bytes).map_err(|_| Refusal::Malformed)?;
         let number = if self.slots.len() < NUMBERS { None } else { self.free.pop_front() };
         let number = number.unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -308,13 +308,13 @@ impl Cell {
         if let Some(capture) = &mut self.capture {
             capture.know(number, bytes);
         }
-        world.put_in(seen.connection, reverse, seen.packet, RealPacket { number, tcp: seen.tcp });
+        world.inject(seen.connection, reverse, seen.packet, RealPacket { number, tcp: seen.tcp });
         Ok(())
     }
 
     /// Takes out the next packet that arrived or was lost, in order of time.
-    pub fn take_out(&mut self) -> Option<Delivery<'_>> {
-        let carried = self.run.world().take_out()?;
+    pub fn collect(&mut self) -> Option<Delivery<'_>> {
+        let carried = self.run.world().collect()?;
         let slot = &self.slots[carried.number as usize];
         self.free.push_back(carried.number);
         if let Some(loss) = carried.lost {

@@ -1,7 +1,7 @@
 //! Emulation: real programs over the simulated air.
 //!
 //! ```text
-//! program --> TUN device --Cell::put_in--> simulated links, queues, air --Cell::take_out--> TUN device --> program
+//! program --> TUN device --Cell::inject--> simulated links, queues, air --Cell::collect--> TUN device --> program
 //!                 live: follows the wall clock          |
 //!                                                       +--> captures, analysis of connections, recording
 //! ```
@@ -16,5 +16,5 @@ mod flows;
 pub mod live;
 pub mod record;
 
-pub use cell::{Cell, Counts, Delivery, Finished, LONGEST_PACKET, Refusal, Settings, v6_of};
+pub use cell::{Cell, Delivery, Finished, LONGEST_PACKET, PacketCounts, Refusal, Settings, v6_of};
 pub use flows::MOST_CONNECTIONS;

@@ -91,13 +91,13 @@ pub struct Lateness {
 
 /// State shared by the loop and its caller.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct LiveControl {
     stop: AtomicBool,
     sent: Mutex<Vec<u64>>,
     behind: AtomicBool,
 }
 
-impl Control {
+impl LiveControl {
     /// Asks the loop to end soon.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -150,7 +150,7 @@ pub fn lock_memory() -> bool {
 pub struct Live<'a> {
     cell: &'a mut Cell,
     devices: &'a mut [Device],
-    control: &'a Control,
+    control: &'a LiveControl,
     recorder: Option<Recorder<io::BufWriter<File>>>,
     failure: Option<io::Error>,
     started: Time,
@@ -163,7 +163,7 @@ pub struct Live<'a> {
 impl<'a> Live<'a> {
     /// A loop that carries packets between `devices`, one for each host of `cell` in order. With `strict` it ends when
     /// the machine does not keep up.
-    pub fn new(cell: &'a mut Cell, devices: &'a mut [Device], control: &'a Control, strict: bool) -> Self {
+    pub fn new(cell: &'a mut Cell, devices: &'a mut [Device], control: &'a LiveControl, strict: bool) -> Self {
         let sent = vec![0; devices.len()];
         Self {
             cell,
@@ -272,9 +272,9 @@ impl<'a> Live<'a> {
         self.cell.run_until(now);
         for (buffer, length) in buffers.iter().zip(lengths).take(count) {
             let packet = &buffer[..length];
-            if self.cell.put_in(host, packet).is_ok()
+            if self.cell.inject(host, packet).is_ok()
                 && let Some(recorder) = &mut self.recorder
-                && let Err(error) = recorder.put_in(now, host, packet)
+                && let Err(error) = recorder.inject(now, host, packet)
             {
                 self.stop_recording(error);
             }
@@ -284,9 +284,9 @@ impl<'a> Live<'a> {
 
     /// Delivers the packets that have arrived.
     fn deliver(&mut self) {
-        while let Some(delivery) = self.cell.take_out() {
+        while let Some(delivery) = self.cell.collect() {
             if let Some(recorder) = &mut self.recorder
-                && let Err(error) = recorder.take_out(&delivery)
+                && let Err(error) = recorder.collect(&delivery)
             {
                 (self.recorder, self.failure) = (None, Some(error));
                 self.control.stop();

@@ -65,7 +65,7 @@ impl<W: Write> Recorder<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn put_in(&mut self, time: Time, from: usize, bytes: &[u8]) -> io::Result<()> {
+    pub fn inject(&mut self, time: Time, from: usize, bytes: &[u8]) -> io::Result<()> {
         self.write(PUT_IN, 0, from, time, bytes)
     }
 
@@ -73,7 +73,7 @@ impl<W: Write> Recorder<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn take_out(&mut self, delivery: &Delivery<'_>) -> io::Result<()> {
+    pub fn collect(&mut self, delivery: &Delivery<'_>) -> io::Result<()> {
         let (kind, cause) = delivery.lost.map_or((ARRIVED, 0), |loss| (LOST, loss as u8));
         self.write(kind, cause, delivery.to, delivery.time, delivery.bytes)
     }
@@ -103,7 +103,7 @@ struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// Packets put in.
-    pub put_in: u64,
+    pub inject: u64,
     /// Packets that arrived or were lost at the same time and with the same bytes as in the recording.
     pub same: u64,
     /// Simulated time of the first difference, in ns.
@@ -186,21 +186,21 @@ impl<R: BufRead> Recording<R> {
                         return Err(io::Error::new(io::ErrorKind::InvalidData, "the recording is damaged"));
                     }
                     cell.run_until(entry.time);
-                    let _ = cell.put_in(entry.host, &entry.bytes); // refusals are counted
-                    replayed.put_in += 1;
+                    let _ = cell.inject(entry.host, &entry.bytes); // refusals are counted
+                    replayed.inject += 1;
                 }
                 END => {
                     cell.run_until(entry.time);
                     replayed.is_cut = false;
                     // The cell must not deliver packets that the recording does not have.
-                    while let Some(delivery) = cell.take_out() {
+                    while let Some(delivery) = cell.collect() {
                         replayed.differs_at.get_or_insert(delivery.time.as_nanos());
                     }
                     return Ok(replayed);
                 }
                 _ => {
                     cell.run_until(entry.time.max(cell.now()));
-                    let is_same = cell.take_out().is_some_and(|delivery| {
+                    let is_same = cell.collect().is_some_and(|delivery| {
                         (delivery.time, delivery.to, delivery.bytes) == (entry.time, entry.host, &entry.bytes[..])
                             && delivery.lost.map(|loss| loss as u8) == (entry.kind == LOST).then_some(entry.cause)
                     });
@@ -214,7 +214,7 @@ impl<R: BufRead> Recording<R> {
         }
         // Simulate a little longer, for packets that were in transit when the recording stopped.
         cell.run_until(cell.now() + Duration::from_millis(1));
-        while cell.take_out().is_some() {}
+        while cell.collect().is_some() {}
         Ok(replayed)
     }
 }

@@ -115,11 +115,11 @@ fn a_packet_arrives_when_the_simulation_says_so() {
     let mut cell = cell(LIMIT, false, 1);
     let sent = udp(&cell, SERVER, STA1, 1000);
     cell.run_until(at(1_000_000));
-    cell.put_in(SERVER, &sent).unwrap();
+    cell.inject(SERVER, &sent).unwrap();
     cell.run_until(at(1_009_999));
-    assert!(cell.take_out().is_none());
+    assert!(cell.collect().is_none());
     cell.run_until(at(1_100_000));
-    let delivery = cell.take_out().unwrap();
+    let delivery = cell.collect().unwrap();
     assert_eq!((delivery.to, delivery.bytes, delivery.lost), (STA1, &sent[..], None));
     let air_us = 192.0 + (1028.0 + 36.0) * 8.0 / 11.0;
     let taken_us = delivery.time.saturating_since(at(1_010_000)).as_secs() * 1e6;
@@ -134,10 +134,10 @@ fn a_flood_is_bounded_by_the_queues() {
     let mut cell = cell(LIMIT, false, 1);
     let sent = udp(&cell, SERVER, STA1, 1000);
     for _ in 0..1000 {
-        cell.put_in(SERVER, &sent).unwrap();
+        cell.inject(SERVER, &sent).unwrap();
     }
     cell.run_until(at(9_000_000));
-    while cell.take_out().is_some() {}
+    while cell.collect().is_some() {}
     let counts = cell.counts();
     assert_eq!(counts.delivered + counts.lost.iter().sum::<u64>(), 1000);
     assert!(counts.lost.iter().sum::<u64>() > 500, "{:?}", counts.lost);
@@ -178,12 +178,12 @@ fn what_has_no_place_is_refused_and_counted() {
         (udp(&cell, SERVER, STA1, 10), Refusal::UnknownDestination), // to itself
         (udp(&cell, 1, SERVER, 10), Refusal::ForeignSource),
     ] {
-        assert_eq!(cell.put_in(STA1, &bytes), Err(refusal), "{bytes:02x?}");
+        assert_eq!(cell.inject(STA1, &bytes), Err(refusal), "{bytes:02x?}");
     }
     assert_eq!((cell.counts().sent, cell.counts().refused), (11, [4, 1, 3, 2, 1]));
-    cell.put_in(STA1, &good).unwrap();
+    cell.inject(STA1, &good).unwrap();
     cell.run_until(at(1_000_000));
-    assert!(cell.take_out().is_some_and(|delivery| delivery.lost.is_none()));
+    assert!(cell.collect().is_some_and(|delivery| delivery.lost.is_none()));
 }
 
 /// B/n with B = 20 packets and one flow: the access point reduces windows to 20 segments of 1448 B, by hand 28,960 B or
@@ -198,9 +198,9 @@ fn windows_in_real_acks_are_rewritten() {
         let mut cell = cell(&format!("{LIMIT}\nap.scheme.window = \"b-over-n\""), false, 1);
         let mut pass = |from: usize, to: usize, inside: Vec<u8>| {
             let bytes = packet(&cell, from, to, v6, 0, 6, &inside);
-            cell.put_in(from, &bytes).unwrap();
+            cell.inject(from, &bytes).unwrap();
             cell.run_until(cell.now() + Duration::from_millis(100));
-            let delivery = cell.take_out().expect("it arrives");
+            let delivery = cell.collect().expect("it arrives");
             assert_eq!(delivery.lost, None);
             let start = if v6 { 40 } else { 20 };
             assert_eq!(sum(&pseudo(delivery.bytes, start)), 0xffff, "checksum of TCP, v6 {v6}");
@@ -227,12 +227,12 @@ fn marks_reach_real_packets() {
         let bytes = packet(&cell, SERVER, STA1, v6, 2, 6, &tcp((5201, 40_000), 0x10, (1, 1), 500, &[], 1400));
         for _ in 0..400 {
             // Packets arrive a little faster than the air carries them, so the queue grows.
-            cell.put_in(SERVER, &bytes).unwrap();
+            cell.inject(SERVER, &bytes).unwrap();
             cell.run_until(cell.now() + Duration::from_micros(1200));
         }
         cell.run_until(at(5_000_000));
         let mut marked = 0;
-        while let Some(delivery) = cell.take_out() {
+        while let Some(delivery) = cell.collect() {
             assert_eq!(delivery.lost, None);
             let ecn = if v6 { delivery.bytes[1] >> 4 & 3 } else { delivery.bytes[1] & 3 };
             assert!(v6 || sum(&delivery.bytes[..20]) == 0xffff, "checksum of IPv4");
@@ -254,15 +254,15 @@ fn a_recording_is_replayed() {
         live.run_until(at(step * 10_007));
         let (from, to) = if step % 3 == 0 { (SERVER, STA1) } else { (STA1, SERVER) };
         let bytes = udp(&live, from, to, usize::try_from(step).unwrap() * 3);
-        live.put_in(from, &bytes).unwrap();
-        recorder.put_in(live.now(), from, &bytes).unwrap();
-        while let Some(delivery) = live.take_out() {
-            recorder.take_out(&delivery).unwrap();
+        live.inject(from, &bytes).unwrap();
+        recorder.inject(live.now(), from, &bytes).unwrap();
+        while let Some(delivery) = live.collect() {
+            recorder.collect(&delivery).unwrap();
         }
     }
     live.run_until(at(8_000_000));
-    while let Some(delivery) = live.take_out() {
-        recorder.take_out(&delivery).unwrap();
+    while let Some(delivery) = live.collect() {
+        recorder.collect(&delivery).unwrap();
     }
     let file = recorder.finish(live.now()).unwrap();
     let replay = |file: &[u8], seed: u64| {
@@ -271,7 +271,7 @@ fn a_recording_is_replayed() {
         recording.replay(&mut cell(LIMIT, true, seed), || true)
     };
     let whole = replay(&file, 1).unwrap();
-    assert_eq!((whole.put_in, whole.same, whole.differs_at, whole.is_cut), (399, 399, None, false));
+    assert_eq!((whole.inject, whole.same, whole.differs_at, whole.is_cut), (399, 399, None, false));
     let cut = replay(&file[..file.len() / 2], 1).unwrap();
     assert!(cut.is_cut && cut.same > 100 && cut.differs_at.is_none());
     assert!(replay(&file, 2).unwrap().differs_at.is_some());

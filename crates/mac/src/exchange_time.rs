@@ -10,7 +10,7 @@ use crate::frame_length::{self, BlockAckWindow};
 
 /// Content of the PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum ExchangeContent {
     /// A PSDU of this length.
     Psdu(Bytes),
     /// One MPDU of this length, MAC header and FCS included; from 802.11ac on in an A-MPDU of its own (9.7.1).
@@ -38,7 +38,7 @@ pub struct ExchangeQuery {
     /// Transmit mode.
     pub mode: ModeRequest,
     /// Content of the PPDU.
-    pub content: Content,
+    pub content: ExchangeContent,
     /// Response; if absent, an ACK to a single MPDU, a block ACK to several or to a PSDU longer than any MPDU.
     pub response: Option<Response>,
     /// Buffer size of the block ACK agreement, in MPDUs, which determines the length of a block ACK (IEEE Std
@@ -235,9 +235,9 @@ impl ExchangeTime {
 
 /// Longest MPDU: 11454 bytes from 802.11ac on, which has no separate A-MSDU limit; in HT 4095 in an A-MPDU, otherwise
 /// an A-MSDU of 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
-fn longest_mpdu(amendment: Amendment, content: Content) -> Bytes {
+fn longest_mpdu(amendment: Amendment, content: ExchangeContent) -> Bytes {
     Bytes(match (amendment, content) {
-        (Amendment::B | Amendment::A | Amendment::G, _) | (Amendment::N, Content::AMpdu(..)) => 4_095,
+        (Amendment::B | Amendment::A | Amendment::G, _) | (Amendment::N, ExchangeContent::AMpdu(..)) => 4_095,
         (Amendment::N, _) => 7_965,
         _ => 11_454,
     })
@@ -247,17 +247,19 @@ fn longest_mpdu(amendment: Amendment, content: Content) -> Bytes {
 fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Option<u32>), ModeError> {
     let name = query.amendment.name();
     let (mpdu, count) = match query.content {
-        Content::Psdu(Bytes(0)) => return Err(error(query, "no PSDU of 0 bytes: the shortest has 1".to_owned())),
-        Content::Psdu(psdu) => return Ok((psdu, psdu, None)),
-        Content::Mpdu(mpdu) => (mpdu, 1),
-        Content::AMpdu(mpdu, count) => (mpdu, count),
+        ExchangeContent::Psdu(Bytes(0)) => {
+            return Err(error(query, "no PSDU of 0 bytes: the shortest has 1".to_owned()));
+        }
+        ExchangeContent::Psdu(psdu) => return Ok((psdu, psdu, None)),
+        ExchangeContent::Mpdu(mpdu) => (mpdu, 1),
+        ExchangeContent::AMpdu(mpdu, count) => (mpdu, count),
     };
     if mpdu < Bytes(1) || mpdu > longest_mpdu {
         let message = format!("no MPDU of {} bytes in {name}: there are 1 to {} bytes here", mpdu.0, longest_mpdu.0);
         return Err(error(query, message));
     }
     let total = Bytes(mpdu.0 * u64::from(count));
-    if matches!(query.content, Content::Mpdu(_)) && query.amendment < Amendment::Ac {
+    if matches!(query.content, ExchangeContent::Mpdu(_)) && query.amendment < Amendment::Ac {
         return Ok((mpdu, mpdu, Some(1)));
     }
     let most = query.buffer_size.unwrap_or_else(|| largest_buffer(query.amendment));
@@ -291,16 +293,16 @@ const fn largest_buffer(amendment: Amendment) -> u32 {
 /// by a block ACK in 802.11n.
 fn usual_response(query: &ExchangeQuery, psdu: Bytes, longest_mpdu: Bytes) -> Response {
     let several = match query.content {
-        Content::Psdu(_) => psdu > longest_mpdu,
-        Content::Mpdu(_) => false,
-        Content::AMpdu(_, count) => count > 1 || query.amendment == Amendment::N,
+        ExchangeContent::Psdu(_) => psdu > longest_mpdu,
+        ExchangeContent::Mpdu(_) => false,
+        ExchangeContent::AMpdu(_, count) => count > 1 || query.amendment == Amendment::N,
     };
     if several { Response::BlockAck } else { Response::Ack }
 }
 
 fn error(query: &ExchangeQuery, message: String) -> ModeError {
     let key = match query.content {
-        Content::Psdu(_) => "psdu_length",
+        ExchangeContent::Psdu(_) => "psdu_length",
         _ => "mpdu_length",
     };
     ModeError { key, message }
@@ -321,7 +323,7 @@ mod tests {
             ExchangeTime::new(&ExchangeQuery {
                 amendment,
                 mode,
-                content: Content::AMpdu(Bytes(1500), count),
+                content: ExchangeContent::AMpdu(Bytes(1500), count),
                 response: Some(response),
                 buffer_size: None,
                 basic_rates: BasicRates::mandatory(),

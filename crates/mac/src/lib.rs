@@ -27,7 +27,7 @@ pub use channel::{
     Bandwidth, Channel, ChannelCounters, ChannelSettings, GeneralChannel, Hearing, RadioLinks, RateSettings,
     SharedChannel, SignalSettings, SpatialChannel, WidthCounters, reference,
 };
-pub use exchange_time::{Content, ExchangeQuery, ExchangeTime, Response};
+pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 pub use fast::SaturatedSource;
 pub use station::{AirTime, Counters, MacEvent, Outages, StationSettings};
 pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, InAggregate, Tap};

@@ -14,7 +14,7 @@ const fn within(time: &Duration) -> bool {
 
 table! {
     /// A measurement plan. Values with a unit are strings: `"15 MiB"`, `"2 s"`, `"1460 B"`.
-    pub struct File {
+    pub struct PlanFile {
         /// Name used in results.
         pub name: String = "measurement".to_owned();
         /// Description of the measurement.

@@ -6,5 +6,5 @@
 mod file;
 mod plan;
 
-pub use file::{Case, File, Flow, Order, Sessions, Stations, Transfer, Transport, Way};
+pub use file::{Case, Flow, Order, PlanFile, Sessions, Stations, Transfer, Transport, Way};
 pub use plan::{Carrier, Plan, PlanCase, PlanFlow, Work};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wifair_config::{Document, Json, Node, Override, Problems, Reader, Source, Table, hint};
 use wifair_units::{BitRate, Bytes, Duration};
 
-use crate::file::{File, Flow, Sessions, Transfer, Transport, Way};
+use crate::file::{Flow, PlanFile, Sessions, Transfer, Transport, Way};
 
 /// The most flows of one case.
 const MOST_FLOWS: usize = 256;
@@ -16,7 +16,7 @@ const MOST_CASES: usize = 1000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The file, with defaults filled in.
-    pub file: File,
+    pub file: PlanFile,
     /// Names of the stations that take part, in the order of the file.
     pub stations: Vec<String>,
     /// The cases to run, variations expanded.
@@ -100,7 +100,7 @@ impl Plan {
     /// All problems together, each with its place.
     pub fn read(source: Source, overrides: &[Override]) -> Result<Self, Problems> {
         let mut document = Document::parse(source);
-        document.set(overrides, &File::describe());
+        document.set(overrides, &PlanFile::describe());
         document.read_with(resolve)
     }
 
@@ -187,7 +187,7 @@ fn seconds(time: Duration) -> Json {
 }
 
 /// Resolves the names of a plan whose tables have each been checked.
-fn resolve(file: File, root: &Node, reader: &mut Reader) -> Option<Plan> {
+fn resolve(file: PlanFile, root: &Node, reader: &mut Reader) -> Option<Plan> {
     let mut resolver = Resolver { root, reader, good: true };
     if file.cases.is_empty() {
         resolver.problem("", "there is nothing to measure", "write [[cases]]");
@@ -234,7 +234,7 @@ impl Resolver<'_> {
     }
 
     /// The stations of each group.
-    fn stations(&mut self, file: &File) -> BTreeMap<String, Vec<String>> {
+    fn stations(&mut self, file: &PlanFile) -> BTreeMap<String, Vec<String>> {
         let mut groups = BTreeMap::new();
         let mut taken: Vec<String> = Vec::new();
         for (index, group) in file.stations.iter().enumerate() {
@@ -253,7 +253,7 @@ impl Resolver<'_> {
     }
 
     /// Adds the variations of a case.
-    fn case(&mut self, file: &File, index: usize, groups: &BTreeMap<String, Vec<String>>, cases: &mut Vec<Draft>) {
+    fn case(&mut self, file: &PlanFile, index: usize, groups: &BTreeMap<String, Vec<String>>, cases: &mut Vec<Draft>) {
         let case = &file.cases[index];
         let at = format!("cases[{index}]");
         if case.flows.is_empty() {
@@ -316,7 +316,7 @@ impl Resolver<'_> {
     /// The flows of a case, each with its index in the file; flows without a direction get `way`.
     fn flows(
         &mut self,
-        file: &File,
+        file: &PlanFile,
         index: usize,
         way: Option<Way>,
         groups: &BTreeMap<String, Vec<String>>,
@@ -373,7 +373,7 @@ impl Resolver<'_> {
     }
 
     /// What a flow transfers, and over which transport.
-    fn transfer(&mut self, file: &File, flow: &Flow, at: &str, report: bool) -> Option<(Work, Carrier)> {
+    fn transfer(&mut self, file: &PlanFile, flow: &Flow, at: &str, report: bool) -> Option<(Work, Carrier)> {
         let mut refuse = |key: &str, message: &str, note: &str| {
             if report {
                 // Keys that the flow does not set itself are taken from `[transfer]`.
@@ -437,7 +437,7 @@ impl Resolver<'_> {
     }
 
     /// For each flow, finds the case in which its station runs alone.
-    fn alone(&mut self, file: &File, cases: &mut [Draft]) {
+    fn alone(&mut self, file: &PlanFile, cases: &mut [Draft]) {
         for index in 0..cases.len() {
             for number in 0..cases[index].0.flows.len() {
                 let (case, origins) = &cases[index];

@@ -1,15 +1,19 @@
 //! Compares a segment sent with the one that a script expects.
 
-use crate::script::{Ecn, Segment, TcpOption};
+use crate::script::{Ecn, ScriptSegment, TcpOption};
 
 /// The first difference between `got` and `expected`; `None` if they match. `check_stamp` compares two timestamp
 /// values, the script's and ours.
-pub fn difference(expected: &Segment, got: &Segment, check_stamp: &dyn Fn(u32, u32) -> bool) -> Option<String> {
+pub fn difference(
+    expected: &ScriptSegment,
+    got: &ScriptSegment,
+    check_stamp: &dyn Fn(u32, u32) -> bool,
+) -> Option<String> {
     let field = |name: &str, expected: String, got: String| Some(format!("{name}: expected {expected}, got {got}"));
     if expected.flags != got.flags {
         return field("flags", expected.flags.to_string(), got.flags.to_string());
     }
-    let range = |s: &Segment| format!("{}:{}({})", s.seq, s.seq.wrapping_add(s.payload), s.payload);
+    let range = |s: &ScriptSegment| format!("{}:{}({})", s.seq, s.seq.wrapping_add(s.payload), s.payload);
     if (expected.seq, expected.payload) != (got.seq, got.payload) {
         return field("bytes", range(expected), range(got));
     }

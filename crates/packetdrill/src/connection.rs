@@ -9,8 +9,8 @@ use wifair_packet::{Packet, flag};
 use wifair_tcp::{Receiver, Sender, State as SenderState};
 use wifair_units::{Duration, Time};
 
-use crate::offload::{Bursts, Limits};
-use crate::script::{Ecn, Flags, Segment, TcpOption};
+use crate::offload::{BurstLimits, Bursts};
+use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
 
 mod arrival;
@@ -22,7 +22,7 @@ pub use arrival::reset_for;
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub at: Time,
-    pub segment: Segment,
+    pub segment: ScriptSegment,
 }
 
 /// The state of a connection: those states of RFC 9293, section 3.3.2, that make a difference to what is sent.
@@ -218,7 +218,13 @@ impl Connection {
     }
 
     /// Accepts a SYN at a listening socket: sends a SYN-ACK.
-    pub fn accept(system: &System, options: SocketOptions, now: Time, syn: &Segment, out: &mut Vec<Sent>) -> Self {
+    pub fn accept(
+        system: &System,
+        options: SocketOptions,
+        now: Time,
+        syn: &ScriptSegment,
+        out: &mut Vec<Sent>,
+    ) -> Self {
         let mut connection = Self::new(system, options, now, true);
         let offer = Agreed {
             timestamps: system.timestamps,
@@ -405,7 +411,7 @@ impl Connection {
             // RFC 2525, section 2.17: a reset tells the peer that its data will not be read.
             let seq = self.next_seq();
             let flags = Flags { rst: true, ack: true, ..Flags::default() };
-            self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
+            self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, None, out);
             self.stage = Stage::Gone;
         } else if self.stage != Stage::Gone && !self.write_closed {
             self.close_write(system, now, out);
@@ -425,7 +431,7 @@ impl Connection {
     }
 
     /// Sends a segment: fills in its acknowledgement, window and options.
-    fn push(&self, now: Time, mut segment: Segment, from: Option<&Packet>, out: &mut Vec<Sent>) {
+    fn push(&self, now: Time, mut segment: ScriptSegment, from: Option<&Packet>, out: &mut Vec<Sent>) {
         segment.ack = if segment.flags.ack { self.expected() } else { 0 };
         let mut options = Vec::new();
         if self.agreed.timestamps {
@@ -499,7 +505,7 @@ impl Connection {
             }
             let flags = Flags { ack: true, ece: packet.has(flag::ECE), ..Flags::default() };
             let seq = self.next_seq();
-            self.push(now, Segment { flags, seq, ..Segment::default() }, Some(&packet), out);
+            self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, Some(&packet), out);
         }
         self.note_waits(now);
     }
@@ -526,7 +532,7 @@ impl Connection {
         let (ss, ca) = system.pacing_ratios;
         let ratio = if info.cwnd < info.ssthresh / 2.0 { ss } else { ca } as f64 / 100.0;
         let srtt = info.rtt.0.as_secs().max(1e-6);
-        let limits = Limits {
+        let limits = BurstLimits {
             cwnd: sender.cwnd(),
             mss,
             least: system.min_tso_segments,
@@ -557,12 +563,12 @@ impl Connection {
                 cwr: packet.has(flag::CWR),
                 ..Flags::default()
             };
-            let mut segment = Segment {
+            let mut segment = ScriptSegment {
                 flags,
                 seq: (packet.seq as u32).wrapping_add(1),
                 payload: packet.payload.into(),
                 ecn: Some(if packet.has(flag::ECT) { Ecn::Ect0 } else { Ecn::NotEct }),
-                ..Segment::default()
+                ..ScriptSegment::default()
             };
             if probe {
                 // Linux probes a closed window with an old sequence number and no data.

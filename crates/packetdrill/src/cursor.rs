@@ -1,23 +1,23 @@
 //! A cursor in a text that keeps track of line and column.
 
-use crate::script::{ParseError, Place};
+use crate::script::{ScriptError, ScriptPlace};
 
 /// Reads a text from left to right.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     text: &'a str,
     offset: usize,
-    place: Place,
+    place: ScriptPlace,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at the start of `text`, which begins at `place`.
-    pub const fn new(text: &'a str, place: Place) -> Self {
+    pub const fn new(text: &'a str, place: ScriptPlace) -> Self {
         Self { text, offset: 0, place }
     }
 
     /// The place of the next character.
-    pub const fn place(&self) -> Place {
+    pub const fn place(&self) -> ScriptPlace {
         self.place
     }
 
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         let next = self.peek()?;
         self.offset += next.len_utf8();
         if next == '\n' {
-            self.place = Place { line: self.place.line.saturating_add(1), column: 1 };
+            self.place = ScriptPlace { line: self.place.line.saturating_add(1), column: 1 };
         } else {
             self.place.column = self.place.column.saturating_add(1);
         }
@@ -80,12 +80,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error at `place`.
-    pub fn error_at<T>(place: Place, message: impl Into<String>) -> Result<T, ParseError> {
-        Err(ParseError { place, message: message.into() })
+    pub fn error_at<T>(place: ScriptPlace, message: impl Into<String>) -> Result<T, ScriptError> {
+        Err(ScriptError { place, message: message.into() })
     }
 
     /// An error at the cursor, which quotes the text found there.
-    pub fn expected<T>(&self, what: &str) -> Result<T, ParseError> {
+    pub fn expected<T>(&self, what: &str) -> Result<T, ScriptError> {
         let found: String = self.rest().chars().take_while(|c| !c.is_whitespace()).take(20).collect();
         let found = match (found.is_empty(), self.peek()) {
             (false, _) => format!("`{found}`"),

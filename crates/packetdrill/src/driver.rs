@@ -11,8 +11,8 @@ use crate::compare::difference;
 use crate::expression::{Failure, Variables, run as run_code};
 use crate::host::Host;
 use crate::parser::parse;
-use crate::script::{Action, Call, Event, Place, Script, Segment, When};
-use crate::syscall::Refusal;
+use crate::script::{Event, Script, ScriptAction, ScriptPlace, ScriptSegment, SystemCall, When};
+use crate::syscall::CallRefusal;
 use crate::system::{ReadFile, System};
 
 /// The verdict on a script.
@@ -47,7 +47,7 @@ pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
     /// The place of the deciding event or error; `None` for a script that passes.
-    pub place: Option<Place>,
+    pub place: Option<ScriptPlace>,
     /// The reason in one line; empty for a script that passes.
     pub reason: String,
 }
@@ -85,7 +85,7 @@ pub fn run(text: &str, options: RunOptions, read: ReadFile<'_>) -> Report {
         Err(report) => return report,
     };
     let last = script.events.last().map(|event| event.place).unwrap_or_default();
-    let end = Event { place: last, when: When::Any, action: Action::Code(Vec::new()) };
+    let end = Event { place: last, when: When::Any, action: ScriptAction::Code(Vec::new()) };
     for event in script.events.iter().chain([&end]) {
         let stopped = match driver.event(event) {
             Ok(()) => continue,
@@ -111,7 +111,7 @@ struct Driver<'a> {
     /// Scheduled time of the previous event, and whether it injected a segment.
     before: (i64, bool),
     /// A blocking call in progress, and when it returns.
-    blocked: Option<(i64, Call)>,
+    blocked: Option<(i64, SystemCall)>,
 }
 
 const fn seconds(micros: i64) -> f64 {
@@ -170,7 +170,7 @@ impl<'a> Driver<'a> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Stop> {
-        let injects = matches!(event.action, Action::Inject(_));
+        let injects = matches!(event.action, ScriptAction::Inject(_));
         let now = micros(self.host.now);
         let base = if injects && self.before.1 { self.before.0 } else { now };
         let (start, end) = match event.when {
@@ -179,7 +179,7 @@ impl<'a> Driver<'a> {
             When::Relative(start, end) => (base + start, base + end),
         };
         match &event.action {
-            Action::Expect(segment) => {
+            ScriptAction::Expect(segment) => {
                 let slack = self.tolerance_us.max((start - now) / self.tolerance_parts);
                 self.expect(segment, start, end, slack)?;
             }
@@ -194,8 +194,8 @@ impl<'a> Driver<'a> {
                 self.unblock(if matches!(event.when, When::Any) { FOREVER_US } else { start })?;
                 self.advance(start)?;
                 match other {
-                    Action::Inject(segment) => self.host.inject(segment),
-                    Action::Call(call) => match call.end {
+                    ScriptAction::Inject(segment) => self.host.inject(segment),
+                    ScriptAction::SystemCall(call) => match call.end {
                         // These calls wait for the peer; all others take effect at once.
                         Some(end)
                             if ["accept", "accept4", "read", "recv", "recvfrom"].contains(&call.name.as_str()) =>
@@ -205,10 +205,10 @@ impl<'a> Driver<'a> {
                         }
                         _ => self.call(call, start)?,
                     },
-                    Action::Command(text) => {
+                    ScriptAction::Command(text) => {
                         self.host.system.apply(text, self.read).map_err(Stop::Unsupported)?;
                     }
-                    Action::Code(code) => {
+                    ScriptAction::Code(code) => {
                         let host = &self.host;
                         let lookup = |name: &str| host.variable(name);
                         run_code(code, &mut self.variables, &lookup).map_err(|failure| match failure {
@@ -216,8 +216,8 @@ impl<'a> Driver<'a> {
                             Failure::Unknown(_, what) => Stop::Unsupported(what),
                         })?;
                     }
-                    Action::Unsupported(what) => return Err(Stop::Unsupported(what.clone())),
-                    Action::Expect(_) => {}
+                    ScriptAction::Unsupported(what) => return Err(Stop::Unsupported(what.clone())),
+                    ScriptAction::Expect(_) => {}
                 }
             }
         }
@@ -225,10 +225,10 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn call(&mut self, call: &Call, at: i64) -> Result<(), Stop> {
+    fn call(&mut self, call: &SystemCall, at: i64) -> Result<(), Stop> {
         self.host.call(call).map_err(|refusal| match refusal {
-            Refusal::Differs(reason) => Stop::Differs(format!("at {:.6} s, {reason}", seconds(at))),
-            Refusal::Unsupported(what) => Stop::Unsupported(what),
+            CallRefusal::Differs(reason) => Stop::Differs(format!("at {:.6} s, {reason}", seconds(at))),
+            CallRefusal::Unsupported(what) => Stop::Unsupported(what),
         })
     }
 
@@ -258,9 +258,9 @@ impl<'a> Driver<'a> {
     }
 
     /// Waits for a segment, joins segments that were sent in a row, and compares.
-    fn expect(&mut self, expected: &Segment, start: i64, end: i64, slack: i64) -> Result<(), Stop> {
+    fn expect(&mut self, expected: &ScriptSegment, start: i64, end: i64, slack: i64) -> Result<(), Stop> {
         let latest = time(end.saturating_add(slack).saturating_add(1));
-        let mut whole: Option<(Time, Segment)> = None;
+        let mut whole: Option<(Time, ScriptSegment)> = None;
         let mut steps = 0;
         loop {
             let Some(next) = self.host.sent.pop_front() else {
@@ -291,7 +291,7 @@ impl<'a> Driver<'a> {
                     }
                     let cwr = sum.flags.cwr;
                     sum.payload += next.segment.payload;
-                    sum = Segment { seq: sum.seq, payload: sum.payload, ..next.segment };
+                    sum = ScriptSegment { seq: sum.seq, payload: sum.payload, ..next.segment };
                     sum.flags.cwr = cwr;
                     whole.insert((next.at, sum))
                 }

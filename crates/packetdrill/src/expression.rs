@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
-use crate::script::{ParseError, Place};
+use crate::script::{ScriptError, ScriptPlace};
 
 /// The greatest depth of nested expressions.
 const MAX_DEPTH: u32 = 64;
@@ -16,14 +16,14 @@ const MAX_DEPTH: u32 = 64;
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// Its place in the script.
-    pub place: Place,
+    pub place: ScriptPlace,
     /// Its source text.
     pub text: String,
-    kind: Kind,
+    kind: StatementKind,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum StatementKind {
     Assert(Expression),
     /// Name, operator if the assignment is augmented, and the value.
     Assign(String, Option<Binary>, Expression),
@@ -80,9 +80,9 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// An assertion is false; the message quotes it and gives the values of its variables.
-    False(Place, String),
+    False(ScriptPlace, String),
     /// A name or operation is unknown.
-    Unknown(Place, String),
+    Unknown(ScriptPlace, String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -110,13 +110,13 @@ const BEGINNINGS: [&str; 6] = ["~", "[", "{", "lambda", "await", "yield"];
 const RESERVED: [&str; 14] =
     ["and", "or", "not", "in", "is", "if", "else", "for", "async", "lambda", "await", "yield", "assert", "import"];
 
-type Parsed<T> = Result<T, ParseError>;
+type Parsed<T> = Result<T, ScriptError>;
 
 /// Parses code that begins at `place`. The inner error names a construct that is not supported.
 ///
 /// # Errors
 /// If the code is malformed.
-pub fn parse(code: &str, place: Place) -> Parsed<Result<Vec<Statement>, String>> {
+pub fn parse(code: &str, place: ScriptPlace) -> Parsed<Result<Vec<Statement>, String>> {
     let mut cursor = Cursor::new(code, place);
     let mut statements = Vec::new();
     loop {
@@ -145,7 +145,7 @@ pub fn parse(code: &str, place: Place) -> Parsed<Result<Vec<Statement>, String>>
 }
 
 /// The tokens of one statement, which ends at a line end or semicolon outside brackets.
-fn tokens(cursor: &mut Cursor<'_>) -> Parsed<Vec<(Place, Token)>> {
+fn tokens(cursor: &mut Cursor<'_>) -> Parsed<Vec<(ScriptPlace, Token)>> {
     let mut tokens = Vec::new();
     let mut open = 0_u32;
     loop {
@@ -202,11 +202,11 @@ fn number(cursor: &mut Cursor<'_>) -> Parsed<Token> {
 
 enum Stop {
     Unsupported(String),
-    Malformed(Option<Place>, String),
+    Malformed(Option<ScriptPlace>, String),
 }
 
 struct Parser<'a> {
-    tokens: &'a [(Place, Token)],
+    tokens: &'a [(ScriptPlace, Token)],
     next: usize,
     depth: u32,
 }
@@ -252,7 +252,7 @@ impl Parser<'_> {
         Err(Stop::Malformed(self.tokens.get(self.next).map(|(place, _)| *place), message.to_owned()))
     }
 
-    fn statement(&mut self) -> Result<Kind, Stop> {
+    fn statement(&mut self) -> Result<StatementKind, Stop> {
         const KEYWORDS: [&str; 15] = [
             "if", "elif", "else", "for", "while", "def", "import", "from", "class", "return", "try", "with", "del",
             "raise", "lambda",
@@ -271,10 +271,10 @@ impl Parser<'_> {
                 self.expression()?;
             }
             self.end()?;
-            return Ok(Kind::Assert(condition));
+            return Ok(StatementKind::Assert(condition));
         }
         if word == "print" || word == "pass" {
-            return Ok(Kind::Print);
+            return Ok(StatementKind::Print);
         }
         for (sign, operator) in
             [("=", None), ("+=", Some(Binary::Add)), ("-=", Some(Binary::Subtract)), ("*=", Some(Binary::Multiply))]
@@ -282,7 +282,7 @@ impl Parser<'_> {
             if self.eat(sign) {
                 let value = self.expression()?;
                 self.end()?;
-                return Ok(Kind::Assign(word, operator, value));
+                return Ok(StatementKind::Assign(word, operator, value));
             }
         }
         Err(Stop::Unsupported(format!("the statement that begins with `{word}`")))
@@ -476,8 +476,8 @@ pub fn run(
             |name: &str| variables.get(name).cloned().or_else(|| lookup(name).map(|value| Value::Number(value as f64)));
         let unknown = |what: String| Failure::Unknown(statement.place, what);
         match &statement.kind {
-            Kind::Print => {}
-            Kind::Assert(condition) => {
+            StatementKind::Print => {}
+            StatementKind::Assert(condition) => {
                 if !truth(&evaluate(condition, &get).map_err(unknown)?) {
                     let mut names = Vec::new();
                     name_all(condition, &mut names);
@@ -489,7 +489,7 @@ pub fn run(
                     return Err(Failure::False(statement.place, text));
                 }
             }
-            Kind::Assign(name, operator, value) => {
+            StatementKind::Assign(name, operator, value) => {
                 let mut value = evaluate(value, &get).map_err(unknown)?;
                 if let Some(operator) = operator {
                     let old = get(name).ok_or_else(|| unknown(format!("the name `{name}`")))?;

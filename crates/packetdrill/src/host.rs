@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wifair_units::{Duration, Time};
 
 use crate::connection::{Connection, Sent, SocketOptions, reset_for};
-use crate::script::{Segment, TcpOption};
+use crate::script::{ScriptSegment, TcpOption};
 use crate::system::System;
 
 /// The socket of a file descriptor.
@@ -86,7 +86,7 @@ impl Host {
     }
 
     /// Handles a segment that arrives.
-    pub fn inject(&mut self, segment: &Segment) {
+    pub fn inject(&mut self, segment: &ScriptSegment) {
         let mut out = Vec::new();
         let (now, system) = (self.now, &self.system);
         let known = match self.connections.last_mut() {
@@ -123,8 +123,8 @@ impl Host {
     }
 
     /// Remembers which of our timestamps the timestamp in the segment `script` stands for.
-    pub(crate) fn note_stamp(&mut self, script: &Segment, ours: &Segment) {
-        let stamp = |segment: &Segment| {
+    pub(crate) fn note_stamp(&mut self, script: &ScriptSegment, ours: &ScriptSegment) {
+        let stamp = |segment: &ScriptSegment| {
             segment.options.iter().flatten().find_map(|option| match option {
                 TcpOption::Timestamp(value, _) => Some(*value),
                 _ => None,

@@ -11,7 +11,7 @@ const MAX_BYTES: u64 = 65_536;
 
 /// What determines the size of bursts.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct BurstLimits {
     /// Congestion window, in segments.
     pub cwnd: f64,
     /// Payload of a full segment.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub min_rtt_us: u64,
 }
 
-impl Limits {
+impl BurstLimits {
     /// The most segments of a burst.
     pub fn segments(&self) -> u64 {
         let by_distance = match self.min_rtt_us >> 9 {
@@ -47,7 +47,12 @@ impl Bursts {
     /// Returns, for each segment `(start, end, new)` sent at one instant, whether it ends a burst of more than one
     /// segment. Segments are in order; a new one lies above all that was sent before. Retransmitted segments are joined
     /// only within their original burst. No burst crosses an offset for which `records` returns true.
-    pub fn mark(&mut self, segments: &[(u64, u64, bool)], limits: &Limits, records: &dyn Fn(u64) -> bool) -> Vec<bool> {
+    pub fn mark(
+        &mut self,
+        segments: &[(u64, u64, bool)],
+        limits: &BurstLimits,
+        records: &dyn Fn(u64) -> bool,
+    ) -> Vec<bool> {
         let most = limits.segments();
         let mut marks = vec![false; segments.len()];
         let mut at = 0;
@@ -97,14 +102,14 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    fn limits(cwnd: f64) -> Limits {
-        Limits { cwnd, mss: 1000, least: 2, rate: 200_000.0, min_rtt_us: 100_000 }
+    fn limits(cwnd: f64) -> BurstLimits {
+        BurstLimits { cwnd, mss: 1000, least: 2, rate: 200_000.0, min_rtt_us: 100_000 }
     }
 
     #[test]
     fn a_burst_is_at_most_half_the_window() {
         assert_eq!([1.0, 2.0, 3.0, 4.0, 10.0].map(|cwnd| limits(cwnd).segments()), [1, 1, 1, 2, 2]);
-        assert_eq!(Limits { least: 10, ..limits(10.0) }.segments(), 5);
+        assert_eq!(BurstLimits { least: 10, ..limits(10.0) }.segments(), 5);
     }
 
     #[test]

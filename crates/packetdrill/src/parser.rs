@@ -2,13 +2,16 @@
 //!
 //! The language is that of packetdrill: N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from
 //! Sockets to Packets", USENIX ATC 2013, section 3, with the additions that later scripts use. Well-formed events that
-//! are not TCP over plain IP become [`Action::Unsupported`].
+//! are not TCP over plain IP become [`ScriptAction::Unsupported`].
 
 use crate::cursor::Cursor;
 use crate::expression;
-use crate::script::{Action, Call, Ecn, Event, Flags, ParseError, Place, Script, Segment, TcpOption, Value, When};
+use crate::script::{
+    Ecn, Event, Flags, Script, ScriptAction, ScriptError, ScriptPlace, ScriptSegment, SystemCall, TcpOption, Value,
+    When,
+};
 
-type Parsed<T> = Result<T, ParseError>;
+type Parsed<T> = Result<T, ScriptError>;
 
 /// The greatest size of a script, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -24,7 +27,7 @@ const MAX_SECONDS: f64 = 1e6;
 /// # Errors
 /// If it is malformed; the error has the line, the column, and what is expected there.
 pub fn parse(text: &str) -> Parsed<Script> {
-    let mut parser = Parser { cursor: Cursor::new(text, Place { line: 1, column: 1 }) };
+    let mut parser = Parser { cursor: Cursor::new(text, ScriptPlace { line: 1, column: 1 }) };
     if text.len() > MAX_BYTES {
         return Cursor::error_at(parser.cursor.place(), format!("the script has more than {MAX_BYTES} bytes"));
     }
@@ -80,7 +83,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn option(&mut self) -> Parsed<(Place, String, String)> {
+    fn option(&mut self) -> Parsed<(ScriptPlace, String, String)> {
         let place = self.cursor.place();
         self.cursor.eat("--");
         let name = self.word("the name of an option")?;
@@ -162,19 +165,19 @@ impl<'a> Parser<'a> {
         Ok(if negative { -micros } else { micros })
     }
 
-    fn action(&mut self) -> Parsed<Action> {
+    fn action(&mut self) -> Parsed<ScriptAction> {
         match self.cursor.peek() {
             Some('<') => {
                 self.cursor.bump();
-                Ok(self.packet()?.map_or_else(Action::Unsupported, Action::Inject))
+                Ok(self.packet()?.map_or_else(ScriptAction::Unsupported, ScriptAction::Inject))
             }
             Some('>') => {
                 self.cursor.bump();
-                Ok(self.packet()?.map_or_else(Action::Unsupported, Action::Expect))
+                Ok(self.packet()?.map_or_else(ScriptAction::Unsupported, ScriptAction::Expect))
             }
             Some('`') => {
                 self.cursor.bump();
-                Ok(Action::Command(self.until("`", "command")?.to_owned()))
+                Ok(ScriptAction::Command(self.until("`", "command")?.to_owned()))
             }
             Some('%') => {
                 let place = self.cursor.place();
@@ -186,8 +189,8 @@ impl<'a> Parser<'a> {
                     return Cursor::error_at(place, "this code has no end: `}%` is missing");
                 };
                 expression::parse(code, inside).map(|code| match code {
-                    Ok(statements) => Action::Code(statements),
-                    Err(what) => Action::Unsupported(what),
+                    Ok(statements) => ScriptAction::Code(statements),
+                    Err(what) => ScriptAction::Unsupported(what),
                 })
             }
             Some(c) if is_word(c) || c == '.' => self.call(),
@@ -215,9 +218,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a packet. The inner error names a part that is not supported.
-    fn packet(&mut self) -> Parsed<Result<Segment, String>> {
+    fn packet(&mut self) -> Parsed<Result<ScriptSegment, String>> {
         self.skip()?;
-        let mut segment = Segment::default();
+        let mut segment = ScriptSegment::default();
         for (open, close) in [("[", "]"), ("(", ")")] {
             if self.cursor.eat(open) {
                 let text = self.until(close, "IP header")?.trim();
@@ -384,7 +387,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn call(&mut self) -> Parsed<Action> {
+    fn call(&mut self) -> Parsed<ScriptAction> {
         let mut end = None;
         if self.cursor.eat("...") {
             self.skip()?;
@@ -405,7 +408,7 @@ impl<'a> Parser<'a> {
         if self.cursor.eat("(") {
             self.until(")", "note")?;
         }
-        Ok(Action::Call(Call { end, name, arguments, result, errno }))
+        Ok(ScriptAction::SystemCall(SystemCall { end, name, arguments, result, errno }))
     }
 
     /// Parses values separated by commas, up to `end`.

@@ -6,7 +6,7 @@ use crate::expression::Statement;
 
 /// A place in a script; line and column count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ScriptPlace {
     /// Line.
     pub line: u32,
     /// Column, in bytes.
@@ -15,9 +15,9 @@ pub struct Place {
 
 /// The error for a script that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
+pub struct ScriptError {
     /// The place of the error.
-    pub place: Place,
+    pub place: ScriptPlace,
     /// What is wrong there, and what is expected instead.
     pub message: String,
 }
@@ -26,7 +26,7 @@ pub struct ParseError {
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// Options at the beginning, such as `--tolerance_usecs=10000`: place, name without dashes, value.
-    pub options: Vec<(Place, String, String)>,
+    pub options: Vec<(ScriptPlace, String, String)>,
     /// The events in order. Shell commands before the first event have time zero.
     pub events: Vec<Event>,
 }
@@ -35,11 +35,11 @@ pub struct Script {
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Its place in the script.
-    pub place: Place,
+    pub place: ScriptPlace,
     /// When it happens.
     pub when: When,
     /// What happens.
-    pub action: Action,
+    pub action: ScriptAction,
 }
 
 /// The time of an event, in microseconds.
@@ -55,13 +55,13 @@ pub enum When {
 
 /// What happens.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub enum ScriptAction {
     /// A segment arrives (`<`).
-    Inject(Segment),
+    Inject(ScriptSegment),
     /// A segment must be sent (`>`).
-    Expect(Segment),
+    Expect(ScriptSegment),
     /// The application makes a system call.
-    Call(Call),
+    SystemCall(SystemCall),
     /// A shell command, which is parsed and never run.
     Command(String),
     /// Assertions and assignments between `%{` and `}%`.
@@ -174,7 +174,7 @@ impl fmt::Display for TcpOption {
 
 /// A segment in a script, or one that the host sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Segment {
+pub struct ScriptSegment {
     /// The ECN field, if given.
     pub ecn: Option<Ecn>,
     /// Header flags.
@@ -191,7 +191,7 @@ pub struct Segment {
     pub options: Option<Vec<TcpOption>>,
 }
 
-impl fmt::Display for Segment {
+impl fmt::Display for ScriptSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(ecn) = self.ecn {
             write!(f, "[{ecn}] ")?;
@@ -216,7 +216,7 @@ impl fmt::Display for Segment {
 
 /// A system call with its arguments and its result.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct SystemCall {
     /// When a blocking call returns, in microseconds, counted as the time of its event.
     pub end: Option<i64>,
     /// Name of the function.

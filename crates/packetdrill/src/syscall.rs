@@ -4,12 +4,12 @@ use wifair_units::Duration;
 
 use crate::connection::{Connection, SocketOptions, Stage};
 use crate::host::{Host, Socket};
-use crate::script::{Call, Value};
+use crate::script::{SystemCall, Value};
 use crate::system::CONGESTION_CONTROLS;
 
 /// Why a call fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum CallRefusal {
     /// Its result differs from the script.
     Differs(String),
     /// It is not supported.
@@ -19,22 +19,22 @@ pub enum Refusal {
 /// The result of a call: the number returned, and the error if that is -1.
 type Returned = (i64, Option<&'static str>);
 
-fn argument(call: &Call, index: usize) -> Result<&Value, Refusal> {
-    call.arguments.get(index).ok_or_else(|| Refusal::Unsupported(format!("`{}` with so few arguments", call.name)))
+fn argument(call: &SystemCall, index: usize) -> Result<&Value, CallRefusal> {
+    call.arguments.get(index).ok_or_else(|| CallRefusal::Unsupported(format!("`{}` with so few arguments", call.name)))
 }
 
-fn number(call: &Call, index: usize) -> Result<i64, Refusal> {
+fn number(call: &SystemCall, index: usize) -> Result<i64, CallRefusal> {
     let value = argument(call, index)?;
-    value.integer().ok_or_else(|| Refusal::Unsupported(format!("argument {} of `{}`", index + 1, call.name)))
+    value.integer().ok_or_else(|| CallRefusal::Unsupported(format!("argument {} of `{}`", index + 1, call.name)))
 }
 
-fn bytes(call: &Call, index: usize) -> Result<u64, Refusal> {
+fn bytes(call: &SystemCall, index: usize) -> Result<u64, CallRefusal> {
     match argument(call, index)? {
-        Value::Any => Err(Refusal::Unsupported(format!("`{}` of unknown length", call.name))),
+        Value::Any => Err(CallRefusal::Unsupported(format!("`{}` of unknown length", call.name))),
         _ => u64::try_from(number(call, index)?)
             .ok()
             .filter(|bytes| *bytes < 1 << 40)
-            .ok_or_else(|| Refusal::Unsupported(format!("the length in `{}`", call.name))),
+            .ok_or_else(|| CallRefusal::Unsupported(format!("the length in `{}`", call.name))),
     }
 }
 
@@ -51,7 +51,7 @@ impl Host {
     ///
     /// # Errors
     /// If the result differs from the script, or if the call is not supported.
-    pub fn call(&mut self, call: &Call) -> Result<(), Refusal> {
+    pub fn call(&mut self, call: &SystemCall) -> Result<(), CallRefusal> {
         let (value, errno) = self.returned(call)?;
         let as_expected = match &call.result {
             Value::Any => true,
@@ -68,7 +68,7 @@ impl Host {
             Value::Integer(value) => value.to_string(),
             other => format!("{other:?}"),
         };
-        Err(Refusal::Differs(format!(
+        Err(CallRefusal::Differs(format!(
             "`{}` returned {}, expected {}",
             call.name,
             show(&value.to_string(), errno),
@@ -76,13 +76,13 @@ impl Host {
         )))
     }
 
-    fn returned(&mut self, call: &Call) -> Result<Returned, Refusal> {
-        let unsupported = || Refusal::Unsupported(format!("the system call `{}`", call.name));
+    fn returned(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+        let unsupported = || CallRefusal::Unsupported(format!("the system call `{}`", call.name));
         match call.name.as_str() {
             "socket" => {
                 let kind = argument(call, 1)?;
                 if !kind.names("SOCK_STREAM") {
-                    return Err(Refusal::Unsupported("sockets other than SOCK_STREAM".to_owned()));
+                    return Err(CallRefusal::Unsupported("sockets other than SOCK_STREAM".to_owned()));
                 }
                 let fd = call.result.integer().unwrap_or(3);
                 let options = SocketOptions { nonblocking: kind.names("SOCK_NONBLOCK"), ..SocketOptions::default() };
@@ -166,15 +166,15 @@ impl Host {
     }
 
     /// The connection of the first argument.
-    fn connected(&mut self, call: &Call) -> Result<&mut Connection, Refusal> {
+    fn connected(&mut self, call: &SystemCall) -> Result<&mut Connection, CallRefusal> {
         let fd = number(call, 0)?;
         match self.sockets.get(&fd) {
             Some(Socket::Connected(index)) => Ok(&mut self.connections[*index]),
-            _ => Err(Refusal::Differs(format!("`{}`: file descriptor {fd} is not connected", call.name))),
+            _ => Err(CallRefusal::Differs(format!("`{}`: file descriptor {fd} is not connected", call.name))),
         }
     }
 
-    fn accept(&mut self, call: &Call) -> Result<Returned, Refusal> {
+    fn accept(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
         let ready = self.waiting.iter().position(|&index| self.connections[index].stage == Stage::Established);
         let Some(index) = ready.and_then(|at| self.waiting.remove(at)) else { return Ok((-1, Some("EAGAIN"))) };
         let fd = call.result.integer().unwrap_or(4);
@@ -182,7 +182,7 @@ impl Host {
         Ok((fd, None))
     }
 
-    fn connect(&mut self, call: &Call) -> Result<Returned, Refusal> {
+    fn connect(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
         let fd = number(call, 0)?;
         match self.sockets.get(&fd) {
             Some(Socket::Connected(index)) => {
@@ -206,7 +206,7 @@ impl Host {
         }
     }
 
-    fn write(&mut self, call: &Call) -> Result<Returned, Refusal> {
+    fn write(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
         let name = call.name.as_str();
         let length = match name {
             "write" | "send" | "sendto" => bytes(call, 2)?,
@@ -218,7 +218,7 @@ impl Host {
                     (_, value) => Some(value),
                 };
                 let Some(Value::List(vectors)) = vectors else {
-                    return Err(Refusal::Unsupported(format!("the vectors of `{name}`")));
+                    return Err(CallRefusal::Unsupported(format!("the vectors of `{name}`")));
                 };
                 let mut sum = 0_u64;
                 for vector in vectors {
@@ -228,7 +228,7 @@ impl Host {
                     };
                     let length =
                         length.and_then(|length| u64::try_from(length).ok()).filter(|length| *length < 1 << 40);
-                    sum += length.ok_or_else(|| Refusal::Unsupported(format!("the vectors of `{name}`")))?;
+                    sum += length.ok_or_else(|| CallRefusal::Unsupported(format!("the vectors of `{name}`")))?;
                 }
                 sum
             }
@@ -240,7 +240,7 @@ impl Host {
         };
         for other in ["MSG_ZEROCOPY", "MSG_FASTOPEN", "MSG_OOB"] {
             if flags.names(other) {
-                return Err(Refusal::Unsupported(format!("the flag {other}")));
+                return Err(CallRefusal::Unsupported(format!("the flag {other}")));
             }
         }
         let (system, now) = (self.system.clone(), self.now);
@@ -258,30 +258,30 @@ impl Host {
     }
 
     /// Bytes that the application may read (`SIOCINQ`), or bytes not acknowledged yet (`SIOCOUTQ`).
-    fn queue_length(&mut self, call: &Call) -> Result<Returned, Refusal> {
+    fn queue_length(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
         let name = argument(call, 1)?.word().unwrap_or_default().to_owned();
         let wanted = argument(call, 2)?.clone();
         let connection = self.connected(call)?;
         let got = match name.as_str() {
             "SIOCINQ" | "FIONREAD" => connection.readable().0,
             "SIOCOUTQ" | "TIOCOUTQ" => connection.unacknowledged(),
-            _ => return Err(Refusal::Unsupported(format!("the ioctl {name}"))),
+            _ => return Err(CallRefusal::Unsupported(format!("the ioctl {name}"))),
         };
         match option_value(&wanted) {
             Some(wanted) if wanted != got as i64 => {
-                Err(Refusal::Differs(format!("{name} is {got}, expected {wanted}")))
+                Err(CallRefusal::Differs(format!("{name} is {got}, expected {wanted}")))
             }
             _ => Ok((0, None)),
         }
     }
 
-    fn set_option(&mut self, call: &Call) -> Result<Returned, Refusal> {
+    fn set_option(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
         let fd = number(call, 0)?;
         let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
         let value = argument(call, 3)?.clone();
         let number = option_value(&value);
         let flag = number.map(|number| number != 0);
-        let unsupported = || Refusal::Unsupported(format!("the socket option {name}"));
+        let unsupported = || CallRefusal::Unsupported(format!("the socket option {name}"));
         match name.as_str() {
             "TCP_NODELAY" | "TCP_CORK" => {
                 let on = flag.ok_or_else(unsupported)?;
@@ -344,7 +344,7 @@ impl Host {
         Ok((0, None))
     }
 
-    fn get_option(&mut self, call: &Call) -> Result<Returned, Refusal> {
+    fn get_option(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
         let fd = number(call, 0)?;
         let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
         let wanted = argument(call, 3)?.clone();
@@ -369,11 +369,11 @@ impl Host {
             "TCP_NODELAY" => options.nodelay.into(),
             "TCP_CORK" => options.cork.into(),
             "TCP_USER_TIMEOUT" => options.user_timeout.map_or(0, |timeout| (timeout.as_nanos() / 1_000_000) as i64),
-            _ => return Err(Refusal::Unsupported(format!("the socket option {name}"))),
+            _ => return Err(CallRefusal::Unsupported(format!("the socket option {name}"))),
         };
         match option_value(&wanted) {
             Some(wanted) if wanted != got => {
-                Err(Refusal::Differs(format!("the socket option {name} is {got}, expected {wanted}")))
+                Err(CallRefusal::Differs(format!("the socket option {name} is {got}, expected {wanted}")))
             }
             _ => Ok((0, None)),
         }
@@ -381,9 +381,9 @@ impl Host {
 }
 
 /// Compares the error of `SO_ERROR`, by name, with the script.
-fn compare_name(wanted: &Value, error: &str) -> Result<Returned, Refusal> {
+fn compare_name(wanted: &Value, error: &str) -> Result<Returned, CallRefusal> {
     match wanted {
         Value::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),
-        _ => Err(Refusal::Differs(format!("the pending error is {error}"))),
+        _ => Err(CallRefusal::Differs(format!("the pending error is {error}"))),
     }
 }

@@ -1,18 +1,18 @@
 //! Properties of a band: interframe spaces, slots, the signal extension.
 
-use std::fmt;
-
+use wifair_config::choice;
 use wifair_units::Duration;
 
-/// A frequency band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Band {
-    /// 2.4 GHz.
-    Ghz2_4,
-    /// 5 GHz.
-    Ghz5,
-    /// 6 GHz.
-    Ghz6,
+choice! {
+    /// Frequency band.
+    pub enum Band {
+        /// 2.4 GHz: SIFS of 10 us and a signal extension of 6 us.
+        Ghz2_4 = "2.4 GHz",
+        /// 5 GHz: SIFS of 16 us.
+        Ghz5 = "5 GHz",
+        /// 6 GHz: SIFS of 16 us.
+        Ghz6 = "6 GHz",
+    }
 }
 
 impl Band {
@@ -59,11 +59,5 @@ impl Band {
     #[must_use]
     pub const fn signal_extension(self) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) { 6 } else { 0 })
-    }
-}
-
-impl fmt::Display for Band {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} GHz", self.number())
     }
 }

@@ -23,7 +23,7 @@ use crate::CodeRate;
 
 /// Modulation and coding of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LegacyMode {
     /// DBPSK with an 11-chip code, 1 Mb/s.
     Dsss1,
     /// DQPSK with an 11-chip code, 2 Mb/s.
@@ -62,7 +62,7 @@ pub enum Code {
     FiveSixths,
 }
 
-impl Mode {
+impl LegacyMode {
     /// The fastest mode that is no faster than `rate`, or else the slowest: among OFDM modes if `ofdm`, otherwise among
     /// DSSS and CCK modes.
     #[must_use]
@@ -246,18 +246,18 @@ impl BitErrors {
         use Code::{Half, ThreeQuarters, TwoThirds};
         use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
         let modes = [
-            Mode::Dsss1,
-            Mode::Dsss2,
-            Mode::Cck5,
-            Mode::Cck11,
-            Mode::Ofdm(Bpsk, Half),
-            Mode::Ofdm(Bpsk, ThreeQuarters),
-            Mode::Ofdm(Qpsk, Half),
-            Mode::Ofdm(Qpsk, ThreeQuarters),
-            Mode::Ofdm(Qam16, Half),
-            Mode::Ofdm(Qam16, ThreeQuarters),
-            Mode::Ofdm(Qam64, TwoThirds),
-            Mode::Ofdm(Qam64, ThreeQuarters),
+            LegacyMode::Dsss1,
+            LegacyMode::Dsss2,
+            LegacyMode::Cck5,
+            LegacyMode::Cck11,
+            LegacyMode::Ofdm(Bpsk, Half),
+            LegacyMode::Ofdm(Bpsk, ThreeQuarters),
+            LegacyMode::Ofdm(Qpsk, Half),
+            LegacyMode::Ofdm(Qpsk, ThreeQuarters),
+            LegacyMode::Ofdm(Qam16, Half),
+            LegacyMode::Ofdm(Qam16, ThreeQuarters),
+            LegacyMode::Ofdm(Qam64, TwoThirds),
+            LegacyMode::Ofdm(Qam64, ThreeQuarters),
         ];
         let curves = modes.iter().map(|mode| {
             let mut curve: Vec<f64> = vec![];
@@ -273,18 +273,18 @@ impl BitErrors {
         Self { curves: curves.collect() }
     }
 
-    fn place(mode: Mode) -> usize {
+    fn place(mode: LegacyMode) -> usize {
         use Code::{Half, TwoThirds};
         use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
         match mode {
-            Mode::Dsss1 => 0,
-            Mode::Dsss2 => 1,
-            Mode::Cck5 => 2,
-            Mode::Cck11 => 3,
-            Mode::Ofdm(Bpsk, code) => 4 + usize::from(code != Half),
-            Mode::Ofdm(Qpsk, code) => 6 + usize::from(code != Half),
-            Mode::Ofdm(Qam16, code) => 8 + usize::from(code != Half),
-            Mode::Ofdm(Qam64, code) => 10 + usize::from(code != TwoThirds),
+            LegacyMode::Dsss1 => 0,
+            LegacyMode::Dsss2 => 1,
+            LegacyMode::Cck5 => 2,
+            LegacyMode::Cck11 => 3,
+            LegacyMode::Ofdm(Bpsk, code) => 4 + usize::from(code != Half),
+            LegacyMode::Ofdm(Qpsk, code) => 6 + usize::from(code != Half),
+            LegacyMode::Ofdm(Qam16, code) => 8 + usize::from(code != Half),
+            LegacyMode::Ofdm(Qam64, code) => 10 + usize::from(code != TwoThirds),
         }
     }
 
@@ -292,7 +292,7 @@ impl BitErrors {
     /// is interpolated between table entries.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn log_survival(&self, mode: Mode, sinr: f64, bits: f64) -> f64 {
+    pub fn log_survival(&self, mode: LegacyMode, sinr: f64, bits: f64) -> f64 {
         let place = (10.0 * libm::log10(sinr) - LOWEST) * DENSITY;
         let curve = &self.curves[Self::place(mode)];
         if place >= (curve.len() - 1) as f64 || bits <= 0.0 {
@@ -319,7 +319,7 @@ impl BitErrors {
 mod tests {
     use super::*;
 
-    fn success(mode: Mode, sinr_db: f64, bits: f64) -> (f64, f64) {
+    fn success(mode: LegacyMode, sinr_db: f64, bits: f64) -> (f64, f64) {
         let sinr = 10f64.powf(sinr_db / 10.0);
         ((bits * mode.log_success(sinr)).exp(), BitErrors::tables().log_survival(mode, sinr, bits).exp())
     }
@@ -330,27 +330,27 @@ mod tests {
     #[test]
     fn dsss_and_cck_agree_with_the_published_values() {
         for (mode, power, published, digits) in [
-            (Mode::Dsss1, -99.0, 0.0003, 1e-4),
-            (Mode::Dsss1, -98.0, 0.202, 5e-3),
-            (Mode::Dsss1, -97.0, 0.813, 5e-3),
-            (Mode::Dsss1, -96.0, 0.984, 5e-3),
-            (Mode::Dsss1, -95.0, 0.999, 1e-3),
-            (Mode::Dsss2, -95.0, 4.5e-6, 1e-6),
-            (Mode::Dsss2, -94.0, 0.036, 5e-3),
-            (Mode::Dsss2, -93.0, 0.519, 5e-3),
-            (Mode::Dsss2, -92.0, 0.915, 5e-3),
-            (Mode::Dsss2, -91.0, 0.993, 5e-3),
-            (Mode::Dsss2, -90.0, 0.999, 1e-3),
-            (Mode::Cck5, -92.0, 1e-4, 5e-5),
-            (Mode::Cck5, -91.0, 0.132, 5e-3),
-            (Mode::Cck5, -90.0, 0.744, 5e-3),
-            (Mode::Cck5, -89.0, 0.974, 5e-3),
-            (Mode::Cck5, -88.0, 0.999, 1e-3),
-            (Mode::Cck11, -89.0, 8.85e-5, 1e-5),
-            (Mode::Cck11, -88.0, 0.128, 5e-3),
-            (Mode::Cck11, -87.0, 0.739, 5e-3),
-            (Mode::Cck11, -86.0, 0.973, 5e-3),
-            (Mode::Cck11, -85.0, 0.999, 1e-3),
+            (LegacyMode::Dsss1, -99.0, 0.0003, 1e-4),
+            (LegacyMode::Dsss1, -98.0, 0.202, 5e-3),
+            (LegacyMode::Dsss1, -97.0, 0.813, 5e-3),
+            (LegacyMode::Dsss1, -96.0, 0.984, 5e-3),
+            (LegacyMode::Dsss1, -95.0, 0.999, 1e-3),
+            (LegacyMode::Dsss2, -95.0, 4.5e-6, 1e-6),
+            (LegacyMode::Dsss2, -94.0, 0.036, 5e-3),
+            (LegacyMode::Dsss2, -93.0, 0.519, 5e-3),
+            (LegacyMode::Dsss2, -92.0, 0.915, 5e-3),
+            (LegacyMode::Dsss2, -91.0, 0.993, 5e-3),
+            (LegacyMode::Dsss2, -90.0, 0.999, 1e-3),
+            (LegacyMode::Cck5, -92.0, 1e-4, 5e-5),
+            (LegacyMode::Cck5, -91.0, 0.132, 5e-3),
+            (LegacyMode::Cck5, -90.0, 0.744, 5e-3),
+            (LegacyMode::Cck5, -89.0, 0.974, 5e-3),
+            (LegacyMode::Cck5, -88.0, 0.999, 1e-3),
+            (LegacyMode::Cck11, -89.0, 8.85e-5, 1e-5),
+            (LegacyMode::Cck11, -88.0, 0.128, 5e-3),
+            (LegacyMode::Cck11, -87.0, 0.739, 5e-3),
+            (LegacyMode::Cck11, -86.0, 0.973, 5e-3),
+            (LegacyMode::Cck11, -85.0, 0.999, 1e-3),
         ] {
             let (exact, table) = success(mode, power + 100.552_278_6 - 7.0, 1078.0 * 8.0);
             assert!((exact - published).abs() <= digits, "{mode:?} at {power} dBm: {exact} instead of {published}");
@@ -389,7 +389,7 @@ mod tests {
             (54, 23.0, 0.958, 1e-3),
             (54, 24.0, 0.999, 1e-3),
         ] {
-            let mode = Mode::of(BitRate::from_mbps(mbps), true);
+            let mode = LegacyMode::of(BitRate::from_mbps(mbps), true);
             let (exact, table) = success(mode, sinr_db, 16_000.0);
             assert!((exact - published).abs() <= digits, "{mbps} Mb/s at {sinr_db} dB: {exact} instead of {published}");
             assert!((table - exact).abs() < 1e-2 * exact, "{mbps} Mb/s at {sinr_db} dB: {table} in the table");
@@ -401,9 +401,9 @@ mod tests {
     #[test]
     fn closed_forms() {
         let sinr = (50_000.0_f64).ln() / 22.0;
-        assert!((Mode::Dsss1.log_success(sinr).exp() - (1.0 - 1e-5)).abs() < 1e-12);
+        assert!((LegacyMode::Dsss1.log_success(sinr).exp() - (1.0 - 1e-5)).abs() < 1e-12);
         for sinr in [0.3, 0.6, 1.0, 2.0] {
-            let (slow, fast) = (Mode::Cck5.log_success(sinr), Mode::Cck11.log_success(2.0 * sinr));
+            let (slow, fast) = (LegacyMode::Cck5.log_success(sinr), LegacyMode::Cck11.log_success(2.0 * sinr));
             assert!((slow / fast - 1.0).abs() < 1e-9);
         }
     }
@@ -413,7 +413,7 @@ mod tests {
         let errors = BitErrors::tables();
         for mbps in [1, 2, 11, 6, 54] {
             for ofdm in [false, true] {
-                let mode = Mode::of(BitRate::from_mbps(mbps), ofdm);
+                let mode = LegacyMode::of(BitRate::from_mbps(mbps), ofdm);
                 assert_eq!(errors.log_survival(mode, 1e4, 1e5), 0.0);
                 assert_eq!(errors.log_survival(mode, 1e-3, 1e3), f64::NEG_INFINITY);
                 assert_eq!(errors.log_survival(mode, 0.0, 1e3), f64::NEG_INFINITY);

@@ -32,7 +32,7 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 pub use amendment::{Amendment, ModeRequest};
 pub use band::Band;
-pub use bit_errors::{BitErrors, Code, Constellation, Mode};
+pub use bit_errors::{BitErrors, Code, Constellation, LegacyMode};
 pub use eht::EhtMode;
 pub use he::{HeMode, HeOptions, HeRange};
 pub use ht::{HtFormat, HtMode};

@@ -19,7 +19,7 @@ use crate::{Band, ChannelWidth};
 pub const SEGMENTS: usize = 4;
 
 /// Channels of 2.4 GHz whose centres are closer than this overlap, in MHz (clause 16).
-const APART: u32 = 25;
+const OVERLAP_LIMIT_MHZ: u32 = 25;
 
 /// A channel that does not exist, and those that do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl OperatingChannel {
 
 /// Whether two 20 MHz channels overlap whose centres are `apart` MHz from each other.
 const fn leaks(band: Band, apart: u32) -> bool {
-    apart < if matches!(band, Band::Ghz2_4) { APART } else { 20 }
+    apart < if matches!(band, Band::Ghz2_4) { OVERLAP_LIMIT_MHZ } else { 20 }
 }
 
 /// The fraction of a frame's power in its own 20 MHz channel that arrives in one `apart` MHz away.

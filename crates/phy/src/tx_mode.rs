@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use wifair_config::choice;
 use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::ppdu::{DataField, PreambleFields};
@@ -154,13 +155,14 @@ impl Ltf {
     }
 }
 
-/// Error-correcting code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Coding {
-    /// Binary convolutional code, with tail bits.
-    Bcc,
-    /// Low-density parity check code, without tail bits.
-    Ldpc,
+choice! {
+    /// Error-correcting code.
+    pub enum Coding {
+        /// Binary convolutional code.
+        Bcc = "bcc",
+        /// Low-density parity check code.
+        Ldpc = "ldpc",
+    }
 }
 
 /// Modulation class (table 10-9).

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use wifair_mac::{Content, ExchangeQuery, ExchangeTime, Response};
+use wifair_mac::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions, TxMode};
 use wifair_units::{BitRate, Bytes, Duration, Quantity};
 
@@ -86,9 +86,9 @@ impl Question {
             },
         };
         let content = match (self.psdu_length, self.mpdu_length, self.mpdus) {
-            (Some(psdu), None, None) => Content::Psdu(Bytes(psdu)),
-            (None, Some(mpdu), None) => Content::Mpdu(Bytes(mpdu)),
-            (None, Some(mpdu), Some(count)) => Content::AMpdu(Bytes(mpdu), count),
+            (Some(psdu), None, None) => ExchangeContent::Psdu(Bytes(psdu)),
+            (None, Some(mpdu), None) => ExchangeContent::Mpdu(Bytes(mpdu)),
+            (None, Some(mpdu), Some(count)) => ExchangeContent::AMpdu(Bytes(mpdu), count),
             (None, None, Some(_)) => {
                 return Err(error("mpdus", "an A-MPDU needs the length of its MPDUs, too".to_owned()));
             }

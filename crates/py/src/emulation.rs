@@ -12,9 +12,9 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wifair_capture::Analysis;
-use wifair_emulate::live::{self, Control, Device, Ended, Lateness, Live};
+use wifair_emulate::live::{self, Device, Ended, Lateness, Live, LiveControl};
 use wifair_emulate::record::{Recorder, Recording};
-use wifair_emulate::{Cell, Counts, Settings, v6_of};
+use wifair_emulate::{Cell, PacketCounts, Settings, v6_of};
 use wifair_sim::capture::FrameLog;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario;
@@ -42,7 +42,7 @@ enum State {
 #[pyclass(module = "wifair._core")]
 pub struct Emulation {
     state: Mutex<State>,
-    control: Arc<Control>,
+    control: Arc<LiveControl>,
     taps: Taps,
     record: Option<(PathBuf, String)>,
     flows: Vec<FlowRow>,
@@ -225,7 +225,7 @@ impl Emulation {
             None => PyValueError::new_err(format!("{}: {error}", path.display())),
         })?;
         *self.state() = State::Over(Box::new(Done { cell: *cell, ended: Ok((Ended::Over, Lateness::default())) }));
-        Ok((replayed.put_in, replayed.same, replayed.differs_at, replayed.is_cut))
+        Ok((replayed.inject, replayed.same, replayed.differs_at, replayed.is_cut))
     }
 
     /// Results as for a run, the connections of real programs, packet counts, and lateness.
@@ -270,7 +270,7 @@ fn began() -> PyErr {
     PyRuntimeError::new_err("the emulation is in another state")
 }
 
-fn counts<'py>(py: Python<'py>, counts: &Counts, under_way: usize) -> PyResult<Bound<'py, PyDict>> {
+fn counts<'py>(py: Python<'py>, counts: &PacketCounts, under_way: usize) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("sent", counts.sent)?;
     dict.set_item("delivered", counts.delivered)?;
@@ -283,7 +283,7 @@ fn counts<'py>(py: Python<'py>, counts: &Counts, under_way: usize) -> PyResult<B
     }
     dict.set_item("lost", lost)?;
     let refused = PyDict::new(py);
-    for (name, count) in Counts::REFUSALS.iter().zip(counts.refused) {
+    for (name, count) in PacketCounts::REFUSALS.iter().zip(counts.refused) {
         refused.set_item(name, count)?;
     }
     dict.set_item("refused", refused)?;

@@ -154,7 +154,7 @@ pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
 pub struct Scenario {
     pub(crate) inner: scenario::Scenario,
     /// Whether it names Python classes.
-    foreign: bool,
+    custom_classes: bool,
     /// The folder of its file.
     folder: String,
 }
@@ -260,14 +260,14 @@ impl Scenario {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let (shared, taps) = (control.share(), taps.unwrap_or_default());
         let sample_every = sample_step_ns.map(Duration::from_nanos);
-        let outcome = if self.foreign {
+        let outcome = if self.custom_classes {
             let find = py.import("wifair.extending")?.getattr("find")?;
             for (class, base) in self.inner.classes() {
                 find.call1((class, base, &self.folder))?; // fail before the run starts
             }
             let failure = Arc::new(Failure::default());
             let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
-            let options = Options { sample_every, foreign: Some(classes), fast_paths, ..Options::default() };
+            let options = Options { sample_every, custom_classes: Some(classes), fast_paths, ..Options::default() };
             // Release the GIL to other threads between slices.
             let outcome = self.simulate(seed, &options, &taps, &shared, || {
                 py.detach(|| ());
@@ -406,8 +406,8 @@ pub fn parse(
         false => scenario::Scenario::parse_with(source, &overrides, &mut load),
     });
     let whole = |inner: scenario::Scenario| {
-        let foreign = !inner.classes().is_empty();
-        Scenario { inner, foreign, folder: folder.to_owned() }
+        let custom_classes = !inner.classes().is_empty();
+        Scenario { inner, custom_classes, folder: folder.to_owned() }
     };
     scenario.map(whole).map_err(|problems| to_error(py, &problems))
 }

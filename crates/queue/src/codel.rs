@@ -50,7 +50,7 @@ pub struct Leaving {
 
 /// The control law of one queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Control {
+pub struct CodelState {
     /// When the sojourn time will have exceeded the target for a whole interval.
     above_at: Option<Time>,
     dropping: bool,
@@ -60,7 +60,7 @@ pub struct Control {
     marks: u64,
 }
 
-impl Control {
+impl CodelState {
     /// Packets marked.
     pub const fn marks(&self) -> u64 {
         self.marks
@@ -154,7 +154,7 @@ impl Control {
 pub struct Codel {
     room: Room,
     params: Params,
-    control: Control,
+    control: CodelState,
     line: VecDeque<(PacketId, Time)>,
     delay: Duration,
 }
@@ -166,7 +166,7 @@ impl Codel {
         Self {
             room: Room::new(site.limit, None),
             params: params.clone(),
-            control: Control::default(),
+            control: CodelState::default(),
             line: VecDeque::new(),
             delay: Duration::ZERO,
         }
@@ -319,7 +319,7 @@ mod tests {
                 (0..2).map(|_| Leaving { id: packets.insert(packet(0)), since: Time::ZERO, left: 3000 }).collect();
             let (last_count, above_at) = (3, Some(Time::ZERO));
             let mut control =
-                Control { above_at, next_drop: due, count: last_count + grown, last_count, ..Control::default() };
+                CodelState { above_at, next_drop: due, count: last_count + grown, last_count, ..CodelState::default() };
             let now = due + Duration::from_nanos(since);
             let mut dropped = vec![];
             assert!(control.dequeue(now, &params, &mut packets, &mut dropped, |_| leaving.pop()).is_some());

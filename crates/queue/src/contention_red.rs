@@ -24,8 +24,8 @@ use wifair_engine::Stream;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
-use super::held::Held;
-use super::red::spare;
+use super::paced_fifo::PacedFifo;
+use super::red::mark_instead;
 use super::room::Room;
 use super::{AirUse, Cause, Discipline, Dropped, Site};
 
@@ -50,7 +50,7 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct ContentionRed {
-    line: Held,
+    line: PacedFifo,
     params: Params,
     draws: Stream,
     retries: f64,
@@ -61,7 +61,7 @@ impl ContentionRed {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            line: Held::new(Room::new(site.limit, None)),
+            line: PacedFifo::new(Room::new(site.limit, None)),
             params: params.clone(),
             draws: site.stream(),
             retries: 0.0,
@@ -77,7 +77,7 @@ impl ContentionRed {
 impl Discipline for ContentionRed {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         let chosen = self.draws.chance(self.probability());
-        if chosen && !spare(&mut packets[id], self.params.ecn, true) {
+        if chosen && !mark_instead(&mut packets[id], self.params.ecn, true) {
             dropped.push((id, Cause::Early));
         } else {
             self.line.put(id, chosen, packets, dropped);

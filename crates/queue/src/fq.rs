@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
-use super::codel::{self, Control, Leaving};
+use super::codel::{self, CodelState, Leaving};
 use super::lines::Lines;
 use super::room::Room;
 use super::{Cause, Dropped, Limit};
@@ -27,7 +27,7 @@ const BATCH: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    control: Control,
+    control: CodelState,
     credits: i64,
     listed: bool,
 }

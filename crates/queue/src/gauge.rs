@@ -34,7 +34,7 @@ impl Gauge {
 
     /// Samples a queue after a change.
     #[inline(always)]
-    pub fn look(&mut self, now: Time, queue: &Queue) {
+    pub fn sample(&mut self, now: Time, queue: &Queue) {
         let (level, full) = match queue {
             Queue::Fifo(fifo) => (fifo.len(), fifo.is_full()),
             other => (other.len(), other.is_full()),
@@ -94,9 +94,9 @@ mod tests {
             for at in [Time::ZERO, Time::from_nanos(3)] {
                 let id = packets.insert(Packet { size: 100, ..Packet::default() });
                 queue.enqueue(at, id, 0, &mut packets, &mut dropped);
-                gauge.look(at, &queue);
+                gauge.sample(at, &queue);
             }
-            gauge.look(Time::from_nanos(4), &queue);
+            gauge.sample(Time::from_nanos(4), &queue);
             assert_eq!(gauge.read(Time::from_nanos(4)), (1.25, 2, 0.25));
         }
     }

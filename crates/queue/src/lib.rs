@@ -17,10 +17,10 @@ mod fq;
 mod fq_codel;
 mod gauge;
 mod heap;
-mod held;
 mod las;
 mod lines;
 mod paced;
+mod paced_fifo;
 mod per_flow;
 pub mod python;
 mod red;
@@ -163,12 +163,12 @@ pub trait Discipline {
 }
 
 /// A discipline from outside this crate, such as one written in Python.
-pub trait Foreign: Discipline + fmt::Debug + Send {
+pub trait CustomDiscipline: Discipline + fmt::Debug + Send {
     /// A copy in the same state.
-    fn duplicate(&self) -> Box<dyn Foreign>;
+    fn duplicate(&self) -> Box<dyn CustomDiscipline>;
 }
 
-impl Clone for Box<dyn Foreign> {
+impl Clone for Box<dyn CustomDiscipline> {
     fn clone(&self) -> Self {
         self.duplicate()
     }
@@ -227,7 +227,7 @@ impl Queue {
 
     /// A discipline from outside this crate instead of the one that `settings` choose.
     #[must_use]
-    pub fn custom(settings: &Settings, queue: Box<dyn Foreign>) -> Self {
+    pub fn custom(settings: &Settings, queue: Box<dyn CustomDiscipline>) -> Self {
         Self::Custom(queue).behind_routing(settings)
     }
 
@@ -279,7 +279,7 @@ macro_rules! disciplines {
             /// Routing messages before all others.
             RoutingFirst(Box<RoutingFirst>),
             /// From outside this crate.
-            Custom(Box<dyn Foreign>),
+            Custom(Box<dyn CustomDiscipline>),
         }
 
         impl Queue {

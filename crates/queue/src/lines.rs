@@ -6,7 +6,7 @@ const NONE: u32 = u32::MAX;
 
 /// A packet in a line.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting {
+pub struct QueuedPacket {
     /// The packet.
     pub id: PacketId,
     /// Its size, in bytes.
@@ -30,7 +30,7 @@ const EMPTY: Line = Line { first: NONE, last: NONE, packets: 0, bytes: 0 };
 /// Numbered FIFOs that share one arena; nothing is allocated once they have reached their greatest total length.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    nodes: Vec<Waiting>,
+    nodes: Vec<QueuedPacket>,
     free: Vec<u32>,
     lines: Vec<Line>,
 }
@@ -50,7 +50,7 @@ impl Lines {
     pub fn push(&mut self, line: usize, id: PacketId, size: u16, note: u64) {
         self.open(line);
         let last = self.lines[line].last;
-        let node = Waiting { id, size, note, before: last, behind: NONE };
+        let node = QueuedPacket { id, size, note, before: last, behind: NONE };
         let place = if let Some(place) = self.free.pop() {
             self.nodes[place as usize] = node;
             place
@@ -70,22 +70,22 @@ impl Lines {
     }
 
     /// The first packet of a line.
-    pub fn first(&self, line: usize) -> Option<&Waiting> {
+    pub fn first(&self, line: usize) -> Option<&QueuedPacket> {
         self.nodes.get(self.lines.get(line)?.first as usize)
     }
 
     /// Removes the first packet of a line.
-    pub fn pop_first(&mut self, line: usize) -> Option<Waiting> {
+    pub fn pop_first(&mut self, line: usize) -> Option<QueuedPacket> {
         self.pop(line, self.lines.get(line)?.first)
     }
 
     /// Removes the last packet of a line.
-    pub fn pop_last(&mut self, line: usize) -> Option<Waiting> {
+    pub fn pop_last(&mut self, line: usize) -> Option<QueuedPacket> {
         self.pop(line, self.lines.get(line)?.last)
     }
 
     /// Removes the packet at `place`, one of the two ends.
-    fn pop(&mut self, line: usize, place: u32) -> Option<Waiting> {
+    fn pop(&mut self, line: usize, place: u32) -> Option<QueuedPacket> {
         let node = *self.nodes.get(place as usize)?;
         if node.before == NONE {
             self.lines[line].first = node.behind;

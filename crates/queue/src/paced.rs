@@ -21,7 +21,7 @@ use wifair_engine::Stream;
 use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Duration, Time};
 
-use super::held::Held;
+use super::paced_fifo::PacedFifo;
 use super::{Discipline, Dropped, Site};
 
 table! {
@@ -49,7 +49,7 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Paced {
-    line: Held,
+    line: PacedFifo,
     params: Params,
     rate: Option<BitRate>,
     draws: Stream,
@@ -63,7 +63,7 @@ impl Paced {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            line: Held::new(site.room()),
+            line: PacedFifo::new(site.room()),
             params: params.clone(),
             rate: site.rate,
             draws: site.stream(),

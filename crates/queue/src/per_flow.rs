@@ -21,7 +21,7 @@ use super::{Cause, Discipline, Dropped, Site};
 
 choice! {
     /// How shares are kept equal.
-    pub enum Rule {
+    pub enum DropRule {
         /// The flow that holds most gives way when the buffer is full.
         PushOut = "push-out",
         /// No flow gets more than an equal share of the limit.
@@ -33,7 +33,7 @@ table! {
     /// Equal buffer shares.
     pub struct Params {
         /// How shares are kept equal.
-        pub rule: Rule = Rule::PushOut;
+        pub rule: DropRule = DropRule::PushOut;
         /// What gets equal shares.
         pub by: Class = Class::Flow;
     }
@@ -43,7 +43,7 @@ table! {
 #[derive(Clone, Debug)]
 pub struct PerFlow {
     buffer: SharedBuffer,
-    rule: Rule,
+    rule: DropRule,
     limit: Limit,
     /// Lines that are not empty, ordered by the arrival of their first packet.
     first: IndexHeap<u64>,
@@ -85,7 +85,7 @@ impl Discipline for PerFlow {
         }
         let class = self.buffer.class(id, to, packets);
         let size = packets[id].bytes().0;
-        if self.rule == Rule::Share && (self.exceeds_share(class, size) || !self.buffer.room.fits(size)) {
+        if self.rule == DropRule::Share && (self.exceeds_share(class, size) || !self.buffer.room.fits(size)) {
             dropped.push((id, Cause::Overflow));
             return;
         }
@@ -137,7 +137,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    fn per_flow(rule: Rule, limit: Limit) -> Bench<PerFlow> {
+    fn per_flow(rule: DropRule, limit: Limit) -> Bench<PerFlow> {
         let params = Params { rule, by: Class::Flow };
         Bench::new(PerFlow::new(&params, &Site { limit, ..Bench::<PerFlow>::SITE }))
     }
@@ -155,7 +155,7 @@ mod tests {
     /// and 1 hold two each, the one with the larger number gives way, and packet 5 is dropped.
     #[test]
     fn who_holds_most_gives_way() {
-        let mut bench = per_flow(Rule::PushOut, Limit::Packets(4));
+        let mut bench = per_flow(DropRule::PushOut, Limit::Packets(4));
         let (lost, sent) = run(&mut bench, &[0, 0, 0, 0, 1, 1, 2]);
         assert_eq!((lost, sent), (vec![3, 2, 5], vec![0, 1, 4, 6]));
     }
@@ -163,16 +163,16 @@ mod tests {
     /// What exceeds a share is dropped although there is room for it.
     #[test]
     fn a_share_is_a_bound_where_there_is_room() {
-        let mut bench = per_flow(Rule::Share, Limit::Packets(4));
+        let mut bench = per_flow(DropRule::Share, Limit::Packets(4));
         assert_eq!(run(&mut bench, &[0, 0, 1, 0]), (vec![3], vec![0, 1, 2]));
     }
 
     /// Room for four packets, or 400 B. As soon as flow 1 has a packet inside, no flow gets a third one.
     #[test]
     fn nobody_gets_more_than_a_share() {
-        let mut bench = per_flow(Rule::Share, Limit::Packets(4));
+        let mut bench = per_flow(DropRule::Share, Limit::Packets(4));
         assert_eq!(run(&mut bench, &[0, 0, 1, 0, 1, 1]), (vec![3, 5], vec![0, 1, 2, 4]));
-        let mut bench = per_flow(Rule::Share, Limit::Bytes(Bytes(400)));
+        let mut bench = per_flow(DropRule::Share, Limit::Bytes(Bytes(400)));
         assert_eq!(run(&mut bench, &[0, 0, 1, 0, 1, 1]), (vec![3, 5], vec![0, 1, 2, 4]));
     }
 }

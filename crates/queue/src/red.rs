@@ -141,7 +141,7 @@ impl Detector {
 
     /// Handles an arrival of `size` bytes that finds this many packets and bytes. `None`: it is not marked; otherwise
     /// whether an ECN mark is enough.
-    pub fn meet(&mut self, now: Time, packets: u64, bytes: u64, size: u64, draws: &mut Stream) -> Option<bool> {
+    pub fn on_arrival(&mut self, now: Time, packets: u64, bytes: u64, size: u64, draws: &mut Stream) -> Option<bool> {
         let q = if self.in_bytes { bytes as f64 } else { packets as f64 };
         match self.empty_since.take() {
             Some(since) if self.packet_time > Duration::ZERO => {
@@ -204,7 +204,7 @@ impl Red {
 }
 
 /// Handles a packet chosen for marking: returns whether it may stay with an ECN mark.
-pub fn spare(packet: &mut Packet, ecn: bool, may_mark: bool) -> bool {
+pub fn mark_instead(packet: &mut Packet, ecn: bool, may_mark: bool) -> bool {
     ecn && may_mark && mark(packet)
 }
 
@@ -212,9 +212,9 @@ impl Discipline for Red {
     fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         let packet = &mut packets[id];
         let size = packet.bytes().0;
-        let met = self.detector.meet(now, self.room.len() as u64, self.room.bytes(), size, &mut self.draws);
-        let marked = met.is_some_and(|may_mark| spare(packet, self.ecn, may_mark));
-        if met.is_some() && !marked {
+        let chosen = self.detector.on_arrival(now, self.room.len() as u64, self.room.bytes(), size, &mut self.draws);
+        let marked = chosen.is_some_and(|may_mark| mark_instead(packet, self.ecn, may_mark));
+        if chosen.is_some() && !marked {
             dropped.push((id, Cause::Early));
         } else if self.room.fits(size) {
             self.room.enter(packet);

@@ -10,7 +10,7 @@ use wifair_config::{Limit, choice};
 use wifair_packet::{PacketId, Packets};
 
 use super::heap::IndexHeap;
-use super::lines::{Lines, Waiting};
+use super::lines::{Lines, QueuedPacket};
 use super::room::Room;
 use super::{Cause, Dropped, Site, flow_key, station_key};
 
@@ -83,7 +83,7 @@ impl SharedBuffer {
         note: u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        mut on_drop: impl FnMut(&Lines, usize, &Waiting),
+        mut on_drop: impl FnMut(&Lines, usize, &QueuedPacket),
     ) {
         let packet = &mut packets[id];
         self.room.enter(packet);
@@ -101,7 +101,7 @@ impl SharedBuffer {
     }
 
     /// Removes the first packet of a line.
-    pub fn pop(&mut self, class: usize) -> Option<Waiting> {
+    pub fn pop(&mut self, class: usize) -> Option<QueuedPacket> {
         let first = self.lines.pop_first(class)?;
         self.room.leave(u64::from(first.size));
         self.measure(class);

@@ -15,7 +15,7 @@ use wifair_engine::Stream;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Time};
 
-use super::red::{self, Detector, spare};
+use super::red::{self, Detector, mark_instead};
 use super::room::Room;
 use super::{Cause, Discipline, Dropped, Site, station_key};
 
@@ -105,9 +105,9 @@ impl Discipline for VqRed {
             Limit::Bytes(limit) => limit.0 as f64,
         } / f64::from(sharers);
         station.detector.set_thresholds(self.params.min_share * share, self.params.max_share * share);
-        let met = station.detector.meet(now, station.packets, station.bytes, size, &mut self.draws);
-        let marked = met.is_some_and(|may_mark| spare(packet, self.params.ecn, may_mark));
-        if met.is_some() && !marked {
+        let chosen = station.detector.on_arrival(now, station.packets, station.bytes, size, &mut self.draws);
+        let marked = chosen.is_some_and(|may_mark| mark_instead(packet, self.params.ecn, may_mark));
+        if chosen.is_some() && !marked {
             dropped.push((id, Cause::Early));
         } else if self.room.fits(size) {
             self.room.enter(packet);

@@ -25,7 +25,7 @@ use wifair_engine::Stream;
 use wifair_units::{Bytes, Duration, Time};
 
 /// Hop count of an unreachable destination.
-pub const NO_WAY: u32 = u32::MAX;
+pub const UNREACHABLE: u32 = u32::MAX;
 
 table! {
     /// DSDV.
@@ -64,10 +64,10 @@ table! {
 
 /// An announcement's entry for one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct UpdateEntry {
     /// The destination.
     pub to: u32,
-    /// Hops to the destination, or [`NO_WAY`].
+    /// Hops to the destination, or [`UNREACHABLE`].
     pub hops: u32,
     /// The destination's sequence number; plus one if it is unreachable.
     pub sequence: u32,
@@ -116,7 +116,7 @@ pub struct Dsdv {
     changes_from: Time,
     draws: Stream,
     next: Time,
-    announcement: Vec<Entry>,
+    announcement: Vec<UpdateEntry>,
 }
 
 impl Dsdv {
@@ -147,17 +147,17 @@ impl Dsdv {
     /// The next hop for packets to `to`, if there is a route.
     #[must_use]
     pub fn next_hop(&self, to: u32) -> Option<u32> {
-        self.routes[to as usize].filter(|route| route.hops != NO_WAY).map(|route| route.next)
+        self.routes[to as usize].filter(|route| route.hops != UNREACHABLE).map(|route| route.next)
     }
 
     /// Hops to a destination, if there is a route.
     #[must_use]
     pub fn hops(&self, to: u32) -> Option<u32> {
-        self.routes[to as usize].map(|route| route.hops).filter(|hops| *hops != NO_WAY)
+        self.routes[to as usize].map(|route| route.hops).filter(|hops| *hops != UNREACHABLE)
     }
 
     /// Handles the passing of time; returns what to broadcast now, if anything.
-    pub fn on_timer(&mut self, now: Time) -> Option<&[Entry]> {
+    pub fn on_timer(&mut self, now: Time) -> Option<&[UpdateEntry]> {
         self.drop_silent_neighbours(now);
         let whole = now >= self.whole_table_at;
         let due = |route: &Route| route.announce_at <= now;
@@ -172,11 +172,11 @@ impl Dsdv {
             let jitter = self.params.jitter * (2.0 * self.draws.uniform() - 1.0);
             self.whole_table_at = now + Duration::from_secs_f64(self.params.interval.as_secs() * (1.0 + jitter));
         }
-        self.announcement.push(Entry { to: self.me, hops: 0, sequence: self.sequence });
+        self.announcement.push(UpdateEntry { to: self.me, hops: 0, sequence: self.sequence });
         for (to, route) in (0..).zip(&mut self.routes) {
             let Some(route) = route.as_mut().filter(|route| whole || due(route)) else { continue };
             route.announce_at = Time::NEVER;
-            self.announcement.push(Entry { to, hops: route.hops, sequence: route.sequence });
+            self.announcement.push(UpdateEntry { to, hops: route.hops, sequence: route.sequence });
         }
         self.changes_from = now + self.params.pause;
         self.plan();
@@ -184,7 +184,7 @@ impl Dsdv {
     }
 
     /// Handles an announcement received from a neighbour.
-    pub fn on_announcement(&mut self, now: Time, from: u32, announcement: &[Entry]) {
+    pub fn on_announcement(&mut self, now: Time, from: u32, announcement: &[UpdateEntry]) {
         self.heard[from as usize] = Some(now);
         for entry in announcement {
             if entry.to == self.me {
@@ -204,11 +204,11 @@ impl Dsdv {
         self.plan();
     }
 
-    fn on_entry(&mut self, now: Time, from: u32, entry: &Entry) {
-        let hops = if entry.hops == NO_WAY { NO_WAY } else { entry.hops + 1 };
+    fn on_entry(&mut self, now: Time, from: u32, entry: &UpdateEntry) {
+        let hops = if entry.hops == UNREACHABLE { UNREACHABLE } else { entry.hops + 1 };
         let known = &mut self.routes[entry.to as usize];
         let Some(route) = known else {
-            if hops != NO_WAY {
+            if hops != UNREACHABLE {
                 *known = Some(Route {
                     next: from,
                     hops,
@@ -221,16 +221,16 @@ impl Dsdv {
             return;
         };
         let newer = entry.sequence > route.sequence;
-        if hops == NO_WAY {
-            if newer && route.next == from && route.hops != NO_WAY {
+        if hops == UNREACHABLE {
+            if newer && route.next == from && route.hops != UNREACHABLE {
                 *route = Route { hops, sequence: entry.sequence, since: now, announce_at: now, ..*route };
-            } else if route.hops != NO_WAY && route.sequence >= entry.sequence {
+            } else if route.hops != UNREACHABLE && route.sequence >= entry.sequence {
                 route.announce_at = now; // the neighbour does not know this route
             }
             return;
         }
         if newer {
-            let found = route.hops == NO_WAY;
+            let found = route.hops == UNREACHABLE;
             let changed = route.hops != hops;
             *route = Route { next: from, hops, sequence: entry.sequence, since: now, ..*route };
             if found {
@@ -256,20 +256,21 @@ impl Dsdv {
     fn lose(&mut self, now: Time, neighbour: u32) {
         self.heard[neighbour as usize] = None;
         for route in self.routes.iter_mut().flatten() {
-            if route.next == neighbour && route.hops != NO_WAY {
+            if route.next == neighbour && route.hops != UNREACHABLE {
                 // An odd number: it does not originate from the destination.
-                *route = Route { hops: NO_WAY, sequence: route.sequence + 1, since: now, announce_at: now, ..*route };
+                *route =
+                    Route { hops: UNREACHABLE, sequence: route.sequence + 1, since: now, announce_at: now, ..*route };
             }
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn silence_timeout(&self) -> Duration {
         self.params.interval * u64::from(self.params.missed)
     }
 
     fn drop_silent_neighbours(&mut self, now: Time) {
         for neighbour in 0..u32::try_from(self.heard.len()).expect("stations are numbered in 32 bits") {
-            if self.heard[neighbour as usize].is_some_and(|at| at + self.patience() <= now) {
+            if self.heard[neighbour as usize].is_some_and(|at| at + self.silence_timeout() <= now) {
                 self.lose(now, neighbour);
             }
         }
@@ -278,7 +279,7 @@ impl Dsdv {
     fn plan(&mut self) {
         let change = self.routes.iter().flatten().map(|route| route.announce_at).min().unwrap_or(Time::NEVER);
         let change = if change < Time::NEVER { change.max(self.changes_from) } else { Time::NEVER };
-        let silence = self.heard.iter().flatten().map(|at| *at + self.patience()).min().unwrap_or(Time::NEVER);
+        let silence = self.heard.iter().flatten().map(|at| *at + self.silence_timeout()).min().unwrap_or(Time::NEVER);
         self.next = self.whole_table_at.min(change).min(silence);
     }
 }
@@ -295,7 +296,7 @@ mod tests {
         stations: Vec<Dsdv>,
         linked: Vec<Vec<bool>>,
         /// Time of arrival, sender, receiver, contents.
-        under_way: Vec<(Time, u32, u32, Vec<Entry>)>,
+        under_way: Vec<(Time, u32, u32, Vec<UpdateEntry>)>,
         draws: Stream,
         loss: f64,
         now: Time,
@@ -408,15 +409,15 @@ mod tests {
     fn newer_numbers_win_and_of_equal_numbers_fewer_hops() {
         let mut me = Dsdv::new(Params::default(), 0, 5, stream(1, "dsdv", "0"));
         let tell = |me: &mut Dsdv, seconds, from, hops, sequence| {
-            me.on_announcement(after(seconds), from, &[Entry { to: 4, hops, sequence }]);
+            me.on_announcement(after(seconds), from, &[UpdateEntry { to: 4, hops, sequence }]);
             (me.next_hop(4), me.hops(4))
         };
         assert_eq!(tell(&mut me, 1, 1, 3, 10), (Some(1), Some(4)));
         assert_eq!(tell(&mut me, 2, 2, 2, 10), (Some(2), Some(3)), "fewer hops");
         assert_eq!(tell(&mut me, 3, 1, 1, 8), (Some(2), Some(3)), "an old number");
         assert_eq!(tell(&mut me, 4, 1, 5, 12), (Some(1), Some(6)), "a new number, however far");
-        assert_eq!(tell(&mut me, 5, 2, NO_WAY, 13), (Some(1), Some(6)), "not from the next hop");
-        assert_eq!(tell(&mut me, 6, 1, NO_WAY, 13), (None, None));
+        assert_eq!(tell(&mut me, 5, 2, UNREACHABLE, 13), (Some(1), Some(6)), "not from the next hop");
+        assert_eq!(tell(&mut me, 6, 1, UNREACHABLE, 13), (None, None));
         assert_eq!(tell(&mut me, 7, 2, 1, 12), (None, None), "older than the loss");
         assert_eq!(tell(&mut me, 8, 2, 1, 14), (Some(2), Some(2)));
         me.on_link_lost(after(9), 2);
@@ -428,7 +429,7 @@ mod tests {
     #[test]
     fn a_station_overrules_its_own_loss() {
         let mut me = Dsdv::new(Params::default(), 0, 2, stream(1, "dsdv", "0"));
-        me.on_announcement(after(1), 1, &[Entry { to: 0, hops: NO_WAY, sequence: 7 }]);
+        me.on_announcement(after(1), 1, &[UpdateEntry { to: 0, hops: UNREACHABLE, sequence: 7 }]);
         assert_eq!(me.next(), after(1));
         let told = me.on_timer(after(1)).unwrap()[0];
         assert_eq!((told.to, told.hops, told.sequence % 2), (0, 0, 0));
@@ -469,7 +470,7 @@ mod tests {
         /// links are stable and nothing is lost, there are routes to all reachable stations and to no others. They need
         /// not be the shortest: a new sequence number may arrive over a longer route first, every time.
         #[test]
-        fn there_are_no_loops_and_in_the_end_ways_to_all(
+        fn there_are_no_loops_and_in_the_end_routes_to_all(
             seed in any::<u64>(),
             n in 2_usize..9,
             changes in prop::collection::vec((0_usize..9, 0_usize..9, any::<bool>(), 0_u64..30, any::<bool>()), 1..40),

@@ -6,11 +6,11 @@ pub mod dsdv;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShortestPaths {
     stations: usize,
-    /// By sender and destination; [`NOWHERE`] if there is no path.
+    /// By sender and destination; [`NO_NEXT_HOP`] if there is no path.
     next: Vec<u32>,
 }
 
-const NOWHERE: u32 = u32::MAX;
+const NO_NEXT_HOP: u32 = u32::MAX;
 
 impl ShortestPaths {
     /// Paths with the fewest hops. `neighbours` lists, for each station, the stations with which it can exchange
@@ -23,7 +23,7 @@ impl ShortestPaths {
     pub fn new(neighbours: &[Vec<u32>], power: impl Fn(u32, u32) -> f64) -> Self {
         let stations = neighbours.len();
         let count = u32::try_from(stations).expect("stations are numbered in 32 bits");
-        let mut next = vec![NOWHERE; stations * stations];
+        let mut next = vec![NO_NEXT_HOP; stations * stations];
         let mut distances = vec![u32::MAX; stations];
         let mut queue = Vec::with_capacity(stations);
         for to in 0..count {
@@ -64,7 +64,7 @@ impl ShortestPaths {
     #[must_use]
     pub fn next(&self, from: u32, to: u32) -> Option<u32> {
         let next = self.next[from as usize * self.stations + to as usize];
-        (next != NOWHERE).then_some(next)
+        (next != NO_NEXT_HOP).then_some(next)
     }
 
     /// The stations on the path from `from` to `to`, the latter included; empty if there is no path.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_one_direction_is_no_way() {
+    fn a_link_of_one_direction_is_no_route() {
         let links = RadioLinks::from_hearing(3, |from, to| match (from, to) {
             (0, 1) | (1, 0) | (1, 2) => Hearing::Reads,
             (2, 1) => Hearing::Senses,
@@ -118,7 +118,7 @@ mod tests {
     proptest! {
         /// Path lengths compared with the Floyd-Warshall algorithm.
         #[test]
-        fn ways_are_as_short_as_can_be(seed in any::<u64>(), n in 2_u32..14, density in 1_u32..8) {
+        fn routes_are_as_short_as_can_be(seed in any::<u64>(), n in 2_u32..14, density in 1_u32..8) {
             let joined = |a: u32, b: u32| {
                 stream(seed, "link", &format!("{}/{}", a.min(b), a.max(b))).below(8) < density
             };

@@ -15,7 +15,8 @@ use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::scenario::{
-    self, Ap, Connection, Edca, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Stations, Step, Wlan,
+    self, Ap, ConnectionUse, EdcaParameterSet, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Stations,
+    Step, Wlan,
 };
 use crate::world::{
     CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport,
@@ -153,8 +154,8 @@ fn access_point(scenario: &Scenario) -> Ap {
 }
 
 /// The provider of the user-defined classes named in the scenario.
-fn foreign(options: &Options) -> &dyn crate::Foreign {
-    options.foreign.as_deref().expect("a scenario that names classes in Python is run where these can be found")
+fn custom_classes(options: &Options) -> &dyn crate::CustomClasses {
+    options.custom_classes.as_deref().expect("a scenario that names classes in Python is run where these can be found")
 }
 
 /// Builds queues.
@@ -170,7 +171,7 @@ impl Queues<'_> {
         let (rate, seed) = (Some(rate), self.seed);
         if let Chosen::Python(params) = &settings.discipline {
             let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
-            return Queue::custom(settings, foreign(self.options).queue(params, &site));
+            return Queue::custom(settings, custom_classes(self.options).queue(params, &site));
         }
         Queue::new(settings, rate, seed, name)
     }
@@ -362,7 +363,7 @@ fn four_categories(
     let standard = own.standard.unwrap_or(wlan.standard);
     let is_legacy = !standard.has_mcs();
     let mode = (!is_legacy).then(|| wlan.mode(own).expect("transmit modes were checked"));
-    let legacy = Edca::legacy(standard);
+    let legacy = EdcaParameterSet::legacy(standard);
     let edca = if is_legacy { &legacy } else { edca.as_ref().unwrap_or(&wlan.edca) };
     let rate = mode.map_or(wlan.data_rate, |(_, mode)| mode.data_rate());
     let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
@@ -479,10 +480,10 @@ fn flow_plan(
                 Node::Station(_) | Node::Ap(_) => tcp.resolve_at_station(),
                 Node::Server(_) | Node::Router(_) => tcp.resolve(),
             };
-            if let cc::Choice::Python(params) = &tcp.cc {
-                let control = foreign(options).congestion_control(params, &flow.name);
+            if let cc::AlgorithmChoice::Python(params) = &tcp.cc {
+                let control = custom_classes(options).congestion_control(params, &flow.name);
                 receiver.echo_each_mark = control.wants_mark_per_packet;
-                sender.foreign = Some(control);
+                sender.custom_cc = Some(control);
             }
             Transport::Tcp { sender: Box::new(sender), receiver }
         }
@@ -497,7 +498,7 @@ fn flow_plan(
         (scenario::Workload::Transfer(transfer), _) => Workload::Transfer(transfer.size),
         (scenario::Workload::Web(web), _) => Workload::Web(web.clone()),
         (scenario::Workload::OnOff(bursts), _) => Workload::Bursts(bursts.clone()),
-        (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == Connection::New },
+        (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == ConnectionUse::New },
         (_, None) => Workload::Endless,
     };
     let (forward, reverse) =

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use wifair_config::Limit;
 use wifair_units::{Bytes, Duration};
 
-use crate::scenario::{Connection, Flow, Flows, Node, Scenario, SizeLaw, Sizes, Step, Transport, Wlan, Workload};
+use crate::scenario::{ConnectionUse, Flow, Flows, Node, Scenario, SizeLaw, Sizes, Step, Transport, Wlan, Workload};
 use crate::world::{CONNECTION_BYTES, CONNECTION_KEPT};
 
 /// Optional data that a run keeps besides its outcome.
@@ -116,7 +116,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
         *limit = limit.max(carried);
         if sessions.is_finite() {
             found.sessions += sessions;
-            if group.workload.connection() == Connection::New && sessions > 1.0 {
+            if group.workload.connection() == ConnectionUse::New && sessions > 1.0 {
                 // A closed connection is kept while old packets may arrive; then its number is reused.
                 let ends = offered <= carried;
                 let at_once = if ends { sessions * (CONNECTION_KEPT.as_secs() / span).min(1.0) } else { sessions };

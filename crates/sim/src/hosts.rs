@@ -22,7 +22,7 @@ pub struct Host {
 pub struct Hosts {
     list: Vec<Host>,
     /// The flow of each pair of hosts, indexed by pair, the host with the lower number first.
-    ways: Vec<Option<usize>>,
+    paths: Vec<Option<usize>>,
 }
 
 impl Hosts {
@@ -34,10 +34,10 @@ impl Hosts {
         });
         let list: Vec<Host> = list.collect();
         let mut laid =
-            (0..).zip(&plan.flows).filter(|(_, flow)| flow.workload == Workload::Outside).map(|(way, _)| way);
+            (0..).zip(&plan.flows).filter(|(_, flow)| flow.workload == Workload::Outside).map(|(path, _)| path);
         let joined = pairs(scenario).into_iter().map(|(from, to)| is_joined(scenario, from, to));
-        let ways = joined.map(|joined| if joined { laid.next() } else { None }).collect();
-        Self { list, ways }
+        let paths = joined.map(|joined| if joined { laid.next() } else { None }).collect();
+        Self { list, paths }
     }
 
     /// All hosts.
@@ -49,14 +49,14 @@ impl Hosts {
     /// The flow of the world that joins two hosts, and whether packets from the first one use its reverse path; `None`
     /// if there is no path between them.
     #[must_use]
-    pub fn way(&self, from: usize, to: usize) -> Option<(usize, bool)> {
+    pub fn path(&self, from: usize, to: usize) -> Option<(usize, bool)> {
         let (first, second) = (from.min(to), from.max(to));
         if first == second {
             return None;
         }
         // Pairs are numbered row by row: (0, 1), (0, 2), ..., (1, 2), ...
         let before = first * (2 * self.list.len() - first - 1) / 2;
-        self.ways[before + second - first - 1].map(|way| (way, from > to))
+        self.paths[before + second - first - 1].map(|path| (path, from > to))
     }
 }
 

@@ -49,7 +49,7 @@ pub struct Options {
     /// The sampling interval of the series; `None` takes no samples.
     pub sample_every: Option<Duration>,
     /// The provider of the user-defined classes that a scenario names.
-    pub foreign: Option<Arc<dyn Foreign>>,
+    pub custom_classes: Option<Arc<dyn CustomClasses>>,
     /// Whether shortcuts are used, as by default. Without them the plain model runs: results are the same, but it takes
     /// longer; only [`Outcome::events`], which counts steps of the program, may differ.
     pub fast_paths: bool,
@@ -61,17 +61,17 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sample_every: None, foreign: None, fast_paths: true, real_programs: false, flows: true }
+        Self { sample_every: None, custom_classes: None, fast_paths: true, real_programs: false, flows: true }
     }
 }
 
 /// Provides congestion controls and queues that a scenario names and that are defined in Python.
-pub trait Foreign: fmt::Debug + Send + Sync {
+pub trait CustomClasses: fmt::Debug + Send + Sync {
     /// The congestion control of the flow named `flow`.
-    fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::Foreign;
+    fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::CustomControl;
 
     /// An empty queue at `site`.
-    fn queue(&self, params: &queue::python::Params, site: &queue::Site<'_>) -> Box<dyn queue::Foreign>;
+    fn queue(&self, params: &queue::python::Params, site: &queue::Site<'_>) -> Box<dyn queue::CustomDiscipline>;
 }
 
 /// A run that advances in steps and can be stopped between them.
@@ -87,7 +87,7 @@ impl Run {
     /// The run of `scenario` with `seed`, at time zero.
     ///
     /// # Panics
-    /// If the scenario names a Python class and `options.foreign` is `None`.
+    /// If the scenario names a Python class and `options.custom_classes` is `None`.
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, options: &Options) -> Self {
         let (plan, labels) = build::plan(scenario, seed, options);

@@ -49,7 +49,7 @@ choice! {
 
 choice! {
     /// The connections that carry the sessions of a flow.
-    pub enum Connection {
+    pub enum ConnectionUse {
         /// One connection that pauses between sessions; a session that is due waits for the previous one.
         Keep = "keep",
         /// A new connection for each session.
@@ -91,7 +91,7 @@ table! {
         /// The sessions, ordered by start.
         pub list: Vec<Session>;
         /// The connections that carry the sessions.
-        pub connection: Connection = Connection::Keep;
+        pub connection: ConnectionUse = ConnectionUse::Keep;
     }
     check(sessions, at) {
         if sessions.list.is_empty() {
@@ -126,7 +126,7 @@ table! {
         /// When the first session starts.
         pub offset: Offset = Offset::Random;
         /// The connections that carry the sessions.
-        pub connection: Connection = Connection::Keep;
+        pub connection: ConnectionUse = ConnectionUse::Keep;
     }
 }
 
@@ -204,7 +204,7 @@ table! {
         /// Sizes of transfers.
         pub sizes => Sizes;
         /// The connections that carry the transfers; `keep` gives the sporadic sessions of one user.
-        pub connection: Connection = Connection::New;
+        pub connection: ConnectionUse = ConnectionUse::New;
         /// The most transfers; if absent, without limit.
         pub most: Option<u32> = None;
     }
@@ -265,7 +265,7 @@ table! {
         /// The rows: start in seconds from the start of the flow, and bytes.
         pub list: Vec<[f64; 2]> = Vec::new();
         /// The connections that carry the sessions.
-        pub connection: Connection = Connection::New;
+        pub connection: ConnectionUse = ConnectionUse::New;
     }
     check(trace, at) {
         match (&trace.file, trace.list.is_empty()) {
@@ -429,14 +429,14 @@ impl Workload {
 
     /// The connection that carries the sessions, if there are several sessions.
     #[must_use]
-    pub fn connection(&self) -> Connection {
+    pub fn connection(&self) -> ConnectionUse {
         match self {
             Self::Sessions(sessions) => sessions.connection,
             Self::Periodic(periodic) => periodic.connection,
             Self::Poisson(poisson) => poisson.connection,
             Self::Trace(trace) => trace.connection,
-            Self::Web(_) => Connection::New,
-            Self::Persistent | Self::Transfer(_) | Self::OnOff(_) | Self::Ping(_) => Connection::Keep,
+            Self::Web(_) => ConnectionUse::New,
+            Self::Persistent | Self::Transfer(_) | Self::OnOff(_) | Self::Ping(_) => ConnectionUse::Keep,
         }
     }
 }
@@ -529,7 +529,7 @@ mod tests {
                 length: Bytes(10_000),
                 period: Duration::from_secs(10),
                 offset,
-                connection: Connection::Keep,
+                connection: ConnectionUse::Keep,
             })
         };
         let draw = |offset, place| {
@@ -570,7 +570,8 @@ mod tests {
     #[test]
     fn poisson_arrivals_have_the_rate_asked_for() {
         let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
-        let poisson = Poisson { interval: Duration::from_millis(100), sizes, connection: Connection::New, most: None };
+        let poisson =
+            Poisson { interval: Duration::from_millis(100), sizes, connection: ConnectionUse::New, most: None };
         let sessions =
             Workload::Poisson(poisson).sessions(Time::ZERO, seconds(1000), (0, 1), stream(1, "s", "a")).unwrap();
         let sessions: Vec<(Time, Bytes)> = sessions.collect();
@@ -603,8 +604,8 @@ mod tests {
         let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
         let session = Session { start: long, length: Bytes(1) };
         for workload in [
-            Workload::Poisson(Poisson { interval: long, sizes, connection: Connection::New, most: None }),
-            Workload::Sessions(Sessions { list: vec![session], connection: Connection::New }),
+            Workload::Poisson(Poisson { interval: long, sizes, connection: ConnectionUse::New, most: None }),
+            Workload::Sessions(Sessions { list: vec![session], connection: ConnectionUse::New }),
         ] {
             let sessions = workload.sessions(late, Time::NEVER, (0, 1), stream(1, "s", "a"));
             assert_eq!(sessions.map(Iterator::count), Some(0));

@@ -74,12 +74,12 @@ choice! {
     }
 }
 
-impl From<cc::Recovery> for Recovery {
-    fn from(recovery: cc::Recovery) -> Self {
+impl From<cc::DefaultRecovery> for Recovery {
+    fn from(recovery: cc::DefaultRecovery) -> Self {
         match recovery {
-            cc::Recovery::Tahoe => Self::Tahoe,
-            cc::Recovery::Reno => Self::Reno,
-            cc::Recovery::NewReno => Self::NewReno,
+            cc::DefaultRecovery::Tahoe => Self::Tahoe,
+            cc::DefaultRecovery::Reno => Self::Reno,
+            cc::DefaultRecovery::NewReno => Self::NewReno,
         }
     }
 }
@@ -98,9 +98,9 @@ choice! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
     /// Congestion control and its parameters.
-    pub cc: cc::Choice,
+    pub cc: cc::AlgorithmChoice,
     /// A congestion control defined outside this crate; it overrides `cc`.
-    pub foreign: Option<cc::Foreign>,
+    pub custom_cc: Option<cc::CustomControl>,
     /// Everything else.
     pub options: StackOptions,
 }

@@ -22,7 +22,7 @@ pub use config::{
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
-pub use sender::{Counts, Info, RecoveryState, Sender, State};
+pub use sender::{Info, RecoveryState, Sender, SenderCounters, State};
 pub use settings::{Settings, Stack};
 
 /// Length of the timestamps option with its padding, in bytes (RFC 7323, appendix A).

@@ -19,7 +19,7 @@ pub fn ends(text: &str) -> (Sender, Receiver) {
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Fate {
+pub struct SegmentFate {
     /// How many copies arrive; a lost packet takes no time on the link.
     pub copies: u8,
     /// Extra delay.
@@ -28,7 +28,7 @@ pub struct Fate {
     pub marked: bool,
 }
 
-impl Fate {
+impl SegmentFate {
     pub const ARRIVES: Self = Self { copies: 1, detour: Duration::ZERO, marked: false };
     pub const LOST: Self = Self { copies: 0, ..Self::ARRIVES };
 }
@@ -42,7 +42,7 @@ pub struct Offer {
     pub n: u64,
 }
 
-type Script = Box<dyn FnMut(Offer) -> Fate>;
+type Script = Box<dyn FnMut(Offer) -> SegmentFate>;
 
 /// Both ends, and a link with a queue each way.
 pub struct Pipe {
@@ -76,7 +76,7 @@ impl Pipe {
             now: Time::ZERO,
             rate,
             delay,
-            script: Box::new(|_| Fate::ARRIVES),
+            script: Box::new(|_| SegmentFate::ARRIVES),
             silence: (Time::NEVER, Time::NEVER),
             travelling: BTreeMap::new(),
             free: [Time::ZERO; 2],
@@ -88,7 +88,7 @@ impl Pipe {
         }
     }
 
-    pub fn with_script(mut self, script: impl FnMut(Offer) -> Fate + 'static) -> Self {
+    pub fn with_script(mut self, script: impl FnMut(Offer) -> SegmentFate + 'static) -> Self {
         self.script = Box::new(script);
         self
     }
@@ -96,7 +96,9 @@ impl Pipe {
     /// Drops the sender's packets with these numbers, counted from 0.
     pub fn with_losses(self, losses: &[u64]) -> Self {
         let losses = losses.to_vec();
-        self.with_script(move |o| if o.forward && losses.contains(&o.n) { Fate::LOST } else { Fate::ARRIVES })
+        self.with_script(
+            move |o| if o.forward && losses.contains(&o.n) { SegmentFate::LOST } else { SegmentFate::ARRIVES },
+        )
     }
 
     fn offer(&mut self, forward: bool, mut packet: Packet) {

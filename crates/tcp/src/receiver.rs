@@ -109,7 +109,7 @@ impl Receiver {
         if self.config.gro.is_some() && self.collect(now, packet, plain) {
             return;
         }
-        if !plain && !self.begins_or_ends(packet) {
+        if !plain && !self.take_syn_or_fin(packet) {
             return;
         }
         self.take(now, packet, packet.end(), 1, plain);
@@ -127,14 +127,14 @@ impl Receiver {
         }
         let start = packet.seq;
         if start > self.next {
-            self.on_ahead(now, start, end);
+            self.on_out_of_order(now, start, end);
         } else if end > self.next {
             if start < self.next {
                 self.duplicate = Some((start, self.next));
             }
-            self.on_next(now, end, segments);
+            self.on_in_order(now, end, segments);
         } else if !plain && packet.payload == 0 {
-            self.on_next(now, self.next, 1); // a FIN alone
+            self.on_in_order(now, self.next, 1); // a FIN alone
         } else {
             self.duplicates += 1;
             self.duplicate = Some((start, end));
@@ -169,7 +169,7 @@ impl Receiver {
 
     /// Handles a segment without data, or with a SYN or FIN. Returns whether it occupies a place in the stream.
     #[cold]
-    fn begins_or_ends(&mut self, packet: &Packet) -> bool {
+    fn take_syn_or_fin(&mut self, packet: &Packet) -> bool {
         if packet.has(flag::SYN) {
             self.ts_recent = packet.ts_val;
             self.reply = flag::SYN | self.ack_flags();
@@ -182,7 +182,7 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn on_ahead(&mut self, now: Time, start: u64, end: u64) {
+    fn on_out_of_order(&mut self, now: Time, start: u64, end: u64) {
         if end - self.next <= self.config.buffer {
             // RFC 2883, section 4.2: of a segment that is a duplicate in part, the first such part is reported.
             if let Some(known) = self.ahead.overlap(start, end) {
@@ -195,7 +195,7 @@ impl Receiver {
             }
         }
         // RFC 5681, section 4.2: out-of-order segments are acknowledged at once.
-        if self.config.sack_compression == Duration::ZERO || self.may_tell() {
+        if self.config.sack_compression == Duration::ZERO || self.may_report_gap() {
             self.ack_now();
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + self.config.sack_compression;
@@ -204,7 +204,7 @@ impl Receiver {
 
     /// Whether an ACK that reports a gap is sent at once: the first three, which trigger fast retransmit, and the one
     /// after the maximum number of held-back ACKs.
-    fn may_tell(&mut self) -> bool {
+    fn may_report_gap(&mut self) -> bool {
         if self.told_at != self.next {
             (self.told_at, self.told) = (self.next, 0);
         }
@@ -220,7 +220,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn on_next(&mut self, now: Time, end: u64, segments: u32) {
+    fn on_in_order(&mut self, now: Time, end: u64, segments: u32) {
         self.next = end;
         self.unacked += segments;
         if !self.ahead.is_empty() {

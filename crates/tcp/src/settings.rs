@@ -59,10 +59,10 @@ table! {
         /// Which implementation the connection imitates.
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
-        pub cc: cc::Choice = match stack {
-            Stack::Linux => cc::Choice::Cubic(cc::cubic::Params::default()).of_linux(|_| false),
-            Stack::Modern => cc::Choice::Cubic(cc::cubic::Params::default()),
-            _ => cc::Choice::NewReno(cc::reno::Params::default()),
+        pub cc: cc::AlgorithmChoice = match stack {
+            Stack::Linux => cc::AlgorithmChoice::Cubic(cc::cubic::Params::default()).of_linux(|_| false),
+            Stack::Modern => cc::AlgorithmChoice::Cubic(cc::cubic::Params::default()),
+            _ => cc::AlgorithmChoice::NewReno(cc::reno::Params::default()),
         }, by stack;
         /// Payload of a full segment.
         pub mss: Bytes = match stack {
@@ -294,7 +294,7 @@ impl Settings {
             ecn: self.ecn,
             echo_each_mark: algorithm.wants_mark_per_packet(),
         };
-        (SenderConfig { cc: self.cc.clone(), foreign: None, options }, receiver)
+        (SenderConfig { cc: self.cc.clone(), custom_cc: None, options }, receiver)
     }
 
     /// The same for a sender at a station, where `small_queue` applies. ns-2's `$ns run` resets the agents of wired
@@ -335,12 +335,16 @@ mod tests {
         let cc = |text: &str| read(&format!("stack = 'linux'\n{text}")).expect("it is right").cc;
         let cubic = cc::cubic::Params::default();
         let as_in_linux = cc::cubic::Params { hystart: Variant::Classic, whole_segments: true, ..cubic.clone() };
-        assert_eq!(cc(""), cc::Choice::Cubic(as_in_linux.clone()));
-        assert_eq!(cc("cc = 'cubic'\ncubic.c = 0.4"), cc::Choice::Cubic(as_in_linux));
+        assert_eq!(cc(""), cc::AlgorithmChoice::Cubic(as_in_linux.clone()));
+        assert_eq!(cc("cc = 'cubic'\ncubic.c = 0.4"), cc::AlgorithmChoice::Cubic(as_in_linux));
         let own = "cc = 'cubic'\ncubic.hystart = 'none'\ncubic.whole_segments = false";
-        assert_eq!(cc(own), cc::Choice::Cubic(cubic));
-        assert!(matches!(cc("cc = 'bbr'"), cc::Choice::Bbr(params) if params.variant == cc::bbr::Variant::Linux));
-        assert!(matches!(cc("cc = 'vegas'"), cc::Choice::Vegas(params) if (params.alpha, params.beta) == (2.0, 4.0)));
+        assert_eq!(cc(own), cc::AlgorithmChoice::Cubic(cubic));
+        assert!(
+            matches!(cc("cc = 'bbr'"), cc::AlgorithmChoice::Bbr(params) if params.variant == cc::bbr::Variant::Linux)
+        );
+        assert!(
+            matches!(cc("cc = 'vegas'"), cc::AlgorithmChoice::Vegas(params) if (params.alpha, params.beta) == (2.0, 4.0))
+        );
         // The rest equals `modern`; packets have 1500 bytes with the timestamps option.
         let linux = read("stack = 'linux'").expect("it is right");
         assert_eq!(linux.mss + linux.header + Bytes(12), Bytes(1500));

@@ -7,7 +7,7 @@ pub mod mode;
 pub mod radiotap;
 pub mod wifi;
 
-use radiotap::Radio;
+use radiotap::RadioInfo;
 
 /// The link type of an interface: what its packets start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
 /// Receives the contents of a frame.
 pub trait Sink<'a> {
     /// Called for an 802.11 frame before its contents. Returns whether the contents are wanted.
-    fn frame(&mut self, frame: &wifi::Frame<'a>, radio: &Radio) -> bool {
+    fn frame(&mut self, frame: &wifi::Frame<'a>, radio: &RadioInfo) -> bool {
         let _ = (frame, radio);
         true
     }
@@ -146,7 +146,7 @@ pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sin
             }
             None => Outcome::Malformed,
         },
-        Link::Wifi => wifi::decode(data, original, &Radio::default(), sink),
+        Link::Wifi => wifi::decode(data, original, &RadioInfo::default(), sink),
         Link::Other(_) => Outcome::Other,
     }
 }

@@ -1,10 +1,10 @@
 //! The transmit mode of a frame, as users name it.
 
-use super::radiotap::Rate;
+use super::radiotap::RadioRate;
 
 /// How a frame was sent, from 802.11n on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mode {
+pub struct ModeParameters {
     /// `802.11n`, `802.11ac`, `802.11ax` or `802.11be`.
     pub standard: &'static str,
     /// Index of modulation and coding; in 802.11n that of the standard's list, which counts the streams, too.
@@ -17,24 +17,24 @@ pub struct Mode {
     pub guard_interval_ns: u16,
 }
 
-impl Mode {
+impl ModeParameters {
     /// The mode of a rate; none before 802.11n.
     ///
     /// ```
-    /// use wifair_capture::link::{mode::Mode, radiotap::Rate};
-    /// let he = Rate::He { mcs: 11, streams: 2, carriers: 980, guard_ns: 800, dcm: false, extended: false };
-    /// let mode = Mode::of(he).unwrap();
+    /// use wifair_capture::link::{mode::ModeParameters, radiotap::RadioRate};
+    /// let he = RadioRate::He { mcs: 11, streams: 2, carriers: 980, guard_ns: 800, dcm: false, extended: false };
+    /// let mode = ModeParameters::of(he).unwrap();
     /// assert_eq!((mode.standard, mode.mcs, mode.streams, mode.width_mhz), ("802.11ax", 11, 2, Some(80)));
-    /// let ht = Mode::of(Rate::Ht { mcs: 15, wide: true, short_guard: true }).unwrap();
+    /// let ht = ModeParameters::of(RadioRate::Ht { mcs: 15, wide: true, short_guard: true }).unwrap();
     /// assert_eq!((ht.streams, ht.width_mhz, ht.guard_interval_ns), (2, Some(40), 400));
-    /// assert_eq!(Mode::of(Rate::Legacy(108)), None);
+    /// assert_eq!(ModeParameters::of(RadioRate::Legacy(108)), None);
     /// ```
     #[must_use]
-    pub fn of(rate: Rate) -> Option<Self> {
+    pub fn of(rate: RadioRate) -> Option<Self> {
         let guard = |is_short| if is_short { 400 } else { 800 };
         let (standard, mcs, streams, width_mhz, guard_interval_ns) = match rate {
-            Rate::Legacy(_) => return None,
-            Rate::Ht { mcs, wide, short_guard } => {
+            RadioRate::Legacy(_) => return None,
+            RadioRate::Ht { mcs, wide, short_guard } => {
                 // MCS 32 has one stream; those with unequal modulations, from 33 on, have two to four (19.5).
                 let streams = match mcs {
                     0..=31 => mcs / 8 + 1,
@@ -45,11 +45,15 @@ impl Mode {
                 };
                 ("802.11n", mcs, streams, Some(if wide { 40 } else { 20 }), guard(short_guard))
             }
-            Rate::Vht { mcs, streams, width, short_guard } => {
+            RadioRate::Vht { mcs, streams, width, short_guard } => {
                 ("802.11ac", mcs, streams, Some(width), guard(short_guard))
             }
-            Rate::He { mcs, streams, carriers, guard_ns, .. } => ("802.11ax", mcs, streams, width(carriers), guard_ns),
-            Rate::Eht { mcs, streams, carriers, guard_ns } => ("802.11be", mcs, streams, width(carriers), guard_ns),
+            RadioRate::He { mcs, streams, carriers, guard_ns, .. } => {
+                ("802.11ax", mcs, streams, width(carriers), guard_ns)
+            }
+            RadioRate::Eht { mcs, streams, carriers, guard_ns } => {
+                ("802.11be", mcs, streams, width(carriers), guard_ns)
+            }
         };
         Some(Self { standard, mcs, streams, width_mhz, guard_interval_ns })
     }

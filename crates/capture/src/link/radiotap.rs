@@ -6,7 +6,7 @@
 
 /// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Radio {
+pub struct RadioInfo {
     /// Whether the frame ends with its check sequence.
     pub has_fcs: bool,
     /// Whether that check sequence is wrong.
@@ -18,7 +18,7 @@ pub struct Radio {
     /// Channel frequency, in MHz.
     pub frequency: Option<u16>,
     /// How the frame was modulated.
-    pub rate: Option<Rate>,
+    pub rate: Option<RadioRate>,
     /// Signal, in dBm.
     pub signal: Option<i8>,
     /// Noise, in dBm.
@@ -35,7 +35,7 @@ pub struct Radio {
 
 /// The rate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rate {
+pub enum RadioRate {
     /// 802.11, 11b, 11a and 11g, in units of 500 kb/s.
     Legacy(u8),
     /// 802.11n.
@@ -126,7 +126,7 @@ const FIELDS: [(usize, usize); 28] = [
 
 /// Splits a record into the contents of its radiotap header and the 802.11 frame after it.
 #[must_use]
-pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
+pub fn parse(data: &[u8]) -> Option<(RadioInfo, &[u8])> {
     let head = data.first_chunk::<8>()?;
     let length = usize::from(u16::from_le_bytes([head[2], head[3]]));
     if head[0] != 0 || length < 8 {
@@ -142,7 +142,7 @@ pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
         word = u32::from_le_bytes([next[0], next[1], next[2], next[3]]);
         at += 4;
     }
-    let mut radio = Radio::default();
+    let mut radio = RadioInfo::default();
     for (bit, (size, align)) in FIELDS.iter().enumerate() {
         if present & 1 << bit == 0 {
             continue;
@@ -159,7 +159,7 @@ pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
     Some((radio, rest))
 }
 
-impl Radio {
+impl RadioInfo {
     fn take(&mut self, bit: usize, field: &[u8]) {
         match (bit, field) {
             (0, &[a, b, c, d, e, f, g, h]) => self.tsf = Some(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
@@ -169,7 +169,7 @@ impl Radio {
                 self.padded = flags & 0x20 != 0;
                 self.bad_fcs = flags & 0x40 != 0;
             }
-            (2, &[rate]) if rate > 0 => self.rate = Some(Rate::Legacy(rate)),
+            (2, &[rate]) if rate > 0 => self.rate = Some(RadioRate::Legacy(rate)),
             (3, &[low, high, ..]) => self.frequency = Some(u16::from_le_bytes([low, high])),
             (5, &[level]) => self.signal = Some(level.cast_signed()),
             (6, &[level]) => self.noise = Some(level.cast_signed()),
@@ -178,7 +178,7 @@ impl Radio {
             (19, &[known, flags, mcs]) if known & 0x02 != 0 => {
                 self.is_greenfield = known & flags & 0x08 != 0;
                 self.rate =
-                    Some(Rate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & 4 != 0 && flags & 4 != 0 });
+                    Some(RadioRate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & 4 != 0 && flags & 4 != 0 });
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
             (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
@@ -189,7 +189,7 @@ impl Radio {
                     4..=10 => 80,
                     _ => 160,
                 };
-                self.rate = Some(Rate::Vht {
+                self.rate = Some(RadioRate::Vht {
                     mcs: first >> 4,
                     streams: first & 0x0f,
                     width,
@@ -233,7 +233,7 @@ impl Radio {
         // MCS and streams are known.
         if let Some((user, guard_ns)) = eht.filter(|(user, _)| user & 0x12 == 0x12) {
             let [mcs, streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
-            self.rate = Some(Rate::Eht { mcs, streams: streams.max(1), carriers, guard_ns });
+            self.rate = Some(RadioRate::Eht { mcs, streams: streams.max(1), carriers, guard_ns });
         }
     }
 
@@ -266,26 +266,26 @@ impl Radio {
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
         let extended = known & 0x0003 == 1;
         self.ltf_us = [None, Some(3.2), Some(6.4), Some(12.8)][usize::from(fifth >> 6 & 3)];
-        self.rate = Some(Rate::He { mcs, streams, carriers, guard_ns, dcm, extended });
+        self.rate = Some(RadioRate::He { mcs, streams, carriers, guard_ns, dcm, extended });
         Some(())
     }
 }
 
-impl Rate {
+impl RadioRate {
     /// The rate, in b/s.
     ///
     /// ```
-    /// use wifair_capture::link::radiotap::Rate;
-    /// assert_eq!(Rate::Legacy(11).bits_per_second(), 5_500_000.0);
+    /// use wifair_capture::link::radiotap::RadioRate;
+    /// assert_eq!(RadioRate::Legacy(11).bits_per_second(), 5_500_000.0);
     /// // IEEE 802.11-2020, 19.5 (table 19-27) and 21.5 (the table for 80 MHz and two streams).
-    /// assert_eq!(Rate::Ht { mcs: 7, wide: false, short_guard: false }.bits_per_second(), 65e6);
-    /// let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
+    /// assert_eq!(RadioRate::Ht { mcs: 7, wide: false, short_guard: false }.bits_per_second(), 65e6);
+    /// let vht = RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
     /// assert!((vht.bits_per_second() - 866.7e6).abs() < 0.05e6);
     /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11.
-    /// let he = Rate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
+    /// let he = RadioRate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
     /// assert!((he.bits_per_second() - 143.4e6).abs() < 0.05e6);
     /// // 802.11be: 320 MHz, one stream, MCS 13.
-    /// let eht = Rate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
+    /// let eht = RadioRate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
     /// assert!((eht.bits_per_second() - 2882.4e6).abs() < 0.05e6);
     /// ```
     #[must_use]

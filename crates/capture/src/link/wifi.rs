@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::radiotap::{Radio, Rate};
+use super::radiotap::{RadioInfo, RadioRate};
 use super::{Outcome, Sink, by_type, snap};
 
 /// A hardware address.
@@ -33,7 +33,7 @@ impl Mac {
 
 /// Kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WifiFrameKind {
     /// Beacons, association and the like.
     Management,
     /// Request to send.
@@ -56,7 +56,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The kind of frame.
-    pub kind: Kind,
+    pub kind: WifiFrameKind,
     /// Retry bit: the transmitter has sent the frame before.
     pub retry: bool,
     /// To the distribution system.
@@ -82,7 +82,7 @@ fn mac(data: &[u8], at: usize) -> Option<Mac> {
 }
 
 /// Passes the header and the IP packets of a frame to `sink`.
-pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mut impl Sink<'a>) -> Outcome {
+pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink: &mut impl Sink<'a>) -> Outcome {
     if radio.bad_fcs {
         return Outcome::BadFcs;
     }
@@ -93,14 +93,14 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
     let Some(receiver) = mac(data, 4) else { return Outcome::Malformed };
     let subtype = control >> 4;
     let kind = match (control >> 2 & 3, subtype) {
-        (0, _) => Kind::Management,
-        (1, 9) => Kind::BlockAck,
-        (1, 11) => Kind::Rts,
-        (1, 12) => Kind::Cts,
-        (1, 13) => Kind::Ack,
-        (1, _) => Kind::Control,
-        (2, _) => Kind::Data,
-        _ => Kind::Extension,
+        (0, _) => WifiFrameKind::Management,
+        (1, 9) => WifiFrameKind::BlockAck,
+        (1, 11) => WifiFrameKind::Rts,
+        (1, 12) => WifiFrameKind::Cts,
+        (1, 13) => WifiFrameKind::Ack,
+        (1, _) => WifiFrameKind::Control,
+        (2, _) => WifiFrameKind::Data,
+        _ => WifiFrameKind::Extension,
     };
     let mut frame = Frame {
         kind,
@@ -108,13 +108,17 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
         to_ds: flags & 0x01 != 0,
         from_ds: flags & 0x02 != 0,
         receiver,
-        transmitter: if matches!(kind, Kind::Cts | Kind::Ack | Kind::Extension) { None } else { mac(data, 10) },
+        transmitter: if matches!(kind, WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::Extension) {
+            None
+        } else {
+            mac(data, 10)
+        },
         sequence: None,
         tid: None,
         body: &[],
         length,
     };
-    if !matches!(kind, Kind::Data | Kind::Management) {
+    if !matches!(kind, WifiFrameKind::Data | WifiFrameKind::Management) {
         sink.frame(&frame, radio);
         return Outcome::Other;
     }
@@ -122,7 +126,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
     frame.sequence = Some(u16::from_le_bytes([sequence[0], sequence[1]]));
     let mut header = 24;
     let mut aggregate = false;
-    if kind == Kind::Data {
+    if kind == WifiFrameKind::Data {
         if frame.to_ds && frame.from_ds {
             header += 6;
         }
@@ -134,7 +138,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
         }
     }
     // +HTC: the HT Control field adds four bytes in QoS data and management frames.
-    if flags & 0x80 != 0 && (frame.tid.is_some() || kind == Kind::Management) {
+    if flags & 0x80 != 0 && (frame.tid.is_some() || kind == WifiFrameKind::Management) {
         header += 4;
     }
     if radio.padded {
@@ -143,7 +147,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
     let Some(body) = data.get(header..) else { return Outcome::Malformed };
     frame.body = body;
     // Null frames (subtypes with bit 2 set) carry no data.
-    if !sink.frame(&frame, radio) || kind != Kind::Data || subtype & 4 != 0 {
+    if !sink.frame(&frame, radio) || kind != WifiFrameKind::Data || subtype & 4 != 0 {
         return Outcome::Other;
     }
     if flags & 0x40 != 0 {
@@ -193,30 +197,30 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// EHT: 802.11be, single user, without packet extension; the training fields are of the usual length for the guard
 /// interval where the radio does not tell.
 #[must_use]
-pub fn air_time_us(psdu: Range<u32>, rate: Rate, radio: &Radio) -> f64 {
+pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
     let is_first = psdu.start == 0;
     let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };
-    if let Rate::Legacy(half @ (2 | 4 | 11 | 22)) = rate {
+    if let RadioRate::Legacy(half @ (2 | 4 | 11 | 22)) = rate {
         let preamble = if radio.short_preamble && half > 2 { 96.0 } else { 192.0 };
         return preamble + f64::from(psdu.end) * 8.0 / (f64::from(half) * 0.5);
     }
     let (preamble, symbol) = match rate {
-        Rate::Legacy(_) => (20.0, 4.0),
-        Rate::Ht { mcs, short_guard, .. } => {
+        RadioRate::Legacy(_) => (20.0, 4.0),
+        RadioRate::Ht { mcs, short_guard, .. } => {
             // 19.3.9.4.6: three streams take four training fields.
             let fields = [1, 2, 4, 4][usize::from(mcs / 8 % 4)];
             let format = if radio.is_greenfield { 20.0 } else { 32.0 };
             (format + 4.0 * f64::from(fields), if short_guard { 3.6 } else { 4.0 })
         }
-        Rate::Vht { streams, short_guard, .. } => {
+        RadioRate::Vht { streams, short_guard, .. } => {
             (36.0 + 4.0 * f64::from(training_fields(streams)), if short_guard { 3.6 } else { 4.0 })
         }
-        Rate::He { streams, guard_ns, .. } | Rate::Eht { streams, guard_ns, .. } => {
+        RadioRate::He { streams, guard_ns, .. } | RadioRate::Eht { streams, guard_ns, .. } => {
             let guard = f64::from(guard_ns) * 1e-3;
             let usual = if guard_ns == 3200 { 12.8 } else { 6.4 };
             let training = (radio.ltf_us.unwrap_or(usual) + guard) * f64::from(training_fields(streams));
             // Extended range has HE-SIG-A twice, and EHT has U-SIG and two symbols of EHT-SIG.
-            let signals = if matches!(rate, Rate::He { extended: false, .. }) { 36.0 } else { 44.0 };
+            let signals = if matches!(rate, RadioRate::He { extended: false, .. }) { 36.0 } else { 44.0 };
             (signals + training, 12.8 + guard)
         }
     };

@@ -23,7 +23,7 @@ const MOST_PENDING: usize = 256;
 
 /// Why a segment was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum RetransmissionCause {
     /// Triggered by duplicate ACKs or SACK.
     Fast,
     /// Triggered by a timer.
@@ -37,7 +37,7 @@ struct Resent {
     first: i64,
     end: i64,
     stamp: Option<u32>,
-    cause: Cause,
+    cause: RetransmissionCause,
 }
 
 /// The state of one direction's data between its sender and the ACKs.
@@ -60,7 +60,7 @@ pub(crate) struct Board {
     /// Consecutive duplicate ACKs.
     duplicates: u32,
     /// The offset at which the current recovery ends, and what started it.
-    recovery: Option<(i64, Cause)>,
+    recovery: Option<(i64, RetransmissionCause)>,
     pending: Vec<Resent>,
     /// Largest payload sent.
     pub(crate) largest: u32,
@@ -161,7 +161,7 @@ impl Board {
     }
 
     /// Handles a retransmission. `quiet`: neither side had sent anything for about a timeout.
-    pub(crate) fn resend(&mut self, first: i64, length: u32, stamp: Option<u32>, quiet: bool) -> Cause {
+    pub(crate) fn resend(&mut self, first: i64, length: u32, stamp: Option<u32>, quiet: bool) -> RetransmissionCause {
         let end = first + i64::from(length);
         self.send(first, length);
         let low = self.acked.or(self.start).unwrap_or(first);
@@ -174,26 +174,26 @@ impl Board {
         let cause = if known {
             self.spurious += 1;
             self.timeouts += u64::from(quiet);
-            Cause::Spurious
+            RetransmissionCause::Spurious
         } else {
             let above = self.sacked.last().is_some_and(|(_, to)| *to > first);
             let cause = match self.recovery {
                 Some((_, cause)) if !quiet => cause,
                 _ if !quiet && (above || self.duplicates >= 3) => {
                     self.fast_recoveries += 1;
-                    self.recovery = Some((self.sent, Cause::Fast));
-                    Cause::Fast
+                    self.recovery = Some((self.sent, RetransmissionCause::Fast));
+                    RetransmissionCause::Fast
                 }
                 _ => {
                     self.timeouts += 1;
-                    self.recovery = Some((self.sent, Cause::Timeout));
+                    self.recovery = Some((self.sent, RetransmissionCause::Timeout));
                     self.lost_below = self.sent;
                     self.copies.clear();
-                    Cause::Timeout
+                    RetransmissionCause::Timeout
                 }
             };
             match cause {
-                Cause::Fast => self.fast += 1,
+                RetransmissionCause::Fast => self.fast += 1,
                 _ => self.timeout += 1,
             }
             if self.copies.len() < MOST_PENDING {
@@ -295,14 +295,16 @@ impl Board {
 
     /// Marks the latest matching retransmission as spurious.
     fn judge(&mut self, fits: impl Fn(&Resent) -> bool) {
-        let Some(copy) = self.pending.iter_mut().rev().find(|copy| copy.cause != Cause::Spurious && fits(copy)) else {
+        let Some(copy) =
+            self.pending.iter_mut().rev().find(|copy| copy.cause != RetransmissionCause::Spurious && fits(copy))
+        else {
             return;
         };
         match copy.cause {
-            Cause::Fast => self.fast -= 1,
+            RetransmissionCause::Fast => self.fast -= 1,
             _ => self.timeout -= 1,
         }
-        copy.cause = Cause::Spurious;
+        copy.cause = RetransmissionCause::Spurious;
         self.spurious += 1;
     }
 
@@ -347,7 +349,7 @@ mod tests {
         assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 6_000, pipe: 6_000 });
         board.acknowledge(2_000, &[(3_000, 6_000)], true, None);
         assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 5_000, pipe: 4_000 });
-        assert_eq!(board.resend(2_000, 1_000, None, false), Cause::Fast);
+        assert_eq!(board.resend(2_000, 1_000, None, false), RetransmissionCause::Fast);
         assert_eq!(board.flight().pipe, 5_000);
         board.acknowledge(6_000, &[], false, None);
         assert_eq!(board.flight(), Flight { outstanding: 4_000, in_flight: 4_000, pipe: 4_000 });
@@ -372,7 +374,7 @@ mod tests {
     /// A retransmission below SACKed data repairs a hole; one above all of it was sent because a timer expired.
     #[test]
     fn only_a_hole_below_sacked_data_is_repaired() {
-        for (first, cause) in [(1_000, Cause::Fast), (3_000, Cause::Timeout)] {
+        for (first, cause) in [(1_000, RetransmissionCause::Fast), (3_000, RetransmissionCause::Timeout)] {
             let mut board = sent(5);
             board.acknowledge(1_000, &[(2_000, 3_000)], true, None);
             assert_eq!(board.resend(first, 1_000, None, false), cause, "{first}");
@@ -382,9 +384,9 @@ mod tests {
     #[test]
     fn without_word_from_the_receiver_it_was_a_timer() {
         let mut board = sent(3);
-        assert_eq!(board.resend(0, 1_000, None, true), Cause::Timeout);
+        assert_eq!(board.resend(0, 1_000, None, true), RetransmissionCause::Timeout);
         assert_eq!(board.flight(), Flight { outstanding: 3_000, in_flight: 3_000, pipe: 1_000 });
-        assert_eq!(board.resend(1_000, 1_000, None, false), Cause::Timeout);
+        assert_eq!(board.resend(1_000, 1_000, None, false), RetransmissionCause::Timeout);
         assert_eq!((board.timeout, board.timeouts), (2, 1));
     }
 
@@ -393,9 +395,9 @@ mod tests {
     fn a_timeout_counts_though_its_bytes_had_been_acknowledged() {
         let mut board = sent(3);
         board.acknowledge(3_000, &[], false, None);
-        assert_eq!(board.resend(0, 1_000, None, true), Cause::Spurious);
-        assert_eq!(board.resend(1_000, 1_000, None, false), Cause::Spurious);
-        assert_eq!(board.resend(0, 1_000, None, true), Cause::Spurious);
+        assert_eq!(board.resend(0, 1_000, None, true), RetransmissionCause::Spurious);
+        assert_eq!(board.resend(1_000, 1_000, None, false), RetransmissionCause::Spurious);
+        assert_eq!(board.resend(0, 1_000, None, true), RetransmissionCause::Spurious);
         assert_eq!((board.timeouts, board.timeout, board.spurious), (2, 0, 3));
     }
 

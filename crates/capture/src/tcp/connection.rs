@@ -1,17 +1,17 @@
 //! A connection: its two directions, and the effect of each segment on them.
 
-use super::board::{Cause, Flight, repeated};
+use super::board::{Flight, RetransmissionCause, repeated};
 use super::history::{AckKind, elapsed_us};
 use super::side::Side;
 use crate::segment::{Endpoint, Options, Segment, flag};
 
 /// The analysis of one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct SegmentVerdict {
     /// Bytes (and SYN, FIN) that had been seen before.
     pub again: u32,
     /// Why they were retransmitted.
-    pub cause: Option<Cause>,
+    pub cause: Option<RetransmissionCause>,
     /// Whether it is new data below a segment seen before.
     pub out_of_order: bool,
     /// Whether it is a probe of a zero window.
@@ -70,7 +70,7 @@ impl Key {
 
 /// When the segments of the three-way handshake passed, in ns.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Handshake {
+pub(crate) struct HandshakeTimes {
     syn: Option<u64>,
     answer: Option<u64>,
     done: Option<u64>,
@@ -80,7 +80,7 @@ pub(crate) struct Handshake {
     again: bool,
 }
 
-impl Handshake {
+impl HandshakeTimes {
     /// The round-trip times from the capture point to the server and to the client, in ns.
     pub(crate) fn parts(&self) -> Option<(u64, u64)> {
         match (self.syn, self.answer, self.done) {
@@ -101,7 +101,7 @@ pub(crate) struct Connection {
     pub(crate) swapped: bool,
     pub(crate) first: u64,
     pub(crate) last: u64,
-    pub(crate) handshake: Handshake,
+    pub(crate) handshake: HandshakeTimes,
     pub(crate) sides: [Side; 2],
 }
 
@@ -129,7 +129,7 @@ impl Connection {
             swapped,
             first: nanos,
             last: nanos,
-            handshake: Handshake::default(),
+            handshake: HandshakeTimes::default(),
             sides: [Side::default(), Side::default()],
         }
     }
@@ -187,7 +187,7 @@ impl Connection {
 
     /// Processes a segment that `side` sent.
     #[inline]
-    pub(crate) fn take(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, context: Context) -> Verdict {
+    pub(crate) fn take(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, context: Context) -> SegmentVerdict {
         if segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
             self.take_as::<true>(side, segment, nanos, context)
         } else {
@@ -203,13 +203,13 @@ impl Connection {
         segment: &Segment<'_>,
         nanos: u64,
         context: Context,
-    ) -> Verdict {
+    ) -> SegmentVerdict {
         let options = Options::parse(segment.options);
         let fresh = self.last;
         self.last = nanos;
         let [a, b] = &mut self.sides;
         let (me, other) = if side == 0 { (a, b) } else { (b, a) };
-        let mut verdict = Verdict::default();
+        let mut verdict = SegmentVerdict::default();
 
         let has = |flag: u8| !PLAIN && segment.has(flag);
         let (syn, fin, reset) = (has(flag::SYN), has(flag::FIN), has(flag::RST));
@@ -531,7 +531,7 @@ fn is_dsack(ack: i64, blocks: &[(i64, i64)]) -> bool {
     }
 }
 
-impl Handshake {
+impl HandshakeTimes {
     fn note(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, again: bool) {
         match (segment.has(flag::SYN), segment.has(flag::ACK)) {
             (true, false) => (self.syn, self.client) = (Some(nanos), side),

@@ -97,7 +97,7 @@ impl Sessions {
 
 /// What limited a sender: time in ns by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct SenderLimits {
     pub(crate) application: u64,
     pub(crate) receiver: u64,
     pub(crate) congestion: u64,
@@ -105,7 +105,7 @@ pub(crate) struct Limits {
     pub(crate) unknown: u64,
 }
 
-impl Limits {
+impl SenderLimits {
     /// Whether the sender was limited by the application for longer than by everything else.
     pub(crate) fn application_dominates(&self) -> bool {
         self.application > self.receiver.saturating_add(self.congestion).saturating_add(self.unknown)
@@ -240,7 +240,7 @@ pub(crate) struct Side {
     pub(crate) zero_since: Option<u64>,
 
     pub(crate) area: Area,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SenderLimits,
     pub(crate) sessions: Sessions,
     /// The right edge of the other end's window, if its scale is known.
     pub(crate) allowed: Option<i64>,

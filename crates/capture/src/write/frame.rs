@@ -14,7 +14,7 @@
 //! assert_eq!(packet.len(), 14 + 20 + 20);
 //! ```
 
-use crate::link::radiotap::Rate;
+use crate::link::radiotap::RadioRate;
 use crate::link::wifi::Mac;
 use crate::segment::{Address, Endpoint, Options};
 
@@ -299,7 +299,7 @@ pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
     /// Rate of the frame.
-    pub rate: Rate,
+    pub rate: RadioRate,
     /// Channel frequency, in MHz.
     pub frequency: u16,
     /// Signal and noise, in dBm, if known.
@@ -331,14 +331,14 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
 /// As [`radiotap`], for frames from 802.11n on.
 pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     let start = frame.len();
-    let is_later = later.he.is_some() || matches!(heard.rate, Rate::He { .. } | Rate::Eht { .. });
+    let is_later = later.he.is_some() || matches!(heard.rate, RadioRate::He { .. } | RadioRate::Eht { .. });
     let is_unrated = later.unrated || is_later;
     // Flags, channel, signal, noise; the rate goes into the field for its kind.
     let rate_bit = match heard.rate {
-        Rate::Legacy(_) => 2,
-        Rate::Ht { .. } => 19,
-        Rate::Vht { .. } => 21,
-        Rate::He { .. } | Rate::Eht { .. } => 23, // written by `he`; EHT is not written
+        RadioRate::Legacy(_) => 2,
+        RadioRate::Ht { .. } => 19,
+        RadioRate::Vht { .. } => 21,
+        RadioRate::He { .. } | RadioRate::Eht { .. } => 23, // written by `he`; EHT is not written
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
     let rate_bit: u32 = if is_unrated { 0 } else { 1 << rate_bit };
@@ -348,17 +348,17 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     frame.extend(present.to_le_bytes());
     frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
     frame.push(match heard.rate {
-        Rate::Legacy(half) if !is_unrated => half,
+        RadioRate::Legacy(half) if !is_unrated => half,
         _ => 0, // padding before the channel
     });
     frame.extend(heard.frequency.to_le_bytes());
     let band: u16 = if heard.frequency < 3_000 { 0x0080 } else { 0x0100 };
-    let modulation: u16 = if matches!(heard.rate, Rate::Legacy(2 | 4 | 11 | 22)) { 0x0020 } else { 0x0040 };
+    let modulation: u16 = if matches!(heard.rate, RadioRate::Legacy(2 | 4 | 11 | 22)) { 0x0020 } else { 0x0040 };
     frame.extend((band | modulation).to_le_bytes());
     if let Some((signal, noise)) = heard.levels {
         frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
     }
-    if let (Rate::Ht { mcs, wide, short_guard }, false) = (heard.rate, is_unrated) {
+    if let (RadioRate::Ht { mcs, wide, short_guard }, false) = (heard.rate, is_unrated) {
         // Known is all that there is: width, MCS, guard interval, format, code, STBC and extension streams, of which
         // there are none.
         let format = u8::from(later.is_greenfield) << 3 | u8::from(later.is_ldpc) << 4;
@@ -371,7 +371,7 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
         // The header states whether this is the last subframe.
         frame.extend([0x04 | u8::from(is_last) << 3, 0, 0, 0]);
     }
-    if let (Rate::Vht { mcs, streams, width, short_guard }, false) = (heard.rate, is_unrated) {
+    if let (RadioRate::Vht { mcs, streams, width, short_guard }, false) = (heard.rate, is_unrated) {
         let bandwidth = match width {
             20 => 0,
             40 => 1,

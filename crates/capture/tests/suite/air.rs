@@ -1,8 +1,8 @@
 //! 802.11 frames, written by hand and read back: what is told of each station.
 
 use wifair_capture::frame::{self, Course, Data, Echo, Heard, HeardLater};
-use wifair_capture::link::radiotap::{self, Radio, Rate};
-use wifair_capture::link::wifi::{Frame, Kind, Mac};
+use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
+use wifair_capture::link::wifi::{Frame, Mac, WifiFrameKind};
 use wifair_capture::{Address, Analysis, Datagram, Link, Outcome, PcapWriter, Settings, Sink, analyze, decode};
 
 use crate::common::talk::MS;
@@ -12,7 +12,7 @@ const OTHER: Mac = Mac([2, 0, 0, 0, 0, 2]);
 const ACCESS_POINT: Mac = Mac([2, 0, 0, 0, 0, 9]);
 
 fn heard(rate: u8, levels: Option<(i8, i8)>) -> Heard {
-    Heard { rate: Rate::Legacy(rate), frequency: 2_437, levels, bad_fcs: false }
+    Heard { rate: RadioRate::Legacy(rate), frequency: 2_437, levels, bad_fcs: false }
 }
 
 fn data(transmitter: Mac, receiver: Mac, retry: bool) -> Data {
@@ -87,11 +87,11 @@ fn an_ack_counts_for_the_station_that_was_addressed() {
 }
 
 struct Seen {
-    frames: Vec<(Kind, Option<u8>)>,
+    frames: Vec<(WifiFrameKind, Option<u8>)>,
 }
 
 impl<'a> Sink<'a> for Seen {
-    fn frame(&mut self, frame: &Frame<'a>, _: &Radio) -> bool {
+    fn frame(&mut self, frame: &Frame<'a>, _: &RadioInfo) -> bool {
         self.frames.push((frame.kind, frame.tid));
         true
     }
@@ -116,7 +116,7 @@ fn the_tid_is_in_the_low_bits() {
         frame.truncate(length);
         let mut seen = Seen { frames: vec![] };
         assert_eq!(decode(Link::Wifi, &frame, length as u32, &mut seen), outcome, "{control:x}, {length}");
-        let expected = if length == 26 { vec![(Kind::Data, Some(5))] } else { vec![] };
+        let expected = if length == 26 { vec![(WifiFrameKind::Data, Some(5))] } else { vec![] };
         assert_eq!(seen.frames, expected);
     }
 }
@@ -132,15 +132,15 @@ fn radiotap_headers_are_read_back() {
         radio
     };
     for rate in [
-        Rate::Legacy(2),
-        Rate::Legacy(11),
-        Rate::Legacy(108),
-        Rate::Ht { mcs: 15, wide: true, short_guard: true },
-        Rate::Ht { mcs: 3, wide: false, short_guard: false },
-        Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true },
-        Rate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false },
-        Rate::Vht { mcs: 4, streams: 3, width: 40, short_guard: false },
-        Rate::Vht { mcs: 7, streams: 8, width: 160, short_guard: true },
+        RadioRate::Legacy(2),
+        RadioRate::Legacy(11),
+        RadioRate::Legacy(108),
+        RadioRate::Ht { mcs: 15, wide: true, short_guard: true },
+        RadioRate::Ht { mcs: 3, wide: false, short_guard: false },
+        RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true },
+        RadioRate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false },
+        RadioRate::Vht { mcs: 4, streams: 3, width: 40, short_guard: false },
+        RadioRate::Vht { mcs: 7, streams: 8, width: 160, short_guard: true },
     ] {
         for bad_fcs in [false, true] {
             let heard = Heard { rate, frequency: 5_500, levels: Some((-71, -92)), bad_fcs };

@@ -3,7 +3,7 @@
 use crate::common::capture;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::frame::{Heard, HeardLater};
-use wifair_capture::link::radiotap::{self, Rate};
+use wifair_capture::link::radiotap::{self, RadioRate};
 use wifair_capture::{
     Field, Link, Outcome, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
 };
@@ -210,11 +210,11 @@ fn format_and_code_of_ht_and_vht_are_known() {
     let heard = |rate| Heard { rate, frequency: 5_180, levels: None, bad_fcs: false };
     let mut bytes = vec![];
     let later = HeardLater { is_greenfield: true, is_ldpc: true, ..HeardLater::default() };
-    let ht = Rate::Ht { mcs: 15, wide: true, short_guard: true };
+    let ht = RadioRate::Ht { mcs: 15, wide: true, short_guard: true };
     frame::radiotap_later(&mut bytes, &heard(ht), &later);
     assert_eq!(bytes[14..], [0x7f, 0b1_1101, 15]);
     let mut bytes = vec![];
-    let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: false };
+    let vht = RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: false };
     frame::radiotap_later(&mut bytes, &heard(vht), &HeardLater { is_ldpc: true, ..HeardLater::default() });
     assert_eq!(bytes[14..], [0x65, 0, 0, 4, 0x92, 0, 0, 0, 1, 0, 0, 0]);
 }
@@ -223,7 +223,7 @@ fn format_and_code_of_ht_and_vht_are_known() {
 /// 0 on 106 tones (6); 320 MHz (4) with a guard interval of 1600 ns (1) at MCS 13 and two streams.
 #[test]
 fn modes_of_he_and_eht_are_read_back() {
-    let heard = Heard { rate: Rate::Legacy(0), frequency: 5_180, levels: None, bad_fcs: false };
+    let heard = Heard { rate: RadioRate::Legacy(0), frequency: 5_180, levels: None, bad_fcs: false };
     let read = |later: HeardLater| {
         let mut bytes = vec![];
         frame::radiotap_later(&mut bytes, &heard, &later);
@@ -232,7 +232,7 @@ fn modes_of_he_and_eht_are_read_back() {
         radio.rate
     };
     let he = HeardLater { he: Some([0x40e1, 0x0002, 0, 0, 6, 1]), ..HeardLater::default() };
-    let extended = Rate::He { mcs: 0, streams: 1, carriers: 102, guard_ns: 800, dcm: false, extended: true };
+    let extended = RadioRate::He { mcs: 0, streams: 1, carriers: 102, guard_ns: 800, dcm: false, extended: true };
     assert_eq!(read(he), Some(extended));
     // Flags, channel and A-MPDU; EHT: type, length, known, nine words, user; U-SIG: type, length, three words.
     let mut eht: Vec<u8> =
@@ -242,7 +242,7 @@ fn modes_of_he_and_eht_are_read_back() {
     words.iter().for_each(|word| eht.extend(word.to_le_bytes()));
     let (radio, _) = radiotap::parse(&eht).expect("a header");
     assert_eq!(radio.ampdu, Some(7));
-    assert_eq!(radio.rate, Some(Rate::Eht { mcs: 13, streams: 2, carriers: 3920, guard_ns: 1600 }));
+    assert_eq!(radio.rate, Some(RadioRate::Eht { mcs: 13, streams: 2, carriers: 3920, guard_ns: 1600 }));
 }
 
 /// tshark, if installed, reports no error in any frame.

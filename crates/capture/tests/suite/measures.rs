@@ -4,7 +4,7 @@
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use crate::common::{analyzed, capture};
 use wifair_capture::frame::Tcp;
-use wifair_capture::link::radiotap::{Radio, Rate};
+use wifair_capture::link::radiotap::{RadioInfo, RadioRate};
 use wifair_capture::link::wifi::air_time_us;
 use wifair_capture::{Address, Analysis, Field, Filter, Options, Settings, Way, analyze, flag};
 use wifair_units::{BitRate, Duration};
@@ -24,32 +24,33 @@ fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f6
 /// stream).
 #[test]
 fn air_times_follow_the_standard() {
-    let at = |mhz: u16, short_preamble: bool| Radio { frequency: Some(mhz), short_preamble, ..Radio::default() };
+    let at =
+        |mhz: u16, short_preamble: bool| RadioInfo { frequency: Some(mhz), short_preamble, ..RadioInfo::default() };
     let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
-    near(air_time_us(0..1_528, Rate::Legacy(22), &at(2_437, false)), 192.0 + 1_528.0 * 8.0 / 11.0);
-    near(air_time_us(0..1_528, Rate::Legacy(22), &at(2_437, true)), 96.0 + 1_528.0 * 8.0 / 11.0);
-    near(air_time_us(0..14, Rate::Legacy(2), &at(2_437, true)), 192.0 + 112.0);
+    near(air_time_us(0..1_528, RadioRate::Legacy(22), &at(2_437, false)), 192.0 + 1_528.0 * 8.0 / 11.0);
+    near(air_time_us(0..1_528, RadioRate::Legacy(22), &at(2_437, true)), 96.0 + 1_528.0 * 8.0 / 11.0);
+    near(air_time_us(0..14, RadioRate::Legacy(2), &at(2_437, true)), 192.0 + 112.0);
     // 1536 bytes at 54 Mb/s: 22 + 12288 bits in symbols of 216 bits are 57 symbols.
-    near(air_time_us(0..1_536, Rate::Legacy(108), &at(5_180, false)), 20.0 + 4.0 * 57.0);
-    near(air_time_us(0..1_536, Rate::Legacy(108), &at(2_437, false)), 20.0 + 4.0 * 57.0 + 6.0);
+    near(air_time_us(0..1_536, RadioRate::Legacy(108), &at(5_180, false)), 20.0 + 4.0 * 57.0);
+    near(air_time_us(0..1_536, RadioRate::Legacy(108), &at(2_437, false)), 20.0 + 4.0 * 57.0 + 6.0);
     // MCS 7 at 20 MHz: 260 bits per symbol, 48 symbols.
-    let ht = Rate::Ht { mcs: 7, wide: false, short_guard: false };
+    let ht = RadioRate::Ht { mcs: 7, wide: false, short_guard: false };
     near(air_time_us(0..1_536, ht, &at(5_180, false)), 36.0 + 4.0 * 48.0);
     // Greenfield with one stream: 8 us each for short training, long training and HT-SIG.
-    let greenfield = Radio { is_greenfield: true, ..at(5_180, false) };
+    let greenfield = RadioInfo { is_greenfield: true, ..at(5_180, false) };
     near(air_time_us(0..1_536, ht, &greenfield), 24.0 + 4.0 * 48.0);
     // A later MPDU of an A-MPDU has no preamble; both take 22 + 8 * 3076 bits in 95 symbols.
     near(air_time_us(1_536..3_076, ht, &at(5_180, false)), 4.0 * (95.0 - 48.0));
     // VHT at MCS 0 and 20 MHz: 26 bits a symbol and stream, 4 us each for 1, 2, 4, 4, 6, 6, 8 and 8 training fields.
     for (streams, fields) in [(1, 1), (2, 2), (3, 4), (4, 4), (5, 6), (6, 6), (7, 8), (8, 8)] {
-        let vht = Rate::Vht { mcs: 0, streams, width: 20, short_guard: false };
+        let vht = RadioRate::Vht { mcs: 0, streams, width: 20, short_guard: false };
         let symbols = f64::from(822_u16.div_ceil(26 * u16::from(streams)));
         near(air_time_us(0..100, vht, &at(5_180, false)), 36.0 + 4.0 * (f64::from(fields) + symbols));
     }
     // HE at MCS 0 and 20 MHz: 117 bits a symbol of 12.8 us; the training symbol is of the length that the radio tells.
-    let he = Rate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
+    let he = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
     for (ltf_us, length) in [(None, 6.4), (Some(3.2), 3.2), (Some(12.8), 12.8)] {
-        let radio = Radio { ltf_us, ..at(5_180, false) };
+        let radio = RadioInfo { ltf_us, ..at(5_180, false) };
         near(air_time_us(0..100, he, &radio), 36.0 + length + 0.8 + 13.6 * 8.0);
     }
 }

@@ -8,7 +8,7 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::links::LinkMode;
 use super::ppdu::{rules_between, single_psdu};
-use super::settings::Aggregation;
+use super::settings::AggregationRules;
 use super::{BROADCAST, Edcafs, Step, Task, control_air};
 use crate::exchange::{Purpose, sequence};
 
@@ -41,7 +41,7 @@ impl Edcafs {
         to: u32,
         purpose: Purpose,
         mode: &LinkMode,
-        rules: &Aggregation,
+        rules: &AggregationRules,
     ) -> Bytes {
         let (contender, station) = (&self.contenders[sender], self.station_of(sender));
         let answer = self.access.timing.sifs + self.response_air(station, to, purpose);

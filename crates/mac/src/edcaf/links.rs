@@ -8,10 +8,10 @@
 
 use wifair_engine::{Stream, stream};
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
-use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduOptions, PpduTiming, TxMode, mcs_errors};
+use wifair_phy::{Band, BitErrors, LegacyMode, PpduOptions, PpduTiming, TxMode, mcs_errors};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::settings::Aggregation;
+use super::settings::AggregationRules;
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, Station, Step, number};
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: an IP packet of 1500 bytes.
@@ -66,7 +66,7 @@ pub(crate) struct LinkMode {
 }
 
 impl LinkMode {
-    fn new(tx: TxMode, band: Band, rules: Option<&Aggregation>, options: PpduOptions) -> Self {
+    fn new(tx: TxMode, band: Band, rules: Option<&AggregationRules>, options: PpduOptions) -> Self {
         let timing = PpduTiming::with_options(tx, band, options);
         let spacing = rules.map_or(0, |rules| rules.min_start_spacing.as_nanos());
         Self {
@@ -85,11 +85,11 @@ impl LinkMode {
 
 /// The modulation of a frame, which determines its losses to noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sent {
+enum FrameMode {
     /// The mode with this index.
-    In(usize),
+    Ht(usize),
     /// A rate before HT.
-    At(BitRate),
+    Legacy(BitRate),
 }
 
 /// Modes of one station, and the noise on its link.
@@ -107,7 +107,7 @@ pub(crate) struct StationLink {
     snr: Option<f64>,
     noise: Stream,
     /// Cache of loss probabilities by mode and length.
-    losses: Vec<(Sent, u32, f64)>,
+    losses: Vec<(FrameMode, u32, f64)>,
 }
 
 /// Size of [`StationLink::losses`].
@@ -118,7 +118,7 @@ impl StationLink {
     pub fn new(
         mode: Option<(TxMode, Band)>,
         settings: &LinkSettings,
-        rules: Option<&Aggregation>,
+        rules: Option<&AggregationRules>,
         is_best_wanted: bool,
     ) -> Self {
         let LinkSettings { ladder, narrower, options, snr, noise, .. } = settings;
@@ -174,16 +174,16 @@ impl StationLink {
     /// Draws whether noise corrupts an MPDU of `length` bytes in the mode with this index, or at `rate` if the station
     /// has no modes.
     pub fn loses_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
-        let sent = if place < self.modes.len() { Sent::In(place) } else { Sent::At(rate) };
+        let sent = if place < self.modes.len() { FrameMode::Ht(place) } else { FrameMode::Legacy(rate) };
         self.is_lost(sent, length)
     }
 
     /// Draws whether noise corrupts a control frame.
     pub fn loses_control(&mut self, rate: BitRate, length: Bytes) -> bool {
-        self.is_lost(Sent::At(rate), u32::try_from(length.0).expect("control frames are short"))
+        self.is_lost(FrameMode::Legacy(rate), u32::try_from(length.0).expect("control frames are short"))
     }
 
-    fn is_lost(&mut self, sent: Sent, length: u32) -> bool {
+    fn is_lost(&mut self, sent: FrameMode, length: u32) -> bool {
         let Some(snr) = self.snr else { return false };
         let known = self.losses.iter().find(|known| (known.0, known.1) == (sent, length));
         let loss = known.map(|known| known.2).unwrap_or_else(|| {
@@ -197,13 +197,13 @@ impl StationLink {
         self.noise.chance(loss)
     }
 
-    fn log_survival(&self, sent: Sent, snr: f64, bits: f64) -> f64 {
+    fn log_survival(&self, sent: FrameMode, snr: f64, bits: f64) -> f64 {
         match sent {
-            Sent::In(place) => {
+            FrameMode::Ht(place) => {
                 let mode = self.modes[place].tx;
                 mcs_errors::log_survival(mode, sinr_of(mode, snr), bits).expect("stations have modes from HT on")
             }
-            Sent::At(rate) => {
+            FrameMode::Legacy(rate) => {
                 let is_ofdm = rate.as_bps() >= 6_000_000 && rate.as_bps() != 11_000_000;
                 BitErrors::tables().log_survival(LegacyMode::of(rate, is_ofdm), snr, bits)
             }

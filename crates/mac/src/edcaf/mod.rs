@@ -32,7 +32,7 @@ use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 pub(crate) use self::settings::BLOCK_ACK_REQ;
 pub use self::settings::{
-    Aggregation, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules,
+    AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules,
 };
 use self::waiting::Waiting;
 use self::window::{Chain, Mpdu, Released, Window};
@@ -56,7 +56,7 @@ pub(crate) struct Station {
     pub routing_overhead: Bytes,
     pub errors: Errors,
     /// Aggregation rules for data to and from it.
-    rules: Option<Aggregation>,
+    rules: Option<AggregationRules>,
     pub is_legacy: bool,
     /// Maximum width of PPDUs in its TXOP, in doublings of 20 MHz.
     max_width: u8,
@@ -120,7 +120,7 @@ pub(crate) struct Edcaf {
 
 impl Edcaf {
     /// Index of the window towards a receiver; created if necessary.
-    fn window_to(&mut self, to: u32, rules: Option<&Aggregation>) -> usize {
+    fn window_to(&mut self, to: u32, rules: Option<&AggregationRules>) -> usize {
         let place = if to == BROADCAST { 0 } else { to as usize + 1 };
         if place >= self.window_of.len() {
             self.window_of.resize(place + 1, None);
@@ -130,7 +130,7 @@ impl Edcaf {
                 Some(rules) if to != BROADCAST => Window::new(to, rules.window, rules.max_ampdu.0 > 0),
                 _ => Window::new(to, 1, false),
             };
-            if to != BROADCAST && rules.is_some_and(Aggregation::makes_agreements) {
+            if to != BROADCAST && rules.is_some_and(AggregationRules::makes_agreements) {
                 window.agreement = Agreement::Needed(Time::ZERO);
             }
             self.windows.push(window);
@@ -144,7 +144,7 @@ impl Edcaf {
     }
 
     /// Until when it holds back its packets in order to aggregate more, if it does.
-    fn holds_back(&mut self, now: Time, rules: &Aggregation) -> Option<Time> {
+    fn holds_back(&mut self, now: Time, rules: &AggregationRules) -> Option<Time> {
         let (packets, time) = rules.wait_until?;
         let waiting = self.waiting.len();
         if waiting == 0 || waiting >= packets as usize {
@@ -179,7 +179,7 @@ pub struct Edcafs {
     pub(crate) access: Access,
     classifier: Classifier,
     pub(crate) slot_rules: SlotRules,
-    pub(crate) aggregation: Option<Aggregation>,
+    pub(crate) aggregation: Option<AggregationRules>,
     pub(crate) stations: Vec<Station>,
     pub(crate) counters: Vec<Counters>,
     /// Number of categories of each station.
@@ -506,7 +506,7 @@ impl Edcafs {
             contender.windows[window].push(Mpdu::new(id, length, expires));
             contender.task = Some(Task::Data(window));
         }
-        if self.aggregation.as_ref().is_some_and(Aggregation::makes_agreements) {
+        if self.aggregation.as_ref().is_some_and(AggregationRules::makes_agreements) {
             self.request_agreement(now, index);
         }
         let contender = &mut self.contenders[index];

@@ -7,7 +7,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
 use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
-use super::settings::{Aggregation, CategoryCounters};
+use super::settings::{AggregationRules, CategoryCounters};
 use super::window::{Mpdu, Window};
 use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
@@ -562,11 +562,11 @@ impl Edcafs {
 }
 
 /// Aggregation rules from one station to another: those of the station that is no access point.
-pub(super) fn rules_between(stations: &[Station], station: usize, to: u32) -> Option<&Aggregation> {
+pub(super) fn rules_between(stations: &[Station], station: usize, to: u32) -> Option<&AggregationRules> {
     stations[rate_of(stations, station, to)].rules.as_ref().filter(|_| to != BROADCAST)
 }
 
 /// Length of the PSDU with a single MPDU, which includes a delimiter from VHT on.
-pub(super) fn single_psdu(length: Bytes, aggregation: Option<&Aggregation>) -> Bytes {
+pub(super) fn single_psdu(length: Bytes, aggregation: Option<&AggregationRules>) -> Bytes {
     if aggregation.is_some_and(|rules| rules.single_in_ampdu) { length + Bytes(DELIMITER) } else { length }
 }

@@ -53,7 +53,7 @@ impl Classifier {
 
 /// Rules of aggregation and block ACK.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Aggregation {
+pub struct AggregationRules {
     /// Maximum number of outstanding MPDUs: 64, 256 or 1024 with block ACK, 1 without.
     pub window: u16,
     /// Longest A-MPDU; zero for single MPDUs only.
@@ -89,7 +89,7 @@ pub struct Aggregation {
     pub wait_until: Option<(u32, Duration)>,
 }
 
-impl Aggregation {
+impl AggregationRules {
     /// When a packet expires; `arrived` holds the arrival times in the queues.
     #[inline]
     pub(crate) fn expiry(&self, id: PacketId, arrived: &[Time]) -> Time {
@@ -123,7 +123,7 @@ pub struct CategorySettings {
     pub parameters: Category,
     /// Waiting packets: one queue, or one for each receiver by its number.
     pub queues: Vec<Queue>,
-    /// Limit of each of them in packets, used by [`Aggregation::count_in_flight`].
+    /// Limit of each of them in packets, used by [`AggregationRules::count_in_flight`].
     pub limit: usize,
     /// Random stream of backoffs.
     pub backoff: Stream,
@@ -140,7 +140,7 @@ pub struct EdcaStation {
     pub link: LinkSettings,
     /// Aggregation rules for data to and from this station, which may be of an older amendment than the access point;
     /// none for a pre-HT station.
-    pub aggregation: Option<Aggregation>,
+    pub aggregation: Option<AggregationRules>,
     /// Whether it is a pre-HT station among later ones: its data have no QoS field, and are all best effort.
     pub is_legacy: bool,
     /// Its categories, highest priority first.
@@ -159,7 +159,7 @@ pub struct EdcaSettings {
     /// When contenders count slots.
     pub slot_rules: SlotRules,
     /// Rules of aggregation, if frames are aggregated.
-    pub aggregation: Option<Aggregation>,
+    pub aggregation: Option<AggregationRules>,
     /// All stations, access points included, with equal numbers of categories.
     pub stations: Vec<EdcaStation>,
 }

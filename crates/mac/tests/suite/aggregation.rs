@@ -3,7 +3,7 @@
 
 use wifair_engine::stream;
 use wifair_mac::edcaf::{
-    Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
+    AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::{Access, Call, Category, FrameKind, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
@@ -23,8 +23,8 @@ pub fn ht_mcs7() -> TxMode {
     TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap())
 }
 
-pub fn aggregation() -> Aggregation {
-    Aggregation {
+pub fn aggregation() -> AggregationRules {
+    AggregationRules {
         window: 64,
         max_ampdu: Bytes(65_535),
         max_amsdu: Bytes(0),
@@ -50,14 +50,14 @@ const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Durati
 
 /// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that
 /// of ns-3: SIFS, a slot and 20 us.
-fn channel(mode: TxMode, rules: Aggregation, categories: &[Category], seed: u64) -> GeneralChannel {
+fn channel(mode: TxMode, rules: AggregationRules, categories: &[Category], seed: u64) -> GeneralChannel {
     lossy(mode, rules, categories, seed, 0.0, 0.0)
 }
 
 /// The same with errors of data and of control frames at every receiver.
 fn lossy(
     mode: TxMode,
-    rules: Aggregation,
+    rules: AggregationRules,
     categories: &[Category],
     seed: u64,
     data_error: f64,
@@ -74,7 +74,7 @@ fn downlink(modes: &[TxMode]) -> GeneralChannel {
 }
 
 fn build(
-    rules: Aggregation,
+    rules: AggregationRules,
     stations: Vec<(TxMode, Category)>,
     seed: u64,
     data_error: f64,
@@ -84,14 +84,14 @@ fn build(
 }
 
 /// The same without errors, with these link settings.
-fn build_linked(rules: Aggregation, stations: Vec<(TxMode, Category)>, link: &LinkSettings) -> GeneralChannel {
+fn build_linked(rules: AggregationRules, stations: Vec<(TxMode, Category)>, link: &LinkSettings) -> GeneralChannel {
     let mut settings = settings(rules, stations, 1, 0.0, 0.0);
     settings.stations.iter_mut().for_each(|station| station.link = link.clone());
     GeneralChannel::new(settings)
 }
 
 pub fn settings(
-    rules: Aggregation,
+    rules: AggregationRules,
     stations: Vec<(TxMode, Category)>,
     seed: u64,
     data_error: f64,
@@ -219,7 +219,7 @@ fn saturation_agrees_with_the_monte_carlo() {
     for (stations, request_after_miss, goodput, p_collision) in
         [(2, false, 56.411, 0.1152), (2, true, 55.736, 0.1213), (10, false, 47.006, 0.3806), (10, true, 42.452, 0.3857)]
     {
-        let rules = Aggregation { request_after_miss, ..aggregation() };
+        let rules = AggregationRules { request_after_miss, ..aggregation() };
         let measured =
             saturate(channel(ht_mcs7(), rules, &vec![BE; stations], 1), u32::try_from(stations).unwrap(), 200);
         let what = format!("{stations} stations, request after a miss: {request_after_miss}");
@@ -246,7 +246,7 @@ fn four_categories_agree_with_the_monte_carlo() {
 #[test]
 fn without_aggregation_the_same_rules_hold() {
     for (stations, expected) in [(2, 31.480), (10, 28.697)] {
-        let rules = Aggregation { max_ampdu: Bytes(0), window: 1, ..aggregation() };
+        let rules = AggregationRules { max_ampdu: Bytes(0), window: 1, ..aggregation() };
         let measured =
             saturate(channel(ht_mcs7(), rules, &vec![BE; stations], 1), u32::try_from(stations).unwrap(), 60);
         assert_within(measured.total(), expected, 0.01, &format!("{stations} stations"));
@@ -256,8 +256,13 @@ fn without_aggregation_the_same_rules_hold() {
 /// A-MSDUs of five packets, 5 x 1524 - 2 + 30 = 7648 bytes, as single MPDUs with ACK: preamble and 236 symbols, 980 us.
 #[test]
 fn an_amsdu_has_the_closed_form() {
-    let rules =
-        Aggregation { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7965), ..aggregation() };
+    let rules = AggregationRules {
+        max_ampdu: Bytes(0),
+        window: 2,
+        max_amsdu: Bytes(7935),
+        max_mpdu: Bytes(7965),
+        ..aggregation()
+    };
     let goodput = saturate(channel(ht_mcs7(), rules, &[BE], 1), 1, 20);
     let cycle = 36.0 + 4.0 * ((22.0 + 8.0 * 7648.0) / 260.0_f64).ceil() + 16.0 + 28.0 + 43.0 + 67.5;
     assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
@@ -268,12 +273,17 @@ fn an_amsdu_has_the_closed_form() {
 #[test]
 fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
     let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
-    let rules =
-        Aggregation { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7965), ..aggregation() };
+    let rules = AggregationRules {
+        max_ampdu: Bytes(0),
+        window: 2,
+        max_amsdu: Bytes(7935),
+        max_mpdu: Bytes(7965),
+        ..aggregation()
+    };
     let ppdu = |bits: f64, bytes: f64| 36.0 + 4.0 * ((22.0 + 8.0 * bytes) / bits).ceil();
     let gaps = 43.0 + 67.5;
     let check = |mode: TxMode, ladder: &[TxMode], max: u64, txop: u64, packets: f64, time: f64| {
-        let rules = Aggregation { max_duration: micros(max), ..rules.clone() };
+        let rules = AggregationRules { max_duration: micros(max), ..rules.clone() };
         let link = LinkSettings { ladder: ladder.to_vec(), ..LinkSettings::fixed() };
         let stations = vec![(mode, BE), (mode, Category { txop: micros(txop), ..BE })];
         let goodput = saturate(build_linked(rules, stations, &link), 1, 10);
@@ -325,7 +335,7 @@ fn protection_is_part_of_the_txop() {
 #[test]
 fn each_mpdu_given_up_counts_with_its_cause() {
     for lifetime in [None, Some(Duration::from_millis(2))] {
-        let rules = Aggregation { lifetime, retry_limit: if lifetime.is_some() { 7 } else { 3 }, ..aggregation() };
+        let rules = AggregationRules { lifetime, retry_limit: if lifetime.is_some() { 7 } else { 3 }, ..aggregation() };
         let mut channel = lossy(ht_mcs7(), rules, &[BE], 1, 0.6, 0.0);
         let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
         let next_hops = NextHops(&[0]);
@@ -358,7 +368,7 @@ fn each_mpdu_given_up_counts_with_its_cause() {
 #[test]
 fn data_whose_rts_got_no_answer_were_not_sent() {
     for request_after_miss in [false, true] {
-        let rules = Aggregation { request_after_miss, ..aggregation() };
+        let rules = AggregationRules { request_after_miss, ..aggregation() };
         let stations = vec![(ht_mcs7(), BE); 11];
         let mut settings = settings(rules, stations, 1, 0.1, 0.05);
         settings.access.rts_threshold = Bytes(500);
@@ -406,7 +416,7 @@ fn every_packet_ends_once_or_is_held() {
     for seed in 0..60 {
         let mut draws = stream(seed, "test", "rules");
         let mut pick = |choices: &[u64]| choices[draws.below(u32::try_from(choices.len()).unwrap()) as usize];
-        let rules = Aggregation {
+        let rules = AggregationRules {
             window: u16::try_from(pick(&[2, 8, 64])).unwrap(),
             max_ampdu: Bytes(pick(&[0, 4000, 65_535])),
             max_amsdu: Bytes(pick(&[0, 3839])),
@@ -460,7 +470,7 @@ fn every_packet_ends_once_or_is_held() {
 /// sent 18 times. As the receiver waits for it, nothing is given up.
 #[test]
 fn a_receiver_waits_for_each_missing_mpdu_by_itself() {
-    let rules = Aggregation { retry_limit: 255, ..aggregation() };
+    let rules = AggregationRules { retry_limit: 255, ..aggregation() };
     let goodput = saturate(lossy(ht_mcs7(), rules, &[BE], 1, 0.3, 0.0), 1, 5);
     assert!(goodput.total() > 20.0, "{}", goodput.total());
     assert_eq!(goodput.lost, 0);
@@ -507,7 +517,7 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
 #[test]
 fn a_sender_waits_for_more_to_aggregate() {
     for (interval, expected) in [(250, 16.0..=17.0), (10_000, 1.0..=1.0)] {
-        let rules = Aggregation { wait_until: Some((16, micros(4000))), ..aggregation() };
+        let rules = AggregationRules { wait_until: Some((16, micros(4000))), ..aggregation() };
         let mut channel = channel(ht_mcs7(), rules, &[BE], 1);
         let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
         let (mut offered, mut received) = (0_u64, 0);

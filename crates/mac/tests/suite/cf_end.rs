@@ -1,7 +1,7 @@
 //! Frames that reserve the medium to the end of a TXOP, and the CF-End that gives it back (IEEE
 //! Std 802.11-2016, 9.2.5.2).
 
-use wifair_mac::edcaf::Aggregation;
+use wifair_mac::edcaf::AggregationRules;
 use wifair_mac::{Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_units::{Bytes, Duration, Time};
@@ -11,7 +11,7 @@ use crate::aggregation::{BE, aggregation, ht_mcs7, micros, settings};
 /// The frames of stations with so many packets each, to the access point, in TXOPs of `txop` us; `data_error_from` is
 /// that of station 1, which draws from a window of 255 slots if there is any. PPDUs take at most 1 ms.
 fn frames((stations, count, txop): (u32, u64, u64), cf_end: bool, data_error_from: f64, rts: bool) -> Vec<FrameRecord> {
-    let rules = Aggregation { max_duration: micros(1000), ..aggregation() };
+    let rules = AggregationRules { max_duration: micros(1000), ..aggregation() };
     let cw_min = |station| if station == 1 && data_error_from > 0.0 { 255 } else { 15 };
     let category = |station| Category { txop: micros(txop), cw_min: cw_min(station), cw_max: 255, ..BE };
     let plans = (0..=stations).map(|station| (ht_mcs7(), category(station))).collect();

@@ -2,7 +2,7 @@
 
 use wifair_engine::stream;
 use wifair_mac::edcaf::{
-    Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
+    AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::{Access, BROADCAST, Call, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
@@ -28,7 +28,7 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
         ..Access::standard(timing)
     };
     let mode = TxMode::Ht(HtMode::new(mcs, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
-    let rules = Aggregation {
+    let rules = AggregationRules {
         window: 64,
         max_ampdu: Bytes(65_535),
         max_amsdu: Bytes(0),

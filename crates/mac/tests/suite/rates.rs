@@ -9,7 +9,7 @@ use wifair_mac::{
 };
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelParams};
-use wifair_phy::{BitErrors, Capture, Dsss, Mode, Radio, Reception, Spoils, Timing};
+use wifair_phy::{BitErrors, Capture, Dsss, LegacyMode, Radio, Reception, Spoils, Timing};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
 fn mbps(rate: u64) -> BitRate {
@@ -76,7 +76,7 @@ fn each_part_of_a_frame_has_its_own_interference() {
         run.until(at_us(began + 3999));
     }
     let milliwatts = |dbm: f64| 10f64.powf(dbm / 10.0);
-    let mode = Mode::of(mbps(11), false);
+    let mode = LegacyMode::of(mbps(11), false);
     let sinr = milliwatts(-83.0) / (milliwatts(noise) + milliwatts(-90.5));
     let expected = BitErrors::tables().log_survival(mode, sinr, 400.0 * 11.0).exp();
     assert!(BitErrors::tables().log_survival(mode, milliwatts(-83.0 - noise), 354.0 * 11.0) > -1e-3);

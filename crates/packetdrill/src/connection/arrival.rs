@@ -5,12 +5,12 @@ use wifair_tcp::Sender;
 use wifair_units::{Duration, Time};
 
 use super::{Connection, MAX_BURST, Sent, Stage};
-use crate::script::{Ecn, Flags, Segment, TcpOption};
+use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
 
 impl Connection {
     /// Handles a segment. Returns false if the segment does not belong to this connection; the answer is then RST.
-    pub fn on_segment(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) -> bool {
+    pub fn on_segment(&mut self, system: &System, now: Time, segment: &ScriptSegment, out: &mut Vec<Sent>) -> bool {
         match self.stage {
             Stage::Gone => false,
             Stage::SynSent => {
@@ -35,7 +35,7 @@ impl Connection {
         }
     }
 
-    fn on_segment_syn_sent(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) {
+    fn on_segment_syn_sent(&mut self, system: &System, now: Time, segment: &ScriptSegment, out: &mut Vec<Sent>) {
         let acceptable = segment.flags.ack && segment.ack == 1;
         if segment.flags.rst {
             if acceptable {
@@ -47,13 +47,13 @@ impl Connection {
             self.agreed.ecn = asked.ecn && segment.flags.ece && !segment.flags.cwr;
             self.establish(system, now, segment);
             let flags = Flags { ack: true, ..Flags::default() };
-            self.push(now, Segment { flags, seq: 1, ..Segment::default() }, None, out);
+            self.push(now, ScriptSegment { flags, seq: 1, ..ScriptSegment::default() }, None, out);
             self.hand_down(now);
             self.flush(system, now, out);
         }
     }
 
-    fn on_segment_established(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) {
+    fn on_segment_established(&mut self, system: &System, now: Time, segment: &ScriptSegment, out: &mut Vec<Sent>) {
         let stamp = segment.options.iter().flatten().find_map(|option| match option {
             TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
             _ => None,
@@ -176,10 +176,10 @@ impl Connection {
         self.fin_ack_at = Time::NEVER;
         let flags = Flags { ack: true, ..Flags::default() };
         let seq = self.next_seq();
-        self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
+        self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, None, out);
     }
 
-    fn take_data(&mut self, system: &System, now: Time, segment: &Segment, stamp: u32, start: i64) {
+    fn take_data(&mut self, system: &System, now: Time, segment: &ScriptSegment, stamp: u32, start: i64) {
         let largest = self.largest_payload.max(segment.payload).min(self.advertised_mss(system).into());
         self.largest_payload = largest;
         let Some((_, receiver)) = &mut self.ends else { return };
@@ -226,13 +226,13 @@ impl Connection {
 }
 
 /// The reset that answers a segment without a connection (RFC 9293, section 3.10.7.1).
-pub fn reset_for(now: Time, segment: &Segment) -> Sent {
-    let mut reset = Segment {
+pub fn reset_for(now: Time, segment: &ScriptSegment) -> Sent {
+    let mut reset = ScriptSegment {
         flags: Flags { rst: true, ..Flags::default() },
         ecn: Some(Ecn::NotEct),
         options: Some(Vec::new()),
         window: Some(0),
-        ..Segment::default()
+        ..ScriptSegment::default()
     };
     if segment.flags.ack {
         reset.seq = segment.ack;

@@ -2,18 +2,18 @@
 
 use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
-use wifair_tcp::cc::Choice;
+use wifair_tcp::cc::AlgorithmChoice;
 use wifair_tcp::cc::hystart::Variant;
 use wifair_tcp::{Receiver, Sender, Settings};
 use wifair_units::{Duration, Time};
 
 use super::{Agreed, Connection, Sent, Stage, micros};
-use crate::script::{Ecn, Flags, Segment, TcpOption};
+use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
 
 impl Connection {
     /// Agrees on options from our `offer` and the peer's SYN.
-    pub(super) fn agree(&mut self, offer: Agreed, syn: &Segment) {
+    pub(super) fn agree(&mut self, offer: Agreed, syn: &ScriptSegment) {
         let mut agreed = Agreed { peer_mss: 536, ecn: offer.ecn, ..Agreed::default() };
         for option in syn.options.iter().flatten() {
             match option {
@@ -81,13 +81,13 @@ impl Connection {
             ..Flags::default()
         };
         let ack = if self.passive { self.peer_isn.wrapping_add(1) } else { 0 };
-        let segment = Segment {
+        let segment = ScriptSegment {
             ecn: Some(Ecn::NotEct),
             flags,
             ack,
             window: Some(self.initial_window(system)),
             options: Some(options),
-            ..Segment::default()
+            ..ScriptSegment::default()
         };
         out.push(Sent { at: now, segment });
         if !self.syns.is_empty() {
@@ -98,7 +98,7 @@ impl Connection {
     }
 
     /// Completes the handshake: creates the sender and the receiver, as if the sender had sent the SYNs itself.
-    pub(super) fn establish(&mut self, system: &System, now: Time, segment: &Segment) {
+    pub(super) fn establish(&mut self, system: &System, now: Time, segment: &ScriptSegment) {
         let mss = self.segment_size(system);
         let cc = self.options.congestion_control.as_ref().unwrap_or(&system.congestion_control);
         let cc = match cc.as_str() {
@@ -113,12 +113,12 @@ impl Connection {
             .read()
             .unwrap_or_else(|problems| panic!("the settings of a connection are right: {problems}"));
         let (mut sender, mut receiver) = settings.resolve();
-        if let Choice::Cubic(params) = &mut sender.cc
+        if let AlgorithmChoice::Cubic(params) = &mut sender.cc
             && system.hystart
         {
             params.hystart = Variant::Classic;
         }
-        if let Choice::Cubic(params) = &mut sender.cc {
+        if let AlgorithmChoice::Cubic(params) = &mut sender.cc {
             params.whole_segments = true;
         }
         let options = &mut sender.options;

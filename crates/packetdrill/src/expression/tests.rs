@@ -1,7 +1,7 @@
 use super::*;
 
 fn check(code: &str) -> Result<Variables, String> {
-    let statements = parse(code, Place { line: 1, column: 1 }).map_err(|error| error.message)??;
+    let statements = parse(code, ScriptPlace { line: 1, column: 1 }).map_err(|error| error.message)??;
     let mut variables = Variables::new();
     let lookup = |name: &str| match name {
         "tcpi_snd_cwnd" => Some(10),
@@ -55,7 +55,7 @@ fn code_can_do_nothing_but_compute() {
 /// script. The controls are malformed in Python, too.
 #[test]
 fn other_python_is_unsupported() {
-    let parsed = |code: &str| parse(code, Place { line: 1, column: 1 });
+    let parsed = |code: &str| parse(code, ScriptPlace { line: 1, column: 1 });
     for (code, what) in [
         ("assert 2**3 == 8", "**"),
         ("assert 1 << 3 == 8", "<<"),

@@ -38,7 +38,7 @@ table! {
 }
 
 #[derive(Clone, Debug)]
-struct Rate {
+struct RateStatistics {
     /// Time of one exchange without errors, in s.
     time: f64,
     /// Attempts at this rate when it is in the chain.
@@ -53,7 +53,7 @@ struct Rate {
 #[derive(Clone, Debug)]
 pub struct Minstrel {
     params: Params,
-    rates: Vec<Rate>,
+    rates: Vec<RateStatistics>,
     best: usize,
     second: usize,
     surest: usize,
@@ -79,7 +79,13 @@ impl Minstrel {
                 }
                 attempts += 1;
             }
-            Rate { time: time.as_secs(), most_attempts: attempts, attempts: 0, successes: 0, probability: None }
+            RateStatistics {
+                time: time.as_secs(),
+                most_attempts: attempts,
+                attempts: 0,
+                successes: 0,
+                probability: None,
+            }
         };
         Self {
             params: params.clone(),
@@ -101,8 +107,8 @@ impl Minstrel {
                 (rate.attempts, rate.successes) = (0, 0);
             }
         }
-        let throughput = |rate: &Rate| rate.probability.unwrap_or(0.0) / rate.time;
-        let first_of = |value: &dyn Fn(&Rate) -> f64, but: Option<usize>| {
+        let throughput = |rate: &RateStatistics| rate.probability.unwrap_or(0.0) / rate.time;
+        let first_of = |value: &dyn Fn(&RateStatistics) -> f64, but: Option<usize>| {
             let mut found: Option<(usize, f64)> = None;
             for (index, rate) in self.rates.iter().enumerate().filter(|(index, _)| Some(*index) != but) {
                 let value = value(rate);

@@ -60,7 +60,7 @@ pub trait RateControl {
 
 /// One of the algorithms.
 #[derive(Clone, Debug)]
-pub enum Control {
+pub enum RateController {
     /// See [`Arf`].
     Arf(Arf),
     /// See [`Aarf`].
@@ -69,7 +69,7 @@ pub enum Control {
     Minstrel(Minstrel),
 }
 
-impl Control {
+impl RateController {
     /// The algorithm for a ladder of rates, starting with the one at `start`. `None` if rates are fixed, or if the
     /// algorithm chooses among modes (HT and later). `cw_min` is that of the sender.
     ///
@@ -92,7 +92,7 @@ impl Control {
     }
 }
 
-impl RateControl for Control {
+impl RateControl for RateController {
     fn rate(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize {
         match self {
             Self::Arf(control) => control.rate(now, attempt, draws),

@@ -329,10 +329,15 @@ impl CongestionControl {
 }
 
 /// Returns a function that makes the congestion control of each connection of a flow.
-pub fn maker(py: Python<'_>, class: Option<(Py<PyType>, Py<PyDict>)>, caller: Caller, draws: String) -> cc::Foreign {
+pub fn maker(
+    py: Python<'_>,
+    class: Option<(Py<PyType>, Py<PyDict>)>,
+    caller: Caller,
+    draws: String,
+) -> cc::CustomControl {
     let marks = class.as_ref().is_some_and(|(class, _)| wish(class.bind(py), "wants_mark_per_packet").unwrap_or(false));
     let class = class.map(Arc::new);
-    cc::Foreign::new(marks, move |start| {
+    cc::CustomControl::new(marks, move |start| {
         Python::attach(|py| {
             let made = class.as_ref().filter(|_| !caller.failure.happened()).and_then(|class| {
                 let (class, arguments) = &**class;

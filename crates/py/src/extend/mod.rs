@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyType};
 use wifair_config::{Free, Plain};
 use wifair_queue::{Site, python as queue_python};
-use wifair_sim::Foreign;
+use wifair_sim::CustomClasses;
 use wifair_tcp::cc;
 use wifair_units::Time;
 
@@ -148,8 +148,8 @@ struct Prepared {
     caller: Caller,
 }
 
-impl Foreign for Classes {
-    fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::Foreign {
+impl CustomClasses for Classes {
+    fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::CustomControl {
         let draws = format!("{}/cc/{flow}", self.seed);
         Python::attach(|py| {
             let base = "CongestionControl";
@@ -158,7 +158,7 @@ impl Foreign for Classes {
         })
     }
 
-    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_queue::Foreign> {
+    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_queue::CustomDiscipline> {
         let draws = format!("{}/queue/{}", self.seed, site.name);
         Python::attach(|py| {
             let place = format!("the queue of {}", site.name);

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet as Inner, PacketId, Packets, flag};
-use wifair_queue::{AirUse, Cause, Discipline, Dropped, Foreign, Settings, Site};
+use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, Settings, Site};
 use wifair_units::{BitRate, Duration, Time};
 
 use super::{Caller, Draws, own_method, set_attributes};
@@ -289,12 +289,12 @@ pub fn make(
     caller: Caller,
     site: &Site<'_>,
     draws: String,
-) -> Box<dyn Foreign> {
+) -> Box<dyn CustomDiscipline> {
     let made = class.and_then(|(class, arguments)| {
         let made = Queue::new(py, class.bind(py), arguments.bind(py), &caller, site, draws);
         made.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok()
     });
-    made.map_or_else(|| Box::new(Closed) as Box<dyn Foreign>, |queue| Box::new(queue))
+    made.map_or_else(|| Box::new(Closed) as Box<dyn CustomDiscipline>, |queue| Box::new(queue))
 }
 
 /// How long a class that gives no `ready_s` may return nothing although packets are inside.
@@ -322,8 +322,8 @@ impl Discipline for Closed {
     }
 }
 
-impl Foreign for Closed {
-    fn duplicate(&self) -> Box<dyn Foreign> {
+impl CustomDiscipline for Closed {
+    fn duplicate(&self) -> Box<dyn CustomDiscipline> {
         Box::new(Self)
     }
 }
@@ -547,8 +547,8 @@ impl Discipline for Queue {
     }
 }
 
-impl Foreign for Queue {
-    fn duplicate(&self) -> Box<dyn Foreign> {
+impl CustomDiscipline for Queue {
+    fn duplicate(&self) -> Box<dyn CustomDiscipline> {
         unreachable!("a queue belongs to one run, and runs are not duplicated")
     }
 }

@@ -17,13 +17,13 @@ const LARGEST_WINDOW: u16 = 1024;
 /// A recipient's scoreboard by the rules of IEEE Std 802.11-2016, 10.24.7.3 (full state): a window that ends with the
 /// last sequence number received, and begins after what a BlockAckReq has given up.
 #[derive(Clone, Debug)]
-struct Scoreboard {
+struct BlockAckScoreboard {
     /// `WinStartR`.
     start: u16,
     received: Vec<bool>,
 }
 
-impl Scoreboard {
+impl BlockAckScoreboard {
     fn new() -> Self {
         Self { start: 0, received: vec![false; usize::from(NUMBERS)] }
     }
@@ -77,7 +77,7 @@ pub(super) struct Aggregates {
     sizes: Vec<u16>,
     sent: BTreeMap<Key, (Packet, Stamp, Subframes)>,
     /// Scoreboards by originator, recipient and traffic identifier.
-    scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
+    scoreboards: BTreeMap<(u32, u32, u8), BlockAckScoreboard>,
     /// The sequence number of the next management frame of each station.
     management: BTreeMap<u32, u16>,
     timeout: u16,
@@ -89,7 +89,7 @@ pub(super) type Acknowledged = (u16, Vec<u8>);
 /// What an ADDBA or DELBA frame says besides its record: its sequence number, how many MPDUs may be outstanding, and
 /// the Block Ack Timeout Value in TU of 1024 us, 0 for none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Agreement {
+pub(super) struct AgreementHistory {
     pub sequence: u16,
     pub window: u16,
     pub timeout: u16,
@@ -122,7 +122,7 @@ impl Aggregates {
     }
 
     /// The contents of an ADDBA or DELBA frame.
-    pub(super) fn agreement(&mut self, record: &FrameRecord) -> Option<Agreement> {
+    pub(super) fn agreement(&mut self, record: &FrameRecord) -> Option<AgreementHistory> {
         if !matches!(record.kind, FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba) {
             return None;
         }
@@ -130,7 +130,11 @@ impl Aggregates {
         if !record.retry {
             *next = (*next + 1) % NUMBERS;
         }
-        Some(Agreement { sequence: *next, window: self.window_between(record.from, record.to), timeout: self.timeout })
+        Some(AgreementHistory {
+            sequence: *next,
+            window: self.window_between(record.from, record.to),
+            timeout: self.timeout,
+        })
     }
 
     /// Number of bits in a block ACK between two stations.
@@ -147,7 +151,7 @@ impl Aggregates {
             _ => (record.from, record.to),
         };
         let size = self.window_between(originator, recipient);
-        let board = self.scoreboards.entry((originator, recipient, tid)).or_insert_with(Scoreboard::new);
+        let board = self.scoreboards.entry((originator, recipient, tid)).or_insert_with(BlockAckScoreboard::new);
         match (record.kind, record.sequence) {
             (FrameKind::BlockAck, _) => return Some((board.start, board.bitmap(size))),
             (FrameKind::Data, Some(number)) if record.fate == Fate::Read => board.receive(number, size),

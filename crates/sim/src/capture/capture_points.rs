@@ -12,7 +12,7 @@ pub const MOST_POINTS: usize = 500;
 
 /// The place of a capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PointPlace {
     /// At a station, server or router.
     At(Node),
     /// At the wired interface of an access point.
@@ -25,7 +25,7 @@ pub(super) enum Place {
 
 /// Capture points and their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CapturePoints(Vec<(String, Place)>);
+pub struct CapturePoints(Vec<(String, PointPlace)>);
 
 impl CapturePoints {
     /// The capture points selected by these words: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of
@@ -40,21 +40,21 @@ impl CapturePoints {
         let ap_name = scenario.file.ap.as_ref().filter(|_| !network.aps.is_empty()).map(|ap| ap.name.as_str());
         let numbers: BTreeSet<u32> = (0..network.aps.len()).map(|ap| scenario.air(ap)).collect();
         let channels = numbers.len().max(1);
-        let both = |aps: Vec<usize>| -> Vec<Place> {
-            aps.into_iter().flat_map(|ap| [Place::Radio(Node::Ap(ap)), Place::Wires(Node::Ap(ap))]).collect()
+        let both = |aps: Vec<usize>| -> Vec<PointPlace> {
+            aps.into_iter().flat_map(|ap| [PointPlace::Radio(Node::Ap(ap)), PointPlace::Wires(Node::Ap(ap))]).collect()
         };
         let ap_called = |name: &str| network.aps.iter().position(|ap| ap.name == name);
-        let at = |nodes: Vec<Node>| nodes.into_iter().map(Place::At).collect::<Vec<_>>();
+        let at = |nodes: Vec<Node>| nodes.into_iter().map(PointPlace::At).collect::<Vec<_>>();
         let usual = ["air".to_owned(), "hosts".to_owned()];
         let words = match words {
             [] if has_air => &usual[..],
             [] => &usual[1..],
             words => words,
         };
-        let mut places: Vec<Place> = vec![];
+        let mut places: Vec<PointPlace> = vec![];
         for word in words {
             let named = match word.as_str() {
-                "air" if has_air => (0..channels).map(Place::Air).collect(),
+                "air" if has_air => (0..channels).map(PointPlace::Air).collect(),
                 name if ap_name.is_some() && (name == "ap" || Some(name) == ap_name) => {
                     both((0..network.aps.len()).collect())
                 }
@@ -73,17 +73,17 @@ impl CapturePoints {
         if places.len() > MOST_POINTS {
             return Err(format!("{} capture points: at most {MOST_POINTS}, each is an open file", places.len()));
         }
-        let named: Vec<(String, Place)> = places
+        let named: Vec<(String, PointPlace)> = places
             .into_iter()
             .map(|place| match place {
-                Place::Air(_) if channels == 1 => ("air".to_owned(), place),
-                Place::Air(channel) => {
+                PointPlace::Air(_) if channels == 1 => ("air".to_owned(), place),
+                PointPlace::Air(channel) => {
                     let number = numbers.iter().nth(channel).copied().unwrap_or_default();
                     (format!("air-channel-{number}"), place)
                 }
-                Place::Radio(ap) => (format!("{}-air", node_name(scenario, ap)), place),
-                Place::Wires(ap) => (format!("{}-wire", node_name(scenario, ap)), place),
-                Place::At(node) => (node_name(scenario, node), place),
+                PointPlace::Radio(ap) => (format!("{}-air", node_name(scenario, ap)), place),
+                PointPlace::Wires(ap) => (format!("{}-wire", node_name(scenario, ap)), place),
+                PointPlace::At(node) => (node_name(scenario, node), place),
             })
             .collect();
         let mut names = BTreeSet::new();
@@ -98,25 +98,28 @@ impl CapturePoints {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    pub(super) fn list(&self) -> &[(String, Place)] {
+    pub(super) fn list(&self) -> &[(String, PointPlace)] {
         &self.0
     }
 
     pub(super) fn is_wires(&self, index: usize) -> bool {
-        matches!(self.0[index].1, Place::Wires(_))
+        matches!(self.0[index].1, PointPlace::Wires(_))
     }
 
     /// The capture point that sees packets before each hop: as they leave if `departing`, else as they arrive.
     pub(super) fn at_hops(&self, headers: &Headers, hops: &[Hop], departing: bool) -> Vec<Option<u16>> {
-        let find = |wanted: Place| (0..).zip(&self.0).find(|(_, (_, place))| *place == wanted).map(|(index, _)| index);
+        let find =
+            |wanted: PointPlace| (0..).zip(&self.0).find(|(_, (_, place))| *place == wanted).map(|(index, _)| index);
         let see = |index: usize| {
             let node = headers.node(index);
             match (node, hops[index]) {
-                (Node::Ap(_), Hop::Wired(_)) if departing => find(Place::Wires(node)),
-                (Node::Ap(_), Hop::Air { .. }) if !departing && headers.came_by_wire(index) => find(Place::Wires(node)),
+                (Node::Ap(_), Hop::Wired(_)) if departing => find(PointPlace::Wires(node)),
+                (Node::Ap(_), Hop::Air { .. }) if !departing && headers.came_by_wire(index) => {
+                    find(PointPlace::Wires(node))
+                }
                 (Node::Ap(_), _) => None,
-                (_, Hop::End) => find(Place::At(node)).filter(|_| !departing),
-                _ => find(Place::At(node)).filter(|_| departing),
+                (_, Hop::End) => find(PointPlace::At(node)).filter(|_| !departing),
+                _ => find(PointPlace::At(node)).filter(|_| departing),
             }
         };
         (0..hops.len()).map(see).collect()

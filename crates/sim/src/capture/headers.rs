@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 use wifair_capture::frame::{self, Addba, BlockAck, BlockAckAction, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
-use wifair_capture::link::radiotap::Rate;
+use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
@@ -18,7 +18,7 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
-use super::aggregates::{Acknowledged, Agreement};
+use super::aggregates::{Acknowledged, AgreementHistory};
 use super::air::Known;
 use super::capture_points::node_name;
 use crate::build::nodes_by_channel;
@@ -342,7 +342,7 @@ impl Headers {
         // A-MPDU numbers wrap.
         let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
         let later = HeardLater { ampdu, unrated: rate.is_none(), ..later };
-        let rate = rate.unwrap_or(Rate::Legacy(0));
+        let rate = rate.unwrap_or(RadioRate::Legacy(0));
         let heard = Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false };
         frame::radiotap_later(to, &heard, &later);
         let start = to.len();
@@ -374,7 +374,7 @@ impl Headers {
                 to.len()
             }
             FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba => {
-                let (tid, start, Agreement { sequence, window, timeout }) =
+                let (tid, start, AgreementHistory { sequence, window, timeout }) =
                     (record.tid?, record.sequence?, says.agreement?);
                 let ap = |node: &Node| matches!(node, Node::Ap(_));
                 let cell = match (self.is_ad_hoc, ap(&nodes[record.from as usize])) {
@@ -474,15 +474,15 @@ pub(super) struct Says {
     /// Contents of a block ACK.
     pub acknowledged: Option<Acknowledged>,
     /// Of an ADDBA or DELBA frame, what is agreed.
-    pub agreement: Option<Agreement>,
+    pub agreement: Option<AgreementHistory>,
 }
 
 /// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0
 /// loses its place where type, length and value follow the fields (radiotap.org).
-fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
+fn modulation(record: &FrameRecord) -> (Option<RadioRate>, HeardLater) {
     let none = HeardLater::default();
     let Some(mode) = record.mode else {
-        return (Some(Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), none);
+        return (Some(RadioRate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), none);
     };
     let guard = match mode.guard_interval() {
         Some(GuardInterval::Ns3200) => 2,
@@ -494,12 +494,12 @@ fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
         TxMode::Ht(ht) => {
             let is_greenfield = ht.format() == HtFormat::Greenfield;
             let later = HeardLater { is_greenfield, is_ldpc: ht.coding() == Coding::Ldpc, ..none };
-            (Some(Rate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), later)
+            (Some(RadioRate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), later)
         }
         TxMode::Vht(vht) => {
             let width = u16::try_from(vht.width().mhz()).expect("channels are narrow");
             let later = HeardLater { is_ldpc: vht.coding() == Coding::Ldpc, ..none };
-            (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), later)
+            (Some(RadioRate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), later)
         }
         TxMode::He(he) => {
             // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is

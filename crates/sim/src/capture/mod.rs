@@ -29,7 +29,7 @@ use crate::world::{WatchPlan, World};
 
 use aggregates::Aggregates;
 use air::{Listener, Retries};
-use capture_points::Place;
+use capture_points::PointPlace;
 pub(crate) use capture_points::node_name;
 pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
@@ -132,12 +132,12 @@ impl<W: Write> Capture<W> {
         for (name, place) in points.list() {
             let file = format!("{name}.{}", format.ending());
             let link = match place {
-                Place::Air(_) | Place::Radio(_) => Link::Radiotap,
+                PointPlace::Air(_) | PointPlace::Radio(_) => Link::Radiotap,
                 _ => Link::Ethernet,
             };
             match place {
-                Place::Air(channel) => air.push((files.len(), *channel, Listener::Anywhere)),
-                Place::Radio(node) => {
+                PointPlace::Air(channel) => air.push((files.len(), *channel, Listener::Anywhere)),
+                PointPlace::Radio(node) => {
                     for (channel, nodes) in headers.channels().iter().enumerate() {
                         let numbers = (0..).zip(nodes).filter(|(_, other)| *other == node);
                         air.extend(numbers.map(|(number, _)| (files.len(), channel, Listener::Ap(number))));

@@ -1,24 +1,11 @@
 //! Channel numbers and widths of access points, where channels overlap.
 
-use wifair_config::choice;
-use wifair_mac::{Bandwidth as Policy, ChannelSettings};
-use wifair_phy::{
-    Amendment, Band as PhyBand, Capture, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode,
-};
+use wifair_mac::{Bandwidth, ChannelSettings};
+use wifair_phy::{Amendment, Band, Capture, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
 
 use super::high_throughput::OwnMode;
 use super::wlan::{EifsRule, Standard, Wlan};
-use super::{File, Scenario};
-
-choice! {
-    /// What a station does if it may send, and a secondary channel that it needs has not been idle long enough.
-    pub enum Bandwidth {
-        /// It draws a new backoff from the same contention window.
-        Static = "static" from "IEEE Std 802.11-2016, 10.22.2.5 e",
-        /// It sends a narrower PPDU, in the widest part of its channel that is idle.
-        Dynamic = "dynamic" from "IEEE Std 802.11-2016, 10.22.2.5 b to d",
-    }
-}
+use super::{Scenario, ScenarioFile};
 
 /// A problem: path, message and note.
 type Told = (String, String, String);
@@ -29,10 +16,10 @@ fn told(path: &str, message: &str, note: &str) -> Told {
 
 impl Wlan {
     /// The band of its channel numbers.
-    fn channel_band(&self) -> PhyBand {
+    fn channel_band(&self) -> Band {
         match self.standard {
-            Standard::B | Standard::G => PhyBand::Ghz2_4,
-            Standard::A => PhyBand::Ghz5,
+            Standard::B | Standard::G => Band::Ghz2_4,
+            Standard::A => Band::Ghz5,
             _ => self.phy_band(),
         }
     }
@@ -61,12 +48,12 @@ impl Wlan {
 }
 
 /// Whether channels overlap according to their numbers and widths.
-pub(super) fn overlap(file: &File) -> bool {
+pub(super) fn overlap(file: &ScenarioFile) -> bool {
     file.wlan.is_some() && file.space.as_ref().is_some_and(|space| space.overlapping_channels)
 }
 
 /// The width of the channel of an access point in MHz.
-fn width(file: &File, wlan: &Wlan, ap: usize) -> u32 {
+fn width(file: &ScenarioFile, wlan: &Wlan, ap: usize) -> u32 {
     let widths = file.ap.as_ref().map_or(&[][..], |group| &group.widths);
     if let Some(place) = ap.checked_rem(widths.len()) {
         return widths[place];
@@ -77,14 +64,14 @@ fn width(file: &File, wlan: &Wlan, ap: usize) -> u32 {
     wlan.mode(OwnMode::default()).map_or(20, |(_, mode)| mode.width().mhz())
 }
 
-fn channel(file: &File, wlan: &Wlan, ap: usize) -> Result<OperatingChannel, ChannelError> {
+fn channel(file: &ScenarioFile, wlan: &Wlan, ap: usize) -> Result<OperatingChannel, ChannelError> {
     let number = file.ap.as_ref().map_or(1, |group| group.channels[ap % group.channels.len()]);
     let width = ChannelWidth::from_mhz(width(file, wlan, ap)).unwrap_or(ChannelWidth::Mhz20);
     OperatingChannel::new(wlan.channel_band(), number, width, wlan.standard == Standard::B)
 }
 
 /// Reports settings that are incompatible with overlapping channels, and keys that require them.
-pub(super) fn problems(file: &File, wlan: &Wlan) -> Vec<Told> {
+pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
     let mut problems = vec![];
     let has_widths = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
     let needy = [("ap.widths", "widths", has_widths), ("wlan.bandwidth", "bandwidth", wlan.bandwidth.is_some())];
@@ -129,7 +116,7 @@ pub(super) fn problems(file: &File, wlan: &Wlan) -> Vec<Told> {
 }
 
 /// Reports channels that do not exist, and widths that do not fit.
-fn channel_problems(file: &File, wlan: &Wlan) -> Vec<Told> {
+fn channel_problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
     let mut problems: Vec<Told> = vec![];
     let mut tell = |problem: Told| {
         if !problems.contains(&problem) {
@@ -205,13 +192,10 @@ impl Scenario {
     pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
         // 20/40 MHz operation of HT: DIFS in 2.4 GHz.
         let has_vht = wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac;
-        let is_2_4_ghz = wlan.channel_band() == PhyBand::Ghz2_4;
+        let is_2_4_ghz = wlan.channel_band() == Band::Ghz2_4;
         ChannelSettings {
             channels,
-            bandwidth: match wlan.bandwidth {
-                Some(Bandwidth::Static) => Policy::Static,
-                None | Some(Bandwidth::Dynamic) => Policy::Dynamic,
-            },
+            bandwidth: wlan.bandwidth.unwrap_or(Bandwidth::Dynamic),
             detects_secondary: has_vht,
             signals_bandwidth: has_vht,
             idle_before: if is_2_4_ghz { wlan.difs } else { wlan.sifs + wlan.slot },

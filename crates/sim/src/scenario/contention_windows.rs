@@ -1,16 +1,16 @@
 //! Contention windows that the standard does not allow.
 
-use super::{Edca, File, Wlan};
+use super::{EdcaParameterSet, ScenarioFile, Wlan};
 
 /// The contention windows in `file` that are not one less than a power of two, with their paths. In the standard CW
 /// grows from CWmin by doubling CW + 1 (IEEE Std 802.11-2016, 10.3.3), and EDCA announces both bounds as exponents
 /// (9.4.2.29). Empty if `nonstandard_windows` allows other values.
-pub(super) fn odd(file: &File, wlan: &Wlan) -> Vec<(String, u32)> {
+pub(super) fn odd(file: &ScenarioFile, wlan: &Wlan) -> Vec<(String, u32)> {
     if wlan.nonstandard_windows {
         return vec![];
     }
     let mut windows = vec![];
-    let mut own = |table: &str, cw_min: Option<u32>, cw_max: Option<u32>, edca: Option<&Edca>| {
+    let mut own = |table: &str, cw_min: Option<u32>, cw_max: Option<u32>, edca: Option<&EdcaParameterSet>| {
         for (key, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
             windows.extend(window.map(|window| (format!("{table}.{key}"), window)));
         }

@@ -12,7 +12,7 @@ use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 use super::seeds::Seeds;
 use super::sweep::Sweep;
 
-use super::high_throughput::{Edca, FlowCategory};
+use super::high_throughput::{EdcaParameterSet, FlowCategory};
 use super::routing::Routing;
 use super::space::Space;
 use super::wlan::{Standard, Wlan, windows};
@@ -20,7 +20,7 @@ use crate::traffic::Workload;
 
 table! {
     /// A scenario. Values with a unit are strings: `"20 ms"`, `"11 Mb/s"`, `"64 kB"`, `"50 packets"`.
-    pub struct File {
+    pub struct ScenarioFile {
         /// Name used in results.
         pub name: String = "scenario".to_owned(), "without control characters" => |name| !name.chars().any(char::is_control);
         /// Description of the scenario.
@@ -97,7 +97,7 @@ table! {
         /// Its maximum contention window, if different from that of `[wlan]`.
         pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Parameters of its access categories (802.11n and later), if different from those of `[wlan]`.
-        pub edca: Option<Edca> = None;
+        pub edca: Option<EdcaParameterSet> = None;
         /// Whether each category has a queue per station, served in turn (802.11n and later). If absent: yes, except
         /// with the disciplines "fifo" and "airtime".
         pub queue_per_station: Option<bool> = None;
@@ -146,7 +146,7 @@ table! {
         /// (802.11n and later). If absent, frames are lost only by collisions, `data_error` and `control_error`.
         pub snr: Option<Db> = None, "from -20 dB to 100 dB" => |snr| snr.is_none_or(|snr| (-20.0..=100.0).contains(&snr.0));
         /// Parameters of the access categories (802.11n and later), if different from those of `[wlan]`.
-        pub edca: Option<Edca> = None;
+        pub edca: Option<EdcaParameterSet> = None;
         /// Minimum contention window, if different from that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Maximum contention window, if different from that of `[wlan]`.
@@ -222,7 +222,7 @@ table! {
 
 choice! {
     /// Direction of data between a station and a server.
-    pub enum Direction {
+    pub enum ServerDirection {
         /// From the station to the server.
         Up = "up",
         /// From the server to the station.
@@ -271,7 +271,7 @@ table! {
         /// The server at the other end; if absent, the only one.
         pub server: Option<String> = None;
         /// Direction of data between station and server; if absent, up.
-        pub direction: Option<Direction> = None;
+        pub direction: Option<ServerDirection> = None;
         /// Source of the data, a station or server; used with `to` instead of `station`, `server` and `direction`.
         pub from: Option<String> = None;
         /// Destination of the data.

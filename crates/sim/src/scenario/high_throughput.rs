@@ -3,36 +3,11 @@
 use wifair_config::{At, Limit, choice, table};
 use wifair_mac::{AccessCategory, Category, edcaf};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{
-    Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming,
-    TxMode,
-};
+use wifair_phy::{Amendment, Band, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming, TxMode};
 use wifair_units::{Bytes, Duration};
 
-use super::file::{File, Stations};
+use super::file::{ScenarioFile, Stations};
 use super::wlan::{Standard, Wlan};
-
-choice! {
-    /// Frequency band.
-    pub enum Band {
-        /// 2.4 GHz: SIFS of 10 us and a signal extension of 6 us.
-        Ghz2_4 = "2.4 GHz",
-        /// 5 GHz: SIFS of 16 us.
-        Ghz5 = "5 GHz",
-        /// 6 GHz: SIFS of 16 us.
-        Ghz6 = "6 GHz",
-    }
-}
-
-choice! {
-    /// Error-correcting code.
-    pub enum Coding {
-        /// Binary convolutional code.
-        Bcc = "bcc",
-        /// Low-density parity check code.
-        Ldpc = "ldpc",
-    }
-}
 
 choice! {
     /// Access category of a flow's packets.
@@ -66,7 +41,7 @@ const fn defaults(category: AccessCategory) -> Category {
 
 table! {
     /// Parameters of the four access categories (IEEE Std 802.11-2016, table 9-137).
-    pub struct Edca {
+    pub struct EdcaParameterSet {
         /// Voice.
         pub vo: Category = defaults(AccessCategory::Vo);
         /// Video.
@@ -78,7 +53,7 @@ table! {
     }
 }
 
-impl Edca {
+impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
     #[must_use]
     pub fn legacy(standard: Standard) -> Self {
@@ -192,15 +167,11 @@ impl Wlan {
     ///
     /// # Errors
     /// If the standard has no such mode; the error names the key and the modes that exist.
-    pub fn mode(&self, own: OwnMode) -> Result<(PhyBand, TxMode), ModeError> {
+    pub fn mode(&self, own: OwnMode) -> Result<(Band, TxMode), ModeError> {
         let amendment = own.standard.unwrap_or(self.standard).amendment();
         let is_older = own.standard.is_some_and(|standard| standard != self.standard);
         let request = ModeRequest {
-            band: self.band.map(|band| match band {
-                Band::Ghz2_4 => PhyBand::Ghz2_4,
-                Band::Ghz5 => PhyBand::Ghz5,
-                Band::Ghz6 => PhyBand::Ghz6,
-            }),
+            band: self.band,
             width_mhz: own.width.or(if is_older { None } else { self.width }),
             mcs: own.mcs.or(if is_older { None } else { self.mcs }).or(Some(match amendment {
                 Amendment::N => 7,
@@ -216,10 +187,7 @@ impl Wlan {
             short_preamble: false,
             dcm: self.dcm && !is_older,
             extended_range: if is_older { None } else { self.extended_range },
-            coding: self.coding.map(|coding| match coding {
-                Coding::Bcc => PhyCoding::Bcc,
-                Coding::Ldpc => PhyCoding::Ldpc,
-            }),
+            coding: self.coding,
         };
         amendment.mode(&request)
     }
@@ -271,7 +239,7 @@ impl Wlan {
     }
 
     /// Problems of stations with another standard: path, message and note of each.
-    pub(super) fn older_problems(&self, file: &File) -> Vec<(String, String, String)> {
+    pub(super) fn older_problems(&self, file: &ScenarioFile) -> Vec<(String, String, String)> {
         let mut problems = vec![];
         let band = self.phy_band();
         for (index, group) in file.stations.iter().enumerate() {
@@ -324,7 +292,7 @@ impl Wlan {
     }
 
     /// Problems of rate adaptation: path, message and note of each.
-    pub(super) fn adaptation_problems(&self, file: &File) -> Vec<(String, String, String)> {
+    pub(super) fn adaptation_problems(&self, file: &ScenarioFile) -> Vec<(String, String, String)> {
         let has_mcs = self.standard.has_mcs();
         let groups = file.stations.iter().enumerate().filter_map(|(index, group)| {
             Some((format!("stations[{index}].rate_adaptation"), group.rate_adaptation.as_ref()?))
@@ -357,13 +325,13 @@ impl Wlan {
 
     /// The band in which the stations operate.
     #[must_use]
-    pub fn phy_band(&self) -> PhyBand {
-        self.mode(OwnMode::default()).map_or(PhyBand::Ghz5, |(band, _)| band)
+    pub fn phy_band(&self) -> Band {
+        self.mode(OwnMode::default()).map_or(Band::Ghz5, |(band, _)| band)
     }
 
     /// Aggregation rules for a station of this standard, which may be older than that of the access point.
     #[must_use]
-    pub fn aggregation_rules(&self, standard: Standard) -> edcaf::Aggregation {
+    pub fn aggregation_rules(&self, standard: Standard) -> edcaf::AggregationRules {
         let keys = &self.aggregation;
         let amendment = standard.amendment();
         let has_vht = amendment >= Amendment::Ac;
@@ -371,7 +339,7 @@ impl Wlan {
         let max_ampdu = keys.max_ampdu.map_or(longest, |size| size.min(longest));
         let largest = largest_window(amendment);
         let window = keys.window.map_or(largest, |window| window.min(largest));
-        edcaf::Aggregation {
+        edcaf::AggregationRules {
             window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
             max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
             max_amsdu: keys.max_amsdu.map_or(Bytes(0), |size| if has_vht { size } else { size.min(Bytes(7935)) }),
@@ -479,7 +447,7 @@ impl Wlan {
             ("ldpc_extra_symbol", self.ldpc_extra_symbol),
             ("packet_padding", self.packet_padding > Duration::ZERO),
             ("aggregation", self.aggregation != Aggregation::default()),
-            ("edca", self.edca != Edca::default()),
+            ("edca", self.edca != EdcaParameterSet::default()),
             ("protect_by_rts", self.protect_by_rts),
             ("cf_end", self.cf_end),
         ];
@@ -495,7 +463,7 @@ const LONGEST_TXOP: Duration = Duration::from_micros(65_535 * 32);
 
 /// Parameters of access categories that the EDCA Parameter Set element cannot announce (9.4.2.28): path, message and
 /// note of each. Only an access point may have an AIFSN of 1.
-fn access_problems(wlan: &Wlan, file: &File) -> Vec<(String, String, String)> {
+fn access_problems(wlan: &Wlan, file: &ScenarioFile) -> Vec<(String, String, String)> {
     let groups = file.stations.iter().enumerate();
     let own = groups.filter_map(|(index, group)| Some((format!("stations[{index}]"), group.edca.as_ref()?, true)));
     let ap = file.ap.iter().filter_map(|ap| Some(("ap".to_owned(), ap.edca.as_ref()?, false)));

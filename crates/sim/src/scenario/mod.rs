@@ -2,8 +2,8 @@
 //!
 //! [`Scenario::parse`] reads TOML, applies overrides from the command line, copies `[tcp]` into every flow, checks
 //! keys, values and combinations, and expands groups. In the result every name is resolved. The keys are declared in
-//! [`File`] and the tables in it; those of a congestion control, a queue discipline or the MAC are declared in the
-//! module that uses them.
+//! [`ScenarioFile`] and the tables in it; those of a congestion control, a queue discipline or the MAC are declared in
+//! the module that uses them.
 
 mod beside_dsss;
 mod catalogue;
@@ -32,13 +32,12 @@ use wifair_units::{Duration, Time};
 use crate::traffic::read_trace;
 
 pub use crate::traffic::{
-    BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Ping, Poisson, Schedule, Session,
+    BurstLaw, ConnectionUse, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Ping, Poisson, Schedule, Session,
     Sessions, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{Item, catalogue};
-pub use channels::Bandwidth;
-pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
-pub use high_throughput::{Aggregation, Band, Coding, Edca, FlowCategory, OwnMode};
+pub use file::{Ap, Flows, Link, Router, ScenarioFile, ServerDirection, Servers, Stations, Transport, Udp};
+pub use high_throughput::{Aggregation, EdcaParameterSet, FlowCategory, OwnMode};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
@@ -50,7 +49,7 @@ pub use wlan::{EifsRule, ErrorsAt, IdleRule, Preamble, Profile, Standard, Wlan};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Its keys, all defaults filled in.
-    pub file: File,
+    pub file: ScenarioFile,
     /// Its stations, wired links and flows.
     pub network: Network,
 }
@@ -101,7 +100,7 @@ impl Scenario {
         let unused = unused::find(&document.root);
         inherit_tcp(&mut document.root);
         beside_dsss::inherit(&mut document.root);
-        document.read_with(|mut file: File, root, reader| {
+        document.read_with(|mut file: ScenarioFile, root, reader| {
             if file.wlan.is_some() && !space::is_ad_hoc(&file) {
                 file.ap.get_or_insert_default();
             }
@@ -132,7 +131,7 @@ impl Scenario {
     /// determines a run.
     #[must_use]
     pub fn hash(&self) -> String {
-        let file = File { seeds: Seeds::default(), ..self.file.clone() };
+        let file = ScenarioFile { seeds: Seeds::default(), ..self.file.clone() };
         let digest = Sha256::digest(effective(&file).as_bytes());
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -190,7 +189,7 @@ fn collect_classes(plain: &Plain, classes: &mut Vec<(String, &'static str)>) {
 }
 
 /// The text of a file in which every flow has its own TCP settings.
-fn effective(file: &File) -> String {
+fn effective(file: &ScenarioFile) -> String {
     let Plain::Table(mut entries) = file.to_plain() else { unreachable!("a file is a table") };
     entries.retain(|(key, value)| {
         key != "tcp" && key != "sweep" && !matches!(value, Plain::List(list) if list.is_empty())
@@ -200,7 +199,7 @@ fn effective(file: &File) -> String {
 
 /// Describes a scenario file; computed once, because it is long.
 fn description() -> &'static Description {
-    static DESCRIPTION: LazyLock<Description> = LazyLock::new(File::describe);
+    static DESCRIPTION: LazyLock<Description> = LazyLock::new(ScenarioFile::describe);
     &DESCRIPTION
 }
 
@@ -250,7 +249,7 @@ fn inherit_tcp(root: &mut Tree) {
 }
 
 /// Reports parameters in `[tcp]` for a congestion control that no flow uses.
-fn check_common_tcp(file: &File, root: &Tree, reader: &mut Reader) -> bool {
+fn check_common_tcp(file: &ScenarioFile, root: &Tree, reader: &mut Reader) -> bool {
     let overruled = root.get("flows").into_iter().flat_map(Tree::list).any(|flow| {
         let choice = flow.at("tcp.cc");
         choice.is_some_and(|choice| choice.rank == Rank::Override)
@@ -266,7 +265,7 @@ fn check_common_tcp(file: &File, root: &Tree, reader: &mut Reader) -> bool {
     let mut good = true;
     for entry in root.get("tcp").into_iter().flat_map(Tree::entries) {
         let name = entry.name.as_str();
-        if cc::Choice::NAMES.contains(&name) && !chosen.contains(&name) && !overruled {
+        if cc::AlgorithmChoice::NAMES.contains(&name) && !chosen.contains(&name) && !overruled {
             good = false;
             let message = format!("`{name}` is set in [tcp] but no flow chooses it");
             reader.problem(&entry.place, Some(name), &message, &format!("for cc = \"{name}\" only"));
@@ -277,7 +276,7 @@ fn check_common_tcp(file: &File, root: &Tree, reader: &mut Reader) -> bool {
 
 /// Replaces the file names of traces by the rows of the files.
 fn load_traces(
-    file: &mut File,
+    file: &mut ScenarioFile,
     root: &Tree,
     reader: &mut Reader,
     load: &mut dyn FnMut(&str) -> Result<String, String>,

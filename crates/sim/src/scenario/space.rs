@@ -17,7 +17,7 @@ use wifair_units::{Db, Dbm, Metres};
 
 use super::network::{Member, Node};
 use super::wlan::Profile;
-use super::{File, Scenario};
+use super::{Scenario, ScenarioFile};
 
 choice! {
     /// Which nodes forward packets.
@@ -247,7 +247,7 @@ fn number(count: usize) -> u32 {
 }
 
 /// Whether stations forward packets for each other.
-pub(super) fn is_ad_hoc(file: &File) -> bool {
+pub(super) fn is_ad_hoc(file: &ScenarioFile) -> bool {
     file.space.as_ref().is_some_and(|space| space.mode == Mode::AdHoc)
 }
 

@@ -3,13 +3,12 @@
 //! Defaults are those of IEEE Std 802.11-2016; `profile = "ns2"` changes the ones in which ns-2 2.35 differs.
 
 use wifair_config::{At, choice, table};
-use wifair_mac::{Access, DscpMapping, Eifs, IdleAccess};
+use wifair_mac::{Access, Bandwidth, DscpMapping, Eifs, IdleAccess};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, Dsss, FrameSizes, Modulation, Timing};
+use wifair_phy::{Amendment, Band, Coding, Dsss, FrameSizes, Modulation, Timing};
 use wifair_units::{BitRate, Bytes, Duration};
 
-use super::channels::Bandwidth;
-use super::high_throughput::{Aggregation, Band, Coding, Edca};
+use super::high_throughput::{Aggregation, EdcaParameterSet};
 
 choice! {
     /// Physical layer.
@@ -190,7 +189,7 @@ table! {
         /// Aggregation and block ACK (802.11n and later).
         pub aggregation: Aggregation = Aggregation::default();
         /// The four access categories (802.11n and later).
-        pub edca: Edca = Edca::default();
+        pub edca: EdcaParameterSet = EdcaParameterSet::default();
         /// How the `dscp` of a flow is mapped to an access category.
         pub dscp_mapping: DscpMapping = DscpMapping::Rfc8325;
         /// Rate of RTS, CTS and ACK frames.

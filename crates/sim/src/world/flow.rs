@@ -45,7 +45,7 @@ pub(super) struct Flow {
     pub(super) log: SessionLog,
     pub(super) users: Option<Box<Users>>,
     /// The channel and station of its source, if no other packets use that queue and no one observes them.
-    pub(super) alone_at: Option<(usize, u32)>,
+    pub(super) saturates: Option<(usize, u32)>,
     /// Whether its bursty source is in a pause.
     pub(super) silent: bool,
     pub(super) stopped: bool,
@@ -141,7 +141,7 @@ impl World {
                 Transport::Tcp { sender, receiver } => {
                     let mut sender = Sender::new(sender, number);
                     if !self.short_paths {
-                        sender.take_no_short_path();
+                        sender.disable_fast_path();
                     }
                     Ends::Tcp { sender, receiver: Receiver::new(receiver, number) }
                 }
@@ -466,7 +466,7 @@ impl World {
             && let Some(&own) = self.flows[flow].connections.front()
             && let Ends::Tcp { sender, .. } = &mut self.connections[own as usize].ends
         {
-            sender.fall_silent();
+            sender.discard_unsent();
         }
     }
 

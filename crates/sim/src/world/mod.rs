@@ -40,7 +40,7 @@ use fast::lazy_links::LazyLinks;
 use flow::{Connection, Ends, Flow};
 use queue_counts::AllQueueCounts;
 use real::RealTraffic;
-use routing::{Routing, Sent};
+use routing::{RoutingCounters, RoutingState};
 use watch::Watch;
 use wired_link::{Departure, WiredLink};
 
@@ -102,10 +102,10 @@ pub struct World {
     channels: Vec<Channel>,
     links: Vec<WiredLink>,
     scheme_aps: Vec<ApWithSchemes>,
-    routing: Option<Box<Routing>>,
-    routing_at_warm_up: Sent,
+    routing: Option<Box<RoutingState>>,
+    routing_at_warm_up: RoutingCounters,
     watch: Option<Box<Watch>>,
-    /// Whether packets are observed on their way, by schemes or by a watch.
+    /// Whether packets are observed on their path, by schemes or by a watch.
     observed: bool,
     /// Whether senders bound what waits in the queue of their own station, and so have to know when packets leave it.
     small_queues: bool,
@@ -383,13 +383,13 @@ impl World {
             MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
                 self.resume_exhausted(index);
             }
-            _ => self.tell(index, heard),
+            _ => self.handle_mac_event(index, heard),
         }
     }
 
     /// Handles an event of a channel.
     #[inline(never)]
-    fn tell(&mut self, index: usize, heard: MacEvent) {
+    fn handle_mac_event(&mut self, index: usize, heard: MacEvent) {
         if self.watch.is_some() {
             self.watch_air(index);
         }
@@ -475,7 +475,7 @@ impl World {
         if self.watch.is_some() {
             self.watch_launch(id);
         }
-        self.go_on(id, hop);
+        self.send_on_hop(id, hop);
     }
 
     /// Forwards a packet that has made a hop.
@@ -485,7 +485,7 @@ impl World {
         packet.hop += 1;
         let hop = packet.hop;
         if self.fast_path || !self.observed {
-            self.go_on(id, hop);
+            self.send_on_hop(id, hop);
         } else if self.pass(id) {
             self.dispatch(id);
         }
@@ -507,11 +507,11 @@ impl World {
     /// Sends a packet on the hop given by the table of hops.
     #[inline]
     fn dispatch(&mut self, id: PacketId) {
-        self.go_on(id, self.packets[id].hop);
+        self.send_on_hop(id, self.packets[id].hop);
     }
 
     #[inline(always)]
-    fn go_on(&mut self, id: PacketId, hop: u32) {
+    fn send_on_hop(&mut self, id: PacketId, hop: u32) {
         match self.hops[hop as usize] {
             Hop::Air { channel, from, .. } => {
                 let index = usize::from(channel);
@@ -620,8 +620,8 @@ impl World {
         let packet = &self.packets[id];
         if self.routing.is_none() && packet.is_data() {
             let connection = &mut self.connections[packet.flow as usize];
-            let way = self.hops.get(connection.forward as usize..packet.hop as usize);
-            connection.counters.air_hops += way.map_or(0, air_hops);
+            let path = self.hops.get(connection.forward as usize..packet.hop as usize);
+            connection.counters.air_hops += path.map_or(0, air_hops);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
-use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, LinkSettings, SlotRules};
+use wifair_mac::edcaf::{AggregationRules, CategorySettings, Classifier, LinkSettings, SlotRules};
 use wifair_mac::{Access, ChannelSettings, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_packet::BROADCAST;
 use wifair_phy::{Band, TxMode};
@@ -96,7 +96,7 @@ pub struct CategoriesPlan {
     /// The rules by which contenders count slots.
     pub slot_rules: SlotRules,
     /// Rules of aggregation, if frames are aggregated.
-    pub aggregation: Option<Aggregation>,
+    pub aggregation: Option<AggregationRules>,
     /// One entry per station.
     pub stations: Vec<StationCategories>,
 }
@@ -109,7 +109,7 @@ pub struct StationCategories {
     /// Other settings of transmissions from and to the station.
     pub link: LinkSettings,
     /// Rules of aggregation to and from the station, if frames are aggregated.
-    pub aggregation: Option<Aggregation>,
+    pub aggregation: Option<AggregationRules>,
     /// Whether it is a pre-HT station in a network of HT or later.
     pub is_legacy: bool,
     /// Its categories, highest priority first.
@@ -174,8 +174,8 @@ pub enum Transport {
 /// The workload of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// None: packets of real programs are injected by [`super::World::put_in`] and removed by
-    /// [`super::World::take_out`].
+    /// None: packets of real programs are injected by [`super::World::inject`] and removed by
+    /// [`super::World::collect`].
     Outside,
     /// Endless data.
     Endless,

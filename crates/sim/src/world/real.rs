@@ -86,7 +86,7 @@ impl World {
     ///
     /// # Panics
     /// If the connection belongs to simulated programs.
-    pub fn put_in(&mut self, connection: u32, reverse: bool, mut packet: Packet, real: RealPacket) {
+    pub fn inject(&mut self, connection: u32, reverse: bool, mut packet: Packet, real: RealPacket) {
         let state = &mut self.connections[connection as usize];
         assert!(matches!(state.ends, Ends::Real), "packets of this connection come from inside");
         packet.flow = connection;
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// Removes the next packet of a real program that has arrived or been lost, in order of time.
-    pub fn take_out(&mut self) -> Option<Carried> {
+    pub fn collect(&mut self) -> Option<Carried> {
         self.real.as_mut()?.carried.pop_front()
     }
 

@@ -11,7 +11,7 @@ use wifair_units::{Duration, Time};
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
 use super::plan::{Hop, Transport, Workload};
-use super::routing::Sent;
+use super::routing::RoutingCounters;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
@@ -149,10 +149,10 @@ impl World {
         }
     }
 
-    fn routing_since_warm_up(&self) -> Sent {
+    fn routing_since_warm_up(&self) -> RoutingCounters {
         let sent = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
         let before = self.routing_at_warm_up;
-        Sent { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
+        RoutingCounters { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
     }
 
     /// Air hops of data packets: packets that arrived made all air hops of the path; those of lost packets were

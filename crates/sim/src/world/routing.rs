@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use wifair_engine::Timers;
 use wifair_mac::BROADCAST;
 use wifair_packet::{Kind, Packet, PacketId};
-use wifair_routing::dsdv::{Dsdv, Entry, Params};
+use wifair_routing::dsdv::{Dsdv, Params, UpdateEntry};
 use wifair_units::Time;
 
 use super::measure::Loss;
@@ -18,7 +18,7 @@ use super::{CONTROL, World};
 
 /// The routing state of the stations of one channel.
 #[derive(Debug)]
-pub(super) struct Routing {
+pub(super) struct RoutingState {
     channel: usize,
     params: Params,
     stations: Vec<Dsdv>,
@@ -30,16 +30,16 @@ pub(super) struct Routing {
     /// The hop used by announcements.
     announced: u32,
     /// The contents of announcements in transit, by the number that the packet carries.
-    texts: Vec<Vec<Entry>>,
+    texts: Vec<Vec<UpdateEntry>>,
     free: Vec<usize>,
     /// Packets without a route, by their hop.
     held: BTreeMap<u32, VecDeque<PacketId>>,
-    pub(super) sent: Sent,
+    pub(super) sent: RoutingCounters,
 }
 
 /// Announcements passed down to the stations' queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct RoutingCounters {
     /// How many.
     pub packets: u64,
     /// Bytes of their IP packets.
@@ -47,7 +47,7 @@ pub struct Sent {
 }
 
 #[allow(clippy::cast_possible_truncation)]
-impl Routing {
+impl RoutingState {
     /// Appends the rows of all `destinations` to `hops`.
     pub(super) fn new(plan: RoutingPlan, mut destinations: Vec<u32>, hops: &mut Vec<Hop>) -> Self {
         destinations.sort_unstable();
@@ -78,7 +78,7 @@ impl Routing {
             texts: vec![],
             free: vec![],
             held: BTreeMap::new(),
-            sent: Sent::default(),
+            sent: RoutingCounters::default(),
         }
     }
 
@@ -105,7 +105,7 @@ impl Routing {
         self.held.values().map(VecDeque::len).sum()
     }
 
-    fn keep(&mut self, text: &[Entry]) -> usize {
+    fn keep(&mut self, text: &[UpdateEntry]) -> usize {
         if let Some(number) = self.free.pop() {
             self.texts[number].clear();
             self.texts[number].extend_from_slice(text);
@@ -150,9 +150,9 @@ impl World {
         while let Some(routing) = self.routing.as_mut().filter(|routing| routing.timers.next() <= now) {
             if let Some(station) = routing.timers.pop(now) {
                 let most = routing.params.entries_at_most();
-                let texts: Vec<Vec<Entry>> = routing.stations[station]
+                let texts: Vec<Vec<UpdateEntry>> = routing.stations[station]
                     .on_timer(now)
-                    .map(|entries| entries.chunks(most).map(<[Entry]>::to_vec).collect())
+                    .map(|entries| entries.chunks(most).map(<[UpdateEntry]>::to_vec).collect())
                     .unwrap_or_default();
                 self.follow(station as u32);
                 for text in texts {
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    fn announce(&mut self, station: u32, text: &[Entry]) {
+    fn announce(&mut self, station: u32, text: &[UpdateEntry]) {
         let Some(routing) = &mut self.routing else { return };
         let size = routing.params.size(text.len());
         routing.sent.packets += 1;

@@ -14,7 +14,7 @@ use super::fast::lazy_links::LazyLinks;
 use super::flow::Flow;
 use super::measure::Delays;
 use super::queue_counts::AllQueueCounts;
-use super::routing::{Routing, Sent};
+use super::routing::{RoutingCounters, RoutingState};
 use super::sessions::{self, SessionLog};
 use super::users::Users;
 use super::wired_link::WiredLink;
@@ -42,7 +42,7 @@ impl World {
                     _ => None,
                 });
             let ends = ends.collect();
-            Box::new(Routing::new(routing, ends, &mut hops))
+            Box::new(RoutingState::new(routing, ends, &mut hops))
         });
         let mut lay = |path: &[Hop]| {
             if let Some(start) = routing.as_ref().and_then(|routing| routing.start(path)) {
@@ -96,7 +96,7 @@ impl World {
                 waiting,
                 log,
                 users,
-                alone_at: None,
+                saturates: None,
                 silent: true,
                 stopped: false,
                 start: flow.start,
@@ -175,7 +175,7 @@ impl World {
             short_paths: plan.fast_paths,
             scheme_aps,
             routing,
-            routing_at_warm_up: Sent::default(),
+            routing_at_warm_up: RoutingCounters::default(),
             watch: None,
             echoes_sent: 0,
             echoes_gone: 0,

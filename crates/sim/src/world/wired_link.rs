@@ -481,7 +481,7 @@ mod tests {
     fn passage(link: &mut WiredLink, arrivals: &[(u64, u16)]) -> (Vec<(u64, u64, bool)>, Vec<u64>) {
         let mut packets = Packets::default();
         let (mut dropped, mut left) = (Dropped::default(), vec![]);
-        let mut go_on = |link: &mut WiredLink, until: Time, packets: &mut Packets, dropped: &mut Dropped| {
+        let mut advance = |link: &mut WiredLink, until: Time, packets: &mut Packets, dropped: &mut Dropped| {
             while link.next() <= until && link.next() < Time::NEVER {
                 let now = link.next();
                 if let Some(id) = link.advance(now, packets, dropped) {
@@ -491,11 +491,11 @@ mod tests {
         };
         for (seq, &(at, size)) in (0..).zip(arrivals) {
             let at = Time::from_nanos(at);
-            go_on(link, at, &mut packets, &mut dropped);
+            advance(link, at, &mut packets, &mut dropped);
             let id = packets.insert(Packet { seq, size, flags: flag::ECT, ..Packet::default() });
             link.send(at, Time::ZERO, id, &mut packets, &mut dropped);
         }
-        go_on(link, Time::NEVER, &mut packets, &mut dropped);
+        advance(link, Time::NEVER, &mut packets, &mut dropped);
         assert_eq!(link.packets_held(), 0);
         (left, dropped.iter().map(|(id, _)| packets[*id].seq).collect())
     }

@@ -423,12 +423,12 @@ fn packets_can_be_put_in_and_taken_out() {
     world.run_until(Time::from_nanos(1_000_000_000));
     let connection = world.open(0, 0);
     let packet = Packet { seq: 7, payload: 1000, size: 1028, kind: Kind::Udp, ..Packet::default() };
-    world.put_in(connection, false, packet, RealPacket { number: 99, tcp: None });
+    world.inject(connection, false, packet, RealPacket { number: 99, tcp: None });
     world.run_until(END);
-    let carried = world.take_out().unwrap();
+    let carried = world.collect().unwrap();
     assert_eq!(carried.time.as_nanos(), 1_000_000_000 + 96_000 + 774_000 + 822_400);
     assert_eq!((carried.number, carried.packet.seq, carried.lost), (99, 7, None));
-    assert!(world.take_out().is_none());
+    assert!(world.collect().is_none());
 }
 
 /// A packet that a link delivers late must not be processed when the next one is put on the link: the timer of its ACK

@@ -19,9 +19,9 @@
 use wifair_config::table;
 use wifair_units::BitRate;
 
-use crate::cc::westwood_plus::{self, Estimate};
+use crate::cc::westwood_plus::{self, RoundEstimate};
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Start, Window};
+use crate::cc::{Ack, CongestionControl, RttSamples, Start, Window};
 
 table! {
     /// TCP Adaptive Reno (H. Shimonishi, T. Hama and T. Murase, 2006).
@@ -42,8 +42,8 @@ pub struct Areno {
     /// `cwnd` is W.
     window: Window,
     probe: f64,
-    estimate: Estimate,
-    delays: Delays,
+    estimate: RoundEstimate,
+    delays: RttSamples,
     /// Average RTT at losses, in seconds.
     congested_rtt: Option<f64>,
     /// e^-A.
@@ -57,8 +57,8 @@ pub fn new(params: &Params, start: Start) -> Areno {
         params: params.clone(),
         window: Window::new(start),
         probe: 0.0,
-        estimate: Estimate::new(&westwood_plus::Params::default()),
-        delays: Delays::default(),
+        estimate: RoundEstimate::new(&westwood_plus::Params::default()),
+        delays: RttSamples::default(),
         congested_rtt: None,
         floor: libm::exp(-params.alpha),
     }

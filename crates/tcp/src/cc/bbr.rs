@@ -19,13 +19,13 @@
 //!
 //! The variant `linux` follows Linux's later changes (net/ipv4/tcp_bbr, 5.1 to 6.18): pacing 1 % below the model; a
 //! window of an even number of segments, with two more in the phase of gain 5/4; and an allowance for ACK aggregation
-//! ([`Aggregation`], also in N. Cardwell et al., draft-ietf-ccwg-bbr). Left out: the time that segments wait in the
+//! ([`AckAggregation`], also in N. Cardwell et al., draft-ietf-ccwg-bbr). Left out: the time that segments wait in the
 //! pacing queue, and the rule that an ACK which may have been delayed does not renew RTprop.
 
 use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
 
-use crate::cc::bbr_model::{Aggregation, LEAST, MOST, Plateau, Rounds, approach, by_model, first_pacing, splitmix};
+use crate::cc::bbr_model::{AckAggregation, LEAST, MOST, Plateau, Rounds, approach, by_model, first_pacing, splitmix};
 use crate::cc::{Ack, CongestionControl, Start};
 
 choice! {
@@ -95,7 +95,7 @@ pub struct Bbr {
     rtprop_stamp: Time,
     round: usize,
     rounds: Rounds,
-    aggregation: Aggregation,
+    aggregation: AckAggregation,
     plateau: Plateau,
     filled_pipe: bool,
     cycle: usize,
@@ -133,7 +133,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         rtprop_stamp: Time::ZERO,
         round: 0,
         rounds: Rounds::default(),
-        aggregation: Aggregation::default(),
+        aggregation: AckAggregation::default(),
         plateau: Plateau::default(),
         filled_pipe: false,
         cycle: 0,

@@ -49,7 +49,7 @@ impl Rounds {
 ///
 /// Source: draft-ietf-ccwg-bbr, "BBRUpdateACKAggregation".
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Aggregation {
+pub struct AckAggregation {
     /// Start of the interval in which more was delivered than expected, and the segments delivered in it.
     since: Time,
     delivered: f64,
@@ -59,7 +59,7 @@ pub struct Aggregation {
     rounds: u32,
 }
 
-impl Aggregation {
+impl AckAggregation {
     /// Number of rounds after which the maximum is renewed.
     const ROUNDS: u32 = 5;
 
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn bursts_of_acks_are_an_excess_for_a_while() {
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
-        let mut aggregation = Aggregation::default();
+        let mut aggregation = AckAggregation::default();
         for burst in 1..10 {
             aggregation.deliver(at(40 * burst), 40.0, 1000.0, 1e9);
         }

@@ -27,7 +27,7 @@
 
 use wifair_config::{choice, table};
 
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window, backlog};
 
 choice! {
     /// Arithmetic of Compound.
@@ -86,7 +86,7 @@ pub struct Compound {
     pub(super) window: Window,
     pub(super) dwnd: f64,
     dwnd_before: f64,
-    pub(super) delays: Delays,
+    pub(super) delays: RttSamples,
     round: Round,
     /// In flight when the round began, in segments.
     sent: f64,
@@ -114,7 +114,7 @@ pub fn new(params: &Params, start: Start) -> Compound {
         window,
         dwnd: 0.0,
         dwnd_before: 0.0,
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         sent: 0.0,
         fresh: true,
@@ -272,7 +272,7 @@ impl CongestionControl for Compound {
         self.dwnd = 0.0;
         self.fresh = true;
         if self.params.reset_base {
-            self.delays = Delays::default();
+            self.delays = RttSamples::default();
         }
     }
 

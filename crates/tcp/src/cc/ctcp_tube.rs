@@ -15,7 +15,7 @@ use wifair_config::table;
 
 use crate::cc::compound::{self, Compound};
 use crate::cc::window::by_inner;
-use crate::cc::{Ack, CongestionControl, Delays, Start};
+use crate::cc::{Ack, CongestionControl, RttSamples, Start};
 
 table! {
     /// CTCP-TUBE (K. Tan et al., 2008).
@@ -73,7 +73,7 @@ impl CongestionControl for CtcpTube {
     fn on_rto(&mut self, in_flight: f64) {
         self.compound.on_rto(in_flight);
         self.compound.params.gamma = self.params.compound.gamma;
-        self.compound.delays = Delays::default();
+        self.compound.delays = RttSamples::default();
         self.diff_reno = None;
     }
 }

@@ -21,7 +21,7 @@ const STEP: Duration = Duration::from_millis(31);
 
 /// An epoch of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct WholeEpoch {
     begin: Time,
     /// Seconds to the plateau, and the window there.
     k: f64,
@@ -36,7 +36,7 @@ struct Epoch {
 pub struct Curve {
     /// Window at the last loss; 0 before the first.
     last_max: u64,
-    epoch: Option<Epoch>,
+    epoch: Option<WholeEpoch>,
     /// Segments to be acknowledged per growth by one, with the time and the window of the computation.
     step: u64,
     computed: Option<(Time, u64)>,
@@ -89,7 +89,7 @@ impl Curve {
                 last if last > cwnd => (libm::cbrt((last - cwnd) as f64 / 0.4), last),
                 _ => (0.0, cwnd),
             };
-            Epoch { begin: now, k, plateau, reno: cwnd, acked }
+            WholeEpoch { begin: now, k, plateau, reno: cwnd, acked }
         });
         self.computed = Some((now, cwnd));
         let t = (now.saturating_since(epoch.begin) + self.min_rtt.unwrap_or(Duration::ZERO)).as_secs() - epoch.k;

@@ -15,7 +15,7 @@
 use wifair_config::table;
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
 
 table! {
     /// FAST TCP (D. X. Wei et al., 2006).
@@ -32,7 +32,7 @@ table! {
 pub struct Fast {
     params: Params,
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     round: Round,
     average: f64,
 }
@@ -43,7 +43,7 @@ pub fn new(params: &Params, start: Start) -> Fast {
     Fast {
         params: params.clone(),
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         average: 0.0,
     }

@@ -18,9 +18,9 @@
 use wifair_config::table;
 use wifair_units::Duration;
 
-use crate::cc::westwood_plus::{self, Estimate};
+use crate::cc::westwood_plus::{self, RoundEstimate};
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window, backlog};
 
 table! {
     /// TCP-Fusion (K. Kaneko et al., 2007).
@@ -38,8 +38,8 @@ pub struct Fusion {
     params: Params,
     window: Window,
     reno: f64,
-    estimate: Estimate,
-    delays: Delays,
+    estimate: RoundEstimate,
+    delays: RttSamples,
     round: Round,
     /// Smallest sample of the last round, in seconds; zero before the first.
     rtt: f64,
@@ -52,8 +52,8 @@ pub fn new(params: &Params, start: Start) -> Fusion {
         params: params.clone(),
         window: Window::new(start),
         reno: 0.0,
-        estimate: Estimate::new(&westwood_plus::Params::default()),
-        delays: Delays::default(),
+        estimate: RoundEstimate::new(&westwood_plus::Params::default()),
+        delays: RttSamples::default(),
         round: Round::default(),
         rtt: 0.0,
     }

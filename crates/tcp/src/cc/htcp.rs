@@ -16,7 +16,7 @@ use wifair_config::table;
 use wifair_units::{Duration, Time};
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
 
 table! {
     /// H-TCP (D. Leith and R. Shorten, 2004).
@@ -35,7 +35,7 @@ table! {
 pub struct Htcp {
     params: Params,
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     round: Round,
     beta: f64,
     /// Growth per round trip in segments; updated each round.
@@ -56,7 +56,7 @@ pub fn new(params: &Params, start: Start) -> Htcp {
     Htcp {
         params: params.clone(),
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         beta: 0.5,
         increase: 1.0,

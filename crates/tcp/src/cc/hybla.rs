@@ -14,7 +14,7 @@ use wifair_config::table;
 use wifair_units::Duration;
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Start, Window};
+use crate::cc::{Ack, CongestionControl, RttSamples, Start, Window};
 
 table! {
     /// TCP Hybla (C. Caini and R. Firrincieli, 2004).
@@ -31,7 +31,7 @@ const LARGEST: f64 = 16.0;
 #[derive(Clone, Debug)]
 pub struct Hybla {
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     reference: f64,
     rho: f64,
     /// 2^rho - 1.
@@ -43,7 +43,7 @@ pub struct Hybla {
 pub fn new(params: &Params, start: Start) -> Hybla {
     Hybla {
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         reference: params.reference_rtt.as_secs(),
         rho: 1.0,
         burst: 1.0,

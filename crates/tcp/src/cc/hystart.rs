@@ -15,7 +15,7 @@
 use wifair_config::choice;
 use wifair_units::{Duration, Time};
 
-use crate::cc::{Ack, Delays, Round, Window};
+use crate::cc::{Ack, Round, RttSamples, Window};
 
 choice! {
     /// What ends slow start before a loss.
@@ -174,7 +174,7 @@ impl Classic {
 #[derive(Clone, Debug, Default)]
 pub struct PlusPlus {
     round: Round,
-    delays: Delays,
+    delays: RttSamples,
     /// Minimum RTT of the last round, in seconds.
     last_min: Option<f64>,
     /// Conservative slow start: minimum RTT at its start, and rounds left.

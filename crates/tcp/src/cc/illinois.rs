@@ -15,7 +15,7 @@
 use wifair_config::table;
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
 
 table! {
     /// TCP-Illinois (S. Liu, T. Basar and R. Srikant, 2008).
@@ -40,7 +40,7 @@ table! {
 pub struct Illinois {
     params: Params,
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     round: Round,
     /// Largest RTT, in seconds.
     max_rtt: f64,
@@ -57,7 +57,7 @@ pub fn new(params: &Params, start: Start) -> Illinois {
     Illinois {
         params: params.clone(),
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         max_rtt: 0.0,
         alpha: params.alpha_max,

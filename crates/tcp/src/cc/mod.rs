@@ -56,7 +56,7 @@ pub mod westwood;
 pub mod westwood_plus;
 pub mod yeah;
 
-pub use round::{Delays, Round, backlog};
+pub use round::{Round, RttSamples, backlog};
 pub use window::Window;
 
 /// An ACK, and the sender's state after processing it.
@@ -228,13 +228,13 @@ pub trait CongestionControl: fmt::Debug + Send {
 
 /// Factory of congestion controls defined outside this crate; called at the start of each connection.
 #[derive(Clone)]
-pub struct Foreign {
+pub struct CustomControl {
     make: Arc<dyn Fn(Start) -> Box<dyn CongestionControl> + Send + Sync>,
     /// [`CongestionControl::wants_mark_per_packet`] of all its products, which the receiver must know in advance.
     pub wants_mark_per_packet: bool,
 }
 
-impl Foreign {
+impl CustomControl {
     /// A factory that calls `make`.
     pub fn new(
         wants_mark_per_packet: bool,
@@ -250,14 +250,14 @@ impl Foreign {
     }
 }
 
-impl fmt::Debug for Foreign {
+impl fmt::Debug for CustomControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Foreign").finish_non_exhaustive()
+        f.debug_struct("CustomControl").finish_non_exhaustive()
     }
 }
 
 /// Equal only if it is the same factory.
-impl PartialEq for Foreign {
+impl PartialEq for CustomControl {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
@@ -265,7 +265,7 @@ impl PartialEq for Foreign {
 
 /// Default recovery of a sender without SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
+pub enum DefaultRecovery {
     /// Fast retransmit, then slow start from the lost segment (4.3BSD-Tahoe).
     Tahoe,
     /// Fast recovery until the first new ACK (4.3BSD-Reno; RFC 2581).
@@ -284,17 +284,17 @@ macro_rules! algorithms {
     )*) => {
         choice! {
             /// Congestion control.
-            pub enum Choice {
+            pub enum AlgorithmChoice {
                 $($(#[doc = $doc])* $variant $(($params))? = $name from $source $(($outline))?,)*
             }
         }
 
-        impl Choice {
+        impl AlgorithmChoice {
             /// Default recovery of a sender without SACK.
             #[must_use]
-            pub const fn recovery(&self) -> Recovery {
+            pub const fn recovery(&self) -> DefaultRecovery {
                 match self {
-                    $(Self::$variant { .. } => Recovery::$recovery,)*
+                    $(Self::$variant { .. } => DefaultRecovery::$recovery,)*
                 }
             }
         }
@@ -310,7 +310,7 @@ macro_rules! algorithms {
         impl Algorithm {
             /// Creates the algorithm of `choice` for a new connection.
             #[must_use]
-            pub fn new(choice: &Choice, start: Start) -> Self {
+            pub fn new(choice: &AlgorithmChoice, start: Start) -> Self {
                 match choice {
                     $(chosen!(params, $variant $(, $params)?) =>
                         Self::$variant(begun!(params, start, $module $(, $params)?)),)*
@@ -329,7 +329,7 @@ macro_rules! algorithms {
     };
 }
 
-impl Choice {
+impl AlgorithmChoice {
     /// Linux's variant of the algorithm, except for keys the user has `written`, such as `bbr.variant`.
     pub(crate) fn of_linux(mut self, written: impl Fn(&str) -> bool) -> Self {
         fn set<T>(value: &mut T, linux: T, is_written: bool) {
@@ -350,7 +350,7 @@ impl Choice {
             }
             Self::VegasFair(params) => set(&mut params.variant, vegas::Variant::Linux, written("vegas-fair.variant")),
             Self::WestwoodPlus(params) => {
-                set(&mut params.filter, westwood_plus::Filter::Linux, written("westwood-plus.filter"));
+                set(&mut params.filter, westwood_plus::EstimateFilter::Linux, written("westwood-plus.filter"));
             }
             _ => {}
         }
@@ -361,10 +361,10 @@ impl Choice {
 /// Pattern of a choice, binding its parameters if it has any.
 macro_rules! chosen {
     ($params:ident, $variant:ident) => {
-        Choice::$variant
+        AlgorithmChoice::$variant
     };
     ($params:ident, $variant:ident, $kind:ty) => {
-        Choice::$variant($params)
+        AlgorithmChoice::$variant($params)
     };
 }
 

@@ -1,7 +1,7 @@
 //! A congestion control written by the user, as a class in Python.
 //!
-//! The scenario names the class; whoever runs it passes its state to the sender as [`crate::cc::Foreign`]. Reno is a
-//! placeholder where only the choice matters.
+//! The scenario names the class; whoever runs it passes its state to the sender as [`crate::cc::CustomControl`]. Reno
+//! is a placeholder where only the choice matters.
 
 use wifair_config::{Free, table};
 

@@ -33,7 +33,7 @@ impl Round {
 
 /// RTTs of a round, and the overall minimum, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Delays {
+pub struct RttSamples {
     /// Minimum RTT so far; infinite before the first sample.
     pub base: f64,
     /// Minimum RTT of the round; infinite before the first sample.
@@ -44,13 +44,13 @@ pub struct Delays {
     count: u32,
 }
 
-impl Default for Delays {
+impl Default for RttSamples {
     fn default() -> Self {
         Self { base: f64::INFINITY, min: f64::INFINITY, last: 0.0, sum: 0.0, count: 0 }
     }
 }
 
-impl Delays {
+impl RttSamples {
     /// Processes the sample of `ack`, if it has one. Zero is not an RTT.
     #[inline]
     pub fn sample(&mut self, ack: &Ack) {

@@ -20,7 +20,7 @@ use wifair_units::Time;
 
 use crate::cc::fast::next_window;
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
 
 table! {
     /// Control for data centres (after H. Shimonishi et al., 2008).
@@ -47,7 +47,7 @@ enum Stage {
 pub struct Shimonishi {
     params: Params,
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     round: Round,
     stage: Stage,
     /// First and last ACK of the round, and the bytes between them.
@@ -62,7 +62,7 @@ pub fn new(params: &Params, start: Start) -> Shimonishi {
     Shimonishi {
         params: params.clone(),
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         stage: Stage::One,
         train: None,

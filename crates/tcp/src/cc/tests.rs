@@ -92,9 +92,9 @@ fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
 /// two RTTs of 184 ms: Linux lowers the window gradually, while here repair takes no time.
 #[test]
 fn sawteeth_last_as_long_as_in_ns2() {
-    let with = |name: &str| Choice::named(name).expect("it is in the list");
-    let filter = westwood_plus::Filter::Linux;
-    let westwood = Choice::WestwoodPlus(westwood_plus::Params { filter, ..Default::default() });
+    let with = |name: &str| AlgorithmChoice::named(name).expect("it is in the list");
+    let filter = westwood_plus::EstimateFilter::Linux;
+    let westwood = AlgorithmChoice::WestwoodPlus(westwood_plus::Params { filter, ..Default::default() });
     for (choice, seconds) in [
         (with("linux"), 15.525),
         (westwood, 14.625),
@@ -124,10 +124,10 @@ fn sawteeth_last_as_long_as_in_ns2() {
 fn a_mark_is_answered_as_a_loss() {
     const OWN: [&str; 7] = ["cubic", "dctcp", "tahoe", "bbr", "bbr3", "tsunami", "python"];
     let mut wrong = Vec::new();
-    for name in Choice::NAMES.into_iter().filter(|name| !OWN.contains(name)) {
+    for name in AlgorithmChoice::NAMES.into_iter().filter(|name| !OWN.contains(name)) {
         let start = Start { ssthresh: 2.0, ..Start::with_window(40.0) };
         let [marked, lost] = [true, false].map(|is_mark| {
-            let mut cc = Algorithm::new(&Choice::named(name).expect("it is in the list"), start);
+            let mut cc = Algorithm::new(&AlgorithmChoice::named(name).expect("it is in the list"), start);
             for i in 1..=20 {
                 cc.on_ack(&ack(0.1 + 0.001 * i as f64, 0.1, i, 40));
             }
@@ -148,7 +148,7 @@ fn a_mark_is_answered_as_a_loss() {
 /// A transfer of 400 segments with losses at its start and in its middle, and a run of losses, under each stack.
 #[test]
 fn every_algorithm_brings_a_transfer_to_its_end() {
-    for name in Choice::NAMES.into_iter().filter(|name| *name != "python") {
+    for name in AlgorithmChoice::NAMES.into_iter().filter(|name| *name != "python") {
         for stack in ["ns2", "rfc", "modern"] {
             let both = ends(&format!("stack = '{stack}'\ncc = '{name}'\nmss = '1000 B'"));
             let losses = [5, 40, 42, 120, 121, 122, 123, 124, 300];
@@ -167,8 +167,8 @@ proptest! {
         calls in proptest::collection::vec(call(), 0..200),
         window in 1.0..100.0,
     ) {
-        for name in Choice::NAMES {
-            let choice = Choice::named(name).expect("it is in the list");
+        for name in AlgorithmChoice::NAMES {
+            let choice = AlgorithmChoice::named(name).expect("it is in the list");
             let mut cc = Algorithm::new(&choice, Start::with_window(window));
             hold(&mut cc, &calls).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
         }

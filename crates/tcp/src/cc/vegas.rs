@@ -26,7 +26,7 @@
 use wifair_config::{choice, table};
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
 
 choice! {
     /// Which implementation of Vegas.
@@ -63,7 +63,7 @@ pub struct Vegas {
     pub(super) beta: f64,
     gamma: f64,
     pub(super) window: Window,
-    pub(super) delays: Delays,
+    pub(super) delays: RttSamples,
     round: Round,
     /// Growth per acknowledged segment until the next decision, in segments.
     increment: f64,
@@ -82,7 +82,7 @@ pub fn new(params: &Params, start: Start) -> Vegas {
         beta: params.beta,
         gamma: params.gamma,
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         increment: 1.0,
         doubling: true,

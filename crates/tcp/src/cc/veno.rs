@@ -13,7 +13,7 @@
 use wifair_config::table;
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window, backlog};
 
 table! {
     /// TCP Veno (C. P. Fu and S. C. Liew, 2003).
@@ -30,7 +30,7 @@ table! {
 pub struct Veno {
     params: Params,
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     round: Round,
     congested: bool,
 }
@@ -41,7 +41,7 @@ pub fn new(params: &Params, start: Start) -> Veno {
     Veno {
         params: params.clone(),
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         congested: true,
     }

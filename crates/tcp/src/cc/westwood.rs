@@ -59,7 +59,7 @@ impl Counter {
 
 /// The bandwidth filter.
 #[derive(Clone, Debug)]
-pub(super) struct Estimate {
+pub(super) struct BandwidthEstimate {
     tau: f64,
     gap: f64,
     /// Estimate in bytes per second.
@@ -70,7 +70,7 @@ pub(super) struct Estimate {
     pending: f64,
 }
 
-impl Estimate {
+impl BandwidthEstimate {
     fn new(params: &Params) -> Self {
         let tau = params.tau.as_secs();
         Self {
@@ -119,14 +119,14 @@ impl Estimate {
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
-    estimate: Estimate,
+    estimate: BandwidthEstimate,
     pipe: f64,
 }
 
 /// Westwood at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> Westwood {
-    Westwood { window: Window::new(start), estimate: Estimate::new(params), pipe: 2.0 }
+    Westwood { window: Window::new(start), estimate: BandwidthEstimate::new(params), pipe: 2.0 }
 }
 
 impl CongestionControl for Westwood {

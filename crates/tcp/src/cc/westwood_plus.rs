@@ -23,7 +23,7 @@ use crate::cc::{Ack, CongestionControl, Round, Start, Window};
 
 choice! {
     /// Which implementation of the filter.
-    pub enum Filter {
+    pub enum EstimateFilter {
         /// The paper of 2004.
         Paper = "paper",
         /// Linux's tcp_westwood.
@@ -37,14 +37,14 @@ table! {
     /// TCP Westwood+ (L. A. Grieco and S. Mascolo, 2004).
     pub struct Params {
         /// Which implementation of the filter.
-        pub filter: Filter = Filter::Paper;
+        pub filter: EstimateFilter = EstimateFilter::Paper;
         /// Weight of the previous estimate in the paper's filter.
         pub keep: f64 = 0.9, "between 0 and 1" => |v| (0.0..1.0).contains(v);
         /// Clock tick with which `linux` measures (the kernel's 1 / HZ); exact if not set.
         pub tick: Option<Duration> = None;
     }
     check(params, at) {
-        at.only_for("tick", &mut params.tick, "filter", (params.filter, Filter::Linux));
+        at.only_for("tick", &mut params.tick, "filter", (params.filter, EstimateFilter::Linux));
         if params.tick.is_some_and(|tick| tick == Duration::ZERO || tick > Duration::from_millis(100)) {
             at.problem("tick", "a tick is above 0 and at most 100 ms", "write tick = \"4 ms\" for HZ = 250");
         }
@@ -60,8 +60,8 @@ fn whole_ms(time: Duration) -> f64 {
 
 /// Bandwidth estimate with one sample per round; also used by TCP-Fusion and Adaptive Reno.
 #[derive(Clone, Debug)]
-pub(super) struct Estimate {
-    filter: Filter,
+pub(super) struct RoundEstimate {
+    filter: EstimateFilter,
     keep: f64,
     tick: Duration,
     /// Estimate in bytes per second.
@@ -73,7 +73,7 @@ pub(super) struct Estimate {
     counter: Counter,
 }
 
-impl Estimate {
+impl RoundEstimate {
     pub(super) fn new(params: &Params) -> Self {
         Self {
             filter: params.filter,
@@ -91,9 +91,9 @@ impl Estimate {
     #[inline]
     pub(super) fn ack(&mut self, ack: &Ack) {
         match self.filter {
-            Filter::Paper => {}
-            Filter::Linux => return self.ack_as_linux(ack),
-            Filter::Ns2 => return self.ack_as_ns2(ack),
+            EstimateFilter::Paper => {}
+            EstimateFilter::Linux => return self.ack_as_linux(ack),
+            EstimateFilter::Ns2 => return self.ack_as_ns2(ack),
         }
         self.bytes += self.counter.arrived(ack);
         let ends = self.round.ends(ack);
@@ -161,12 +161,12 @@ impl Estimate {
 #[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     window: Window,
-    estimate: Estimate,
+    estimate: RoundEstimate,
     pipe: f64,
-    /// With [`Filter::Ns2`] the smallest SRTT in whole milliseconds; with [`Filter::Linux`] the minimum RTT by its
-    /// clock since the last timeout, in seconds.
+    /// With [`EstimateFilter::Ns2`] the smallest SRTT in whole milliseconds; with [`EstimateFilter::Linux`] the minimum
+    /// RTT by its clock since the last timeout, in seconds.
     least: f64,
-    /// With [`Filter::Ns2`], segments acknowledged since the window last grew.
+    /// With [`EstimateFilter::Ns2`], segments acknowledged since the window last grew.
     acks: f64,
 }
 
@@ -175,7 +175,7 @@ pub struct WestwoodPlus {
 pub fn new(params: &Params, start: Start) -> WestwoodPlus {
     WestwoodPlus {
         window: Window::new(start),
-        estimate: Estimate::new(params),
+        estimate: RoundEstimate::new(params),
         pipe: 2.0,
         least: f64::INFINITY,
         acks: 0.0,
@@ -202,11 +202,11 @@ impl WestwoodPlus {
     }
 
     const fn is_linux(&self) -> bool {
-        matches!(self.estimate.filter, Filter::Linux)
+        matches!(self.estimate.filter, EstimateFilter::Linux)
     }
 
     const fn is_ns2(&self) -> bool {
-        matches!(self.estimate.filter, Filter::Ns2)
+        matches!(self.estimate.filter, EstimateFilter::Ns2)
     }
 }
 
@@ -292,7 +292,7 @@ mod tests {
     /// A full pipe delivers at the bottleneck's rate; a hundred rounds leave 0.9^100 = 3e-5 of the error.
     #[test]
     fn the_estimate_converges_to_the_rate_of_the_bottleneck() {
-        for filter in [Filter::Paper, Filter::Linux] {
+        for filter in [EstimateFilter::Paper, EstimateFilter::Linux] {
             let mut cc = new(&Params { filter, ..Params::default() }, Start::with_window(110.0));
             cc.window.ssthresh = 110.0;
             let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
@@ -319,7 +319,8 @@ mod tests {
     /// fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery the bandwidth-delay product.
     #[test]
     fn linux_rounds_up_to_ticks_and_decides_at_the_end_of_recovery() {
-        let params = Params { filter: Filter::Linux, tick: Some(Duration::from_millis(10)), ..Params::default() };
+        let params =
+            Params { filter: EstimateFilter::Linux, tick: Some(Duration::from_millis(10)), ..Params::default() };
         let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(50.0) });
         for i in 0..=60_u64 {
             cc.on_ack(&ack(0.105 + 0.001 * i as f64, 0.0203, i, i + 50));
@@ -338,7 +339,7 @@ mod tests {
     /// loss at 4 segments leaves a threshold of 2, to which the window returns if the measured bandwidth is low.
     #[test]
     fn the_window_of_ns2_by_hand() {
-        let params = Params { filter: Filter::Ns2, ..Params::default() };
+        let params = Params { filter: EstimateFilter::Ns2, ..Params::default() };
         let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(2.0) });
         let windows: Vec<_> = (0..4)
             .map(|i| {
@@ -359,7 +360,7 @@ mod tests {
     /// A connection that meets a full queue takes its delay for that of the path: ns-2 keeps the smallest SRTT.
     #[test]
     fn ns2_looks_at_the_smallest_smoothed_round_trip_time() {
-        let mut cc = new(&Params { filter: Filter::Ns2, ..Params::default() }, Start::with_window(20.0));
+        let mut cc = new(&Params { filter: EstimateFilter::Ns2, ..Params::default() }, Start::with_window(20.0));
         for i in 0..400_u64 {
             cc.on_ack(&Ack { srtt: Duration::from_millis(90), ..ack(0.005 * i as f64, 0.02, i, i + 20) });
         }

@@ -14,7 +14,7 @@
 use wifair_config::table;
 
 use crate::cc::window::by_window;
-use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
+use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window, backlog};
 
 table! {
     /// YeAH-TCP (A. Baiocchi, A. P. Castellani and F. Vacirca, 2007).
@@ -37,7 +37,7 @@ table! {
 pub struct Yeah {
     params: Params,
     window: Window,
-    delays: Delays,
+    delays: RttSamples,
     round: Round,
     queue: f64,
     /// Estimate of the window of a competing Reno flow.
@@ -52,7 +52,7 @@ pub fn new(params: &Params, start: Start) -> Yeah {
     Yeah {
         params: params.clone(),
         window: Window::new(start),
-        delays: Delays::default(),
+        delays: RttSamples::default(),
         round: Round::default(),
         queue: 0.0,
         reno: 2.0,

@@ -62,7 +62,7 @@ impl Sender {
             self.on_dup_ack(now, packet);
         }
         if !usual {
-            self.look_at_ends(now, packet);
+            self.handle_probe_and_fin(now, packet);
         }
     }
 
@@ -105,7 +105,7 @@ impl Sender {
 
     /// Handles window updates, window probes and the end of the connection.
     #[inline(never)]
-    pub(super) fn look_at_ends(&mut self, now: Time, packet: &Packet) {
+    pub(super) fn handle_probe_and_fin(&mut self, now: Time, packet: &Packet) {
         if self.probing && self.rwnd > 0 {
             self.probing = false;
             self.rtt.end_backoff();
@@ -151,7 +151,7 @@ impl Sender {
         self.take_window(packet.window);
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: an RTO of three seconds.
-            self.steer(|cc| cc.on_idle_restart(1.0));
+            self.update_cc(|cc| cc.on_idle_restart(1.0));
             if !self.options.ns2_recovery {
                 self.rtt.restart_from(Duration::from_secs(3));
             }
@@ -225,8 +225,8 @@ impl Sender {
             }
         }
         let in_flight = self.in_flight();
-        let told = AckSummary { acked, delivered, in_flight, in_recovery, rate, ..AckSummary::default() };
-        self.tell(now, packet, &told);
+        let ack_summary = AckSummary { acked, delivered, in_flight, in_recovery, rate, ..AckSummary::default() };
+        self.pass_ack(now, packet, &ack_summary);
         if packet.has(flag::ECE) {
             self.on_echo();
         }
@@ -253,14 +253,14 @@ impl Sender {
     /// retransmission, which therefore was spurious.
     #[inline(never)]
     pub(super) fn is_spurious(&mut self, first: u64, packet: &Packet) -> bool {
-        let Some((again, stamp)) = self.again else { return false };
-        again == first && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
+        let Some((first_retransmitted, stamp)) = self.retransmitted else { return false };
+        first_retransmitted == first && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
     }
 
     /// Undoes the response to a spurious loss or timeout (RFC 4015).
     pub(super) fn undo(&mut self) {
         self.counts.spurious += 1;
-        self.steer(Algorithm::on_spurious);
+        self.update_cc(Algorithm::on_spurious);
         self.phase = Phase::Open;
         self.inflation = 0;
         self.due &= !due::HEAD;
@@ -297,7 +297,7 @@ impl Sender {
             self.phase = Phase::Open;
             self.inflation = 0;
             self.due &= !due::HEAD;
-            self.steer(|cc| cc.on_recovery_exit(at_most));
+            self.update_cc(|cc| cc.on_recovery_exit(at_most));
             return true;
         }
         // RFC 6582, section 3.2, step 3, partial acknowledgment.
@@ -313,13 +313,13 @@ impl Sender {
 
     /// Passes an ACK to the congestion control.
     #[inline(always)]
-    pub(super) fn tell(&mut self, now: Time, packet: &Packet, told: &AckSummary) {
+    pub(super) fn pass_ack(&mut self, now: Time, packet: &Packet, ack_summary: &AckSummary) {
         let segments = match self.options.growth {
-            _ if told.acked == 0 => self.growth_ahead_of_a_gap(told),
+            _ if ack_summary.acked == 0 => self.growth_under_reordering(ack_summary),
             Growth::PerAck => 1.0,
-            Growth::OneSegment => self.segments(told.acked).min(1.0),
-            Growth::TwoSegments => self.segments(told.acked).min(2.0),
-            Growth::Bytes => self.segments(told.delivered),
+            Growth::OneSegment => self.segments(ack_summary.acked).min(1.0),
+            Growth::TwoSegments => self.segments(ack_summary.acked).min(2.0),
+            Growth::Bytes => self.segments(ack_summary.delivered),
         };
         let one_way_delay = self
             .options
@@ -331,21 +331,21 @@ impl Sender {
         self.cwnd = self.cc.process_ack(|| Ack {
             now,
             segments,
-            bytes: told.acked,
+            bytes: ack_summary.acked,
             rtt,
             one_way_delay,
             srtt: estimate.srtt(),
             min_rtt: estimate.min(),
             una,
             nxt,
-            in_flight: told.in_flight.cast_signed() as f64 / mss,
-            delivered: una + told.sacked,
-            lost: f64::from(told.lost),
-            rate: told.rate,
+            in_flight: ack_summary.in_flight.cast_signed() as f64 / mss,
+            delivered: una + ack_summary.sacked,
+            lost: f64::from(ack_summary.lost),
+            rate: ack_summary.rate,
             window_limited: window_limited | grows_unused,
             ecn_echo: packet.has(flag::ECE),
-            in_recovery: told.in_recovery,
-            duplicate: told.acked == 0,
+            in_recovery: ack_summary.in_recovery,
+            duplicate: ack_summary.acked == 0,
             mss,
             paced: self.paces,
         });
@@ -354,16 +354,21 @@ impl Sender {
     /// Window growth on an ACK without new data: if the path is known to reorder, what it reports as arrived counts as
     /// acknowledged (Linux).
     #[inline(never)]
-    pub(super) fn growth_ahead_of_a_gap(&self, told: &AckSummary) -> f64 {
-        let known = self.options.growth == Growth::Bytes && told.reordering > u64::from(self.options.dup_threshold);
-        if known && self.phase == Phase::Open { self.segments(told.delivered) } else { 0.0 }
+    pub(super) fn growth_under_reordering(&self, ack_summary: &AckSummary) -> f64 {
+        let known =
+            self.options.growth == Growth::Bytes && ack_summary.reordering > u64::from(self.options.dup_threshold);
+        if known && self.phase == Phase::Open { self.segments(ack_summary.delivered) } else { 0.0 }
     }
 
     #[inline(never)]
     pub(super) fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
         self.dup_acks += 1;
         let in_recovery = self.phase == Phase::Recovery;
-        self.tell(now, packet, &AckSummary { in_flight: self.nxt - self.una, in_recovery, ..AckSummary::default() });
+        self.pass_ack(
+            now,
+            packet,
+            &AckSummary { in_flight: self.nxt - self.una, in_recovery, ..AckSummary::default() },
+        );
         if self.phase == Phase::Recovery {
             self.inflation += self.mss.cast_signed();
         } else if self.dup_acks == self.options.dup_threshold && (self.una > self.recover || self.recover == 0)
@@ -381,7 +386,7 @@ impl Sender {
         self.counts.fast_retransmits += 1;
         if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
             let base = self.reduction_base(self.options.recovery == Recovery::Tahoe);
-            self.steer(|cc| cc.on_loss(base));
+            self.update_cc(|cc| cc.on_loss(base));
         }
         self.recover = self.max;
         self.partial = false;
@@ -416,7 +421,7 @@ impl Sender {
         let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open;
         if cuts {
             let base = self.reduction_base(false);
-            self.steer(|cc| cc.on_ecn(base));
+            self.update_cc(|cc| cc.on_ecn(base));
             self.ecn_recover = self.max;
             self.cwr = true;
         }

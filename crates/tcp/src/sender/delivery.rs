@@ -4,7 +4,7 @@ use wifair_units::Time;
 
 /// Data delivered by one ACK.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delivery {
+pub struct AckDelivery {
     /// Timestamp echoed by the ACK, if timestamps are in use.
     pub echo: Option<u32>,
     /// Bytes newly acknowledged, cumulatively or selectively.

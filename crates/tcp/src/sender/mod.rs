@@ -88,7 +88,7 @@ struct AckSummary {
 
 /// Use of the congestion window in the last round trip (Linux, tcp_cwnd_validate).
 #[derive(Clone, Copy, Debug, Default)]
-struct Use {
+struct WindowUse {
     /// Whether the window was full.
     full: bool,
     /// Most bytes outstanding.
@@ -104,7 +104,7 @@ const UNPACED: u64 = 10;
 
 /// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SenderCounters {
     /// Segments sent again.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer with data outstanding.
@@ -170,7 +170,7 @@ pub struct Sender {
     /// The window also grows while it does not limit what is sent.
     grows_unused: bool,
     /// Use of the window, if `track_use` is set.
-    used: Use,
+    used: WindowUse,
     /// End of the last short segment; Nagle's algorithm waits for its ACK.
     short_end: u64,
     /// Since when outstanding data has gone without an ACK; used by the user timeout.
@@ -206,7 +206,7 @@ pub struct Sender {
     /// `una` at the last timeout.
     timed_out: Option<u64>,
     /// The first segment if it was retransmitted, with the timestamp of its first retransmission (RFC 3522).
-    again: Option<(u64, u32)>,
+    retransmitted: Option<(u64, u32)>,
     selective: Option<Box<Selective>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
@@ -217,7 +217,7 @@ pub struct Sender {
     /// Every new ACK yields an RTT sample.
     measures_each: bool,
     options: StackOptions,
-    counts: Counts,
+    counts: SenderCounters,
 }
 
 impl Sender {
@@ -225,8 +225,8 @@ impl Sender {
     #[must_use]
     pub fn new(config: &SenderConfig, flow: u32) -> Self {
         let start = Self::start(&config.options, flow);
-        let cc = match &config.foreign {
-            Some(foreign) => foreign.start(start),
+        let cc = match &config.custom_cc {
+            Some(custom_cc) => custom_cc.start(start),
             None => Algorithm::new(&config.cc, start),
         };
         Self::with_algorithm(&config.options, cc, flow)
@@ -286,7 +286,7 @@ impl Sender {
             syn_again: false,
             window_limited: false,
             grows_unused: !options.validate_window,
-            used: Use::default(),
+            used: WindowUse::default(),
             short_end: 0,
             unanswered: Time::NEVER,
             ecn_recover: 0,
@@ -307,7 +307,7 @@ impl Sender {
             rtt: Rtt::new(options.rtt, Duration::from_nanos(phase)),
             sample: None,
             timed_out: None,
-            again: None,
+            retransmitted: None,
             selective: by_sack.then(|| Box::new(Selective::new(options, cc.wants_rate_samples()))),
             times: keeps_times
                 .then(|| Box::new(Times::new(options.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
@@ -323,12 +323,12 @@ impl Sender {
             measures_each: options.timestamps || keeps_times,
             annotates: options.ecn || keeps_times || wants_sends,
             options: *options,
-            counts: Counts::default(),
+            counts: SenderCounters::default(),
         }
     }
 
     /// Disables the short code path. It changes no result; tests compare both.
-    pub fn take_no_short_path(&mut self) {
+    pub fn disable_fast_path(&mut self) {
         self.plain = false;
         self.refresh();
     }
@@ -366,7 +366,7 @@ impl Sender {
     }
 
     /// Withdraws all data not yet sent; the connection stays open.
-    pub fn fall_silent(&mut self) {
+    pub fn discard_unsent(&mut self) {
         self.supplied = self.max;
         self.run = 0;
     }
@@ -427,7 +427,7 @@ impl Sender {
     }
 
     /// Calls the congestion control with an event that may change its window.
-    fn steer(&mut self, event: impl FnOnce(&mut Algorithm)) {
+    fn update_cc(&mut self, event: impl FnOnce(&mut Algorithm)) {
         event(&mut self.cc);
         self.cwnd = self.cc.cwnd();
     }
@@ -485,7 +485,7 @@ impl Sender {
             return;
         }
         if !self.outstanding() {
-            self.steer(|cc| cc.on_idle_restart(1.0));
+            self.update_cc(|cc| cc.on_idle_restart(1.0));
             self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }
@@ -501,13 +501,13 @@ impl Sender {
             self.syn_again = true;
             if self.options.ns2_recovery {
                 // ns-2 treats the SYN as a data segment; the window was one.
-                self.steer(|cc| cc.on_rto(0.0));
+                self.update_cc(|cc| cc.on_rto(0.0));
             }
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.options.ns2_recovery {
                 let base = self.reduction_base(true);
-                self.steer(|cc| cc.on_rto(base));
+                self.update_cc(|cc| cc.on_rto(base));
             }
             let fresh = self.phase == Phase::Open || self.timed_out == Some(self.una);
             self.timed_out = Some(self.una);
@@ -653,7 +653,7 @@ impl Sender {
 
     /// The counters.
     #[must_use]
-    pub const fn counts(&self) -> &Counts {
+    pub const fn counts(&self) -> &SenderCounters {
         &self.counts
     }
 }

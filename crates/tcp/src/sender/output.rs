@@ -3,7 +3,7 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::{Phase, Sender, State, UNPACED, Use, due};
+use super::{Phase, Sender, State, UNPACED, WindowUse, due};
 use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{IdleRestart, LimitedTransmit};
@@ -81,7 +81,7 @@ impl Sender {
         }
         self.used.seen = self.max;
         if self.una >= self.used.until || full || (!self.used.full && outstanding > self.used.most) {
-            self.used = Use { full, most: outstanding, until: self.max, seen: self.max };
+            self.used = WindowUse { full, most: outstanding, until: self.max, seen: self.max };
         }
     }
 
@@ -252,7 +252,7 @@ impl Sender {
             }
             IdleRestart::Never | IdleRestart::TimerRunsOn => return,
         };
-        self.steer(|cc| cc.on_idle_restart(at_most));
+        self.update_cc(|cc| cc.on_idle_restart(at_most));
         self.last_send = now;
         self.refresh();
     }
@@ -372,8 +372,8 @@ impl Sender {
     /// Records a data segment, new or retransmitted, that ends at `end`.
     #[inline(always)]
     pub(super) fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
-        let again = packet.seq < self.max;
-        if again {
+        let is_retransmission = packet.seq < self.max;
+        if is_retransmission {
             self.note_retransmission(now, packet);
         } else if self.timed == 0 {
             (self.timed, self.timed_at) = (end, now);
@@ -382,7 +382,7 @@ impl Sender {
             packet.ts_val = clock(now);
         }
         if self.annotates {
-            self.annotate(now, end, again, packet);
+            self.annotate(now, end, is_retransmission, packet);
         }
         self.max = self.max.max(end);
         self.last_send = now;
@@ -395,22 +395,22 @@ impl Sender {
         self.counts.retransmissions += 1;
         self.timed = 0;
         let seq = packet.seq;
-        if self.options.timestamps && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
-            self.again = Some((seq, clock(now)));
+        if self.options.timestamps && seq == self.una && self.retransmitted.is_none_or(|(first, _)| first != seq) {
+            self.retransmitted = Some((seq, clock(now)));
         }
     }
 
     /// Sets the ECN bits of a data segment that ends at `end`, records its transmission time, and notifies the
     /// congestion control.
     #[inline(never)]
-    pub(super) fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
+    pub(super) fn annotate(&mut self, now: Time, end: u64, is_retransmission: bool, packet: &mut Packet) {
         let seq = packet.seq;
-        if self.options.ecn && !again {
+        if self.options.ecn && !is_retransmission {
             packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
             self.cwr = false;
         }
         match &mut self.times {
-            Some(times) if again => times.send_again(now, seq, end, self.nxt - self.una),
+            Some(times) if is_retransmission => times.retransmit(now, seq, end, self.nxt - self.una),
             Some(times) => times.push(now, end, seq - self.una),
             None => {}
         }

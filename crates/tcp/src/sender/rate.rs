@@ -21,7 +21,7 @@ pub struct Mark {
 
 /// State of a connection (the draft's `C.*`).
 #[derive(Clone, Debug, Default)]
-pub struct Rate {
+pub struct RateSampler {
     /// One per segment of the scoreboard, in the same order.
     marks: VecDeque<Mark>,
     delivered: u64,
@@ -34,7 +34,7 @@ pub struct Rate {
     newest: Option<(Mark, Duration)>,
 }
 
-impl Rate {
+impl RateSampler {
     fn mark(&mut self, now: Time, in_flight: u64) -> Mark {
         if in_flight == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -54,7 +54,7 @@ impl Rate {
     }
 
     /// Records the retransmission of segment `index`.
-    pub fn send_again(&mut self, now: Time, index: usize, in_flight: u64) {
+    pub fn retransmit(&mut self, now: Time, index: usize, in_flight: u64) {
         self.marks[index] = self.mark(now, in_flight);
     }
 
@@ -113,7 +113,7 @@ mod tests {
     /// Segments of 1000 bytes leave every 10 ms and are acknowledged 100 ms later: 100 kB/s.
     #[test]
     fn a_steady_flow_measures_its_rate() {
-        let mut rate = Rate::default();
+        let mut rate = RateSampler::default();
         let mut last = None;
         for tick in 0..30_u64 {
             if tick >= 10 {
@@ -131,7 +131,7 @@ mod tests {
     /// interval, so the latter counts.
     #[test]
     fn acks_that_come_together_do_not_count_double() {
-        let mut rate = Rate::default();
+        let mut rate = RateSampler::default();
         rate.push(at(0), 0);
         rate.push(at(0), 1000);
         rate.deliver(0, at(0));

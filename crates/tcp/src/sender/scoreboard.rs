@@ -19,9 +19,9 @@ use std::ops::Range;
 
 use wifair_units::{Duration, Time};
 
-use super::delivery::Delivery;
-use super::rate::Rate;
-use super::segment::{Segment, mark};
+use super::delivery::AckDelivery;
+use super::rate::RateSampler;
+use super::segment::{SentSegment, mark};
 use crate::cc::RateSample;
 use crate::clock;
 
@@ -49,7 +49,7 @@ struct Rack {
 /// The scoreboard of a sender.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
-    segments: VecDeque<Segment>,
+    segments: VecDeque<SentSegment>,
     /// Full segments after these, not stored individually.
     tail: Range<u64>,
     /// Number of `segments[0]`; segments of the connection are numbered from 0.
@@ -73,9 +73,9 @@ pub struct Scoreboard {
     queue: BinaryHeap<Reverse<u64>>,
     /// Retransmissions in flight by transmission time, if losses are detected by time; obsolete entries are removed
     /// lazily.
-    again: VecDeque<(u64, Time)>,
+    retransmitted: VecDeque<(u64, Time)>,
     rack: Rack,
-    rate: Option<Rate>,
+    rate: Option<RateSampler>,
 }
 
 impl Scoreboard {
@@ -97,9 +97,9 @@ impl Scoreboard {
             arrived_above: 0,
             highest_arrived: 0,
             queue: BinaryHeap::new(),
-            again: VecDeque::new(),
+            retransmitted: VecDeque::new(),
             rack: Rack { quarters: 1, ..Rack::default() },
-            rate: rate.then(Rate::default),
+            rate: rate.then(RateSampler::default),
         }
     }
 
@@ -124,7 +124,7 @@ impl Scoreboard {
     /// Whether nothing is selectively acknowledged and no retransmission is in flight; then no loss can be detected.
     #[inline]
     pub fn is_in_order(&self) -> bool {
-        self.sacked == 0 && self.again.is_empty()
+        self.sacked == 0 && self.retransmitted.is_empty()
     }
 
     /// Number of segments not cumulatively acknowledged; of these selectively acknowledged, considered lost, and
@@ -133,7 +133,7 @@ impl Scoreboard {
         let count = |marks: u8| self.segments.iter().filter(|segment| segment.is(marks)).count() as u64;
         let tail = (self.tail.end - self.tail.start) / self.mss;
         let all = self.segments.len() as u64 + tail;
-        (all, count(mark::SACKED), count(mark::LOST), count(mark::AGAIN))
+        (all, count(mark::SACKED), count(mark::LOST), count(mark::RETRANSMITTED))
     }
 
     /// Degree of reordering seen, in segments, and number of reordering events.
@@ -172,7 +172,7 @@ impl Scoreboard {
         if let Some(rate) = &mut self.rate {
             rate.push(now, self.in_flight);
         }
-        self.segments.push_back(Segment { end, sent: now, arrived: 0, len, marks: 0 });
+        self.segments.push_back(SentSegment { end, sent: now, arrived: 0, len, marks: 0 });
         self.in_flight += u64::from(len);
     }
 
@@ -189,7 +189,7 @@ impl Scoreboard {
         let len = u16::try_from(self.mss).expect("a segment has fewer than 2^16 bytes");
         while self.tail.start < self.tail.end {
             self.tail.start += self.mss;
-            self.segments.push_back(Segment { end: self.tail.start, sent: Time::ZERO, arrived: 0, len, marks: 0 });
+            self.segments.push_back(SentSegment { end: self.tail.start, sent: Time::ZERO, arrived: 0, len, marks: 0 });
         }
     }
 
@@ -210,7 +210,7 @@ impl Scoreboard {
 
     /// Processes the first report that the segment at `index` has arrived.
     #[inline]
-    fn deliver(&mut self, now: Time, index: usize, min_rtt: Duration, delivery: &mut Delivery) {
+    fn deliver(&mut self, now: Time, index: usize, min_rtt: Duration, delivery: &mut AckDelivery) {
         let segment = self.segments[index];
         delivery.bytes += u64::from(segment.len);
         if !self.timed {
@@ -219,7 +219,7 @@ impl Scoreboard {
         if let Some(rate) = &mut self.rate {
             rate.deliver(index, segment.sent);
         }
-        if !segment.is(mark::TWICE) {
+        if !segment.is(mark::EVER_RETRANSMITTED) {
             delivery.once = Some(delivery.once.map_or(segment.end, |end| end.min(segment.end)));
             if delivery.first_sent.is_none_or(|first| segment.sent < first) {
                 delivery.first_sent = Some(segment.sent);
@@ -232,7 +232,7 @@ impl Scoreboard {
         // minimum RTT, or if its ACK echoes an earlier timestamp.
         let rtt = now.saturating_since(segment.sent);
         let earlier = |echo: u32| echo.wrapping_sub(clock(segment.sent)).cast_signed() < 0;
-        let needless = segment.is(mark::TWICE) && (rtt < min_rtt || delivery.echo.is_some_and(earlier));
+        let needless = segment.is(mark::EVER_RETRANSMITTED) && (rtt < min_rtt || delivery.echo.is_some_and(earlier));
         let rack = &mut self.rack;
         if !needless {
             if (segment.sent, segment.end) > (rack.sent, rack.end) {
@@ -242,7 +242,7 @@ impl Scoreboard {
         }
         if segment.end > rack.highest {
             rack.highest = segment.end;
-        } else if !segment.is(mark::TWICE) {
+        } else if !segment.is(mark::EVER_RETRANSMITTED) {
             rack.reordered = true;
             rack.reorderings += u64::from(!delivery.reordered);
             delivery.reordered = true;
@@ -267,13 +267,13 @@ impl Scoreboard {
             self.first += 1;
             self.examined = self.examined.max(self.first);
         } else {
-            self.acknowledge(now, una, Duration::MAX, &mut Delivery::default());
+            self.acknowledge(now, una, Duration::MAX, &mut AckDelivery::default());
         }
     }
 
     /// Acknowledges all before `una`.
     #[inline(never)]
-    pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
+    pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut AckDelivery) {
         if self.rate.is_none() {
             self.acknowledge_unmarked(now, una, delivery);
         }
@@ -302,7 +302,7 @@ impl Scoreboard {
     /// Fast path of `acknowledge` for leading segments that were sent once and have no marks, without delivery rate
     /// samples. They were sent in order, so only the first and the last matter.
     #[inline]
-    fn acknowledge_unmarked(&mut self, now: Time, una: u64, delivery: &mut Delivery) {
+    fn acknowledge_unmarked(&mut self, now: Time, una: u64, delivery: &mut AckDelivery) {
         let Some(&first) = self.segments.front() else { return };
         if self.timed && first.end <= self.rack.highest {
             return; // a later segment arrived before it
@@ -333,7 +333,7 @@ impl Scoreboard {
     }
 
     /// Acknowledges segments of the tail.
-    fn acknowledge_tail(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
+    fn acknowledge_tail(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut AckDelivery) {
         let acked = una.min(self.tail.end) - self.tail.start;
         if acked.is_multiple_of(self.mss) {
             self.tail.start += acked;
@@ -348,8 +348,8 @@ impl Scoreboard {
 
     /// Acknowledges the first segment, which has marks or a needed transmission time.
     #[inline(never)]
-    fn acknowledge_first(&mut self, now: Time, segment: &Segment, min_rtt: Duration, delivery: &mut Delivery) {
-        delivery.repaired |= segment.is(mark::TWICE);
+    fn acknowledge_first(&mut self, now: Time, segment: &SentSegment, min_rtt: Duration, delivery: &mut AckDelivery) {
+        delivery.repaired |= segment.is(mark::EVER_RETRANSMITTED);
         if segment.is(mark::SACKED) {
             self.sacked -= u64::from(segment.len);
             self.sacked_segments -= 1;
@@ -370,9 +370,9 @@ impl Scoreboard {
 
     /// Handles an ACK that ends inside the first segment, as after a window probe of one byte.
     #[cold]
-    fn cut(&mut self, una: u64, delivery: &mut Delivery) {
+    fn cut(&mut self, una: u64, delivery: &mut AckDelivery) {
         let marks = self.segments[0].marks;
-        self.change(0, 0, mark::SACKED | mark::LOST | mark::AGAIN);
+        self.change(0, 0, mark::SACKED | mark::LOST | mark::RETRANSMITTED);
         let segment = &mut self.segments[0];
         let gone = una - segment.start();
         segment.len -= u16::try_from(gone).expect("it is a part of the segment");
@@ -412,7 +412,7 @@ impl Scoreboard {
 
     /// Processes the SACK block `start..end`. Segments that it covers only in part do not count.
     #[inline]
-    pub fn sack(&mut self, now: Time, start: u64, end: u64, min_rtt: Duration, delivery: &mut Delivery) {
+    pub fn sack(&mut self, now: Time, start: u64, end: u64, min_rtt: Duration, delivery: &mut AckDelivery) {
         self.unroll();
         let mut index = self.find(start);
         if self.segments.get(index).is_some_and(|segment| segment.start() < start) {
@@ -425,7 +425,7 @@ impl Scoreboard {
                 break;
             }
             self.deliver(now, index, min_rtt, delivery);
-            self.change(index, mark::SACKED, mark::LOST | mark::AGAIN);
+            self.change(index, mark::SACKED, mark::LOST | mark::RETRANSMITTED);
             self.segments[index].arrived = 1;
             self.sacked += u64::from(segment.len);
             self.sacked_segments += 1;
@@ -440,22 +440,22 @@ impl Scoreboard {
     }
 
     /// Marks the segment at `index` as lost.
-    fn lose(&mut self, index: usize) {
-        self.change(index, mark::LOST, mark::AGAIN);
+    fn mark_lost(&mut self, index: usize) {
+        self.change(index, mark::LOST, mark::RETRANSMITTED);
         self.queue.push(Reverse(self.first + index as u64));
     }
 
     /// Marks segments as lost that have `threshold` arrived segments above them (RFC 6675, section 4, IsLost, counted
     /// in segments). Returns how many are newly lost.
-    pub fn lose_below(&mut self, threshold: u32) -> u32 {
+    pub fn mark_lost_below(&mut self, threshold: u32) -> u32 {
         let mut newly = 0;
         while self.arrived_above >= threshold {
             let Some(index) = self.index(self.examined) else { break };
             let segment = self.segments[index];
             if segment.is(mark::SACKED) {
                 self.arrived_above -= 1;
-            } else if !segment.is(mark::LOST | mark::AGAIN) {
-                self.lose(index);
+            } else if !segment.is(mark::LOST | mark::RETRANSMITTED) {
+                self.mark_lost(index);
                 newly += 1;
             }
             self.examined += 1;
@@ -464,11 +464,12 @@ impl Scoreboard {
     }
 
     /// Marks the first segment as lost, on the count of duplicate ACKs; returns whether it was not so before.
-    pub fn lose_first(&mut self) -> bool {
+    pub fn mark_first_lost(&mut self) -> bool {
         self.unroll();
-        let new = self.segments.front().is_some_and(|segment| !segment.is(mark::SACKED | mark::LOST | mark::AGAIN));
+        let new =
+            self.segments.front().is_some_and(|segment| !segment.is(mark::SACKED | mark::LOST | mark::RETRANSMITTED));
         if new {
-            self.lose(0);
+            self.mark_lost(0);
             self.pass(self.first);
         }
         new
@@ -498,7 +499,7 @@ impl Scoreboard {
 
     /// Marks segments as lost by time (RFC 8985, section 6.2, step 5). Returns how many are newly lost and when the
     /// next may be: each segment has its own deadline, where the RFC uses that of the last one.
-    pub fn lose_late(
+    pub fn mark_lost_by_time(
         &mut self,
         now: Time,
         in_recovery: bool,
@@ -506,7 +507,7 @@ impl Scoreboard {
         min_rtt: Duration,
         srtt: Duration,
     ) -> (u32, Time) {
-        if self.sacked == 0 && self.again.is_empty() {
+        if self.sacked == 0 && self.retransmitted.is_empty() {
             return (0, Time::NEVER); // all arrived in the order of transmission
         }
         let window = self.reordering_window(in_recovery, threshold, min_rtt, srtt);
@@ -517,7 +518,7 @@ impl Scoreboard {
             let index = self.missing(index);
             self.examined = self.first + index as u64;
             let Some(&segment) = self.segments.get(index) else { break };
-            if !segment.is(mark::LOST | mark::TWICE) {
+            if !segment.is(mark::LOST | mark::EVER_RETRANSMITTED) {
                 if (segment.sent, segment.end) >= last {
                     break;
                 }
@@ -526,15 +527,15 @@ impl Scoreboard {
                     next = due;
                     break;
                 }
-                self.lose(index);
+                self.mark_lost(index);
                 newly += 1;
             }
             self.examined += 1;
         }
-        while let Some(&(number, sent)) = self.again.front() {
+        while let Some(&(number, sent)) = self.retransmitted.front() {
             let current = self.index(number).filter(|&index| {
                 let segment = &self.segments[index];
-                segment.is(mark::AGAIN) && segment.sent == sent
+                segment.is(mark::RETRANSMITTED) && segment.sent == sent
             });
             if let Some(index) = current {
                 if (sent, self.segments[index].end) >= last {
@@ -545,10 +546,10 @@ impl Scoreboard {
                     next = next.min(due);
                     break;
                 }
-                self.lose(index);
+                self.mark_lost(index);
                 newly += 1;
             }
-            self.again.pop_front();
+            self.retransmitted.pop_front();
         }
         (newly, next)
     }
@@ -589,10 +590,10 @@ impl Scoreboard {
         for index in 0..self.segments.len() {
             let segment = self.segments[index];
             let late = !only_late || index == 0 || segment.sent.saturating_add(wait) <= now;
-            if segment.is(mark::SACKED) || !late || (segment.is(mark::LOST) && !segment.is(mark::AGAIN)) {
+            if segment.is(mark::SACKED) || !late || (segment.is(mark::LOST) && !segment.is(mark::RETRANSMITTED)) {
                 continue;
             }
-            self.lose(index);
+            self.mark_lost(index);
         }
         if !only_late {
             self.examined = self.behind();
@@ -601,7 +602,7 @@ impl Scoreboard {
     }
 
     /// Undoes losses that were spurious: segments not yet retransmitted count as in flight.
-    pub fn forgive(&mut self) {
+    pub fn undo_losses(&mut self) {
         self.queue.clear();
         for index in 0..self.segments.len() {
             if self.segments[index].is(mark::LOST) {
@@ -618,7 +619,7 @@ impl Scoreboard {
         while let Some(&Reverse(number)) = self.queue.peek() {
             if let Some(index) = self.index(number) {
                 let segment = self.segments[index];
-                if segment.is(mark::LOST) && !segment.is(mark::AGAIN) {
+                if segment.is(mark::LOST) && !segment.is(mark::RETRANSMITTED) {
                     return Some((segment.start(), u64::from(segment.len)));
                 }
             }
@@ -634,7 +635,7 @@ impl Scoreboard {
         let index = self.missing(index);
         let segment = self.segments.get(index)?;
         let below = self.first + (index as u64) < self.highest_arrived;
-        (below && !segment.is(mark::LOST | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
+        (below && !segment.is(mark::LOST | mark::RETRANSMITTED)).then_some((segment.start(), u64::from(segment.len)))
     }
 
     /// The last segment if it has not arrived (RFC 6675, section 4, NextSeg, rule 4; RFC 8985, section 7.3).
@@ -643,27 +644,27 @@ impl Scoreboard {
             return Some((self.tail.end - self.mss, self.mss));
         }
         let segment = self.segments.back()?;
-        (!segment.is(mark::SACKED | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
+        (!segment.is(mark::SACKED | mark::RETRANSMITTED)).then_some((segment.start(), u64::from(segment.len)))
     }
 
     /// Records the retransmission of the segment at `start`.
-    pub fn send_again(&mut self, now: Time, start: u64) {
+    pub fn retransmit(&mut self, now: Time, start: u64) {
         self.unroll();
         let index = self.find(start);
         debug_assert!(self.segments[index].start() == start, "segments keep their borders");
         if let Some(rate) = &mut self.rate {
-            rate.send_again(now, index, self.in_flight);
+            rate.retransmit(now, index, self.in_flight);
         }
-        self.change(index, mark::AGAIN | mark::TWICE, 0);
+        self.change(index, mark::RETRANSMITTED | mark::EVER_RETRANSMITTED, 0);
         self.segments[index].sent = now;
         if self.by_time {
-            self.again.push_back((self.first + index as u64, now));
+            self.retransmitted.push_back((self.first + index as u64, now));
         }
     }
 
-    /// Like [`Scoreboard::send_again`], for a segment not considered lost; it is not examined again.
-    pub fn send_suspect_again(&mut self, now: Time, start: u64) {
-        self.send_again(now, start);
+    /// Like [`Scoreboard::retransmit`], for a segment not considered lost; it is not examined again.
+    pub fn retransmit_suspect(&mut self, now: Time, start: u64) {
+        self.retransmit(now, start);
         let number = self.first + self.find(start) as u64;
         self.pass(number);
     }

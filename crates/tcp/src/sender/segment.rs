@@ -9,14 +9,14 @@ pub mod mark {
     /// Lost; a later transmission may be in flight.
     pub const LOST: u8 = 2;
     /// A retransmission is in flight.
-    pub const AGAIN: u8 = 4;
+    pub const RETRANSMITTED: u8 = 4;
     /// Sent more than once.
-    pub const TWICE: u8 = 8;
+    pub const EVER_RETRANSMITTED: u8 = 8;
 }
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Segment {
+pub struct SentSegment {
     /// Offset after its last byte.
     pub end: u64,
     /// Time of the last transmission.
@@ -29,7 +29,7 @@ pub struct Segment {
     pub marks: u8,
 }
 
-impl Segment {
+impl SentSegment {
     /// Offset of its first byte.
     pub const fn start(&self) -> u64 {
         self.end - self.len as u64
@@ -43,7 +43,7 @@ impl Segment {
     /// Bytes of this segment in flight, counting a retransmission as well (RFC 6675, section 4, SetPipe).
     pub const fn in_flight(&self) -> u64 {
         let first = !self.is(mark::SACKED | mark::LOST) as u64;
-        let again = self.is(mark::AGAIN) as u64;
+        let again = self.is(mark::RETRANSMITTED) as u64;
         (first + again) * self.len as u64
     }
 }

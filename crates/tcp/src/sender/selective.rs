@@ -10,7 +10,7 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::delivery::Delivery;
+use super::delivery::AckDelivery;
 use super::prr::Prr;
 use super::scoreboard::Scoreboard;
 use super::{AckSummary, Phase, Sender, due};
@@ -127,20 +127,21 @@ impl Sender {
     pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let Some(mut s) = self.selective.take_if(|s| packet.sack[0] == (0, 0) && s.is_calm()) else { return false };
         let acked = packet.ack - self.una;
-        let mut delivery = Delivery { echo: self.options.timestamps.then_some(packet.ts_ecr), ..Delivery::default() };
+        let mut delivery =
+            AckDelivery { echo: self.options.timestamps.then_some(packet.ts_ecr), ..AckDelivery::default() };
         s.scoreboard.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
         self.una = packet.ack;
         self.dup_acks = 0;
         self.measure_selective(now, packet, acked, &delivery);
         s.reorder_at = Time::NEVER;
-        let told = AckSummary {
+        let ack_summary = AckSummary {
             acked,
             delivered: delivery.bytes,
             in_flight: s.scoreboard.in_flight(),
             rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
             ..AckSummary::default()
         };
-        self.tell(now, packet, &told);
+        self.pass_ack(now, packet, &ack_summary);
         self.restart_timer(now, true);
         self.arm_probe(now, &mut s, true);
         self.selective = Some(s);
@@ -154,7 +155,7 @@ impl Sender {
         let Some(mut s) = self.selective.take() else { return };
         let acked = packet.ack - self.una;
         let echo = self.options.timestamps.then_some(packet.ts_ecr);
-        let mut delivery = Delivery { echo, ..Delivery::default() };
+        let mut delivery = AckDelivery { echo, ..AckDelivery::default() };
         if acked > 0 {
             s.scoreboard.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
             self.una = packet.ack;
@@ -175,7 +176,7 @@ impl Sender {
         let was = self.phase;
         if acked > 0 && was != Phase::Open && self.is_spurious(packet.ack - acked, packet) {
             self.undo();
-            s.scoreboard.forgive();
+            s.scoreboard.undo_losses();
         }
         if s.forward != Forward::Off {
             self.on_ack_forward(&mut s, acked, &delivery);
@@ -183,7 +184,7 @@ impl Sender {
         let lost = self.find_losses(now, &mut s);
         if self.phase != Phase::Open && self.una >= self.recover {
             if self.phase == Phase::Recovery {
-                self.steer(|cc| cc.on_recovery_exit(f64::INFINITY));
+                self.update_cc(|cc| cc.on_recovery_exit(f64::INFINITY));
                 s.scoreboard.on_recovery_exit();
             }
             self.phase = Phase::Open;
@@ -196,7 +197,7 @@ impl Sender {
             self.reducing = true;
             s.prr = Prr::new((self.max - self.una + delivery.bytes).saturating_sub(s.scoreboard.sacked()), self.window);
         }
-        let told = AckSummary {
+        let ack_summary = AckSummary {
             acked,
             delivered: delivery.bytes,
             in_flight: s.scoreboard.in_flight(),
@@ -206,7 +207,7 @@ impl Sender {
             in_recovery: was == Phase::Recovery || self.reducing,
             reordering: s.scoreboard.reordering().0,
         };
-        self.tell(now, packet, &told);
+        self.pass_ack(now, packet, &ack_summary);
         if self.reducing {
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), false, self.mss);
             self.reducing = self.una < self.ecn_recover;
@@ -230,7 +231,7 @@ impl Sender {
     }
 
     /// Processes the SACK blocks; returns whether there was one.
-    fn read_blocks(&self, now: Time, packet: &Packet, scoreboard: &mut Scoreboard, delivery: &mut Delivery) -> bool {
+    fn read_blocks(&self, now: Time, packet: &Packet, scoreboard: &mut Scoreboard, delivery: &mut AckDelivery) -> bool {
         let offset = |relative: u32| packet.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
         let mut any = false;
         for (i, &(start, end)) in packet.sack.iter().enumerate() {
@@ -252,7 +253,7 @@ impl Sender {
     }
 
     /// Takes an RTT sample from each ACK: from transmission times if all segments were sent once, else from the echo.
-    fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &Delivery) {
+    fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
         let by_times = self.options.recovery == Recovery::Rack;
         if !self.options.timestamps && !by_times {
             if self.timed != 0 && packet.ack >= self.timed {
@@ -284,14 +285,15 @@ impl Sender {
         let threshold = self.options.dup_threshold;
         let mut lost = if self.options.recovery == Recovery::Rack {
             let in_recovery = self.phase != Phase::Open;
-            let (lost, next) = s.scoreboard.lose_late(now, in_recovery, threshold, self.rtt.min(), self.rtt.srtt());
+            let (lost, next) =
+                s.scoreboard.mark_lost_by_time(now, in_recovery, threshold, self.rtt.min(), self.rtt.srtt());
             s.reorder_at = next;
             lost
         } else {
-            s.scoreboard.lose_below(threshold)
+            s.scoreboard.mark_lost_below(threshold)
         };
         // The receiver may not support SACK, or may have nothing to report.
-        if self.dup_acks == threshold && self.phase == Phase::Open && s.scoreboard.lose_first() {
+        if self.dup_acks == threshold && self.phase == Phase::Open && s.scoreboard.mark_first_lost() {
             lost += 1;
         }
         lost
@@ -301,7 +303,7 @@ impl Sender {
     fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
         self.counts.fast_retransmits += 1;
         let base = self.reduction_base_selective();
-        self.steer(|cc| cc.on_loss(base));
+        self.update_cc(|cc| cc.on_loss(base));
         self.phase = Phase::Recovery;
         self.reducing = false;
         self.recover = self.max;
@@ -336,13 +338,13 @@ impl Sender {
 
     /// F-RTO (RFC 5682, section 3.1) with selective ACKs, as in Linux: if a segment sent only once has arrived, the
     /// timeout was spurious. Until that is known, two new segments are sent instead of retransmissions.
-    fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &Delivery) {
+    fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &AckDelivery) {
         if self.phase != Phase::Loss {
             s.forward = Forward::Off;
         } else if delivery.once.is_some_and(|end| end <= self.recover) {
             s.forward = Forward::Off;
             self.undo();
-            s.scoreboard.forgive();
+            s.scoreboard.undo_losses();
         } else if s.forward == Forward::Repeated && acked > 0 && self.una < self.recover && self.supplied > self.max {
             s.forward = Forward::New;
             self.recover = self.max;
@@ -352,7 +354,14 @@ impl Sender {
     }
 
     /// Evaluates the response to a tail loss probe (RFC 8985, section 7.4.2); `advances` if the ACK covers new data.
-    fn on_probe_ack(&mut self, s: &mut Selective, packet: &Packet, advances: bool, blocks: bool, delivery: &Delivery) {
+    fn on_probe_ack(
+        &mut self,
+        s: &mut Selective,
+        packet: &Packet,
+        advances: bool,
+        blocks: bool,
+        delivery: &AckDelivery,
+    ) {
         let reported = delivery.duplicate.is_some_and(|(start, end)| start < s.probe_end && s.probe_end <= end);
         if s.probe_again && reported {
             s.probe_end = 0;
@@ -360,7 +369,7 @@ impl Sender {
             // The probe repaired a loss.
             s.probe_end = 0;
             let base = self.reduction_base_selective();
-            self.steer(|cc| {
+            self.update_cc(|cc| {
                 cc.on_loss(base);
                 cc.on_recovery_exit(f64::INFINITY);
             });
@@ -369,8 +378,8 @@ impl Sender {
         }
     }
 
-    /// Sets the timer of a tail loss probe (RFC 8985, section 7.2); `again` restarts it.
-    pub(super) fn arm_probe(&mut self, now: Time, s: &mut Selective, again: bool) {
+    /// Sets the timer of a tail loss probe (RFC 8985, section 7.2); `restart` restarts it.
+    pub(super) fn arm_probe(&mut self, now: Time, s: &mut Selective, restart: bool) {
         if self.options.recovery != Recovery::Rack {
             return;
         }
@@ -381,7 +390,7 @@ impl Sender {
             && s.probe_end == 0;
         if !eligible {
             s.probe_at = Time::NEVER;
-        } else if again || s.probe_at == Time::NEVER {
+        } else if restart || s.probe_at == Time::NEVER {
             let srtt = self.rtt.srtt();
             let timeout = match srtt {
                 Duration::ZERO => Duration::from_secs(1),
@@ -453,7 +462,7 @@ impl Sender {
             if new {
                 s.scoreboard.push(now, seq + len, len);
             } else {
-                s.scoreboard.send_again(now, seq);
+                s.scoreboard.retransmit(now, seq);
             }
             if self.phase == Phase::Recovery || self.reducing {
                 s.prr.on_send(len);
@@ -554,7 +563,7 @@ impl Sender {
         }
         let s = self.selective.as_mut()?;
         if let Some((seq, len)) = s.scoreboard.next_suspect().filter(|&(_, len)| len <= allowed) {
-            s.scoreboard.send_suspect_again(now, seq);
+            s.scoreboard.retransmit_suspect(now, seq);
             s.prr.on_send(len);
             return Some(self.segment_of(now, seq, len));
         }

@@ -5,8 +5,8 @@ use wifair_packet::flag;
 use wifair_units::BitRate;
 
 use super::*;
-use crate::cc::Choice;
-use crate::pipe::{Fate, Pipe, ends};
+use crate::cc::AlgorithmChoice;
+use crate::pipe::{Pipe, SegmentFate, ends};
 
 mod application;
 mod offload;
@@ -139,7 +139,7 @@ const STACKS: [&str; 9] = [
 /// A stack, with its default congestion control or any other.
 fn any_settings() -> impl Strategy<Value = String> {
     let cc = prop::option::of(prop::sample::select(
-        Choice::NAMES.into_iter().filter(|name| *name != "python").collect::<Vec<_>>(),
+        AlgorithmChoice::NAMES.into_iter().filter(|name| *name != "python").collect::<Vec<_>>(),
     ));
     (prop::sample::select(&STACKS[..]), cc)
         .prop_map(|(stack, cc)| cc.map_or(stack.to_owned(), |cc| format!("{stack}\ncc = '{cc}'")))
@@ -175,13 +175,13 @@ proptest! {
         let fates = std::rc::Rc::new(fates);
         let mut pipe = slow(&settings).with_script(move |o| {
             let number = usize::try_from(o.n).expect("few packets");
-            let Some(&(kind, extra)) = fates.get(number) else { return Fate::ARRIVES };
+            let Some(&(kind, extra)) = fates.get(number) else { return SegmentFate::ARRIVES };
             match (kind, o.forward) {
-                (0..15, _) => Fate::LOST,
-                (15..25, _) => Fate { detour: Duration::from_millis(extra), ..Fate::ARRIVES },
-                (25..30, _) => Fate { copies: 2, ..Fate::ARRIVES },
-                (30..40, true) => Fate { marked: true, ..Fate::ARRIVES },
-                _ => Fate::ARRIVES,
+                (0..15, _) => SegmentFate::LOST,
+                (15..25, _) => SegmentFate { detour: Duration::from_millis(extra), ..SegmentFate::ARRIVES },
+                (25..30, _) => SegmentFate { copies: 2, ..SegmentFate::ARRIVES },
+                (30..40, true) => SegmentFate { marked: true, ..SegmentFate::ARRIVES },
+                _ => SegmentFate::ARRIVES,
             }
         });
         pipe.watch = check;
@@ -219,15 +219,17 @@ proptest! {
             let ends = ends(&format!("{settings}\ntrack_use = {track_use}"));
             let mut pipe = Pipe::new(ends, BitRate::from_mbps(mbps), Duration::from_millis(20)).with_script(move |o| {
                 match fates.get(usize::try_from(o.n).expect("few packets")) {
-                    Some((0..5, _)) => Fate::LOST,
-                    Some((5..8, extra)) => Fate { detour: Duration::from_millis(*extra), ..Fate::ARRIVES },
-                    Some((8..10, _)) => Fate { copies: 2, ..Fate::ARRIVES },
-                    Some((10..15, _)) => Fate { marked: o.forward, ..Fate::ARRIVES },
-                    _ => Fate::ARRIVES,
+                    Some((0..5, _)) => SegmentFate::LOST,
+                    Some((5..8, extra)) => {
+                        SegmentFate { detour: Duration::from_millis(*extra), ..SegmentFate::ARRIVES }
+                    }
+                    Some((8..10, _)) => SegmentFate { copies: 2, ..SegmentFate::ARRIVES },
+                    Some((10..15, _)) => SegmentFate { marked: o.forward, ..SegmentFate::ARRIVES },
+                    _ => SegmentFate::ARRIVES,
                 }
             });
             if !short {
-                pipe.sender.take_no_short_path();
+                pipe.sender.disable_fast_path();
             }
             pipe.sender.open(Time::ZERO);
             pipe.sender.supply(total / 2);
@@ -481,8 +483,8 @@ fn a_tail_loss_is_probed() {
 #[test]
 fn a_short_detour_is_no_loss_by_time() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'").with_script(|o| match (o.forward, o.n) {
-        (true, 30) => Fate { detour: Duration::from_millis(10), ..Fate::ARRIVES },
-        _ => Fate::ARRIVES,
+        (true, 30) => SegmentFate { detour: Duration::from_millis(10), ..SegmentFate::ARRIVES },
+        _ => SegmentFate::ARRIVES,
     });
     pipe.sender.open(Time::ZERO);
     pipe.sender.supply(100_000);
@@ -551,7 +553,7 @@ fn a_window_grows_by_what_is_newly_delivered() {
 #[test]
 fn a_mark_is_answered_once() {
     let mut pipe = slow("mss = '1000 B'\necn = true\nreceive_window = '20 packets'\ndelayed_ack = false")
-        .with_script(|o| Fate { marked: o.forward && o.n == 60, ..Fate::ARRIVES });
+        .with_script(|o| SegmentFate { marked: o.forward && o.n == 60, ..SegmentFate::ARRIVES });
     pipe.sender.open(Time::ZERO);
     pipe.sender.supply(100_000);
     pipe.run(seconds(10));
@@ -681,7 +683,7 @@ fn paced_segments_keep_their_distance() {
 #[test]
 fn a_late_ack_of_a_retransmission_makes_no_recovery_needless() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\ncc = 'bbr'")
-        .with_script(|o| if o.forward && o.n % 100 == 99 { Fate::LOST } else { Fate::ARRIVES });
+        .with_script(|o| if o.forward && o.n % 100 == 99 { SegmentFate::LOST } else { SegmentFate::ARRIVES });
     pipe.sender.open(Time::ZERO);
     pipe.sender.supply(u64::MAX);
     pipe.run(seconds(30));

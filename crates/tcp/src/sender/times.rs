@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use wifair_units::{Duration, Time};
 
-use super::rate::Rate;
+use super::rate::RateSampler;
 use crate::cc::RateSample;
 use crate::rtt::{Rtt, RttConfig};
 
@@ -17,7 +17,7 @@ use crate::rtt::{Rtt, RttConfig};
 struct Entry {
     end: u64,
     sent: Time,
-    again: bool,
+    retransmitted: bool,
 }
 
 /// Transmission times of all segments that are not acknowledged.
@@ -32,7 +32,7 @@ pub struct Times {
     reduced_at: Time,
     /// Number of further new ACKs that check the fine timer.
     looks: u8,
-    rate: Option<Rate>,
+    rate: Option<RateSampler>,
 }
 
 impl Times {
@@ -46,7 +46,7 @@ impl Times {
             fine_timer,
             reduced_at: Time::ZERO,
             looks: 0,
-            rate: rate.then(Rate::default),
+            rate: rate.then(RateSampler::default),
         }
     }
 
@@ -55,16 +55,16 @@ impl Times {
         if let Some(rate) = &mut self.rate {
             rate.push(now, in_flight);
         }
-        self.entries.push_back(Entry { end, sent: now, again: false });
+        self.entries.push_back(Entry { end, sent: now, retransmitted: false });
     }
 
     /// Records the retransmission of `seq .. end` with `in_flight` bytes in flight.
-    pub fn send_again(&mut self, now: Time, seq: u64, end: u64, in_flight: u64) {
+    pub fn retransmit(&mut self, now: Time, seq: u64, end: u64, in_flight: u64) {
         let first = self.entries.partition_point(|entry| entry.end <= seq);
         for (index, entry) in self.entries.range_mut(first..).enumerate() {
-            (entry.sent, entry.again) = (now, true);
+            (entry.sent, entry.retransmitted) = (now, true);
             if let Some(rate) = &mut self.rate {
-                rate.send_again(now, first + index, in_flight);
+                rate.retransmit(now, first + index, in_flight);
             }
             if entry.end >= end {
                 break;
@@ -78,10 +78,10 @@ impl Times {
     /// before (Linux). With it (ns-2's Vegas) they do not matter.
     pub fn acknowledge(&mut self, now: Time, una: u64) -> Option<Time> {
         let mut last = None;
-        let mut again = false;
+        let mut retransmitted = false;
         while let Some(&entry) = self.entries.front().filter(|entry| entry.end <= una) {
-            again = entry.again || again && !self.fine_timer;
-            last = (!again).then_some(entry.sent);
+            retransmitted = entry.retransmitted || retransmitted && !self.fine_timer;
+            last = (!retransmitted).then_some(entry.sent);
             if let Some(rate) = &mut self.rate {
                 rate.deliver(0, entry.sent);
                 rate.pop();
@@ -163,7 +163,7 @@ mod tests {
         assert!(!times.is_late_at_duplicate(at(310)) && times.is_late_at_duplicate(at(311)));
         assert!(times.reduces(at(20)));
         assert!(!times.reduces(at(311)));
-        times.send_again(at(311), 1000, 2000, 1000);
+        times.retransmit(at(311), 1000, 2000, 1000);
         assert!(!times.is_late_at_ack(at(611)) && times.is_late_at_ack(at(612)) && !times.is_late_at_ack(at(613)));
         assert_eq!(times.acknowledge(at(700), 2000), None);
     }
@@ -176,7 +176,7 @@ mod tests {
             let mut times = Times::new(config(), fine_timer, false);
             times.push(at(0), 1000, 0);
             times.push(at(10), 2000, 1000);
-            times.send_again(at(30_000), 0, 1000, 1000);
+            times.retransmit(at(30_000), 0, 1000, 1000);
             assert_eq!(times.acknowledge(at(30_100), 2000), sample);
         }
     }

@@ -1,7 +1,7 @@
 //! A synthetic conversation, wrapped in frames of any kind.
 
 use wifair_capture::frame::{self, Course, Data, Heard, Tcp};
-use wifair_capture::link::radiotap::Rate;
+use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Link, Options, PcapWriter, flag};
 
@@ -224,9 +224,9 @@ impl Wrap {
     fn air(self, ip: &[u8], up: bool, v6: bool, number: u16) -> Vec<u8> {
         let mut out = Vec::new();
         let rate = match self {
-            Self::Vht => Rate::Vht { mcs: 5, streams: 2, width: 80, short_guard: true },
-            Self::Amsdu => Rate::Ht { mcs: 7, wide: true, short_guard: false },
-            _ => Rate::Legacy(22),
+            Self::Vht => RadioRate::Vht { mcs: 5, streams: 2, width: 80, short_guard: true },
+            Self::Amsdu => RadioRate::Ht { mcs: 7, wide: true, short_guard: false },
+            _ => RadioRate::Legacy(22),
         };
         if self != Self::Wifi {
             frame::radiotap(&mut out, &Heard { rate, frequency: 2_437, levels: Some((-50, -95)), bad_fcs: false });

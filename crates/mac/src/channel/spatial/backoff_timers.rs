@@ -6,7 +6,7 @@ use super::bitset::{each, place};
 
 /// Action of a station. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum TimerAction {
     /// Its frame ends.
     End,
     /// It starts sending.
@@ -21,7 +21,7 @@ pub enum Action {
 /// needed.
 #[derive(Clone, Debug)]
 pub struct BackoffTimers {
-    /// Ends of frames and planned responses: twice the time, plus one for [`Action::Begin`], and the station; the
+    /// Ends of frames and planned responses: twice the time, plus one for [`TimerAction::Begin`], and the station; the
     /// earliest is last.
     planned: Vec<(u64, u32)>,
     /// Ends of backoffs, by station.
@@ -48,8 +48,8 @@ struct Block {
 const NEVER: u64 = Time::NEVER.as_nanos();
 
 #[inline]
-fn key(time: Time, act: Action) -> u64 {
-    2 * time.as_nanos() + u64::from(act == Action::Begin)
+fn key(time: Time, act: TimerAction) -> u64 {
+    2 * time.as_nanos() + u64::from(act == TimerAction::Begin)
 }
 
 /// The word that contains a block.
@@ -75,7 +75,7 @@ impl BackoffTimers {
 
     /// Plans an action of `station` at `time`, and clears its backoff.
     #[inline]
-    pub fn plan(&mut self, station: u32, time: Time, act: Action) {
+    pub fn plan(&mut self, station: u32, time: Time, act: TimerAction) {
         self.clear(station);
         let entry = (key(time, act), station);
         let after = self.planned.iter().rev().take_while(|other| **other < entry).count();
@@ -186,7 +186,7 @@ impl BackoffTimers {
     /// Removes all stations that start sending at `now`, lowest number first. No earlier action may be due.
     #[inline(always)]
     pub fn take(&mut self, now: Time, into: &mut Vec<u32>) {
-        let begin = key(now, Action::Begin);
+        let begin = key(now, TimerAction::Begin);
         while let Some((_, station)) = self.planned.pop_if(|(key, _)| *key == begin) {
             into.push(station);
         }
@@ -218,7 +218,7 @@ impl BackoffTimers {
     /// Removes the lowest-numbered station whose frame ends at `now`. No earlier action may be due.
     #[inline]
     pub fn take_end(&mut self, now: Time) -> Option<u32> {
-        let end = key(now, Action::End);
+        let end = key(now, TimerAction::End);
         self.planned.pop_if(|(key, _)| *key == end).map(|(_, station)| station)
     }
 }
@@ -237,12 +237,12 @@ mod tests {
         ) {
             let mut backoff_timers = BackoffTimers::new(150);
             // Time, action, and whether it is planned.
-            let mut plain: Vec<Option<(Time, Action, bool)>> = vec![None; 150];
-            let rank = |(time, act, _): (Time, Action, bool)| (time, act == Action::Begin);
+            let mut plain: Vec<Option<(Time, TimerAction, bool)>> = vec![None; 150];
+            let rank = |(time, act, _): (Time, TimerAction, bool)| (time, act == TimerAction::Begin);
             for (station, time, kind) in changes {
                 let index = station as usize;
                 if plain[index].is_none_or(|(.., planned)| !planned) {
-                    let act = if kind == 0 { Action::End } else { Action::Begin };
+                    let act = if kind == 0 { TimerAction::End } else { TimerAction::Begin };
                     match time.map(Time::from_nanos) {
                         Some(t) if kind < 2 => backoff_timers.plan(station, t, act),
                         Some(t) => backoff_timers.set(station, t),
@@ -255,7 +255,7 @@ mod tests {
                 let Some(first) = first.filter(|_| station % 3 == 0) else { continue };
                 let same = |s: &u32| plain[*s as usize].is_some_and(|entry| rank(entry) == rank(first));
                 let due: Vec<u32> = (0..150).filter(same).collect();
-                if first.1 == Action::End {
+                if first.1 == TimerAction::End {
                     prop_assert_eq!(backoff_timers.take_end(first.0), Some(due[0]));
                     plain[due[0] as usize] = None;
                 } else {

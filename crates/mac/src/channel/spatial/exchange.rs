@@ -5,7 +5,7 @@ use wifair_phy::OutageProcess;
 use wifair_units::{BitRate, Duration, Time};
 
 use super::air_accounting::lose_readers;
-use super::backoff_timers::Action;
+use super::backoff_timers::TimerAction;
 use super::bitset::place;
 use super::{Call, Kind, SpatialChannel, Stage, Transmission};
 use crate::station::Contention;
@@ -170,7 +170,7 @@ impl SpatialChannel {
     /// Starts a frame of `sender`.
     pub(super) fn send(&mut self, sender: u32, transmission: Transmission) {
         self.transmissions[sender as usize] = transmission;
-        self.backoff_timers.plan(sender, transmission.end, Action::End);
+        self.backoff_timers.plan(sender, transmission.end, TimerAction::End);
         self.accounting.frames += 1;
         self.accounting.sum += u64::from(sender);
         self.begin_reception(transmission.start, sender, transmission.end);
@@ -345,7 +345,7 @@ impl SpatialChannel {
         let state = &mut self.stations[station as usize];
         state.stage = Stage::Due(kind);
         state.peer = peer;
-        self.backoff_timers.plan(station, now + self.access.timing.sifs, Action::Begin);
+        self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
     }
 
     /// Resumes `station` after a frame to or from it, if its channel is idle.

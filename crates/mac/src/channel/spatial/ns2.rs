@@ -17,7 +17,7 @@ use super::bitset::{each, place};
 
 /// A frame that arrives at a station.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct Ns2Arrival {
     pub sender: u32,
     pub station: u32,
     pub now: Time,
@@ -32,8 +32,8 @@ pub struct Arrival {
 impl SpatialChannel {
     /// Handles a frame that arrives at a station that senses it. Returns whether it will be read, unless another frame
     /// follows.
-    pub(super) fn arrive(&mut self, frame: &Arrival) -> bool {
-        let Arrival { sender, station, now, end, reads, power } = *frame;
+    pub(super) fn arrive(&mut self, frame: &Ns2Arrival) -> bool {
+        let Ns2Arrival { sender, station, now, end, reads, power } = *frame;
         let backoff = &mut self.backoffs[station as usize];
         let signals = &mut self.signals;
         let readable = reads && !signals.sends.has(station);

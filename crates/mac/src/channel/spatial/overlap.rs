@@ -14,6 +14,7 @@
 //! - Whether a secondary channel is busy: at -62, -59 or -56 dBm in the secondary 20, 40 or 80 MHz; with
 //!   `detects_secondary` a PPDU in part of it is detected at -72 dBm, one of 80 MHz at -69 dBm (21.3.18.5.4).
 
+use wifair_config::choice;
 use wifair_phy::{Arrival, ChannelWidth, OperatingChannel, SEGMENTS};
 use wifair_units::{Dbm, Duration, Time};
 
@@ -24,13 +25,14 @@ use super::signal::Signals;
 use super::{Kind, SpatialChannel, Stage};
 use crate::Eifs;
 
-/// What a sender does if a secondary channel is busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bandwidth {
-    /// It draws a new backoff.
-    Static,
-    /// It sends a narrower PPDU.
-    Dynamic,
+choice! {
+    /// What a station does if it may send, and a secondary channel that it needs has not been idle long enough.
+    pub enum Bandwidth {
+        /// It draws a new backoff from the same contention window.
+        Static = "static" from "IEEE Std 802.11-2016, 10.22.2.5 e",
+        /// It sends a narrower PPDU, in the widest part of its channel that is idle.
+        Dynamic = "dynamic" from "IEEE Std 802.11-2016, 10.22.2.5 b to d",
+    }
 }
 
 /// Channels of the stations.
@@ -85,7 +87,7 @@ const DETECTION: [Dbm; SEGMENTS - 1] = [Dbm(-72.0), Dbm(-72.0), Dbm(-69.0)];
 
 /// One of the four segments of a station's channel.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
+struct ChannelSegment {
     /// Power of all frames, in mW.
     power: f64,
     /// Number of PPDUs detected by their preambles.
@@ -96,7 +98,7 @@ struct Segment {
     busy_since: Time,
 }
 
-impl Segment {
+impl ChannelSegment {
     fn update(&mut self, now: Time, threshold: f64) {
         if self.detected == 0 && self.power < threshold {
             if self.busy_since < Time::NEVER {
@@ -115,7 +117,7 @@ impl Segment {
 
 /// The current or last frame of a station.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sent {
+struct SentFrame {
     /// Width in doublings of 20 MHz.
     width: usize,
     /// Whether it is sent in each 20 MHz channel, and read in one.
@@ -143,10 +145,10 @@ pub(super) struct Overlap {
     /// Whether that is the carrier-sense level.
     by_total: bool,
     detection: [f64; SEGMENTS - 1],
-    segments: Vec<[Segment; SEGMENTS]>,
+    segments: Vec<[ChannelSegment; SEGMENTS]>,
     /// Power of each sender's frame in the segments, by the index of its power among all powers.
     arriving: Vec<[f64; SEGMENTS]>,
-    sent: Vec<Sent>,
+    sent: Vec<SentFrame>,
     /// Time and sender of the frame that begins or ends.
     now: Time,
     sender: u32,
@@ -177,7 +179,7 @@ impl Overlap {
             }
         }
         let stations = kinds.len();
-        let idle = Segment { power: 0.0, detected: 0, idle_since: Time::ZERO, busy_since: Time::NEVER };
+        let idle = ChannelSegment { power: 0.0, detected: 0, idle_since: Time::ZERO, busy_since: Time::NEVER };
         Self {
             different: different.len(),
             energy: ENERGY.map(milliwatts),
@@ -188,7 +190,7 @@ impl Overlap {
             arrivals,
             segments: vec![[idle; SEGMENTS]; stations],
             arriving: vec![[0.0; SEGMENTS]; powers],
-            sent: vec![Sent::default(); stations],
+            sent: vec![SentFrame::default(); stations],
             now: Time::ZERO,
             sender: 0,
             counters: vec![ChannelCounters::default(); stations],
@@ -206,7 +208,7 @@ impl Overlap {
 
     /// Noise and total power at `station`, in the channels in which it reads the frame of `sender`.
     pub fn noise_and_power(&self, station: u32, sender: u32, noise: f64) -> (f64, f64) {
-        let Sent { width, is_duplicate, .. } = self.sent[sender as usize];
+        let SentFrame { width, is_duplicate, .. } = self.sent[sender as usize];
         let width = if is_duplicate || !self.arrival(sender, station).is_whole { 0 } else { width };
         let power = self.segments[station as usize][..=width].iter().map(|segment| segment.power).sum();
         (noise * f64::from(1_u32 << width), power)
@@ -223,7 +225,7 @@ impl Overlap {
     /// The width that `station` may use at `now`, in doublings of 20 MHz.
     pub fn idle_width(&self, now: Time, station: u32) -> u8 {
         let own = self.settings.channels[station as usize].width() as usize;
-        let is_idle = |segment: &&Segment| segment.was_idle(now, self.settings.idle_before);
+        let is_idle = |segment: &&ChannelSegment| segment.was_idle(now, self.settings.idle_before);
         let secondary = &self.segments[station as usize][1..=own];
         u8::try_from(secondary.iter().take_while(is_idle).count()).expect("there are three secondary channels")
     }
@@ -357,7 +359,7 @@ impl SpatialChannel {
         overlap.sender = sender;
         let is_rts = transmission.kind == Kind::Rts;
         let idle_at_receiver = if is_rts { overlap.idle_width(now, transmission.to) } else { 0 };
-        overlap.sent[sender as usize] = Sent { width, is_duplicate, idle_at_receiver };
+        overlap.sent[sender as usize] = SentFrame { width, is_duplicate, idle_at_receiver };
         if !is_duplicate {
             let counters = &mut overlap.counters[sender as usize].widths[width];
             counters.ppdus += 1;
@@ -392,7 +394,7 @@ impl SpatialChannel {
         let Some(overlap) = self.signals.overlap.as_ref().filter(|overlap| overlap.settings.signals_bandwidth) else {
             return true;
         };
-        let Sent { width, idle_at_receiver, .. } = overlap.sent[sender as usize];
+        let SentFrame { width, idle_at_receiver, .. } = overlap.sent[sender as usize];
         if usize::from(idle_at_receiver) >= width {
             return true;
         }

@@ -4,7 +4,7 @@ use wifair_engine::Stream;
 use wifair_units::{BitRate, Time};
 
 use wifair_phy::Timing;
-use wifair_phy::rate::{Adaptation, Control, RateControl};
+use wifair_phy::rate::{Adaptation, RateControl, RateController};
 
 /// Rate adaptation of a station for its unicast data frames.
 #[derive(Clone, Debug)]
@@ -18,10 +18,10 @@ pub struct RateSettings {
 }
 
 #[derive(Clone, Debug)]
-struct Sender {
+struct SenderRates {
     settings: RateSettings,
     /// The state towards each receiver so far, in the order of their numbers.
-    controls: Vec<(u32, Control)>,
+    controls: Vec<(u32, RateController)>,
     /// Number of attempts made for the current frame.
     attempt: u32,
     /// Indices of the state and the rate used for the current attempt.
@@ -29,11 +29,11 @@ struct Sender {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct RateChoices(Vec<Sender>);
+pub(super) struct RateChoices(Vec<SenderRates>);
 
 impl RateChoices {
     pub fn new(settings: Vec<RateSettings>) -> Self {
-        let sender = |settings| Sender { settings, controls: vec![], attempt: 0, used: None };
+        let sender = |settings| SenderRates { settings, controls: vec![], attempt: 0, used: None };
         Self(settings.into_iter().map(sender).collect())
     }
 
@@ -69,9 +69,9 @@ impl RateChoices {
         let place = match sender.controls.binary_search_by_key(&to, |(to, _)| *to) {
             Ok(place) => place,
             Err(place) => {
-                let Sender { settings: RateSettings { adaptation, ladder, .. }, .. } = sender;
+                let SenderRates { settings: RateSettings { adaptation, ladder, .. }, .. } = sender;
                 let start = ladder.iter().rposition(|rate| *rate <= base).unwrap_or(0);
-                let control = Control::new(adaptation, ladder, start, timing, cw_min);
+                let control = RateController::new(adaptation, ladder, start, timing, cw_min);
                 sender.controls.insert(place, (to, control.expect("the rate is not fixed")));
                 place
             }

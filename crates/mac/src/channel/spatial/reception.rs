@@ -5,7 +5,7 @@ use wifair_units::Time;
 use super::air_accounting::lose_readers;
 use super::bitset::{bits_of, each, place};
 use super::cca::ReceiverFate;
-use super::ns2::Arrival;
+use super::ns2::Ns2Arrival;
 use super::radio_links::Hearing;
 use super::rx_power::RxWord;
 use super::signal::ReceptionErrors;
@@ -132,7 +132,7 @@ impl SpatialChannel {
         for station in each(rx.word as usize, rx.senses) {
             let reads = rx.reads & place(station).1 != 0;
             let power = self.signals.rx_powers.power(rx, station);
-            readers += u32::from(self.arrive(&Arrival { sender, station, now, end, reads, power }));
+            readers += u32::from(self.arrive(&Ns2Arrival { sender, station, now, end, reads, power }));
         }
         self.stop_backoffs(now, end, rx, busy);
         readers

@@ -18,7 +18,7 @@ use super::rx_power::{RxPowers, RxWord, whole_blocks};
 use super::threshold::Threshold;
 use wifair_phy::propagation::Fading;
 use wifair_phy::{
-    BitErrors, Capture, CarrierSense, Code, Constellation, Interference, Mode, Reception, Spoils, Timing,
+    BitErrors, Capture, CarrierSense, Code, Constellation, Interference, LegacyMode, Reception, Spoils, Timing,
 };
 
 /// Settings of powers and random effects.
@@ -354,7 +354,7 @@ impl Signals {
         let sinr = chunk.power / (chunk.noise + chunk.interference);
         let dsss = timing.is_dsss(transmission.rate);
         let (header_mode, header_bits) =
-            if dsss { (Mode::Dsss1, 48.0) } else { (Mode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
+            if dsss { (LegacyMode::Dsss1, 48.0) } else { (LegacyMode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
         // The bits of the header are assumed to be spread over header and preamble.
         let preamble = timing.preamble_of(transmission.rate);
         let data_from = transmission.start + preamble;
@@ -363,7 +363,7 @@ impl Signals {
         let data =
             now.min(data_until).saturating_since(from.max(data_from)).as_secs() * transmission.rate.as_bps() as f64;
         state.log_success += bits.log_survival(header_mode, sinr, header);
-        state.log_success += bits.log_survival(Mode::of(transmission.rate, !dsss), sinr, data);
+        state.log_success += bits.log_survival(LegacyMode::of(transmission.rate, !dsss), sinr, data);
     }
 
     /// Adds the power of a frame. Returns the stations at which it stands out, if powers do not vary, and those whose

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
 use wifair_mac::edcaf::{
-    Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
+    AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
@@ -452,7 +452,7 @@ pub fn with_aggregates(
     for station in &mut settings.stations {
         station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
     }
-    let rules = Aggregation {
+    let rules = AggregationRules {
         window: 8,
         max_ampdu: Bytes(65_535),
         max_amsdu: Bytes(max_amsdu),

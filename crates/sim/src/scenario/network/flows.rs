@@ -8,7 +8,7 @@ use wifair_units::{Bytes, Duration};
 
 use super::paths::{neighbours, path, wired_path};
 use super::{Builder, Flow, MOST, Node, Step, member_name};
-use crate::scenario::file::{Direction as Dir, Flows, Transport};
+use crate::scenario::file::{Flows, ServerDirection, Transport};
 use crate::scenario::space::is_ad_hoc;
 use crate::traffic::{Direction, Workload};
 
@@ -159,9 +159,9 @@ impl Builder<'_> {
                     None
                 }
             };
-            match flows.direction.unwrap_or(Dir::Up) {
-                Dir::Up => (station, server, ["station", "server"]),
-                Dir::Down => (server, station, ["server", "station"]),
+            match flows.direction.unwrap_or(ServerDirection::Up) {
+                ServerDirection::Up => (station, server, ["station", "server"]),
+                ServerDirection::Down => (server, station, ["server", "station"]),
             }
         };
         let (from, to) = (from?, to?);

@@ -11,7 +11,7 @@ use wifair_queue as queue;
 use wifair_units::{BitRate, Bytes, Duration};
 
 use self::paths::{neighbours, path, wired_path};
-use super::file::File;
+use super::file::ScenarioFile;
 use super::space::is_ad_hoc;
 use crate::traffic::Direction;
 
@@ -128,7 +128,7 @@ struct Named {
 
 /// Builds a network and reports inconsistencies.
 struct Builder<'a> {
-    file: &'a File,
+    file: &'a ScenarioFile,
     root: &'a Tree,
     reader: &'a mut Reader,
     network: Network,
@@ -139,7 +139,7 @@ struct Builder<'a> {
 
 impl Network {
     /// Expands the groups of `file`, which was read from `root`.
-    pub(super) fn build(file: &File, root: &Tree, reader: &mut Reader, needs_flows: bool) -> Option<Self> {
+    pub(super) fn build(file: &ScenarioFile, root: &Tree, reader: &mut Reader, needs_flows: bool) -> Option<Self> {
         let network = Self::default();
         let mut builder = Builder { file, root, reader, network, names: BTreeMap::new(), needs_flows, good: true };
         builder.air();

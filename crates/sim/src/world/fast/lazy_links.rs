@@ -287,12 +287,12 @@ impl World {
             && self.lazy_links.lead_to(channel, station)
             && self.lazy_links.aps.iter().all(is_backlogged)
         {
-            self.turn_lazy();
+            self.make_lazy();
         }
     }
 
     #[inline(never)]
-    fn turn_lazy(&mut self) {
+    fn make_lazy(&mut self) {
         let lazy_links = &mut self.lazy_links;
         lazy_links.is_on = true;
         for position in 0..lazy_links.links.len() {
@@ -304,7 +304,7 @@ impl World {
     }
 
     /// Called when an access point has nothing to send: makes the links event sources again.
-    pub(in crate::world) fn turn_eager(&mut self) {
+    pub(in crate::world) fn make_eager(&mut self) {
         self.catch_up_links(self.now);
         self.lazy_links.is_on = false;
         for &link in &self.lazy_links.links {
@@ -435,7 +435,7 @@ impl World {
         let packet = &mut self.packets[id];
         packet.hop += 1;
         let hop = packet.hop;
-        let Hop::Air { channel, .. } = self.hops[hop as usize] else { return self.go_on(id, hop) };
+        let Hop::Air { channel, .. } = self.hops[hop as usize] else { return self.send_on_hop(id, hop) };
         let Channel::Shared(cell) = &mut self.channels[usize::from(channel)] else { return };
         let mut arrived = Some((self.now, id));
         let refuse = |_: &mut Packets, id| self.dropped.push((id, Cause::Overflow));

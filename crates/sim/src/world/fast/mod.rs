@@ -49,7 +49,7 @@ impl World {
                 && let Hop::Air { channel, from, .. } = self.hops[flow.forward as usize]
                 && paths_through[&(channel, from)] == 1
             {
-                flow.alone_at = Some((usize::from(channel), from));
+                flow.saturates = Some((usize::from(channel), from));
             }
         }
     }
@@ -57,7 +57,7 @@ impl World {
     /// Turns all shortcuts off, so that everything is an event; must be called before the first event.
     pub(in crate::world) fn take_no_fast_paths(&mut self) {
         for flow in &mut self.flows {
-            flow.alone_at = None;
+            flow.saturates = None;
         }
         for link in &mut self.links {
             link.set_eager_arrival(EagerArrival::Never);
@@ -70,7 +70,7 @@ impl World {
     #[inline]
     pub(in crate::world) fn leave_to_saturated_source(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;
-        let Some((channel, station)) = self.flows[flow].alone_at else { return false };
+        let Some((channel, station)) = self.flows[flow].saturates else { return false };
         let category = self.connections[index].category;
         self.channels[channel].can_attach_source(station, category) && self.attach_source(index, next, channel, station)
     }
@@ -102,7 +102,7 @@ impl World {
     #[inline(never)]
     fn source_exhausted(&mut self, channel: usize, station: u32) {
         if self.lazy_links.is_on && self.lazy_links.lead_to(channel, station) {
-            self.turn_eager();
+            self.make_eager();
         } else {
             self.detach_source(channel, station);
         }
@@ -110,7 +110,7 @@ impl World {
 
     /// Takes a stopped flow back from the queue that it had filled.
     pub(in crate::world) fn detach_source_of(&mut self, flow: usize) {
-        if let Some((channel, station)) = self.flows[flow].alone_at {
+        if let Some((channel, station)) = self.flows[flow].saturates {
             self.detach_source(channel, station);
         }
     }
@@ -119,7 +119,7 @@ impl World {
     #[inline(never)]
     fn detach_source(&mut self, channel: usize, station: u32) {
         let Some(source) = self.channels[channel].detach_source(station, self.now, &mut self.packets) else { return };
-        self.book_source(source.packet.flow, source.came, source.refused);
+        self.count_source(source.packet.flow, source.came, source.refused);
         let index = source.packet.flow as usize;
         if let Ends::Udp { draws, sent } = &mut self.connections[index].ends {
             *draws = source.draws;
@@ -128,12 +128,12 @@ impl World {
         self.set_timer(2 * index, source.next);
     }
 
-    fn book_source(&mut self, connection: u32, came: u64, refused: u64) {
+    fn count_source(&mut self, connection: u32, came: u64, refused: u64) {
         let counters = &mut self.connections[connection as usize].counters;
         counters.data_sent += came;
         counters.data_lost[Loss::StationQueue as usize] += refused;
         let flow = self.connections[connection as usize].flow as usize;
-        if let Some((channel, station)) = self.flows[flow].alone_at {
+        if let Some((channel, station)) = self.flows[flow].saturates {
             self.queue_counts.stations[channel][station as usize].overflow += refused;
         }
         self.events += came;
@@ -167,7 +167,7 @@ impl World {
                 done.push((source.packet.flow, came, refused));
             });
             for (connection, came, refused) in done {
-                self.book_source(connection, came, refused);
+                self.count_source(connection, came, refused);
             }
         }
     }

@@ -194,7 +194,7 @@ fn sessions_are_drawn_up_before_the_run() {
     let sessions: Vec<_> = scenario.sessions(&scenario.network.flows[4], 1).unwrap().collect();
     assert_eq!(sessions.len(), 10);
     assert_eq!(sessions[1], (Time::ZERO + Duration::from_secs(15), Bytes(10_000)));
-    assert_eq!(scenario.file.flows[0].workload.connection(), wifair_sim::scenario::Connection::Keep);
+    assert_eq!(scenario.file.flows[0].workload.connection(), wifair_sim::scenario::ConnectionUse::Keep);
 }
 
 #[test]

@@ -17,8 +17,8 @@ struct Entry {
     sent: Time,
     sacked: bool,
     lost: bool,
-    again: bool,
-    twice: bool,
+    retransmitted: bool,
+    ever_retransmitted: bool,
     /// Lost twice, then forgiven as spurious: only a timeout detects it, as in Linux.
     left: bool,
 }
@@ -59,12 +59,12 @@ impl List {
 
     /// RFC 6675, section 4, SetPipe.
     fn pipe(&self) -> u64 {
-        self.sum(|e| !e.sacked && !e.lost) + self.sum(|e| e.again)
+        self.sum(|e| !e.sacked && !e.lost) + self.sum(|e| e.retransmitted)
     }
 
     fn deliver(&mut self, now: Time, entry: Entry, echo: Option<u32>, told: &mut Told) {
         told.bytes += entry.end - entry.start;
-        if !entry.twice {
+        if !entry.ever_retransmitted {
             told.first_sent = Some(told.first_sent.map_or(entry.sent, |t| t.min(entry.sent)));
             told.last_sent = Some(told.last_sent.map_or(entry.sent, |t| t.max(entry.sent)));
             told.once = Some(told.once.map_or(entry.end, |end| end.min(entry.end)));
@@ -72,14 +72,14 @@ impl List {
         // RFC 8985, section 6.2, step 2.
         let rtt = now.saturating_since(entry.sent);
         let early_echo = echo.is_some_and(|echo| echo.wrapping_sub(clock(entry.sent)).cast_signed() < 0);
-        if !(entry.twice && (rtt < MIN_RTT || early_echo)) {
+        if !(entry.ever_retransmitted && (rtt < MIN_RTT || early_echo)) {
             self.rtt = rtt;
             self.xmit = self.xmit.max((entry.sent, entry.end));
         }
         // Step 3.
         if entry.end > self.fack {
             self.fack = entry.end;
-        } else if !entry.twice {
+        } else if !entry.ever_retransmitted {
             self.reordering_seen = true;
             self.reorderings += u64::from(!told.reordered);
             told.reordered = true;
@@ -89,7 +89,7 @@ impl List {
 
     fn acknowledge(&mut self, now: Time, una: u64, echo: Option<u32>, told: &mut Told) {
         while let Some(&entry) = self.entries.first().filter(|e| e.end <= una) {
-            told.repaired |= entry.twice;
+            told.repaired |= entry.ever_retransmitted;
             if !entry.sacked {
                 self.deliver(now, entry, echo, told);
             }
@@ -107,18 +107,18 @@ impl List {
             if entry.start >= start && entry.end <= end && !entry.sacked {
                 self.deliver(now, entry, echo, told);
                 told.sacked += 1;
-                self.entries[i] = Entry { sacked: true, lost: false, again: false, ..entry };
+                self.entries[i] = Entry { sacked: true, lost: false, retransmitted: false, ..entry };
             }
         }
     }
 
     /// RFC 6675, section 4, IsLost, by segments.
-    fn lose_below(&mut self) -> u32 {
+    fn mark_lost_below(&mut self) -> u32 {
         let mut newly = 0;
         for i in 0..self.entries.len() {
             let above = self.entries[i..].iter().filter(|e| e.sacked).count();
             let entry = &mut self.entries[i];
-            if above >= THRESHOLD as usize && !entry.sacked && !entry.lost && !entry.again {
+            if above >= THRESHOLD as usize && !entry.sacked && !entry.lost && !entry.retransmitted {
                 entry.lost = true;
                 newly += 1;
             }
@@ -127,18 +127,22 @@ impl List {
     }
 
     /// RFC 8985, section 6.2, steps 4 and 5.
-    fn lose_late(&mut self, now: Time, in_recovery: bool) -> (u32, Time) {
+    fn mark_lost_by_time(&mut self, now: Time, in_recovery: bool) -> (u32, Time) {
         let sacked = self.entries.iter().filter(|e| e.sacked).count();
         let none = !self.reordering_seen && (in_recovery || sacked >= THRESHOLD as usize);
         let window = (MIN_RTT * u64::from(1 + self.extra_quarters) / 4).min(SRTT);
         let wait = self.rtt + if none { Duration::ZERO } else { window };
         let (mut newly, mut next) = (0, Time::NEVER);
         for entry in &mut self.entries {
-            if entry.sacked || entry.left || (entry.lost && !entry.again) || (entry.sent, entry.end) >= self.xmit {
+            if entry.sacked
+                || entry.left
+                || (entry.lost && !entry.retransmitted)
+                || (entry.sent, entry.end) >= self.xmit
+            {
                 continue;
             }
             if entry.sent + wait <= now {
-                (entry.lost, entry.again) = (true, false);
+                (entry.lost, entry.retransmitted) = (true, false);
                 newly += 1;
             } else {
                 next = next.min(entry.sent + wait);
@@ -154,12 +158,12 @@ impl List {
     /// RFC 6675, section 4, NextSeg, rule 3.
     fn suspect(&self) -> Option<(u64, u64)> {
         let highest = self.entries.iter().filter(|e| e.sacked).map(|e| e.end).max()?;
-        self.lowest(|e| !e.sacked && !e.lost && !e.again && e.end < highest)
+        self.lowest(|e| !e.sacked && !e.lost && !e.retransmitted && e.end < highest)
     }
 
-    fn send_again(&mut self, now: Time, start: u64) {
+    fn retransmit(&mut self, now: Time, start: u64) {
         let entry = self.entries.iter_mut().find(|e| e.start == start).expect("a segment starts here");
-        (entry.sent, entry.again, entry.twice, entry.left) = (now, true, true, false);
+        (entry.sent, entry.retransmitted, entry.ever_retransmitted, entry.left) = (now, true, true, false);
     }
 
     fn on_timeout(&mut self, now: Time) {
@@ -170,7 +174,7 @@ impl List {
         let (late, by_time) = (self.rtt, self.by_time);
         for (i, entry) in self.entries.iter_mut().enumerate() {
             if !entry.sacked && (!by_time || taken_back || i == 0 || entry.sent + late <= now) {
-                (entry.lost, entry.again) = (true, false);
+                (entry.lost, entry.retransmitted) = (true, false);
             }
         }
     }
@@ -214,11 +218,11 @@ impl Pair {
             una = entry.end;
         }
         let mut told = Told::default();
-        let mut delivery = Delivery { echo, ..Delivery::default() };
+        let mut delivery = AckDelivery { echo, ..AckDelivery::default() };
         let (simple, sacks) = (self.board.is_simple(), block.0.max(una) < block.1);
         if una > self.una {
             self.list.acknowledge(self.now, una, echo, &mut told);
-            if simple && !sacks && self.list.entries.iter().all(|e| !e.lost && !e.again) {
+            if simple && !sacks && self.list.entries.iter().all(|e| !e.lost && !e.retransmitted) {
                 self.board.acknowledge_in_order(self.now, una);
                 delivery.bytes = told.bytes; // not needed
             } else {
@@ -251,13 +255,13 @@ impl Pair {
         if self.list.by_time && self.board.is_in_order() {
             // As in Linux, losses are then not looked for, even if segments sent before a retransmission are still in
             // flight.
-            let found = self.board.lose_late(self.now, in_recovery, THRESHOLD, MIN_RTT, SRTT);
+            let found = self.board.mark_lost_by_time(self.now, in_recovery, THRESHOLD, MIN_RTT, SRTT);
             assert_eq!(found, (0, Time::NEVER));
         } else if self.list.by_time {
-            let found = self.board.lose_late(self.now, in_recovery, THRESHOLD, MIN_RTT, SRTT);
-            assert_eq!(found, self.list.lose_late(self.now, in_recovery));
+            let found = self.board.mark_lost_by_time(self.now, in_recovery, THRESHOLD, MIN_RTT, SRTT);
+            assert_eq!(found, self.list.mark_lost_by_time(self.now, in_recovery));
         } else {
-            assert_eq!(self.board.lose_below(THRESHOLD), self.list.lose_below());
+            assert_eq!(self.board.mark_lost_below(THRESHOLD), self.list.mark_lost_below());
         }
     }
 
@@ -270,10 +274,10 @@ impl Pair {
         let count = |which: fn(&Entry) -> bool| list.entries.iter().filter(|e| which(e)).count() as u64;
         assert_eq!(
             self.board.counts(),
-            (list.entries.len() as u64, count(|e| e.sacked), count(|e| e.lost), count(|e| e.again))
+            (list.entries.len() as u64, count(|e| e.sacked), count(|e| e.lost), count(|e| e.retransmitted))
         );
-        assert_eq!(self.board.next_lost(), list.lowest(|e| e.lost && !e.again));
-        let last = list.entries.last().filter(|e| !e.sacked && !e.again).map(|e| (e.start, e.end - e.start));
+        assert_eq!(self.board.next_lost(), list.lowest(|e| e.lost && !e.retransmitted));
+        let last = list.entries.last().filter(|e| !e.sacked && !e.retransmitted).map(|e| (e.start, e.end - e.start));
         assert_eq!(self.board.last(), last);
         if !list.by_time {
             if !self.forgiven {
@@ -284,9 +288,9 @@ impl Pair {
         }
     }
 
-    fn again(&mut self, start: u64) {
-        self.board.send_again(self.now, start);
-        self.list.send_again(self.now, start);
+    fn retransmit(&mut self, start: u64) {
+        self.board.retransmit(self.now, start);
+        self.list.retransmit(self.now, start);
     }
 }
 
@@ -316,8 +320,8 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
             18 if b == 0 && pair.una < pair.max => pair.ack(pair.una + 1, (0, 0), echo, false),
             18..=20 => {
                 for _ in 0..=b / 4 {
-                    if let Some((start, _)) = pair.list.lowest(|e| e.lost && !e.again) {
-                        pair.again(start);
+                    if let Some((start, _)) = pair.list.lowest(|e| e.lost && !e.retransmitted) {
+                        pair.retransmit(start);
                     }
                 }
             }
@@ -327,17 +331,17 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
             }
             21 if b < 6 => {
                 pair.forgiven = true;
-                pair.board.forgive();
+                pair.board.undo_losses();
                 for entry in &mut pair.list.entries {
-                    entry.left |= entry.lost && entry.twice && !entry.again;
+                    entry.left |= entry.lost && entry.ever_retransmitted && !entry.retransmitted;
                     entry.lost = false;
                 }
                 // The ACK that reveals a spurious loss is examined for losses, too.
                 pair.find_losses(false);
             }
             21 if b < 9 && !by_time => {
-                let front = pair.list.entries.first_mut().filter(|e| !e.sacked && !e.lost && !e.again);
-                assert_eq!(pair.board.lose_first(), front.map(|e| e.lost = true).is_some());
+                let front = pair.list.entries.first_mut().filter(|e| !e.sacked && !e.lost && !e.retransmitted);
+                assert_eq!(pair.board.mark_first_lost(), front.map(|e| e.lost = true).is_some());
             }
             22 if by_time => {
                 pair.board.on_duplicate(pair.una, pair.max);
@@ -348,8 +352,8 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
             }
             22 if !pair.forgiven => {
                 if let Some((start, _)) = pair.list.suspect() {
-                    pair.board.send_suspect_again(pair.now, start);
-                    pair.list.send_again(pair.now, start);
+                    pair.board.retransmit_suspect(pair.now, start);
+                    pair.list.retransmit(pair.now, start);
                 }
             }
             23 if by_time && b > 5 => {

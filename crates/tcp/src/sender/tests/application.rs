@@ -39,7 +39,7 @@ fn short_segments_wait_for_the_ack_of_a_short_one() {
 fn a_silent_sender_sends_nothing_new() {
     for sack in [false, true] {
         let mut sender = ten_in_flight(&format!("sack = {sack}"));
-        sender.fall_silent();
+        sender.discard_unsent();
         assert_eq!((sender.supplied(), sender.in_flight()), (10_000, 10_000));
         assert_eq!(answers(&mut sender, &[ack(4, &[]), ack(10, &[])]), [[0; 0], [0; 0]]);
         assert_eq!((sender.in_flight(), sender.is_closing()), (0, false));

@@ -78,7 +78,7 @@ fn a_sender_leaves_little_in_the_queue_of_its_station() {
         assert!(sender.queue_waits);
         // Nothing to send: no departure is waited for.
         sender.queued = 0;
-        sender.fall_silent();
+        sender.discard_unsent();
         assert!(sender.poll(now).is_none() && !sender.on_departure(0));
     }
 }

@@ -221,7 +221,7 @@ fn a_silly_window_is_used_after_a_timeout() {
     for sack in [false, true] {
         let mut sender = ten_in_flight(&format!("track_use = true\nsack = {sack}\nreceive_window = '10 packets'"));
         sender.on_packet(at(200), &Packet { window: 10_000, ..ack(9, &[]) });
-        sender.fall_silent();
+        sender.discard_unsent();
         sender.on_packet(at(201), &Packet { window: 400, ..ack(10, &[]) });
         let sent = poll(&mut sender, at(201));
         assert!(sent.is_empty() && !sender.is_probing(), "nothing to send: {sent:?}");

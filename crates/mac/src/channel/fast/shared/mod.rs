@@ -354,7 +354,7 @@ impl SharedChannel {
             return true;
         }
         if station == self.ap {
-            self.ap_queue.look(now, &state.queue);
+            self.ap_queue.sample(now, &state.queue);
         }
         false
     }
@@ -413,7 +413,7 @@ impl SharedChannel {
             _ => self.set_current_frame(station, id, to, length),
         }
         if station == self.ap {
-            self.ap_queue.look(now, &self.stations[station as usize].queue);
+            self.ap_queue.sample(now, &self.stations[station as usize].queue);
         }
         true
     }
@@ -436,7 +436,7 @@ impl SharedChannel {
         let state = &mut self.stations[station as usize];
         state.frame = None;
         if station == self.ap {
-            self.ap_queue.look(now, &state.queue);
+            self.ap_queue.sample(now, &state.queue);
         }
         if state.source.is_some() || (station == self.ap && self.arrivals_until < Time::NEVER) {
             self.exhausted.push(station);

@@ -3,7 +3,7 @@
 use wifair_units::{Duration, Time};
 
 use super::AggregateReception;
-use crate::channel::spatial::backoff_timers::Action;
+use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage, Transmission};
 use crate::edcaf::SlotRules;
 use crate::exchange::Step;
@@ -194,7 +194,7 @@ impl SpatialChannel {
         if more && holds && edca.edcafs.fits_txop(now, index) {
             self.backoffs[station as usize].engaged = true;
             self.stations[station as usize].stage = Stage::Continues;
-            self.backoff_timers.plan(station, now + self.access.timing.sifs, Action::Begin);
+            self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
             return;
         }
         self.stations[station as usize].stage = Stage::Rest;

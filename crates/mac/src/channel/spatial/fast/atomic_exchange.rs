@@ -9,7 +9,7 @@ use wifair_units::{Duration, Time};
 
 use super::exchange_audience::Hears;
 use crate::channel::spatial::backoff_state::Intervals;
-use crate::channel::spatial::backoff_timers::Action;
+use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::bitset::place;
 use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage};
 use crate::{AirTime, BROADCAST, MacEvent};
@@ -257,7 +257,7 @@ impl SpatialChannel {
         self.begin_reception(start, sender, data.end);
         self.end_reception(data.end, sender, &data);
         if exchange.phase == Phase::Gap {
-            return self.backoff_timers.plan(receiver, ack_start, Action::Begin);
+            return self.backoff_timers.plan(receiver, ack_start, TimerAction::Begin);
         }
         self.accounting.account(ack_start, &mut self.transmissions);
         self.stations[receiver as usize].stage = Stage::Sends;

@@ -10,14 +10,14 @@ use super::{Cause, Dropped};
 
 /// Waiting packets, their limit, and the earliest time at which the next one may leave.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct PacedFifo {
     room: Room,
     line: VecDeque<PacketId>,
     /// No packet leaves before this time.
     pub ready: Time,
 }
 
-impl Held {
+impl PacedFifo {
     /// Packets marked so far.
     pub fn marks(&self) -> u64 {
         self.room.marks()
