@@ -5,12 +5,12 @@ use crate::link::wifi::{Frame, Mac};
 use crate::segment::Segment;
 use crate::table::{HashTable, mix};
 
-/// Packets remembered. At most a queue's length of other packets comes before a copy.
+/// Number of packets remembered: between a packet and its copy there are no more others than a queue holds.
 const REMEMBERED: usize = 1 << 14;
 /// The longest time between a packet and its copy, in ns.
 const WITHIN: u64 = 2_000_000_000;
-/// Two packets without IP identification that have the same fields and the same place are copies if they come within
-/// this time, in ns.
+/// Two packets without IP identification that have the same fields and were captured at the same place are copies if
+/// they are at most this far apart, in ns.
 const AT_ONCE: u64 = 1_000_000;
 
 /// Recognises copies of segments.

@@ -51,7 +51,7 @@ pub struct Flow {
     /// Whether it had no more to send: its application limited it for longer than everything else, or it ended while
     /// others continued.
     pub modest: bool,
-    /// Whether the capture does not show if it had more to send; it is then treated as if it had.
+    /// Whether the capture leaves open if it had more to send; it is then treated as if it had.
     pub unsure: bool,
     /// Longest time without a new byte between its first and last one, in s.
     pub longest_stall_s: f64,

@@ -106,7 +106,7 @@ pub struct Delivery<'a> {
     pub lost: Option<Loss>,
 }
 
-/// A simulation that takes in packets of real programs and gives them back when they arrive.
+/// A simulation that carries packets of real programs and returns them when they arrive.
 pub struct Cell {
     run: Run,
     end: Time,
@@ -264,7 +264,7 @@ impl Cell {
         world.clear_watch();
     }
 
-    /// Puts in a packet that a program at host `from` sends now.
+    /// Injects a packet that a program at host `from` sends now.
     ///
     /// # Errors
     /// If the simulation cannot carry it; [`PacketCounts::refused`] counts it.
@@ -312,7 +312,7 @@ impl Cell {
         Ok(())
     }
 
-    /// Takes out the next packet that arrived or was lost, in order of time.
+    /// Returns the next packet that arrived or was lost, in order of time.
     pub fn collect(&mut self) -> Option<Delivery<'_>> {
         let carried = self.run.world().collect()?;
         let slot = &self.slots[carried.number as usize];

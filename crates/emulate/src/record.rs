@@ -1,19 +1,19 @@
-//! Recordings of an emulation: the packets put in, when, and what became of each.
+//! Recordings of an emulation: the packets injected, with their times, and the fate of each.
 //!
 //! A recording begins with [`MAGIC`] and a line that describes the emulation. Entries follow, with numbers in
 //! little-endian order:
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 1 | type: 1 put in, 2 arrived, 3 lost, 4 end of the recording |
+//! | 1 | type: 1 injected, 2 arrived, 3 lost, 4 end of the recording |
 //! | 1 | with type 3: where it was lost, an index of [`wifair_sim::world::Loss::NAMES`]; else 0 |
 //! | 2 | host: the source with type 1, else the destination |
 //! | 4 | length of the packet |
 //! | 8 | simulated time in ns |
 //! | length | the packet |
 //!
-//! The simulation is a function of the scenario, the seed, and the packets put in with their times. Replaying the
-//! entries of type 1 therefore gives all the others.
+//! The simulation is a function of the scenario, the seed, and the packets injected with their times. Replaying the
+//! entries of type 1 therefore reproduces all others.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -61,7 +61,7 @@ impl<W: Write> Recorder<W> {
         self.file.write_all(bytes)
     }
 
-    /// Records a packet put in.
+    /// Records an injected packet.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -102,7 +102,7 @@ struct Entry {
 /// The outcome of replaying a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Packets put in.
+    /// Packets injected.
     pub inject: u64,
     /// Packets that arrived or were lost at the same time and with the same bytes as in the recording.
     pub same: u64,
@@ -169,7 +169,7 @@ impl<R: BufRead> Recording<R> {
         Ok(Some(Entry { kind, cause, host: usize::from(u16::from_le_bytes([low, high])), time, bytes }))
     }
 
-    /// Puts the packets of the recording into `cell` at the same simulated times. `cell` must have the same scenario
+    /// Injects the packets of the recording into `cell` at the same simulated times. `cell` must have the same scenario
     /// and seed. `goes_on` is called between packets, and stops the replay by returning false.
     ///
     /// # Errors

@@ -136,7 +136,7 @@ pub struct Connection {
     fin_acked: bool,
     peer_fin: bool,
     peer_closed_first: bool,
-    /// Whether the peer's FIN has just arrived and is not acknowledged yet; and when a delayed ACK of it is due.
+    /// Whether the peer's FIN has just arrived and is not acknowledged yet; and when its delayed ACK is due.
     fin_to_acknowledge: bool,
     fin_ack_at: Time,
     /// Payload of the peer's largest segment, at most the MSS that this side advertises.

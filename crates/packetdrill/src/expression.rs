@@ -99,14 +99,14 @@ const SIGNS: [&str; 35] = [
     ")", ",", "=", "[", "]", "{", "}", ":", ".", "&", "|", "!", "~", "^", "@",
 ];
 
-/// Signs and words with which Python continues an expression, and this language does not.
+/// Signs and words that continue an expression in Python, but not in this language.
 const CONTINUATIONS: [&str; 15] =
     ["**", "<<", ">>", "^", "@", ":=", "[", "(", ".", "in", "not", "is", "if", "for", "async"];
 
-/// Signs and words with which Python begins an expression, and this language does not.
+/// Signs and words that begin an expression in Python, but not in this language.
 const BEGINNINGS: [&str; 6] = ["~", "[", "{", "lambda", "await", "yield"];
 
-/// Words that are no names.
+/// Words that cannot be names.
 const RESERVED: [&str; 14] =
     ["and", "or", "not", "in", "is", "if", "else", "for", "async", "lambda", "await", "yield", "assert", "import"];
 
@@ -228,7 +228,7 @@ impl Parser<'_> {
         found
     }
 
-    /// What the next token is, if it is one of `tokens`.
+    /// The next token, if it is one of `tokens`.
     fn at_any(&self, tokens: &[&str]) -> Option<&str> {
         match self.peek() {
             Token::Sign(text) => Some(*text),
@@ -238,8 +238,8 @@ impl Parser<'_> {
         .filter(|text| tokens.contains(text))
     }
 
-    /// Stops after an expression that does not end as expected: what Python has and this language has not is
-    /// unsupported, everything else is malformed.
+    /// Stops after an expression that does not end as expected: a construct of Python that this language lacks is
+    /// unsupported, anything else is malformed.
     fn stop_after<T>(&self, expected: &str) -> Result<T, Stop> {
         match (self.at_any(&CONTINUATIONS), self.peek()) {
             (Some(text), _) => Err(Stop::Unsupported(format!("`{text}` in code"))),

@@ -37,7 +37,7 @@ impl BurstLimits {
     }
 }
 
-/// The bursts sent: the end of each by the offset of its first byte.
+/// The end of each burst sent, by the offset of its first byte.
 #[derive(Clone, Debug, Default)]
 pub struct Bursts {
     ends: BTreeMap<u64, u64>,

@@ -172,7 +172,7 @@ impl System {
             "tcp_rto_min_us" => self.min_rto_ms = number()? / 1000,
             "hystart_detect" | "hystart" => self.hystart = number()? != 0,
             "default_qdisc" => self.fq = value == "fq",
-            // These are always so here, or have no effect that scripts can see.
+            // These settings are fixed here, or have no effect that scripts can see.
             "tcp_dsack"
             | "tcp_fack"
             | "tcp_wmem"

@@ -178,7 +178,7 @@ fn ethernet<'a>(data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outc
     after(data, original, 14, |rest, original| by_type(protocol, rest, original, 0, sink))
 }
 
-/// Continues by an Ethernet type, or by a length in its place.
+/// Continues after an Ethernet type, or after a length in its place.
 #[inline]
 fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
     if protocol == IPV4 || protocol == IPV6 {
@@ -188,7 +188,7 @@ fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &
     }
 }
 
-/// Skips tags, sessions and LLC before the IP packet.
+/// Skips VLAN tags, PPPoE headers and LLC before the IP packet.
 #[cold]
 fn nested<'a>(
     mut protocol: u16,

@@ -2,23 +2,23 @@
 
 use super::radiotap::RadioRate;
 
-/// How a frame was sent, from 802.11n on.
+/// Transmit mode of a frame of 802.11n or a later amendment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModeParameters {
     /// `802.11n`, `802.11ac`, `802.11ax` or `802.11be`.
     pub standard: &'static str,
-    /// Index of modulation and coding; in 802.11n that of the standard's list, which counts the streams, too.
+    /// MCS index; in 802.11n it includes the number of streams.
     pub mcs: u8,
     /// Spatial streams.
     pub streams: u8,
-    /// Width in MHz; none of a resource unit narrower than 20 MHz.
+    /// Width in MHz; `None` for a resource unit narrower than 20 MHz.
     pub width_mhz: Option<u16>,
     /// Guard interval in ns.
     pub guard_interval_ns: u16,
 }
 
 impl ModeParameters {
-    /// The mode of a rate; none before 802.11n.
+    /// The mode of a rate; `None` before 802.11n.
     ///
     /// ```
     /// use wifair_capture::link::{mode::ModeParameters, radiotap::RadioRate};
@@ -59,7 +59,7 @@ impl ModeParameters {
     }
 }
 
-/// Width of so many data subcarriers, in MHz.
+/// Channel width with this number of data subcarriers, in MHz.
 const fn width(carriers: u16) -> Option<u16> {
     match carriers {
         234 => Some(20),

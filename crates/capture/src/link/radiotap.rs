@@ -27,9 +27,9 @@ pub struct RadioInfo {
     pub tsf: Option<u64>,
     /// Number of the A-MPDU that contained the frame.
     pub ampdu: Option<u32>,
-    /// Whether the preamble was that of HT alone.
+    /// Whether the PPDU was HT-greenfield.
     pub is_greenfield: bool,
-    /// Length of a training symbol of HE in us, without its guard interval, where it is told.
+    /// Length of an HE training symbol in us, without guard interval, if reported.
     pub ltf_us: Option<f64>,
 }
 
@@ -86,9 +86,9 @@ pub enum RadioRate {
     },
 }
 
-/// In the word of presence bits: type, length and value follow the fields.
+/// Presence bit of TLVs (type, length, value), which follow the fields.
 const TLV: u32 = 1 << 28;
-/// Types: U-SIG and EHT.
+/// TLV types of U-SIG and EHT.
 const U_SIG: u16 = 33;
 const EHT: u16 = 34;
 
@@ -152,7 +152,7 @@ pub fn parse(data: &[u8]) -> Option<(RadioInfo, &[u8])> {
         radio.take(bit, field);
         at += size;
     }
-    // With further words of presence bits further fields stand before them.
+    // TLVs are read only after a single presence word: the fields of further words would come before them.
     if present & TLV != 0 && present & 1 << 31 == 0 {
         radio.take_tlvs(header.get(at.next_multiple_of(4)..).unwrap_or_default());
     }
@@ -201,7 +201,7 @@ impl RadioInfo {
         }
     }
 
-    /// Reads the values behind the fields: U-SIG and EHT tell the rate (of the first user).
+    /// Reads the TLVs: U-SIG and EHT give the rate of the first user.
     fn take_tlvs(&mut self, mut values: &[u8]) {
         let (mut carriers, mut eht) = (234, None);
         while let Some(head) = values.first_chunk::<4>() {
@@ -213,11 +213,11 @@ impl RadioInfo {
                     .map_or(0, |four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
             };
             match kind {
-                // The bandwidth is known, and is that of bits 15 to 17.
+                // If the bandwidth is known, bits 15 to 17 give it.
                 U_SIG if word(0) & 0x2 != 0 => {
                     carriers = [234, 468, 980, 1960, 3920, 3920, 234, 234][(word(0) >> 15 & 7) as usize];
                 }
-                // What is known, nine words, then a word for each user.
+                // A word that tells what is known, nine words of values, then a word for each user.
                 EHT => {
                     let guard_ns = match if word(0) & 0x4 == 0 { 0 } else { word(1) >> 7 & 3 } {
                         1 => 1600,
@@ -230,7 +230,7 @@ impl RadioInfo {
             }
             values = values.get((4 + usize::from(length)).next_multiple_of(4)..).unwrap_or_default();
         }
-        // MCS and streams are known.
+        // The bits 0x12 mean that MCS and streams are known.
         if let Some((user, guard_ns)) = eht.filter(|(user, _)| user & 0x12 == 0x12) {
             let [mcs, streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
             self.rate = Some(RadioRate::Eht { mcs, streams: streams.max(1), carriers, guard_ns });

@@ -188,14 +188,14 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
     outcome
 }
 
-/// What a frame adds to the air time of its PPDU, in us: it takes the bytes `psdu` of what follows the preamble, and
-/// the first frame brings the preamble. In an A-MPDU a delimiter of four bytes stands before each frame, at a multiple
-/// of four bytes, so all frames of a PPDU make up its duration.
+/// The air time in us that a frame adds to its PPDU. `psdu` is the range of bytes that it occupies after the preamble,
+/// which counts for the first frame. In an A-MPDU this range includes the delimiter of four bytes before the frame and
+/// the padding before that, so the frames of a PPDU add up to its duration.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
 /// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, without STBC. HE: 802.11ax, 27.4.3, and
-/// EHT: 802.11be, single user, without packet extension; the training fields are of the usual length for the guard
-/// interval where the radio does not tell.
+/// EHT: 802.11be, single user, without packet extension; if the radio does not report the length of the training
+/// fields, it is the usual one for the guard interval.
 #[must_use]
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
     let is_first = psdu.start == 0;
@@ -233,7 +233,7 @@ pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 
     }
 }
 
-/// Table 21-13 of IEEE 802.11-2020: from two streams on an even number.
+/// Number of VHT training fields (IEEE 802.11-2020, table 21-13): even from two streams on.
 fn training_fields(streams: u8) -> u8 {
     if streams < 2 { 1 } else { streams.next_multiple_of(2) }
 }

@@ -2,19 +2,19 @@
 //!
 //! `outstanding` is data sent and not cumulatively acknowledged; `in_flight` excludes what SACK reported (RFC 2018).
 //! `pipe` is the estimate of RFC 6675, section 4: it also excludes data counted as lost (with more than two segments
-//! SACKed above it, or everything after a timeout) and adds retransmissions. Without SACK each duplicate ACK stands for
-//! one segment that arrived (RFC 6582), and the third one for a lost segment.
+//! SACKed above it, or everything after a timeout) and adds retransmissions. Without SACK, each duplicate ACK means
+//! that a segment arrived (RFC 6582), and the third one that a segment was lost.
 //!
 //! A retransmission is classified as
 //!
 //! * **spurious**, if its bytes had been acknowledged at the capture point before, or if later ACKs show that the first
 //!   copy had arrived: by D-SACK (RFC 2883), or by echoing a timestamp older than that of the copy (RFC 3522);
-//! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or during the recovery that those started;
+//! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or during the recovery that these started;
 //! * **timeout** otherwise: only a timer can have triggered it, be it a tail loss probe (RFC 8985) or the
 //!   retransmission timeout (RFC 6298).
 //!
-//! Timeouts are counted by their first retransmission, spurious or not: where the capture point is near the receiver
-//! and ACKs are lost beyond it, each of them repeats bytes that had been acknowledged.
+//! Each timeout is counted at its first retransmission, even a spurious one: if ACKs are lost between the capture point
+//! and the sender, all retransmissions repeat bytes that were acknowledged at the capture point.
 
 /// The most SACKed ranges kept.
 const MOST_SACKED: usize = 256;
@@ -356,8 +356,8 @@ mod tests {
         assert_eq!((board.fast, board.timeout, board.spurious, board.fast_recoveries), (1, 0, 0, 1));
     }
 
-    /// Without SACK each duplicate ACK tells of a segment that arrived (RFC 5681, section 3.2), but never of the one
-    /// that is missing; the third one tells that this is lost.
+    /// Without SACK, each duplicate ACK reports that some segment arrived (RFC 5681, section 3.2), never the missing
+    /// one; the third one means that the missing one was lost.
     #[test]
     fn duplicate_acks_tell_of_arrivals() {
         let mut board = sent(5);

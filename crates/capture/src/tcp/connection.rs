@@ -177,7 +177,7 @@ impl Connection {
         match me.syn {
             Some(syn) => syn as u32 != segment.seq && (ended || !segment.has(flag::ACK)),
             None if me.packets == 0 => ended && !segment.has(flag::ACK),
-            // Either a late SYN of the segments seen before, or the SYN of another connection.
+            // Either the SYN of the segments seen before, captured late, or the SYN of another connection.
             None => {
                 let seq = me.space.place(segment.seq);
                 me.latest < seq || me.latest.abs_diff(seq) > NEAR
@@ -396,7 +396,7 @@ impl Connection {
             }
             let full = me.full_segment(other.mss);
             me.blocked = me.allowed.is_some_and(|allowed| allowed - me.board.sent < i64::from(full));
-            // Segmentation offload gives a capture at its sender several full segments as one.
+            // With segmentation offload, a capture at the sender shows several full segments as one.
             me.short = !payload.is_multiple_of(full);
             if end == me.board.sent {
                 me.ends_short = me.short;
@@ -488,9 +488,9 @@ impl Connection {
     /// The time until which `side` had, or may have had, something to send or to repair; `None` if that lasts until the
     /// end of the capture.
     ///
-    /// It ends with its FIN or a RST. Without one it ends with its last data, provided that all of it was acknowledged
-    /// and the application is known to have had no more, or probably had no more because the last segment was a short
-    /// one.
+    /// This is the time of its FIN or of a RST. Without these it is the time of its last data, provided that all of it
+    /// was acknowledged and the application is known to have had no more, or probably had no more because the last
+    /// segment was a short one.
     pub(crate) fn active_until(&self, side: usize) -> Option<u64> {
         let (me, other) = (&self.sides[side], &self.sides[1 - side]);
         let reset = other.ended.filter(|_| other.resets > 0);
@@ -550,8 +550,8 @@ impl Side {
         (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
     }
 
-    /// Payload of a full segment: the largest seen or, where segmentation offload makes that longer than the MSS that
-    /// the other end announced (`most`, 0 if unknown), that MSS less the timestamps.
+    /// Payload of a full segment: the largest seen. If that exceeds the MSS that the other end announced (`most`, 0 if
+    /// unknown), because of segmentation offload, that MSS without the timestamps option.
     fn full_segment(&self, most: u16) -> u32 {
         let largest = self.board.largest.max(1);
         let options = if self.timestamps { 12 } else { 0 };

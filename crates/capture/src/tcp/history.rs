@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 /// The most unacknowledged segments kept.
 const MOST_OPEN: usize = 1 << 16;
-/// The most acknowledged stretches kept, which are separated by holes.
+/// The most acknowledged ranges kept; they are separated by holes.
 const MOST_CLOSED: usize = 1 << 10;
 
 /// A range of sequence numbers.
@@ -106,7 +106,7 @@ pub(crate) enum AckKind {
 /// The bytes of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// Acknowledged stretches, below all others.
+    /// Acknowledged ranges, below all others.
     closed: Vec<Sent>,
     /// When the most recently sent of them was sent.
     closed_nanos: u64,
@@ -170,7 +170,7 @@ impl History {
     fn add_below(&mut self, mut first: i64, last: i64, nanos: u64) -> Added {
         let mut added = Added::default();
         let mut split = false;
-        // The first stretch that does not end before the segment.
+        // The first range that does not end before the segment.
         let mut at = if self.closed.last().is_some_and(|sent| first <= sent.last) {
             self.closed.partition_point(|sent| sent.last < first)
         } else {
@@ -204,7 +204,7 @@ impl History {
         added
     }
 
-    /// Records that a stretch, or part of it, was sent again.
+    /// Records that a range, or part of it, was sent again.
     fn resent(&mut self, at: usize, nanos: u64, added: &mut Added) {
         let sent = self.get_mut(at);
         sent.again += 1;
@@ -231,7 +231,7 @@ impl History {
         if at < closed { &mut self.closed[at] } else { &mut self.open[at - closed] }
     }
 
-    /// Inserts an unacknowledged stretch at index `at`; returns its index.
+    /// Inserts an unacknowledged range at index `at`; returns its index.
     fn insert(&mut self, at: usize, new: Sent) -> usize {
         let closed = self.closed.len();
         if at < closed {

@@ -202,7 +202,7 @@ pub(crate) struct Side {
     pub(crate) window_min: u64,
     pub(crate) window_sum: u64,
     pub(crate) window_zero: u64,
-    /// Set once windows are known to be scaled: the packets that count for the mean window.
+    /// Packets that count for the mean window; `None` until windows are known to be scaled.
     pub(crate) scaled_packets: Option<u64>,
 
     /// Highest offset of the other end's data that this one acknowledged, in that end's space; its SYN sets it too.
@@ -344,7 +344,8 @@ impl Side {
         }
     }
 
-    /// Handles an echo of this end's timestamp. If it is the awaited one, returns the time since that passed.
+    /// Handles an echo of this end's timestamp. If it is the awaited one, returns the time since the timestamp itself
+    /// passed.
     #[inline]
     pub(crate) fn echoed(&mut self, echo: u32, nanos: u64) -> Option<u64> {
         let (value, passed) = self.stamped?;
@@ -381,8 +382,9 @@ impl Side {
         self.limits.congestion = self.limits.congestion.saturating_add(wait);
     }
 
-    /// Whether the capture point sees everything that this end sends, `turn` away: holes that were filled show that it
-    /// lies behind a queue, such as that of the sender's own interface, which drops and delays segments.
+    /// Whether the capture point sees everything that this end sends; `turn` is the round-trip time between them. It
+    /// does not if holes were filled: then it lies behind a queue, such as that of the sender's own interface, which
+    /// drops and delays segments.
     pub(crate) fn sends_near(&self, turn: Option<f64>) -> bool {
         is_near(turn) && self.out_of_order == 0
     }
@@ -440,8 +442,8 @@ impl Side {
     }
 }
 
-/// Whether the capture point is so close to an end that it sees everything which that end sends and receives: `turn`,
-/// the round-trip time to that end, is below half a millisecond, so no radio lies between.
+/// Whether the capture point is so close to an end that it sees everything which this end sends and receives: the
+/// round-trip time `turn` between them is below half a millisecond, so there is no radio in between.
 pub(crate) fn is_near(turn: Option<f64>) -> bool {
     turn.is_some_and(|turn| turn < 500e3)
 }

@@ -317,9 +317,9 @@ pub struct HeardLater {
     pub he: Option<[u16; 6]>,
     /// Whether the header omits the rate.
     pub unrated: bool,
-    /// Whether the preamble is that of HT alone.
+    /// Whether the PPDU is HT-greenfield.
     pub is_greenfield: bool,
-    /// Whether the code is LDPC, of HT and VHT.
+    /// Whether an HT or VHT frame uses LDPC.
     pub is_ldpc: bool,
 }
 
@@ -359,8 +359,7 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
         frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
     }
     if let (RadioRate::Ht { mcs, wide, short_guard }, false) = (heard.rate, is_unrated) {
-        // Known is all that there is: width, MCS, guard interval, format, code, STBC and extension streams, of which
-        // there are none.
+        // All values are known: width, MCS, guard interval, format, code, STBC (none), extension streams (none).
         let format = u8::from(later.is_greenfield) << 3 | u8::from(later.is_ldpc) << 4;
         frame.extend([0x7f, u8::from(wide) | u8::from(short_guard) << 2 | format, mcs]);
     }
@@ -379,7 +378,7 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
             _ => 11,
         };
         align(frame, 2);
-        // Known are STBC, of which there is none, guard interval, beamforming, of which there is none, and width.
+        // Known values: STBC (none), guard interval, beamforming (none), width.
         frame.extend([0x65, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
         frame.extend([0, 0, 0, u8::from(later.is_ldpc), 0, 0, 0]);
     }
@@ -432,13 +431,13 @@ pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
     frame.extend(ether_type(v6));
 }
 
-/// Appends the header of an 802.11 data frame with an A-MSDU, to stand before subframes. Address 3 is the cell.
+/// Appends the header of an 802.11 data frame with an A-MSDU, to be followed by subframes. Address 3 is the BSSID.
 pub fn wifi_amsdu(frame: &mut Vec<u8>, data: &Data) {
     wifi_header(frame, data, 0x80);
 }
 
-/// Appends the header of a subframe of an A-MSDU with LLC and SNAP, to stand before an IP packet (IEEE Std 802.11-2016,
-/// 9.3.2.2.2). Where it begins, for [`end_subframe`].
+/// Appends the header of a subframe of an A-MSDU with LLC and SNAP, to be followed by an IP packet (IEEE Std
+/// 802.11-2016, 9.3.2.2.2). Returns its start for [`end_subframe`].
 pub fn begin_subframe(frame: &mut Vec<u8>, destination: Mac, source: Mac, v6: bool) -> usize {
     let start = frame.len();
     frame.extend(destination.0);
@@ -449,7 +448,7 @@ pub fn begin_subframe(frame: &mut Vec<u8>, destination: Mac, source: Mac, v6: bo
     start
 }
 
-/// The subframe that begins at `start` ends here; all but the last one get padding to a multiple of four bytes.
+/// Ends the subframe that begins at `start`, and pads it to a multiple of four bytes unless it is the last.
 ///
 /// # Panics
 /// If it is longer than 65,535 bytes.
@@ -525,7 +524,7 @@ pub fn wifi_block_ack(frame: &mut Vec<u8>, ack: &BlockAck, bitmap: &[u8]) {
     frame.extend(bitmap);
 }
 
-/// What a frame does about a block ACK agreement; timeouts are in TU of 1024 us, 0 for none.
+/// The content of a block ACK action frame; timeouts are in TU of 1024 us, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockAckAction {
     /// ADDBA request: starting sequence number of the data, and MPDUs that may be outstanding, up to 1024.
@@ -589,12 +588,12 @@ pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
             (window, timeout)
         }
         BlockAckAction::Delete => {
-            // The initiator bit is 0, the TID has the upper four bits. Reason 39: timeout.
+            // The initiator bit is 0, and the TID is in the upper four bits. Reason 39: timeout.
             frame.extend([3, 2, 0, (addba.tid & 0x0f) << 4, 39, 0]);
             return;
         }
     };
-    // A-MSDUs are permitted; immediate.
+    // Block ACK parameters: A-MSDUs are permitted, immediate block ACK.
     let parameters = 0x0003 | u16::from(addba.tid & 0x0f) << 2 | (window & 0x03ff) << 6;
     frame.extend(parameters.to_le_bytes());
     frame.extend(timeout.to_le_bytes());

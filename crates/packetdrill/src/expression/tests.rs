@@ -51,8 +51,8 @@ fn code_can_do_nothing_but_compute() {
     }
 }
 
-/// What is well formed in Python, and not part of this language, is unsupported and named; it is no error of the
-/// script. The controls are malformed in Python, too.
+/// A construct that is well formed in Python but not part of this language is named as unsupported; the script has no
+/// error. The controls are malformed in Python, too.
 #[test]
 fn other_python_is_unsupported() {
     let parsed = |code: &str| parse(code, ScriptPlace { line: 1, column: 1 });
