@@ -465,7 +465,8 @@ fn a_rate_that_the_standard_does_not_have() {
 error: 802.11g has no rate of 22 Mb/s
  --> a.toml:8:13
 8 | data_rate = \"22 Mb/s\"
-  |             ^^^^^^^^^ one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mb/s; any other needs nonstandard_rates = true in [wlan]
+  |             ^^^^^^^^^ one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mb/s; any other needs \
+nonstandard_rates = true in [wlan]
 ",
     );
 }
