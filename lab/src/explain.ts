@@ -242,7 +242,7 @@ function limits(r: Records): Found {
   const held = [...shares].filter(([, share]) => share > 0.5);
   if (held.length) {
     const who = held.length < count ? some(held.map(([f]) => r.names[f]!)) : held.length > 1 ? "all flows" : r.names[held[0]![0]]!;
-    return { topic: "limits", text: `The receive window (or \`max_cwnd\`) holds ${who} back: their congestion windows are at it ${percent(mean(held.map(([, share]) => share)))} of the time.` };
+    return { topic: "limits", text: `The receive window (or \`max_cwnd\`) holds ${who} back: ${held.length > 1 ? "their congestion windows are" : "its congestion window is"} at it ${percent(mean(held.map(([, share]) => share)))} of the time.` };
   }
   if (!shares.size) return null;
   return { topic: "limits", text: "Congestion control, not the receive window, decides how much flows send: no window is at its bound for half of the time." };

@@ -57,7 +57,7 @@ def head(capture: Capture) -> list[str]:
     lines = [f"{capture.path}: {packets}, {time(capture.duration_s)}, {connections}"]
     notes = [
         (counts["copies_dropped"], "packet", "left out as a copy (--keep-copies counts all)"),
-        (wlan.get("retry_copies_dropped", 0), "frame", "sent again after it had arrived"),
+        (wlan.get("retry_copies_dropped", 0), "frame", "left out that arrived a second time"),
         (wlan.get("bad_fcs", 0), "frame", "with a wrong check sequence left out"),
         (wlan.get("protected", 0), "encrypted frame", ""),
         (counts["other_connections"], "smaller connection", "counted together (--connections tells more apart)"),
@@ -101,7 +101,7 @@ def _flows(capture: Capture, width: int) -> list[str]:
         right = [f"{column[row]:>{size}}" for column, size in zip(columns[1:], widths[1:])]
         lines.append("  ".join(left + right).rstrip())
     if flows.rows > MOST_FLOWS:
-        lines.append(f"... and {flows.rows - MOST_FLOWS} smaller flows: --json or --csv has all")
+        lines.append(f"... and {counted(flows.rows - MOST_FLOWS, 'smaller flow')}: --json or --csv has all")
     partial = [row for row in order if math.isnan(flows["rtt_path_mean_s"][row])]
     for point, where in (("receiver", ", which is close to the receiver"), ("between", " to the receiver and back")):
         near = [row for row in partial if flows["rtt_point"][row] == point]
@@ -135,7 +135,8 @@ def _datagrams(capture: Capture, width: int) -> list[str]:
         rows = [[*row[:7], *row[8:]] for row in rows]
     room = max((width - taken() - 2) // 2, NARROW)
     rows = [[_short(row[0], room), _short(row[1], room), *row[2:]] for row in rows]
-    more = [f"... and {table.rows - MOST_FLOWS} smaller flows: --json has all"] if table.rows > MOST_FLOWS else []
+    rest = table.rows - MOST_FLOWS
+    more = [f"... and {counted(rest, 'smaller flow')}: --json has all"] if rest > 0 else []
     return [*_set(rows, left=3), *more]
 
 
@@ -146,7 +147,8 @@ def _echoes(capture: Capture) -> list[str]:
         times = [time(float(table[f"rtt_{which}_s"][row])) for which in ("min", "mean", "max")]
         lost = percent(float(table["loss_fraction"][row]))
         rows.append([str(table["from"][row]), str(table["to"][row]), str(table["requests"][row]), lost, *times])
-    more = [f"... and {table.rows - MOST_FLOWS} more pairs: --json has all"] if table.rows > MOST_FLOWS else []
+    rest = table.rows - MOST_FLOWS
+    more = [f"... and {counted(rest, 'more pair')}: --json has all"] if rest > 0 else []
     return [*_set(rows, left=2), *more]
 
 
@@ -173,7 +175,12 @@ def limit(capture: Capture, row: int) -> str:
     """Say what held the sender back most of the time."""
     shares = {
         name: float(capture.flows[f"limited_by_{full}"][row])
-        for name, full in (("app", "application"), ("window", "receiver"), ("network", "congestion"))
+        for name, full in (
+            ("app", "application"),
+            ("window", "receiver"),
+            ("network", "congestion"),
+            (NOTHING, "unknown"),
+        )
     }
     if bool(capture.flows["starved"][row]):
         return "starved"
@@ -203,6 +210,8 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         index = sessions["instantaneous_fairness_acked"]
         shown = f"{sessions['count']}, instantaneous fairness {ratio(math.nan if index is None else index)}"
         lines.append(("sessions", shown))
+        if set(capture.flows["rtt_point"]) != {"sender"}:
+            lines.append(("", "away from the sender, a wait for a retransmission timer looks like a pause"))
     return lines
 
 
@@ -233,7 +242,7 @@ def _stations(capture: Capture) -> list[str]:
         for row in rows
     ]
     if stations.rows > MOST_STATIONS:
-        lines.append(f"... and {stations.rows - MOST_STATIONS} more stations: --json or --csv has all")
+        lines.append(f"... and {counted(stations.rows - MOST_STATIONS, 'more station')}: --json or --csv has all")
     return lines
 
 

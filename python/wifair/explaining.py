@@ -557,8 +557,9 @@ def _limits(r: _Records) -> Iterator[Finding]:
         share = sum(held.values()) / len(held)
         yield Finding(
             "limits",
-            f"The receive window (or `max_cwnd`) holds {who} back: their congestion windows are at it {percent(share)}"
-            " of the time.",
+            f"The receive window (or `max_cwnd`) holds {who} back:"
+            f" {'their congestion windows are' if len(held) > 1 else 'its congestion window is'} at it"
+            f" {percent(share)} of the time.",
             {"share_at_bound": share},
         )
     elif at_bound:

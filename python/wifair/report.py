@@ -152,7 +152,8 @@ def _flows(results: Results | SavedResults, width: int) -> list[str]:
 
 
 def _left_out(flows: int) -> list[str]:
-    return [f"... and {flows - MOST_FLOWS} more flows: --json or --out has all"] if flows > MOST_FLOWS else []
+    rest = flows - MOST_FLOWS
+    return [f"... and {counted(rest, 'more flow')}: --json or --out has all"] if rest > 0 else []
 
 
 def _cell(results: Results | SavedResults) -> list[str]:

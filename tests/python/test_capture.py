@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import wifair
-from wifair import capture_report
+from wifair import capture_report, gallery
 from wifair.figures.inline import inline, once
 
 COMMAND = [sys.executable, "-m", "wifair", "analyze"]
@@ -299,6 +299,41 @@ def test_errors_are_of_this_package(tmp_path: Path) -> None:
         wifair.read_capture(tmp_path / "nothing")
     with pytest.raises(ValueError, match="packets=True"):
         wifair.read_capture(capture("q_empty.pcap")).xplot(tmp_path)
+
+
+def test_a_folder_of_captures_is_not_a_capture_and_names_one(tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    _, errors = analyze(folder, code=2)
+    assert "is a directory\n" in errors
+    (folder / "server.pcap").write_bytes(b"")
+    (folder / "air.pcap").write_bytes(b"")
+    _, errors = analyze(folder, code=2)
+    assert f"is a directory; name a file in it, such as `{folder / 'air.pcap'}`" in errors
+
+
+def test_a_wait_that_nobody_can_explain_is_not_attributed(tmp_path: Path) -> None:
+    """At the server, most of the time of some uploads behind their own queue is unknown."""
+    scenario = wifair.Scenario.from_text(gallery.example("hot-spot").text).with_(
+        {"stations.count": 20, "duration": "8 s"}
+    )
+    wifair.run(scenario, seeds=[1], pcap=wifair.Pcap(tmp_path, at=["server"], snap=160))
+    found = wifair.read_capture(tmp_path / "server.pcap")
+    shares = np.array(
+        [found.flows[f"limited_by_{why}"] for why in ("unknown", "application", "receiver", "congestion")]
+    )
+    for row in range(found.flows.rows):
+        if not np.isnan(shares[:, row]).any() and not found.flows["starved"][row]:
+            unknown, *others = shares[:, row]
+            assert (capture_report.limit(found, row) == "-") == (unknown > max(others))
+
+
+def test_sessions_away_from_the_sender_come_with_a_warning() -> None:
+    note = "away from the sender, a wait for a retransmission timer looks like a pause"
+    between = wifair.read_capture(capture("d_intermittent_ap.pcap"), pause="500 ms")
+    assert between.cells["sessions_finished"][0] > 0
+    assert note in capture_report.text(between)
+    assert note not in capture_report.text(wifair.read_capture(capture("a_reno_down_snd.pcap")))
 
 
 def test_what_was_left_out_is_counted_in_words() -> None:

@@ -195,6 +195,10 @@ def _read(file: str, wishes: dict[str, Any]) -> Capture | None:
         return interruption.capture
     except CaptureError as error:
         complain(f"{file}: {error}")
+    except IsADirectoryError as error:
+        found = sorted(path for path in Path(file).glob("*.pcap*") if path.is_file())
+        remedy = f"; name a file in it, such as `{found[0]}`" if found else ""
+        complain(f"cannot read `{file}`: {reason(error)}{remedy}")
     except OSError as error:
         complain(f"cannot read `{file}`: {reason(error)}")
     except ValueError as error:  # of an option: the same for all files
