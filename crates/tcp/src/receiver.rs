@@ -668,4 +668,17 @@ mod tests {
         receiver.on_packet(Time::ZERO, &segment(0));
         assert_eq!(receiver.poll(Time::ZERO).expect("a quick ACK").window, 46_875);
     }
+
+    /// The segment that fills the first of two gaps came once: no block reports it, and the first block is that behind
+    /// the gap that remains.
+    #[test]
+    fn the_segment_that_fills_a_gap_is_no_duplicate() {
+        let mut receiver = receiver("sack = true");
+        answer(&mut receiver, 0);
+        answer(&mut receiver, 1000);
+        answer(&mut receiver, 2000);
+        receiver.on_packet(Time::ZERO, &segment(500));
+        let ack = receiver.poll(Time::ZERO).expect("it is acknowledged at once");
+        assert_eq!((ack.ack, ack.sack[0], ack.sack[1]), (1500, (500, 1000), (0, 0)));
+    }
 }

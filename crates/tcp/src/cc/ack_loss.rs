@@ -118,4 +118,25 @@ mod tests {
         cc.on_ack(&Ack { bytes: 2000, segments: 2.0, ..ack(0.0, 0.1, 2, 17) });
         assert_eq!((cc.lost, cc.cwnd()), (0.0, 18.0));
     }
+
+    /// A timeout is Reno's, and the ACK after it tells nothing: it may cover what had arrived.
+    #[test]
+    fn an_ack_after_a_timeout_tells_nothing() {
+        let mut cc = cc();
+        cc.on_ack(&ack(0.0, 0.1, 1, 17));
+        cc.on_rto(16.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 8.0));
+        cc.on_ack(&Ack { bytes: 3000, segments: 1.0, ..ack(0.0, 0.1, 4, 17) });
+        assert_eq!(cc.cwnd(), 2.0);
+    }
+
+    /// The window halves from what was in flight before the ACK: 13 segments and the three that it covers, not what
+    /// remains.
+    #[test]
+    fn what_the_ack_covers_was_in_flight() {
+        let mut cc = cc();
+        cc.on_ack(&ack(0.0, 0.1, 1, 17));
+        cc.on_ack(&Ack { bytes: 3000, segments: 3.0, in_flight: 17.0, ..ack(0.0, 0.1, 4, 21) });
+        assert_eq!(cc.ssthresh(), 10.0);
+    }
 }

@@ -184,4 +184,36 @@ mod tests {
         cc.measure();
         assert_relative_eq!(cc.bandwidth, 100_000.0, max_relative = 1e-9);
     }
+
+    /// A loss halves the window; a timeout begins probing anew, with one segment and no bandwidth.
+    #[test]
+    fn a_timeout_probes_again() {
+        let mut cc = new(&Params::default(), Start::with_window(40.0));
+        (cc.stage, cc.bandwidth, cc.train) = (Stage::Done, 1e6, Some((Time::ZERO, Time::ZERO, 0.0)));
+        cc.on_loss(90.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.stage, cc.bandwidth), (20.0, 20.0, Stage::Done, 1e6));
+        cc.on_rto(90.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.stage, cc.bandwidth, cc.train), (1.0, 10.0, Stage::One, 0.0, None));
+    }
+
+    /// The first bandwidth sets a window between the present one and `stage_two`, the second ends slow start with the
+    /// window that fills the path, at least two segments. Without a bandwidth nothing is decided.
+    #[test]
+    fn stages_of_probing_by_hand() {
+        for (stage, bandwidth, window, after, next) in [
+            (Stage::One, 0.0, 4.0, 4.0, Stage::One),
+            (Stage::One, 1e5, 4.0, 10.0, Stage::Two),
+            (Stage::One, 1e4, 4.0, 4.0, Stage::Two),
+            (Stage::One, 1e7, 4.0, 32.0, Stage::Two),
+            (Stage::One, 1e7, 50.0, 50.0, Stage::Two),
+            (Stage::Two, 1e6, 32.0, 100.0, Stage::Done),
+            (Stage::Two, 1e4, 32.0, 2.0, Stage::Done),
+        ] {
+            let mut cc = new(&Params::default(), Start::with_window(window));
+            (cc.stage, cc.bandwidth, cc.delays.base) = (stage, bandwidth, 0.1);
+            cc.decide(&ack(1.0, 0.1, 1, 101));
+            assert_eq!((cc.cwnd(), cc.stage), (after, next), "{stage:?} {bandwidth}");
+            assert_eq!(cc.ssthresh(), if stage == Stage::Two { after } else { f64::INFINITY });
+        }
+    }
 }

@@ -161,6 +161,76 @@ fn every_algorithm_brings_a_transfer_to_its_end() {
     }
 }
 
+/// What a sender has to provide: an RTT sample of each ACK to controls that decide by delay or bandwidth, delivery
+/// rates to BBR, the end of each segment to Vegas-Fair, every mark to DCTCP (RFC 8257, section 3.2), the finer timer to
+/// Vegas (Brakmo and Peterson 1995). Controls that set a rate also rule recovery, and they alone pace.
+#[test]
+fn controls_say_what_they_need() {
+    let which = |needs: fn(&Algorithm) -> bool| {
+        let of = |name: &&str| {
+            let choice = Choice::named(name).expect("it is in the list");
+            let mut cc = Algorithm::new(&choice, Start { ssthresh: 8.0, ..Start::with_window(10.0) });
+            cc.on_ack(&ack(0.1, 0.1, 1, 11));
+            cc.on_loss(10.0);
+            needs(&cc)
+        };
+        Choice::NAMES.into_iter().filter(of).collect::<Vec<_>>()
+    };
+    let by_loss = [
+        "newreno",
+        "reno",
+        "tahoe",
+        "linux",
+        "highspeed",
+        "bic",
+        "cubic",
+        "scalable",
+        "dctcp",
+        "udt",
+        "tsunami",
+        "ack-loss",
+        "python",
+    ];
+    assert_eq!(which(|cc| !cc.wants_every_rtt()), by_loss);
+    assert_eq!(which(Algorithm::wants_rate_samples), ["bbr", "bbr3"]);
+    assert_eq!(which(Algorithm::wants_sends), ["vegas-fair"]);
+    assert_eq!(which(Algorithm::wants_mark_per_packet), ["dctcp"]);
+    assert_eq!(which(Algorithm::wants_fine_timer), ["vegas", "vegas-fair", "vegas-adaptive"]);
+    assert_eq!(which(Algorithm::rules_recovery), ["bbr", "bbr3", "udt", "tsunami"]);
+    assert_eq!(which(|cc| cc.pacing_rate().is_some()), ["bbr", "bbr3", "udt", "tsunami"]);
+    let hystart = Choice::Cubic(cubic::Params { hystart: hystart::Variant::Classic, ..Default::default() });
+    assert!(Algorithm::new(&hystart, Start::with_window(10.0)).wants_every_rtt());
+}
+
+/// A window is at most what the sender says at the end of recovery (RFC 6582) and after a pause (RFC 5681, section
+/// 4.1), and is given back with its threshold if a loss was spurious (RFC 4015). BBR and Tsunami have a model instead;
+/// UDT keeps its rate; Vegas-Fair takes a pause for a timeout, as ns-2's Vegas does.
+#[test]
+fn windows_are_limited_and_given_back() {
+    for name in Choice::NAMES.into_iter().filter(|name| !["bbr", "bbr3", "tsunami", "udt", "vegas-fair"].contains(name))
+    {
+        let choice = Choice::named(name).expect("it is in the list");
+        let start = || Algorithm::new(&choice, Start { ssthresh: 60.0, ..Start::with_window(40.0) });
+        for limit in [CongestionControl::on_recovery_exit, CongestionControl::on_idle_restart] {
+            let mut cc = start();
+            limit(&mut cc, 50.0);
+            assert_eq!(cc.cwnd(), 40.0, "{name}");
+            limit(&mut cc, 7.0);
+            assert_eq!(cc.cwnd(), 7.0, "{name}");
+            limit(&mut cc, 0.0);
+            assert_eq!(cc.cwnd(), 1.0, "{name}");
+        }
+        for reduce in [CongestionControl::on_loss, CongestionControl::on_rto] {
+            let mut cc = start();
+            reduce(&mut cc, 40.0);
+            // Adaptive Reno keeps the window where it has seen no congestion.
+            assert!(cc.cwnd() <= 40.0 && cc.ssthresh() < 60.0, "{name}");
+            cc.on_spurious();
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (40.0, 60.0), "{name}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn the_window_is_finite_and_at_least_one_segment_after_any_calls(

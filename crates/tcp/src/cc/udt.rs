@@ -296,4 +296,49 @@ mod tests {
         own.interval(0.02);
         assert_relative_eq!(own.period, 1e-3 * 0.01 / (1e-3 * 0.001 + 0.01));
     }
+
+    /// draft-gg-udt-03, section 6.1, by hand: 10 packets of 1000 B in an interval of 10 ms on a path of 72 Mb/s. After
+    /// slow start 64 Mb/s are unused, which adds 0.15 packets; after a decrease the unused capacity counts for a ninth
+    /// of the whole at most, 8 Mb/s, which adds 0.015. The interval in which a loss is reported adds nothing.
+    #[test]
+    fn after_a_decrease_a_ninth_of_the_capacity_counts() {
+        let params = Params { capacity: Some(BitRate::from_mbps(72)) };
+        let mut cc = new(&params, Start::with_window(16.0));
+        (cc.rate, cc.rtt) = (1e6, 0.1);
+        cc.on_loss(16.0);
+        assert_relative_eq!(cc.period, 1e-3);
+        cc.bytes = 10_000;
+        cc.interval(SYN);
+        assert_relative_eq!(cc.period, 1e-3 * 10.0 / 10.15, max_relative = 1e-9);
+        assert_relative_eq!(cc.cwnd, 1000.0 * 0.11 + SPARE, max_relative = 1e-9);
+        cc.set_period(1e-3);
+        cc.on_loss(16.0);
+        assert_relative_eq!(cc.period, 1.125e-3);
+        cc.interval(SYN);
+        assert_relative_eq!(cc.period, 1.125e-3);
+        cc.interval(SYN);
+        let packets = 10.0 / 1.125;
+        assert_relative_eq!(cc.period, 1.125e-3 * packets / (packets + 0.015), max_relative = 1e-9);
+        // A timeout after slow start leaves the rate.
+        let before = cc.period;
+        cc.on_rto(16.0);
+        assert_eq!(cc.period, before);
+    }
+
+    /// In slow start the window grows by what arrives; without a measured rate it ends with the window per RTT and
+    /// interval.
+    #[test]
+    fn slow_start_counts_what_arrives() {
+        let mut cc = new(&Params::default(), Start::with_window(16.0));
+        for i in 0..=10 {
+            cc.on_ack(&ack(0.001 * i as f64, 0.1, i, 100));
+        }
+        assert_relative_eq!(cc.cwnd(), 16.0_f64.max(SPARE) + 11.0);
+        assert_relative_eq!(cc.rate, 1.1e6);
+        let mut blind = new(&Params::default(), Start::with_window(50.0));
+        blind.rtt = 0.04;
+        blind.on_rto(50.0);
+        assert_relative_eq!(blind.period, 0.05 / 50.0);
+        assert!(!blind.slow_start && blind.ssthresh() == 50.0);
+    }
 }

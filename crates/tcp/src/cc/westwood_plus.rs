@@ -372,4 +372,31 @@ mod tests {
     fn windows_follow_the_published_rules() {
         crate::cc::testing::follow("westwood-plus", |start| new(&Params::default(), start));
     }
+
+    /// Linux, tcp_westwood: a sample takes more than the RTT and more than 50 ms. 51 segments of 1000 B that came in 51
+    /// ms, without the one that ends the round, are 1 MB/s; of the next sample, half of that, an eighth counts, twice.
+    #[test]
+    fn linux_samples_after_more_than_fifty_milliseconds() {
+        for filter in [Filter::Linux, Filter::Ns2] {
+            for (rtt, samples_at) in [(0.02, 51), (0.0601, 61)] {
+                let mut cc = new(&Params { filter, ..Params::default() }, Start::with_window(200.0));
+                let mut una = 0;
+                let begin = if filter == Filter::Ns2 { 0 } else { 1000 };
+                for ms in 0..=samples_at {
+                    assert_eq!(cc.estimate.bandwidth, 0.0, "{filter:?}, {ms} ms");
+                    una += 1;
+                    cc.on_ack(&ack(0.001 * f64::from(begin + ms), rtt, una, una + 200));
+                }
+                assert_relative_eq!(cc.estimate.bandwidth, 1e6, max_relative = 1e-9);
+                for ms in (samples_at + 2..=2 * samples_at + 2).step_by(2) {
+                    una += 1;
+                    cc.on_ack(&ack(0.001 * f64::from(begin + ms), rtt, una, una + 200));
+                }
+                let sample = 0.5 * (1.0 + 1.0 / f64::from(samples_at + 1));
+                let inner = (7.0 + sample) / 8.0;
+                let expected = 1e6 * (7.0 + inner) / 8.0;
+                assert_relative_eq!(cc.estimate.bandwidth, expected, max_relative = 2e-3);
+            }
+        }
+    }
 }

@@ -195,7 +195,7 @@ pub struct Sender {
     /// Bytes in the queue of the sender's own station if `small_queue` is set, and whether data waits for departures.
     queued: u64,
     queue_waits: bool,
-    /// No pacing, Nagle's algorithm or small queue: the windows alone limit new data.
+    /// No pacing or small queue: the windows alone limit new full segments.
     plain: bool,
     last_send: Time,
     /// End of the segment being timed and when it was sent; 0 for none.
@@ -300,7 +300,7 @@ impl Sender {
             queued: 0,
             queue_waits: false,
             paces,
-            plain: !paces && !options.nagle && options.small_queue == Duration::ZERO,
+            plain: !paces && options.small_queue == Duration::ZERO,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -628,11 +628,9 @@ impl Sender {
         self.probing
     }
 
-    /// Switches Nagle's algorithm on or off.
-    pub fn set_nagle(&mut self, on: bool) {
+    /// Switches Nagle's algorithm on or off. The short code path takes full segments only, which it never holds back.
+    pub const fn set_nagle(&mut self, on: bool) {
         self.options.nagle = on;
-        self.plain &= !on;
-        self.refresh();
     }
 
     /// Aborts the connection when data stays unacknowledged for this long; zero for never.

@@ -208,6 +208,7 @@ proptest! {
     fn the_short_path_changes_nothing(
         settings in any_settings(),
         track_use in any::<bool>(),
+        nagle in any::<bool>(),
         segments in 1_u64..400,
         fates in prop::collection::vec((0_u8..200, 0_u64..100), 0..600),
         mbps in prop::sample::select(vec![1, 20]),
@@ -216,7 +217,7 @@ proptest! {
         let fates = std::rc::Rc::new(fates);
         let outcome = |short: bool| {
             let fates = fates.clone();
-            let ends = ends(&format!("{settings}\ntrack_use = {track_use}"));
+            let ends = ends(&format!("{settings}\ntrack_use = {track_use}\nnagle = {nagle}"));
             let mut pipe = Pipe::new(ends, BitRate::from_mbps(mbps), Duration::from_millis(20)).with_script(move |o| {
                 match fates.get(usize::try_from(o.n).expect("few packets")) {
                     Some((0..5, _)) => SegmentFate::LOST,

@@ -237,3 +237,51 @@ fn a_silly_window_is_used_after_a_timeout() {
         assert_eq!(sender.poll(due + Duration::from_millis(100)).map(|next| next.seq), Some(segment.end()));
     }
 }
+
+/// RFC 6675, section 4, NextSeg, rule 4: of ten segments, all that there are, 0 and 9 are missing. When the window
+/// allows it and nothing else is left to send, the last segment is sent again, once.
+#[test]
+fn the_last_segment_is_rescued_once() {
+    let text = "sack = true\nmss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'";
+    let (mut sender, _) = ends(text);
+    sender.open(Time::ZERO);
+    sender.supply(10_000);
+    assert_eq!(poll(&mut sender, at(100)).len(), 10);
+    // At the third segment that has arrived 0 is lost; ssthresh is 5. The pipe then is 10 - 3 - 1, and 1 with 0 again;
+    // it is 6 and 5 after two further ones, and lets a segment leave at the sixth.
+    let acks: Vec<_> = (2..=9).map(|end| ack(0, &[(1, end)])).collect();
+    let expected: [&[u64]; 8] = [&[], &[], &[0], &[], &[], &[9], &[], &[]];
+    assert_eq!(answers(&mut sender, &acks), expected);
+}
+
+/// Karn's algorithm with one timed segment, where the congestion control also keeps transmission times (Vegas): only
+/// the ACK of the timed segment changes SRTT, which is 100 ms after the ACK of the first at 200 ms. Segment 10, sent
+/// then, is timed next: its ACK comes at 400 ms, and SRTT is 7/8 100 + 1/8 200 ms (RFC 6298).
+#[test]
+fn only_the_timed_segment_changes_srtt() {
+    let mut sender = ten_in_flight("cc = 'vegas'");
+    let srtt = |sender: &Sender| sender.rtt().srtt().as_nanos() / 1000;
+    sender.on_packet(at(200), &ack(1, &[]));
+    assert_eq!((poll(&mut sender, at(200)).first(), srtt(&sender)), (Some(&10), 100_000));
+    for (millis, segments) in [(210, 2), (220, 10)] {
+        sender.on_packet(at(millis), &ack(segments, &[]));
+        assert_eq!(srtt(&sender), 100_000, "{millis} ms");
+    }
+    sender.on_packet(at(400), &ack(11, &[]));
+    assert_eq!(srtt(&sender), 112_500);
+}
+
+/// A window probe that is due twice before it can leave is sent once.
+#[test]
+fn a_probe_waits_for_the_link() {
+    let mut sender = ten_in_flight("");
+    sender.on_packet(seconds(1), &Packet { window: 0, ..ack(10, &[]) });
+    assert!(sender.poll(seconds(1)).is_none());
+    for _ in 0..2 {
+        let due = sender.deadline();
+        sender.on_timer(due);
+    }
+    let now = seconds(100);
+    assert_eq!(sender.poll(now).map(|probe| (probe.seq, probe.payload)), Some((10_000, 1)));
+    assert!(sender.poll(now).is_none());
+}
