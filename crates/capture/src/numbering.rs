@@ -278,4 +278,77 @@ mod tests {
         }
         assert!(numbering.found().is_none());
     }
+
+    /// By hand: a bit for each of the 64 numbers up to the highest tells a duplicate from a number that came late. A
+    /// number more than 3000 above or 100 below the highest does not continue the sequence.
+    #[test]
+    fn a_window_of_64_numbers_tells_duplicates() {
+        let mut sequence = Sequence::default();
+        let mut seen = vec![];
+        for number in [100, 101, 101, 163, 100, 102, 102, 164, 100, 228, 164, 165, 128, 127, 3_228, 6_229] {
+            let fits = sequence.take(number);
+            seen.push((fits, sequence.duplicates, sequence.out_of_order));
+        }
+        let expected = [
+            (true, 0, 0),
+            (true, 0, 0),
+            (true, 1, 0),
+            (true, 1, 0),
+            (true, 2, 0), // 63 below the highest
+            (true, 2, 1),
+            (true, 3, 1),
+            (true, 3, 1),
+            (true, 3, 2), // 64 below: not known
+            (true, 3, 2),
+            (true, 3, 3),
+            (true, 3, 4),
+            (true, 3, 5), // 100 below
+            (false, 3, 5),
+            (true, 3, 5),
+            (false, 3, 5),
+        ];
+        assert_eq!(seen, expected);
+        // Of the numbers 100 to 3228 eleven were counted: 14 datagrams without the three duplicates.
+        assert_eq!(sequence.lost(), (3_118, 3_129));
+    }
+
+    /// 65534 comes late, after the wrap to 0.
+    #[test]
+    fn a_number_from_before_the_wrap_comes_late() {
+        let mut sequence = Sequence::default();
+        for number in [65_533, 65_535, 0, 65_534, 1] {
+            assert!(sequence.take_wrapped(number));
+        }
+        assert_eq!((sequence.lost(), sequence.out_of_order, sequence.duplicates), ((0, 5), 1, 0));
+    }
+
+    /// Four datagrams are enough, and one in twenty may not fit.
+    #[test]
+    fn nearly_all_datagrams_have_to_fit() {
+        for (good, bad, found) in [(3, 0, false), (4, 0, true), (19, 1, false), (20, 1, true), (40, 2, true)] {
+            let mut numbering = Numbering::default();
+            for number in 0..good {
+                numbering.take(&iperf2(number, 0), 1_000_000);
+            }
+            for _ in 0..bad {
+                numbering.take(&iperf2(good, 2_000_000), 1_000_000);
+            }
+            assert_eq!(numbering.found().is_some(), found, "{good} and {bad}");
+        }
+    }
+
+    /// Transit times are delays if the clocks agree to within ten seconds and no datagram arrives before it was sent.
+    #[test]
+    fn clocks_that_differ_give_no_delays() {
+        for (arrival, same) in
+            [(500_000_000, true), (499_999_999, false), (10_499_999_999, true), (10_500_000_000, false)]
+        {
+            let mut numbering = Numbering::default();
+            for number in 0..4 {
+                numbering.take(&iperf2(number, 500_000), arrival);
+            }
+            let (_, found) = numbering.found().expect("it is iperf's");
+            assert_eq!(found.has_delays(), same, "{arrival} ns");
+        }
+    }
 }

@@ -119,7 +119,7 @@ impl Board {
         let low = self.acked.or(self.start).unwrap_or(0);
         let (known, mut lost) = if self.sacked.is_empty() {
             let arrived = (i64::from(self.duplicates) * mss).min((all - mss).max(0));
-            (arrived, if self.duplicates >= 3 { mss.min(all - arrived) } else { 0 })
+            (arrived, if self.duplicates >= 3 { mss.min(all) } else { 0 })
         } else {
             (self.sacked_bytes.min(all), self.lost(low, mss))
         };
@@ -417,5 +417,57 @@ mod tests {
         assert_eq!((board.timeout, board.spurious), (1, 0));
         board.acknowledge(3_000, &[(0, 1_000)], true, Some(500));
         assert_eq!((board.timeout, board.spurious), (0, 1));
+    }
+
+    /// RFC 6675, section 4, by hand: of ten segments 1, 4 and 8 are missing. With the SACKs of 2, 3, 5 to 7 and 9 there
+    /// are more than two segments above 1 and 4, but not above 8: 8 is in flight, and so are the copies of 1 and 4.
+    #[test]
+    fn each_hole_is_lost_by_what_is_above_it() {
+        let mut board = sent(10);
+        let blocks = [(9_000, 10_000), (5_000, 8_000), (2_000, 4_000)];
+        board.acknowledge(1_000, &[], false, None);
+        board.acknowledge(1_000, &blocks, true, None);
+        assert_eq!(board.flight(), Flight { outstanding: 9_000, in_flight: 3_000, pipe: 1_000 });
+        board.resend(1_000, 1_000, None, false);
+        board.resend(4_000, 1_000, None, false);
+        assert_eq!(board.flight().pipe, 3_000);
+        assert!(board.recovering());
+        // The copy of 4 arrives first, then that of 1.
+        board.acknowledge(1_000, &[(2_000, 8_000), (9_000, 10_000)], true, None);
+        assert_eq!(board.flight(), Flight { outstanding: 9_000, in_flight: 2_000, pipe: 2_000 });
+        board.acknowledge(8_000, &[(9_000, 10_000)], false, None);
+        assert_eq!(board.flight(), Flight { outstanding: 2_000, in_flight: 1_000, pipe: 1_000 });
+        assert_eq!((board.acknowledged(), board.recovering()), (Some(8_000), true));
+        board.acknowledge(10_000, &[], false, None);
+        assert_eq!((board.flight(), board.recovering()), (Flight::default(), false));
+    }
+
+    /// RFC 2883, section 4, its examples: a block below the ACK, or inside the second block, reports a duplicate.
+    #[test]
+    fn a_duplicate_is_reported_first() {
+        for (ack, blocks, report) in [
+            (4_000, &[(3_500, 4_000)][..], Some((3_500, 4_000))),
+            (4_000, &[(3_000, 3_500), (4_500, 5_000)], Some((3_000, 3_500))),
+            (4_000, &[(5_000, 5_500), (4_500, 6_000)], Some((5_000, 5_500))),
+            (4_000, &[(4_500, 5_000), (4_500, 5_000)], Some((4_500, 5_000))),
+            (4_000, &[(4_500, 5_500), (4_500, 5_000)], None),
+            (4_000, &[(4_000, 5_000), (4_500, 6_000)], None),
+            (4_000, &[(3_500, 4_001)], None),
+            (4_000, &[], None),
+        ] {
+            assert_eq!(repeated(ack, blocks), report, "{ack} {blocks:?}");
+        }
+    }
+
+    /// A segment of 300 bytes is all that is outstanding, and the third duplicate ACK says that it was lost.
+    #[test]
+    fn no_more_is_lost_than_is_outstanding() {
+        let mut board = sent(2);
+        board.send(2_000, 300);
+        board.acknowledge(2_000, &[], false, None);
+        for lost in [false, false, true, true] {
+            board.acknowledge(2_000, &[], true, None);
+            assert_eq!(board.flight().pipe, if lost { 0 } else { 300 });
+        }
     }
 }
