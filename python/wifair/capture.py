@@ -32,6 +32,7 @@ and two interframe spaces of 802.11 take longer."""
 TEXTS = ("from", "to", "kind", "way", "destination_connection_id", "source_connection_id")
 COUNTS = ("packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples", "rtt_samples")
 PATIENCE_S = 0.5
+NOTEBOOK_COLUMNS = 100
 
 
 class Capture:
@@ -428,7 +429,11 @@ class Capture:
         return text(self)
 
     def _repr_html_(self) -> str:
-        return self.flows._repr_html_()
+        import html  # noqa: PLC0415
+
+        from wifair.capture_report import text  # noqa: PLC0415
+
+        return f"<pre>{html.escape(text(self, NOTEBOOK_COLUMNS))}</pre>"
 
     def _need_packets(self) -> None:
         if self.packets is None:

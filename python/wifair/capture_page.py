@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.capture_report import head, limit, round_trip_s, size
+from wifair.capture_report import aggregate_rows, head, limit, round_trip_s, size
 from wifair.explaining import explain
 from wifair.report import NOTHING, percent, rate, ratio, time
+from wifair.words import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,6 +123,8 @@ def page(capture: Capture) -> str:
         body += ["<h2>Echoes</h2>", _echoes(capture)]
     if capture.stations.rows:
         body += ["<h2>Transmitters on the air</h2>", _transmitters(capture)]
+        if not np.isnan(capture.stations["mcs"]).all():
+            body += ["<h2>Modes and aggregates</h2>", _aggregates(capture)]
     shown = shown_flows(capture)
     if shown:
         body.append("<h2>Each flow over time</h2>")
@@ -156,7 +159,7 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
     topics = VERDICT if flows else [finding.topic for finding in findings]
     said = [finding.text for topic in topics for finding in findings if finding.topic == topic]
     paragraphs = ([f"<p><strong>{lead}</strong></p>"] if lead else []) + [
-        f"<p>{html.escape(text)}</p>" for text in said
+        f"<p>{html.escape(together(text))}</p>" for text in said
     ]
     bad = " bad" if count else ""
     return f'<div class="verdict{bad}">{"".join(paragraphs)}</div>'
@@ -164,7 +167,7 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
 
 def _findings(findings: Sequence[Finding]) -> str:
     rows = "".join(
-        f"<tr><td><strong>{html.escape(one.topic)}</strong></td><td>{html.escape(one.text)}</td></tr>"
+        f"<tr><td><strong>{html.escape(one.topic)}</strong></td><td>{html.escape(together(one.text))}</td></tr>"
         for one in findings
         if one.topic not in VERDICT
     )
@@ -284,6 +287,17 @@ def _transmitters(capture: Capture) -> str:
         ]
         rows.append(cells)
     return _table(titles, rows, [False] * len(rows))
+
+
+def _aggregates(capture: Capture) -> str:
+    titles, *rows = aggregate_rows(capture, capture.stations.rows)
+    figures = [[(cell, _leading(cell) if at else None) for at, cell in enumerate(row)] for row in rows]
+    return _table(titles, figures, [False] * len(rows))
+
+
+def _leading(cell: str) -> float:
+    """Give the number that a cell begins with, for sorting."""
+    return math.nan if cell == NOTHING else float(cell.split(maxsplit=1)[0])
 
 
 def _datagrams(capture: Capture) -> str:

@@ -41,7 +41,7 @@ def text(capture: Capture, width: int | None = None) -> str:
     if capture.stations.rows:
         parts.append("\n".join(_stations(capture)))
         if not np.isnan(capture.stations["mcs"]).all():
-            parts.append("\n".join(_aggregates(capture)))
+            parts.append("\n".join(_set(aggregate_rows(capture, MOST_STATIONS), left=1)))
     others = capture.document["not_analysed"]
     if others:
         line = "not analysed: " + ", ".join(_left_out(count, name) for name, count in others.items())
@@ -207,9 +207,12 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         lines += zip(("starved flows", *[""] * len(starved)), [*names, *more])
     sessions = fairness["sessions"]
     if sessions["count"]:
-        index = sessions["instantaneous_fairness_acked"]
-        shown = f"{sessions['count']}, instantaneous fairness {ratio(math.nan if index is None else index)}"
-        lines.append(("sessions", shown))
+        sent, acked = (
+            ratio(math.nan if index is None else index)
+            for index in (sessions["instantaneous_fairness_sent"], sessions["instantaneous_fairness_acked"])
+        )
+        lines.append(("sessions", f"{sessions['count']}, instantaneous fairness {sent}"))
+        lines.append(("", f"{acked} if a session lasts until its last ACK"))
         if set(capture.flows["rtt_point"]) != {"sender"}:
             lines.append(("", "away from the sender, a wait for a retransmission timer looks like a pause"))
     return lines
@@ -246,12 +249,15 @@ def _stations(capture: Capture) -> list[str]:
     return lines
 
 
-def _aggregates(capture: Capture) -> list[str]:
-    """Set the modes and aggregates of the stations that send at an MCS; the mode is that of most of these frames."""
+def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
+    """Give titles, then modes and aggregates of at most `most` stations that send at an MCS, the busiest first.
+
+    The mode is that of most of their frames at an MCS.
+    """
     stations = capture.stations
     largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
     rows = [["station", "MCS", "streams", "width", "GI", "of frames", "A-MPDUs", "MPDUs each", "most", "no block ACK"]]
-    for row in [row for row in largest if not math.isnan(stations["mcs"][row])][:MOST_STATIONS]:
+    for row in [row for row in largest if not math.isnan(stations["mcs"][row])][:most]:
         mcs, streams, width, guard = (
             float(stations[name][row]) for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")
         )
@@ -271,7 +277,7 @@ def _aggregates(capture: Capture) -> list[str]:
                 lost,
             ]
         )
-    return _set(rows, left=1)
+    return rows
 
 
 def _left_out(count: int, name: str) -> str:

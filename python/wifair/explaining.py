@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +17,7 @@ from wifair._core import __version__
 from wifair.latency import bufferbloat_grade
 from wifair.report import named, percent, rate, time
 from wifair.statistics import mean_interval
-from wifair.words import counted, general, often
+from wifair.words import KEPT, counted, general, often, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,8 +36,6 @@ SATISFIED = 70
 """Below this R-factor many users are dissatisfied (ITU-T G.109)."""
 FEW = 6
 """Names that a sentence lists."""
-KEPT = "\N{NO-BREAK SPACE}"
-"""Stands between a number and its unit while lines are broken."""
 EITHER = "congestion or receive window (not to be told apart here)"
 NEAR_S = 1e-3
 """Round-trip times below this are those of a capture at the receiver: they say nothing."""
@@ -113,7 +110,7 @@ class Explanation:
         lines = [self.name, ""]
         for one in self.findings:
             lines += textwrap.wrap(
-                re.sub(r"(?<=\d) (?=\S)", KEPT, one.text),
+                together(one.text),
                 width,
                 initial_indent=one.topic.ljust(label),
                 subsequent_indent=" " * label,

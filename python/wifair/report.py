@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
-from wifair.words import counted, general
+from wifair.words import KEPT, counted, general, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +25,6 @@ MOST_FLOWS = 40
 NOTHING = "-"
 WIDE = 240
 """Characters of a line where nobody says how many there are."""
-KEPT = "\N{NO-BREAK SPACE}"
-"""Stands between a number and its unit while lines are broken."""
 NARROWER: tuple[dict[str, str], ...] = (
     {"direction": "dir.", "retransmitted": "retrans."},
     {"RTT 95 %": "", "RTT mean": "RTT"},
@@ -79,8 +77,9 @@ def _wrapped(line: str, width: int) -> list[str]:
         return [line]
     label = re.match(r".*?  +(?=\S)", line)
     indent = " " * (label.end() if label else 0)
-    kept = re.sub(r"(?<=\d) (?=\S)", KEPT, line)  # numbers stay with their units
-    broken = textwrap.wrap(kept, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    broken = textwrap.wrap(
+        together(line), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
     return [one.replace(KEPT, " ") for one in broken]
 
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "general", "often"]
+import re
+
+__all__ = ["KEPT", "counted", "general", "often", "together"]
+
+KEPT = "\N{NO-BREAK SPACE}"
+"""Stands between a number and its unit while lines are broken."""
+
+
+def together(text: str) -> str:
+    """Keep numbers and their units in one line."""
+    return re.sub(r"(?<=\d) (?=\S)", KEPT, text)
 
 
 def general(value: float) -> str:

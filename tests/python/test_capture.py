@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import re
 import subprocess
@@ -326,6 +327,30 @@ def test_a_wait_that_nobody_can_explain_is_not_attributed(tmp_path: Path) -> Non
         if not np.isnan(shares[:, row]).any() and not found.flows["starved"][row]:
             unknown, *others = shares[:, row]
             assert (capture_report.limit(found, row) == "-") == (unknown > max(others))
+
+
+def test_a_page_has_modes_and_aggregates_of_each_station_and_a_notebook_shows_the_text(tmp_path: Path) -> None:
+    cell = """
+        duration = "0.5 s"
+        wlan = { standard = "802.11ax", band = "2.4 GHz" }
+        servers = [{ name = "server" }]
+        stations = [{ name = "new" }, { name = "old", standard = "802.11b" }]
+        flows = [{ name = "up", station = "new" }, { name = "slow", station = "old" }]
+    """
+    wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=["air"], snap=160))
+    found = wifair.read_capture(tmp_path / "air.pcap", packets=True)
+    rows = capture_report.aggregate_rows(found, most=10)
+    assert len(rows) == 3  # titles, station, access point; the 802.11b station has no MCS
+    found.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    table = page[page.index("<h2>Modes and aggregates</h2>") :].split("</table>")[0]
+    for title in rows[0]:
+        assert f">{title}" in table
+    for row in rows[1:]:
+        assert all(f">{cell}</td>" in table for cell in row), row
+    shown = html.unescape(found._repr_html_().removeprefix("<pre>").removesuffix("</pre>"))
+    assert shown == capture_report.text(found, 100)
+    assert "no block ACK" in shown
 
 
 def test_sessions_away_from_the_sender_come_with_a_warning() -> None:
