@@ -9,6 +9,8 @@ import random
 import shutil
 import sqlite3
 import struct
+import subprocess
+import sys
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -204,6 +206,17 @@ def test_a_truncated_store_is_called_that(whole: Path, tmp_path: Path, part: flo
         assert verified.exit_code == 0, repaired.output + verified.output
 
 
+@pytest.mark.parametrize("size", [1, 15, 16, 99])
+def test_a_store_cut_in_its_header_is_truncated(whole: Path, tmp_path: Path, size: int) -> None:
+    store = copied(whole, tmp_path / "store")
+    os.truncate(store / FILE, size)
+    for question in ([], ["--verify"]):
+        answer = results(store, *question)
+        assert (answer.exit_code, f"is truncated: it has {size} bytes" in answer.stderr) == (2, True), answer.stderr
+    assert results(store, "--repair").exit_code == 2
+    assert (store / FILE).stat().st_size == size
+
+
 def test_a_store_without_checksums_gets_them(whole: Path, tmp_path: Path) -> None:
     store = copied(whole, tmp_path / "store")
     right = [answer.stdout for answer in answers(store)]
@@ -229,6 +242,40 @@ def test_a_store_that_cannot_be_written_can_be_read(
     assert [answer.stdout for answer in answers(store)] == right
     assert results(store, "--verify").exit_code == 0
     assert sorted(path.name for path in store.iterdir()) == before, "reading writes nothing"
+
+
+def without_rights(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `wifair results` as somebody whom the permissions of files bind: the superuser may do anything."""
+    bound = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--"]
+    if os.geteuid() != 0:
+        bound = []
+    elif not shutil.which("setpriv"):
+        pytest.skip("the superuser may write everything, and there is no setpriv")
+    command = [*bound, sys.executable, "-m", "wifair", "results", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_store_of_another_user_is_merged_and_not_repaired(whole: Path, tmp_path: Path) -> None:
+    store = copied(whole, tmp_path / "store")
+    store.chmod(0o555)
+    (store / FILE).chmod(0o444)
+    try:
+        merged = without_rights("merge", tmp_path / "all", store)
+        assert (merged.returncode, "16 runs" in merged.stderr) == (0, True), merged.stderr
+        assert [answer.stdout for answer in answers(tmp_path / "all")] == [answer.stdout for answer in answers(whole)]
+        refused = without_rights(store, "--repair")
+        assert refused.returncode == 2
+        assert refused.stderr == f"error: cannot repair `{store}`: it cannot be written\n"
+    finally:
+        store.chmod(0o755)
+    assert [path.name for path in store.iterdir()] == [FILE]
+
+
+def test_merging_changes_nothing_in_the_source(whole: Path, tmp_path: Path) -> None:
+    store = copied(whole, tmp_path / "store")
+    before = (store / FILE).read_bytes()
+    assert results("merge", tmp_path / "all", store).exit_code == 0
+    assert (store / FILE).read_bytes() == before
 
 
 def test_a_log_that_cannot_be_read_is_not_left_out(

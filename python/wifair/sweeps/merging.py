@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.schema import FILE, quoted
+from wifair.sweeps.schema import FILE, address, quoted
 from wifair.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def merge(target: Store, source: Path) -> int:
         kinds = {table: _kinds(other, table) for table in ("points", "runs", *_tables(other))}
         tables = _tables(other)
     db = target._db
-    db.execute("ATTACH ? AS source", (f"{source.resolve()}/{FILE}",))
+    try:
+        db.execute("ATTACH ? AS source", (address(source / FILE),))
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read `{source / FILE}`: {error}") from None
     try:
         with target._change():
             for table, of in kinds.items():

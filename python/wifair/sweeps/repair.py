@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.schema import APPLICATION, FILE, FIXED, FORMAT, check_whole, create_tables, make_view, quoted, reason
+from wifair.sweeps.schema import (
+    APPLICATION,
+    FILE,
+    FIXED,
+    FORMAT,
+    check_whole,
+    create_tables,
+    make_view,
+    quoted,
+    reason,
+    writable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,6 +72,8 @@ def repair(folder: Path) -> Repaired:
     new = folder / f"{FILE}.repaired"
     try:
         new.unlink(missing_ok=True)
+        if not writable(file):
+            raise StoreError(f"cannot repair `{folder}`: it cannot be written")
         with closing(_open(file)) as source:
             layout = _layout(source, file)
             if layout == FORMAT and (found := _sound(source, file)) is not None:

@@ -14,6 +14,7 @@ __all__ = [
     "FILE",
     "FIXED",
     "FORMAT",
+    "address",
     "check_whole",
     "connect",
     "create_tables",
@@ -21,6 +22,7 @@ __all__ = [
     "quoted",
     "reason",
     "trouble",
+    "writable",
 ]
 
 FILE = "runs.sqlite"
@@ -28,6 +30,8 @@ FORMAT = 2
 """Version of the layout: columns and tables may be added within one, none is renamed or removed."""
 
 MAGIC = b"SQLite format 3\0"
+HEADER = 100
+"""Bytes of the header of an SQLite database."""
 APPLICATION = 0x57694661  # "WiFa" in the header of the file: `file` and readers can tell what it is
 BUSY_S = 60.0
 
@@ -94,11 +98,12 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
         check_whole(file)
         if not create and file.stat().st_size == 0:
             raise StoreError(f"`{file}` is empty: there is nothing to read")
-        if not create and not (os.access(folder, os.W_OK) and os.access(file, os.W_OK)):
+        if not create and not writable(file):
             return _connect_read_only(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(file, timeout=BUSY_S, isolation_level=None)
+        # As an address, so that other databases can be attached by addresses.
+        connection = sqlite3.connect(file.absolute().as_uri(), uri=True, timeout=BUSY_S, isolation_level=None)
     except OSError as error:
         raise StoreError(f"cannot make `{folder}`: {reason(error)}") from None
     except sqlite3.Error as error:
@@ -122,8 +127,21 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
     return connection
 
 
-def _connect_read_only(file: Path) -> sqlite3.Connection:
-    """Open a database that cannot be written, and write nothing beside it."""
+def writable(file: Path) -> bool:
+    """Whether a database, and what SQLite puts beside it, can be written."""
+    return os.access(file.parent, os.W_OK) and os.access(file, os.W_OK)
+
+
+def address(file: Path) -> str:
+    """Give the address (URI) of a database to read from. If it cannot be written, nothing is written beside it.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be written, and has a log that cannot be read without.
+    """
+    if writable(file):
+        return file.absolute().as_uri()
     log = file.with_name(f"{FILE}-wal")
     logged = log.exists() and log.stat().st_size > 0
     if logged and not os.access(file.with_name(f"{FILE}-shm"), os.R_OK):
@@ -132,9 +150,13 @@ def _connect_read_only(file: Path) -> sqlite3.Connection:
             "open it once where it can be written, or copy the whole folder"
         )
     # Nobody changes what cannot be written: SQLite then needs no files that readers and writers share.
-    mode = "mode=ro" if logged else "immutable=1"
+    return f"{file.absolute().as_uri()}?{'mode=ro' if logged else 'immutable=1'}"
+
+
+def _connect_read_only(file: Path) -> sqlite3.Connection:
+    """Open a database that cannot be written."""
     try:
-        connection = sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
+        connection = sqlite3.connect(address(file), uri=True, isolation_level=None)
     except sqlite3.Error as error:
         raise StoreError(f"cannot open `{file}`: {error}") from None
     try:
@@ -155,11 +177,13 @@ def check_whole(file: Path) -> None:
         if log.exists() and log.stat().st_size > 0:
             return  # some of it may be there
         with file.open("rb") as opened:
-            header = opened.read(100)
+            header = opened.read(HEADER)
         size = file.stat().st_size
     except OSError as error:
         raise StoreError(f"cannot read `{file}`: {reason(error)}") from None
-    if not header.startswith(MAGIC) or len(header) < 100:
+    if 0 < size < HEADER and header[: len(MAGIC)] == MAGIC[:size]:
+        raise StoreError(f"`{file}` is truncated: it has {size} bytes, and its header alone {HEADER}")
+    if not header.startswith(MAGIC):
         return
     page = int.from_bytes(header[16:18], "big")
     expected = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
@@ -176,9 +200,9 @@ def make_view(connection: sqlite3.Connection, labels: list[str], figures: list[s
     taken = {"seed", "version", "measured_s", "events", *figures}
     parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in taken else name)}" for name in labels]
     parts += [f"r.{quoted(name)}" for name in ("seed", "version", "measured_s", "events", *figures)]
-    connection.execute("DROP VIEW IF EXISTS results")
+    connection.execute("DROP VIEW IF EXISTS main.results")
     connection.execute(
-        f"CREATE VIEW results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
+        f"CREATE VIEW main.results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
         "WHERE r.status = 'done' ORDER BY p.point, r.seed"
     )
 
