@@ -16,7 +16,7 @@ import numpy as np
 from wifair import _core, files
 from wifair.capture_columns import CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
 from wifair.columns import Columns, of_core
-from wifair.errors import INTERRUPTION, Interrupted
+from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -575,6 +575,8 @@ def read_capture(
     }
     if connections < 1:
         raise ValueError(f"{connections} connections: expected at least 1")
+    if name == "-" and sys.stdin is None:
+        raise CaptureError("standard input is closed")
     return Capture(_read(name, wanted, progress), name)
 
 

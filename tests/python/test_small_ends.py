@@ -21,12 +21,23 @@ from wifair.cli.common import guarded
 from wifair.sweeps import Store, compute, engines
 
 
-@pytest.mark.parametrize("command", ["run -", "check -", "sweep - --dry-run", "explain -"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run -",
+        "check -",
+        "sweep - --dry-run",
+        "explain -",
+        "analyze -",
+        "compare - -",
+        "measure run - --server 127.0.0.1:1",
+    ],
+)
 def test_standard_input_that_is_closed(command: str) -> None:
     line = f"{sys.executable} -m wifair {command} <&-"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert re.fullmatch(r"error: cannot read `.*`: standard input is closed\n+", done.stderr), done.stderr
+    assert re.fullmatch(r"error: (cannot read `.*`|-): standard input is closed\n+", done.stderr), done.stderr
 
 
 def until_it_computes(pid: int, threads: int) -> None:

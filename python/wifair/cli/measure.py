@@ -232,7 +232,7 @@ def run_command(
         _show(plan, cases)
         return
     places = {plan.cases[index].place for index in cases}
-    if len(places) > 1 and not yes and not sys.stdin.isatty():
+    if len(places) > 1 and not yes and not _somebody_is_there():
         fail(f"the plan has {len(places)} places and nobody to ask: run each with --case, or all with --yes", WRONG)
     folder = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', plan.name)}-measured")
     with _errors():
@@ -278,7 +278,7 @@ def _measure(
         wait_s=wait,
         cases=cases,
         log=_log,
-        ask=None if yes or not sys.stdin.isatty() else _ask,
+        ask=None if yes or not _somebody_is_there() else _ask,
         progress=progress,
     )
 
@@ -414,6 +414,10 @@ def _show(plan: Plan, cases: list[int]) -> None:
         more = f" and {len(case.flows) - 8} more" if len(case.flows) > 8 else ""
         rts = "" if case.rts_threshold is None else f"; RTS threshold {case.rts_threshold} B"
         click.echo(f"  {case.name}: {flows}{more}{rts}{'; ' + case.place if case.place else ''}")
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 async def _ask(place: str) -> None:

@@ -81,6 +81,8 @@ class Plan:
         name = "<stdin>" if str(path) == "-" else str(path)
         try:
             if str(path) == "-":
+                if sys.stdin is None:
+                    raise ValueError("standard input is closed")
                 data = sys.stdin.buffer.read(LARGEST + 1)
             else:
                 with Path(path).open("rb") as file:

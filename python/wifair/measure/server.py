@@ -447,6 +447,7 @@ class Repetition:
         """Take note that a station is gone."""
         if name in self.members and not self._failure.done():
             self._failure.set_exception(MeasureError(f"station `{name}` was lost"))
+            self._failure.exception()  # has been seen, even if nobody waits for it any more
 
     async def run(self) -> list[dict[str, Any]]:
         """Run it; returns what both ends of each flow found.
