@@ -152,7 +152,7 @@ def _import(module: str, folder: str, *, again: bool = False) -> object:
             sys.path.append(str(where))
         importlib.invalidate_caches()
         return _import(module, folder, again=True)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _error(f"cannot import `{module}`: {type(error).__name__}: {error}") from error
 
 

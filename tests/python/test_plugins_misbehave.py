@@ -70,6 +70,14 @@ class Overfull(Hoard):
         self.held.append(packet)
 
 
+def test_a_module_that_exits_when_it_is_imported(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit('no licence')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    scenario = wifair.Scenario.from_text(text).with_({"flows.up.tcp.cc": "leaves:X"})
+    with pytest.raises(wifair.ScenarioError, match="cannot import `leaves`: SystemExit: no licence"):
+        wifair.run(scenario)
+
+
 def test_a_queue_that_never_gives_packets_back(scenario: wifair.Scenario) -> None:
     with pytest.raises(wifair.ExtensionError) as caught:
         wifair.run(scenario.with_({"ap.queue.discipline": Hoard, "duration": "20 s"}))

@@ -33,4 +33,5 @@ class Recorder:
 
     def columns(self) -> dict[str, list[Any]]:
         """Give the rows as lists by column."""
-        return {name: [row[index] for row in self.rows] for index, name in enumerate(self.names)}
+        rows = list(self.rows)  # another thread may add one meanwhile
+        return {name: [row[index] for row in rows] for index, name in enumerate(self.names)}

@@ -149,11 +149,21 @@ class Relay:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, onwards = await asyncio.open_connection("127.0.0.1", self._port)
+        this = asyncio.current_task()
+        assert this is not None
+        self._tasks.add(this)
+        try:
+            there, onwards = await asyncio.open_connection("127.0.0.1", self._port)
+        except (OSError, asyncio.CancelledError):
+            writer.close()
+            return
+        finally:
+            self._tasks.discard(this)
         for ends in ((reader, onwards), (there, writer)):
             task = asyncio.create_task(self._pass(*ends))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(lambda _, to=ends[1]: to.close())  # type: ignore[misc]  # also of one that never ran
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on messages of one direction: first the handshake, one or two without signatures."""

@@ -95,6 +95,18 @@ def test_tcp_info_of_a_connection_of_this_host() -> None:
     assert not kernel_has("no-such-cc")
 
 
+def test_columns_are_equally_long_though_a_row_is_added_meanwhile() -> None:
+    recorder = Recorder(("time_s", "bytes"), 0.001)
+
+    class Row(tuple[float, int]):
+        def __getitem__(self, index: Any) -> Any:  # another thread gets its turn here
+            recorder.add(2.0, 2)
+            return super().__getitem__(index)
+
+    recorder.rows.append(Row((1.0, 1)))
+    assert recorder.columns() == {"time_s": [1.0], "bytes": [1]}
+
+
 def test_curves_stay_small_and_keep_their_shape() -> None:
     recorder = Recorder(("time_s", "bytes"), 0.001)
     for number in range(100_000):
