@@ -1,33 +1,35 @@
 //! Access rules shared by all stations of a channel (IEEE Std 802.11-2016, 10.3).
 
+use wifair_config::choice;
 use wifair_phy::Timing;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-/// When a station that could not read a frame defers for EIFS instead of DIFS (10.3.2.3.7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Eifs {
-    /// After a frame whose PHY header was read and whose FCS is wrong. If two frames start in the same slot, the PHY
-    /// header is lost too, the PHY reports no frame, and DIFS applies. ns-3 does the same.
-    #[default]
-    AfterError,
-    /// After every collision as well, as in many textbooks.
-    AfterCollision,
-    /// As in ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It applies after every frame
-    /// that is sensed but not read, and to a sender whose own frame overlapped with another that did not end before it.
-    /// DIFS also follows the timeout of a sender.
-    Nav,
-    /// Never.
-    Off,
+choice! {
+    /// When a station waits EIFS instead of DIFS.
+    pub enum Eifs {
+        /// After a frame whose header was read and whose check sequence is wrong.
+        // If two frames start in the same slot, the PHY header is lost too, so the PHY reports no frame and DIFS
+        // applies, as in ns-3.
+        AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
+        /// After every collision as well.
+        AfterCollision = "after-collision" from "many textbooks",
+        /// As a NAV: DIFS follows it, and a frame that is read does not end it. It starts after every frame that is
+        /// sensed but not read, and at a sender whose own frame overlapped with another one that did not end before it.
+        // DIFS also follows the timeout of a sender.
+        Nav = "nav" from "ns-2 2.35, by experiment",
+        /// Never.
+        Off = "off",
+    }
 }
 
-/// What a station does when it gets a packet while the channel has been idle for DIFS and no backoff is pending.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IdleAccess {
-    /// It sends at once (10.3.4.2).
-    #[default]
-    Immediate,
-    /// It waits for DIFS and a random backoff, as in ns-2.35.
-    Backoff,
+choice! {
+    /// What a station does when it gets a packet while the channel has been idle for DIFS.
+    pub enum IdleAccess {
+        /// It sends at once.
+        Immediate = "immediate" from "IEEE Std 802.11-2016, 10.3.4.2",
+        /// It draws a backoff first.
+        Backoff = "backoff" from "ns-2 2.35",
+    }
 }
 
 /// Access rules shared by all stations of a channel.
@@ -85,9 +87,9 @@ impl Access {
             protects_by_rts: false,
             cf_end: false,
             broadcast_rate: timing.basic_rate,
-            eifs: Eifs::default(),
+            eifs: Eifs::AfterError,
             nav_reset: true,
-            idle_access: IdleAccess::default(),
+            idle_access: IdleAccess::Immediate,
             answer_timeout: timing.ack_timeout(),
             timeout_without_difs: false,
             nav_unit: Duration::ZERO,

@@ -20,6 +20,7 @@ use std::sync::LazyLock;
 use wifair_units::BitRate;
 
 use crate::CodeRate;
+use crate::error_curve::ErrorCurve;
 
 /// Modulation and coding of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +224,7 @@ pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
 /// Tabulated curves of all modes: the logarithm of the probability that a bit is right, by SINR in dB.
 #[derive(Clone, Debug)]
 pub struct BitErrors {
-    curves: Vec<Vec<f64>>,
+    curves: Vec<ErrorCurve>,
 }
 
 /// Lowest tabulated SINR, in dB; below it no frame survives.
@@ -259,18 +260,8 @@ impl BitErrors {
             LegacyMode::Ofdm(Qam64, TwoThirds),
             LegacyMode::Ofdm(Qam64, ThreeQuarters),
         ];
-        let curves = modes.iter().map(|mode| {
-            let mut curve: Vec<f64> = vec![];
-            let mut db = LOWEST;
-            while db <= HIGHEST {
-                // Once bit errors fall below 1e-15, further entries are not worth the integral.
-                let done = curve.last().is_some_and(|last| *last > -1e-15);
-                curve.push(if done { 0.0 } else { mode.log_success(libm::pow(10.0, db / 10.0)) });
-                db += 1.0 / DENSITY;
-            }
-            curve
-        });
-        Self { curves: curves.collect() }
+        let curve = |mode: &LegacyMode| ErrorCurve::new(LOWEST..=HIGHEST, DENSITY, |sinr| mode.log_success(sinr));
+        Self { curves: modes.iter().map(curve).collect() }
     }
 
     fn place(mode: LegacyMode) -> usize {
@@ -291,27 +282,8 @@ impl BitErrors {
     /// Natural logarithm of the probability that all of `bits` bits in this mode are right. The logarithm of the error
     /// is interpolated between table entries.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn log_survival(&self, mode: LegacyMode, sinr: f64, bits: f64) -> f64 {
-        let place = (10.0 * libm::log10(sinr) - LOWEST) * DENSITY;
-        let curve = &self.curves[Self::place(mode)];
-        if place >= (curve.len() - 1) as f64 || bits <= 0.0 {
-            return 0.0;
-        }
-        if place.is_nan() || place < 0.0 {
-            return f64::NEG_INFINITY;
-        }
-        let index = place as usize;
-        let (low, high) = (curve[index], curve[index + 1]);
-        if low == 0.0 {
-            return 0.0;
-        }
-        if high == 0.0 || low.is_infinite() || high.is_infinite() {
-            return bits * low;
-        }
-        let part = place - index as f64;
-        let error = libm::exp(libm::log(-low) * (1.0 - part) + libm::log(-high) * part);
-        -bits * error
+        self.curves[Self::place(mode)].log_survival(sinr, bits)
     }
 }
 

@@ -11,6 +11,7 @@ mod amendment;
 mod band;
 mod bit_errors;
 mod eht;
+mod error_curve;
 mod he;
 mod ht;
 mod ldpc;

@@ -22,6 +22,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E, PI};
 use std::sync::OnceLock;
 
 use crate::bit_errors::union_bound;
+use crate::error_curve::ErrorCurve;
 use crate::mcs::{self, McsParameters};
 use crate::{Coding, TxMode};
 
@@ -35,12 +36,9 @@ const HIGHEST: f64 = 60.0;
 /// Table entries per dB.
 const DENSITY: f64 = 10.0;
 
-/// Natural logarithm of the probability that one bit is right, by SINR in dB.
-type Curve = Vec<f64>;
-
 /// The curves of MCS 0 to 13, computed on first use.
-static BCC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
-static LDPC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
+static BCC: [OnceLock<ErrorCurve>; 14] = [const { OnceLock::new() }; 14];
+static LDPC: [OnceLock<ErrorCurve>; 14] = [const { OnceLock::new() }; 14];
 
 /// Natural logarithm of the probability that all of `bits` bits sent in `mode` at `sinr` (a ratio) are right; `None`
 /// for modes before HT, see [`crate::BitErrors`]. The tables are computed once.
@@ -57,42 +55,9 @@ pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
         Coding::Bcc => (&BCC, bcc),
         Coding::Ldpc => (&LDPC, ldpc),
     };
-    let curve = curves[usize::from(index)].get_or_init(|| curve(|sinr| log_success(mcs::of(index), sinr)));
-    Some(interpolated(curve, if dcm { 2.0 * sinr } else { sinr }, bits))
-}
-
-fn curve(log_success: impl Fn(f64) -> f64) -> Curve {
-    let mut curve: Curve = vec![];
-    let mut db = LOWEST;
-    while db <= HIGHEST {
-        // Once bit errors fall below 1e-15, further entries are not worth the integral.
-        let done = curve.last().is_some_and(|last| *last > -1e-15);
-        curve.push(if done { 0.0 } else { log_success(libm::pow(10.0, db / 10.0)) });
-        db += 1.0 / DENSITY;
-    }
-    curve
-}
-
-/// Interpolates the logarithm of the error between table entries.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn interpolated(curve: &[f64], sinr: f64, bits: f64) -> f64 {
-    let place = (10.0 * libm::log10(sinr) - LOWEST) * DENSITY;
-    if place >= (curve.len() - 1) as f64 || bits <= 0.0 {
-        return 0.0;
-    }
-    if place.is_nan() || place < 0.0 {
-        return f64::NEG_INFINITY;
-    }
-    let index = place as usize;
-    let (low, high) = (curve[index], curve[index + 1]);
-    if low == 0.0 {
-        return 0.0;
-    }
-    if high == 0.0 || low.is_infinite() {
-        return bits * low;
-    }
-    let part = place - index as f64;
-    -bits * libm::exp(libm::log(-low) * (1.0 - part) + libm::log(-high) * part)
+    let curve = curves[usize::from(index)]
+        .get_or_init(|| ErrorCurve::new(LOWEST..=HIGHEST, DENSITY, |sinr| log_success(mcs::of(index), sinr)));
+    Some(curve.log_survival(if dcm { 2.0 * sinr } else { sinr }, bits))
 }
 
 fn bcc(parameters: McsParameters, sinr: f64) -> f64 {

@@ -1,10 +1,10 @@
 //! Channel numbers and widths of access points, where channels overlap.
 
-use wifair_mac::{Bandwidth, ChannelSettings};
+use wifair_mac::{Bandwidth, ChannelSettings, Eifs};
 use wifair_phy::{Amendment, Band, Capture, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
 
 use super::high_throughput::OwnMode;
-use super::wlan::{EifsRule, Standard, Wlan};
+use super::wlan::{Standard, Wlan};
 use super::{Scenario, ScenarioFile};
 
 /// A problem: path, message and note.
@@ -103,7 +103,7 @@ pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
         let message = format!("`interference` is \"{}\" with overlapping channels", reception.interference);
         problems.push(told("space.reception.interference", &message, &format!("{note}: write \"sum\"")));
     }
-    if wlan.eifs == EifsRule::Nav {
+    if wlan.eifs == Eifs::Nav {
         let note = "that is what ns-2 does, which knows one channel; write \"after-error\"";
         problems.push(told("wlan.eifs", "`eifs` is \"nav\" with overlapping channels", note));
     }

@@ -43,7 +43,7 @@ pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
 pub(crate) use space::shortest_paths;
 pub use space::{Mode, Path, Space};
-pub use wlan::{EifsRule, ErrorsAt, IdleRule, Preamble, Profile, Standard, Wlan};
+pub use wlan::{ErrorsAt, Preamble, Profile, Standard, Wlan};
 
 /// A scenario that can be run.
 #[derive(Clone, Debug, PartialEq)]

@@ -79,21 +79,6 @@ choice! {
 }
 
 choice! {
-    /// When a station waits EIFS instead of DIFS.
-    pub enum EifsRule {
-        /// After a frame whose header was read and whose check sequence is wrong.
-        AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
-        /// After every collision as well.
-        AfterCollision = "after-collision" from "many textbooks",
-        /// As a NAV: DIFS follows it, and a frame that is read does not end it. It starts after every frame that is
-        /// sensed but not read, and at a sender whose own frame overlapped with another one that did not end before it.
-        Nav = "nav" from "ns-2 2.35, by experiment",
-        /// Never.
-        Off = "off",
-    }
-}
-
-choice! {
     /// At which stations a given error probability applies.
     pub enum ErrorsAt {
         /// At the receiver of a frame: all other stations read it.
@@ -102,16 +87,6 @@ choice! {
         /// its NAV and waits EIFS. Bystanders use the probability of frames to them, the access point that of the
         /// sender.
         EveryStation = "every-station" from "ns-2 2.35, error models on incoming interfaces",
-    }
-}
-
-choice! {
-    /// What a station does when it gets a packet while the channel has been idle for DIFS.
-    pub enum IdleRule {
-        /// It sends at once.
-        Immediate = "immediate" from "IEEE Std 802.11-2016, 10.3.4.2",
-        /// It draws a backoff first.
-        Backoff = "backoff" from "ns-2 2.35",
     }
 }
 
@@ -237,16 +212,16 @@ table! {
         /// Whether the contention window returns to `cw_min` when a frame is given up.
         pub reset_cw_on_drop: bool = true;
         /// When a station waits EIFS instead of DIFS.
-        pub eifs: EifsRule = match profile {
-            Profile::Standard => EifsRule::AfterError,
-            Profile::Ns2 => EifsRule::Nav,
+        pub eifs: Eifs = match profile {
+            Profile::Standard => Eifs::AfterError,
+            Profile::Ns2 => Eifs::Nav,
         }, by profile;
         /// Rate of the ACK assumed in EIFS.
         pub eifs_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 6 } else { 1 }), by standard;
         /// What a station does when it gets a packet while the channel has been idle for DIFS.
-        pub idle_access: IdleRule = match profile {
-            Profile::Standard => IdleRule::Immediate,
-            Profile::Ns2 => IdleRule::Backoff,
+        pub idle_access: IdleAccess = match profile {
+            Profile::Standard => IdleAccess::Immediate,
+            Profile::Ns2 => IdleAccess::Backoff,
         }, by profile;
         /// Time after which a sender concludes that no ACK or CTS will come; if absent, SIFS, a slot and the preamble,
         /// or with profile ns2, SIFS, an ACK and 4 us.
@@ -431,16 +406,8 @@ impl Wlan {
             short_retry_limit: self.short_retry_limit,
             long_retry_limit: self.long_retry_limit,
             reset_cw_on_drop: self.reset_cw_on_drop,
-            eifs: match self.eifs {
-                EifsRule::AfterError => Eifs::AfterError,
-                EifsRule::AfterCollision => Eifs::AfterCollision,
-                EifsRule::Nav => Eifs::Nav,
-                EifsRule::Off => Eifs::Off,
-            },
-            idle_access: match self.idle_access {
-                IdleRule::Immediate => IdleAccess::Immediate,
-                IdleRule::Backoff => IdleAccess::Backoff,
-            },
+            eifs: self.eifs,
+            idle_access: self.idle_access,
             answer_timeout: self.answer_timeout.unwrap_or_else(|| match self.profile {
                 Profile::Standard => timing.ack_timeout(),
                 Profile::Ns2 => timing.sifs + timing.ack() + Duration::from_micros(4),
