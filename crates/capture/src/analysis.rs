@@ -9,7 +9,7 @@ use crate::error::{Damage, Error};
 use crate::largest::{Others, USUAL_CONNECTIONS};
 use crate::link::radiotap::RadioInfo;
 use crate::link::wifi::Frame;
-use crate::link::{Datagram, Link, Outcome, Sink, decode};
+use crate::link::{Datagram, DecodeOutcome, Link, Sink, decode};
 use crate::reader::{Interface, Reader, Record};
 use crate::rows::{Place, Rows};
 use crate::segment::{Address, Endpoint, Payload, Segment, parse};
@@ -226,12 +226,12 @@ impl Analyzer {
         let mut taker = Taker { analyzer: self, nanos: record.nanos, interface: record.interface, link: record.link };
         let outcome = decode(record.link, record.data, record.original, &mut taker);
         match outcome {
-            Outcome::Ip => {}
-            Outcome::Other if matches!(record.link, Link::Other(_)) => self.counts.unknown_link += 1,
-            Outcome::Other => self.counts.not_ip += 1,
-            Outcome::Malformed => self.counts.short += 1,
-            Outcome::BadFcs => self.counts.bad_fcs += 1,
-            Outcome::Protected => self.counts.protected += 1,
+            DecodeOutcome::Ip => {}
+            DecodeOutcome::Other if matches!(record.link, Link::Other(_)) => self.counts.unknown_link += 1,
+            DecodeOutcome::Other => self.counts.not_ip += 1,
+            DecodeOutcome::Malformed => self.counts.short += 1,
+            DecodeOutcome::BadFcs => self.counts.bad_fcs += 1,
+            DecodeOutcome::Protected => self.counts.protected += 1,
         }
     }
 

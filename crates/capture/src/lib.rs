@@ -39,7 +39,7 @@ pub use analysis::{Analysis, Analyzer, Counts, Filter, MOST_BINS, Settings, anal
 pub use datagrams::EchoMessage;
 pub use error::{Damage, Error};
 pub use largest::{MOST_FLOW_BINS, Others, USUAL_CONNECTIONS};
-pub use link::{Datagram, Link, Outcome, Sink, decode};
+pub use link::{Datagram, DecodeOutcome, Link, Sink, decode};
 pub use reader::{Interface, Reader, Record};
 pub use report::{ConnectionReport, Field};
 pub use rows::{COLUMNS, Cell, Column, Rows, mark};

@@ -30,7 +30,7 @@ pub(crate) struct Numbering {
 
 /// A format of numbers and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum NumberFormat {
     /// RTP.
     Rtp,
     /// iperf 2.
@@ -39,7 +39,7 @@ pub enum Format {
     Iperf3,
 }
 
-impl Format {
+impl NumberFormat {
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -113,8 +113,8 @@ impl Numbering {
     }
 
     /// The format that fits, if there is one.
-    pub(crate) fn found(&self) -> Option<(Format, &Sequence)> {
-        [(Format::Iperf3, &self.iperf3), (Format::Iperf2, &self.iperf2), (Format::Rtp, &self.rtp)]
+    pub(crate) fn found(&self) -> Option<(NumberFormat, &Sequence)> {
+        [(NumberFormat::Iperf3, &self.iperf3), (NumberFormat::Iperf2, &self.iperf2), (NumberFormat::Rtp, &self.rtp)]
             .into_iter()
             .find(|(_, sequence)| sequence.is_real())
     }
@@ -209,7 +209,7 @@ mod tests {
             numbering.take(&iperf2(number, sent), u64::from(sent + 5_000) * 1_000);
         }
         let (format, found) = numbering.found().expect("it is iperf's");
-        assert_eq!((format, found.lost(), found.out_of_order, found.duplicates), (Format::Iperf2, (1, 10), 1, 0));
+        assert_eq!((format, found.lost(), found.out_of_order, found.duplicates), (NumberFormat::Iperf2, (1, 10), 1, 0));
         assert_eq!(found.delays.minimum(), Duration::from_millis(5));
         assert!((found.jitter.seconds()).abs() < 1e-9);
     }
@@ -228,7 +228,7 @@ mod tests {
             }
         }
         let (format, found) = numbering.found().expect("it is RTP");
-        assert_eq!((format, found.lost()), (Format::Rtp, (1, 40)));
+        assert_eq!((format, found.lost()), (NumberFormat::Rtp, (1, 40)));
         assert!(found.jitter.seconds() < 1e-6);
     }
 
@@ -263,7 +263,7 @@ mod tests {
                 numbering.take(&bytes, u64::from(step) * 20_000_000 + u64::from(step / 2) * 4_000_000);
             }
             let (format, found) = numbering.found().expect("it is RTP");
-            assert_eq!((format, numbering.payload_type), (Format::Rtp, 8));
+            assert_eq!((format, numbering.payload_type), (NumberFormat::Rtp, 8));
             assert!((found.jitter.seconds() - 0.002).abs() < 0.000_2, "{}", found.jitter.seconds());
         }
     }

@@ -14,7 +14,7 @@ use wifair_sim::world::{Loss, RealPacket, WatchPlan};
 use wifair_sim::{Host, Options, Run};
 use wifair_units::{Duration, Time};
 
-use crate::flows::{Flows, addresses, dscp};
+use crate::flows::{RealConnections, addresses, dscp};
 
 /// Longest IP packet: an MSDU (IEEE Std 802.11-2016, 9.2.4.8) without its LLC and SNAP.
 pub const LONGEST_PACKET: usize = 2296;
@@ -110,7 +110,7 @@ pub struct Delivery<'a> {
 pub struct Cell {
     run: Run,
     end: Time,
-    flows: Flows,
+    flows: RealConnections,
     mapping: Option<DscpMapping>,
     hosts: Vec<Host>,
     owners: BTreeMap<Address, usize>,
@@ -148,7 +148,7 @@ impl Cell {
         Self {
             end: run.end(),
             run,
-            flows: Flows::default(),
+            flows: RealConnections::default(),
             mapping: wlan.filter(|wlan| wlan.standard.has_mcs()).map(|wlan| wlan.dscp_mapping),
             hosts,
             owners,
@@ -306,7 +306,7 @@ impl Cell {
         slot.bytes.extend_from_slice(bytes);
         (slot.to, slot.window, slot.flags) = (to, seen.packet.window, seen.packet.flags);
         if let Some(capture) = &mut self.capture {
-            capture.know(number, bytes);
+            capture.store_packet(number, bytes);
         }
         world.inject(seen.connection, reverse, seen.packet, RealPacket { number, tcp: seen.tcp });
         Ok(())

@@ -80,12 +80,12 @@ pub struct Malformed;
 
 /// The connections of real programs.
 #[derive(Debug, Default)]
-pub struct Flows {
+pub struct RealConnections {
     connections: BTreeMap<Key, Connection>,
     swept: Time,
 }
 
-impl Flows {
+impl RealConnections {
     /// Reads a packet that takes path number `way` of the world, in the access category with index `category`.
     ///
     /// # Errors

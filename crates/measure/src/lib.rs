@@ -1,10 +1,10 @@
 //! Measurement plans for a real network: what is transferred, between which ends, how often and in which order.
 //!
-//! A plan file is read like a scenario, with the same error messages. [`Plan::read`] resolves all names: it expands
-//! groups of stations and variations, and fills in defaults.
+//! A plan file is read like a scenario, with the same error messages. [`MeasurementPlan::read`] resolves all names: it
+//! expands groups of stations and variations, and fills in defaults.
 
 mod file;
 mod plan;
 
 pub use file::{Case, Flow, Order, PlanFile, Sessions, Stations, Transfer, Transport, Way};
-pub use plan::{Carrier, Plan, PlanCase, PlanFlow, Work};
+pub use plan::{Carrier, MeasurementPlan, PlanCase, PlanFlow, Work};

@@ -14,7 +14,7 @@ const MOST_CASES: usize = 1000;
 
 /// A measurement plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct MeasurementPlan {
     /// The file, with defaults filled in.
     pub file: PlanFile,
     /// Names of the stations that take part, in the order of the file.
@@ -93,7 +93,7 @@ pub enum Carrier {
     },
 }
 
-impl Plan {
+impl MeasurementPlan {
     /// Reads a plan and applies `overrides`.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ fn seconds(time: Duration) -> Json {
 }
 
 /// Resolves the names of a plan whose tables have each been checked.
-fn resolve(file: PlanFile, root: &Node, reader: &mut Reader) -> Option<Plan> {
+fn resolve(file: PlanFile, root: &Node, reader: &mut Reader) -> Option<MeasurementPlan> {
     let mut resolver = Resolver { root, reader, good: true };
     if file.cases.is_empty() {
         resolver.problem("", "there is nothing to measure", "write [[cases]]");
@@ -213,7 +213,7 @@ fn resolve(file: PlanFile, root: &Node, reader: &mut Reader) -> Option<Plan> {
     let cases: Vec<PlanCase> = cases.into_iter().map(|(case, _)| case).collect();
     let used = |name: &String| cases.iter().any(|case| case.flows.iter().any(|flow| flow.station == *name));
     let stations = file.stations.iter().flat_map(|group| groups[&group.name].clone()).filter(used).collect();
-    Some(Plan { file, stations, cases })
+    Some(MeasurementPlan { file, stations, cases })
 }
 
 /// A case, and for each flow its index in the file's case and the name of the case that runs it alone.

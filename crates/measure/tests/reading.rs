@@ -1,11 +1,11 @@
 //! How plans are read, and their error messages.
 
 use wifair_config::{Override, Source};
-use wifair_measure::{Carrier, Plan, Way, Work};
+use wifair_measure::{Carrier, MeasurementPlan, Way, Work};
 use wifair_units::{BitRate, Bytes, Duration};
 
-fn read(text: &str) -> Result<Plan, String> {
-    Plan::read(Source::file("p.toml", text), &[]).map_err(|problems| problems.to_string())
+fn read(text: &str) -> Result<MeasurementPlan, String> {
+    MeasurementPlan::read(Source::file("p.toml", text), &[]).map_err(|problems| problems.to_string())
 }
 
 #[track_caller]
@@ -84,7 +84,7 @@ fn the_case_alone_is_found_where_there_is_one_of_its_kind() {
 fn overrides_reach_the_plan() {
     let text = with_flows("flows = [{ station = 'a', direction = 'up' }]");
     let overrides = [Override::set("transfer.size=1 MB"), Override::set("repetitions=2")];
-    let plan = Plan::read(Source::file("p.toml", &text), &overrides).unwrap();
+    let plan = MeasurementPlan::read(Source::file("p.toml", &text), &overrides).unwrap();
     assert_eq!(plan.cases[0].flows[0].work, Work::Size(Bytes(1_000_000)));
     assert_eq!(plan.file.repetitions, 2);
 }

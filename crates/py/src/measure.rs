@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use wifair_config::{Override, Source};
-use wifair_measure::Plan;
+use wifair_measure::MeasurementPlan;
 use wifair_sim::record::{CellOutcome, FlowOutcome, Row, SessionOutcome, StationOutcome};
 
 use crate::scenario::to_error;
@@ -12,7 +12,7 @@ use crate::scenario::to_error;
 #[pyfunction]
 pub fn measure_plan(py: Python<'_>, name: &str, data: &[u8], overrides: Vec<(String, String)>) -> PyResult<String> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
-    let plan = Source::from_bytes(name, data).and_then(|source| Plan::read(source, &overrides));
+    let plan = Source::from_bytes(name, data).and_then(|source| MeasurementPlan::read(source, &overrides));
     plan.map(|plan| plan.to_json().to_string()).map_err(|problems| to_error(py, &problems))
 }
 

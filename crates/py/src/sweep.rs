@@ -11,7 +11,7 @@ use crate::scenario::{Scenario, to_error};
 #[pyclass(frozen, module = "wifair._core")]
 #[derive(Debug)]
 pub struct Plan {
-    inner: sweep::Plan,
+    inner: sweep::SweepPlan,
     base: wifair_sim::scenario::Scenario,
 }
 
@@ -61,7 +61,7 @@ pub fn plan(
     if !problems.is_empty() {
         return Err(to_error(py, &wifair_config::Problems(problems)));
     }
-    match sweep::Plan::new(&setup) {
+    match sweep::SweepPlan::new(&setup) {
         Ok(inner) => Ok(Plan { inner, base: base.inner.clone() }),
         Err((mut fault, number)) => {
             let axes = setup.axes.iter().map(|axis| (&axis.origin, axis.text()));

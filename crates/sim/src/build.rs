@@ -19,8 +19,8 @@ use crate::scenario::{
     Step, Wlan,
 };
 use crate::world::{
-    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport,
-    WiredLinkPlan, Workload,
+    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, RoutingPlan, StationCategories, TransportPlan,
+    WiredLinkPlan, WorkloadPlan, WorldPlan,
 };
 use crate::{Options, hosts};
 
@@ -98,7 +98,7 @@ pub(crate) fn nodes_by_channel(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>>
 }
 
 /// Builds the plan of the run with this seed, and the names for its report.
-pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, Labels) {
+pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (WorldPlan, Labels) {
     let file = &scenario.file;
     let air = Air::new(scenario, seed);
     let flows = scenario.network.flows.iter();
@@ -132,7 +132,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         seed,
         fair_share_base: file.fair_share_base.map(|rate| rate.as_bps() as f64 / 8.0),
     };
-    let plan = Plan {
+    let plan = WorldPlan {
         seed,
         warm_up: Time::ZERO + file.warm_up,
         channels,
@@ -471,7 +471,7 @@ fn flow_plan(
 ) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
-        _ if let scenario::Workload::Ping(ping) = &group.workload => Transport::Ping {
+        _ if let scenario::Workload::Ping(ping) = &group.workload => TransportPlan::Ping {
             payload: u16::try_from(ping.size.0).expect("the size of an echo was checked"),
             interval: ping.interval,
         },
@@ -485,9 +485,9 @@ fn flow_plan(
                 receiver.echo_each_mark = control.wants_mark_per_packet;
                 sender.custom_cc = Some(control);
             }
-            Transport::Tcp { sender: Box::new(sender), receiver }
+            TransportPlan::Tcp { sender: Box::new(sender), receiver }
         }
-        scenario::Transport::Udp(udp) => Transport::Udp {
+        scenario::Transport::Udp(udp) => TransportPlan::Udp {
             payload: u16::try_from(udp.payload.0).expect("the payload of a datagram was checked"),
             size: u16::try_from(udp.payload.0 + udp.header.0).expect("the size of a datagram was checked"),
             interval: interval(udp.rate, udp.payload),
@@ -495,11 +495,11 @@ fn flow_plan(
         },
     };
     let workload = match (&group.workload, scenario.sessions(flow, seed)) {
-        (scenario::Workload::Transfer(transfer), _) => Workload::Transfer(transfer.size),
-        (scenario::Workload::Web(web), _) => Workload::Web(web.clone()),
-        (scenario::Workload::OnOff(bursts), _) => Workload::Bursts(bursts.clone()),
-        (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == ConnectionUse::New },
-        (_, None) => Workload::Endless,
+        (scenario::Workload::Transfer(transfer), _) => WorkloadPlan::Transfer(transfer.size),
+        (scenario::Workload::Web(web), _) => WorkloadPlan::Web(web.clone()),
+        (scenario::Workload::OnOff(bursts), _) => WorkloadPlan::Bursts(bursts.clone()),
+        (chosen, Some(list)) => WorkloadPlan::Sessions { list, fresh: chosen.connection() == ConnectionUse::New },
+        (_, None) => WorkloadPlan::Endless,
     };
     let (forward, reverse) =
         hops(scenario, flow.from, flow.to, Some(&flow.path), air, paths).expect("the ends of a flow were checked");
@@ -553,8 +553,8 @@ fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
         direction: Direction::Peer,
         forward,
         reverse,
-        transport: Transport::Udp { payload: 0, size: 0, interval: Duration::ZERO, jitter: 0.0 },
-        workload: Workload::Outside,
+        transport: TransportPlan::Udp { payload: 0, size: 0, interval: Duration::ZERO, jitter: 0.0 },
+        workload: WorkloadPlan::Outside,
         category: AccessCategory::Be.index(),
         start: Time::ZERO,
         stop: Time::NEVER,

@@ -177,7 +177,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
 }
 
 /// The number of nodes sampled to count links.
-const LOOKED_AT: usize = 300;
+const SAMPLED_NODES: usize = 300;
 
 /// Number of links of a `[space]`, extrapolated from a sample of its nodes.
 #[allow(clippy::cast_precision_loss)]
@@ -185,10 +185,10 @@ fn radio_links(scenario: &Scenario) -> f64 {
     let Some(space) = &scenario.file.space else { return 0.0 };
     let nodes = scenario.nodes_on_air();
     // Sample nodes that are far apart in the list, so that a grid is not sampled along its rows; the step is prime.
-    let some: Vec<Node> = if nodes.len() <= LOOKED_AT {
+    let some: Vec<Node> = if nodes.len() <= SAMPLED_NODES {
         nodes.clone()
     } else {
-        (0..LOOKED_AT).map(|index| nodes[index * 7919 % nodes.len()]).collect()
+        (0..SAMPLED_NODES).map(|index| nodes[index * 7919 % nodes.len()]).collect()
     };
     let ratio = nodes.len() as f64 / some.len() as f64;
     scenario.hearing(space, 1, &some).count() as f64 * ratio * ratio

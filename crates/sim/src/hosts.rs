@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use crate::capture::{address_of, node_name};
 use crate::scenario::{Node, Scenario};
-use crate::world::{Plan, Workload};
+use crate::world::{WorkloadPlan, WorldPlan};
 
 /// A station or server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    pub(crate) fn new(scenario: &Scenario, plan: &Plan) -> Self {
+    pub(crate) fn new(scenario: &Scenario, plan: &WorldPlan) -> Self {
         let list = nodes(scenario).into_iter().map(|node| Host {
             name: node_name(scenario, node),
             address: address_of(node),
@@ -34,7 +34,7 @@ impl Hosts {
         });
         let list: Vec<Host> = list.collect();
         let mut laid =
-            (0..).zip(&plan.flows).filter(|(_, flow)| flow.workload == Workload::Outside).map(|(path, _)| path);
+            (0..).zip(&plan.flows).filter(|(_, flow)| flow.workload == WorkloadPlan::Outside).map(|(path, _)| path);
         let joined = pairs(scenario).into_iter().map(|(from, to)| is_joined(scenario, from, to));
         let paths = joined.map(|joined| if joined { laid.next() } else { None }).collect();
         Self { list, paths }

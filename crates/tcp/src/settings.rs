@@ -324,7 +324,7 @@ mod tests {
     use wifair_config::{Document, Source, Table};
 
     use super::*;
-    use crate::cc::hystart::Variant;
+    use crate::cc::hystart::HyStartVariant;
 
     fn read(text: &str) -> Result<Settings, String> {
         Document::parse(Source::file("tcp.toml", text)).read::<Settings>().map_err(|problems| problems.to_string())
@@ -334,13 +334,13 @@ mod tests {
     fn linux_is_modern_with_its_variants_unless_the_user_wrote_others() {
         let cc = |text: &str| read(&format!("stack = 'linux'\n{text}")).expect("it is right").cc;
         let cubic = cc::cubic::Params::default();
-        let as_in_linux = cc::cubic::Params { hystart: Variant::Classic, whole_segments: true, ..cubic.clone() };
+        let as_in_linux = cc::cubic::Params { hystart: HyStartVariant::Classic, whole_segments: true, ..cubic.clone() };
         assert_eq!(cc(""), cc::AlgorithmChoice::Cubic(as_in_linux.clone()));
         assert_eq!(cc("cc = 'cubic'\ncubic.c = 0.4"), cc::AlgorithmChoice::Cubic(as_in_linux));
         let own = "cc = 'cubic'\ncubic.hystart = 'none'\ncubic.whole_segments = false";
         assert_eq!(cc(own), cc::AlgorithmChoice::Cubic(cubic));
         assert!(
-            matches!(cc("cc = 'bbr'"), cc::AlgorithmChoice::Bbr(params) if params.variant == cc::bbr::Variant::Linux)
+            matches!(cc("cc = 'bbr'"), cc::AlgorithmChoice::Bbr(params) if params.variant == cc::bbr::BbrVariant::Linux)
         );
         assert!(
             matches!(cc("cc = 'vegas'"), cc::AlgorithmChoice::Vegas(params) if (params.alpha, params.beta) == (2.0, 4.0))

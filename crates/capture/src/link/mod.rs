@@ -82,7 +82,7 @@ pub struct Datagram<'a> {
 
 /// The kind of a frame, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DecodeOutcome {
     /// A frame that can contain IP packets; those were passed on.
     Ip,
     /// Another kind: ARP, management, another protocol.
@@ -123,17 +123,17 @@ impl<'a, F: FnMut(&Datagram<'a>)> Sink<'a> for F {
 
 /// Passes the contents of a frame to `sink`.
 #[inline]
-pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outcome {
+pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
     match link {
         Link::Ethernet => ethernet(data, original, sink),
         Link::RawIp => ip(data, original, 0, sink),
         Link::Loopback => after(data, original, 4, |rest, original| ip(rest, original, 0, sink)),
         Link::Cooked => {
-            let (Some(kind), Some(protocol)) = (be16(data, 0), be16(data, 14)) else { return Outcome::Malformed };
+            let (Some(kind), Some(protocol)) = (be16(data, 0), be16(data, 14)) else { return DecodeOutcome::Malformed };
             after(data, original, 16, |rest, original| by_type(protocol, rest, original, u32::from(kind), sink))
         }
         Link::Cooked2 => {
-            let Some(head) = data.first_chunk::<20>() else { return Outcome::Malformed };
+            let Some(head) = data.first_chunk::<20>() else { return DecodeOutcome::Malformed };
             let protocol = u16::from_be_bytes([head[0], head[1]]);
             let interface = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
             let place = interface << 8 | u32::from(head[10]);
@@ -144,43 +144,48 @@ pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sin
                 let original = original.saturating_sub((data.len() - rest.len()) as u32);
                 wifi::decode(rest, original, &radio, sink)
             }
-            None => Outcome::Malformed,
+            None => DecodeOutcome::Malformed,
         },
         Link::Wifi => wifi::decode(data, original, &RadioInfo::default(), sink),
-        Link::Other(_) => Outcome::Other,
+        Link::Other(_) => DecodeOutcome::Other,
     }
 }
 
 /// Continues after a header of `length` bytes.
 #[inline]
-fn after<'a>(data: &'a [u8], original: u32, length: u32, next: impl FnOnce(&'a [u8], u32) -> Outcome) -> Outcome {
+fn after<'a>(
+    data: &'a [u8],
+    original: u32,
+    length: u32,
+    next: impl FnOnce(&'a [u8], u32) -> DecodeOutcome,
+) -> DecodeOutcome {
     match data.get(length as usize..) {
         Some(rest) => next(rest, original.saturating_sub(length)),
-        None => Outcome::Malformed,
+        None => DecodeOutcome::Malformed,
     }
 }
 
 #[inline]
-fn ip<'a>(data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+fn ip<'a>(data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
     match data.first() {
         Some(first) if matches!(first >> 4, 4 | 6) => {
             sink.datagram(&Datagram { bytes: data, original, place });
-            Outcome::Ip
+            DecodeOutcome::Ip
         }
-        Some(_) => Outcome::Other,
-        None => Outcome::Malformed,
+        Some(_) => DecodeOutcome::Other,
+        None => DecodeOutcome::Malformed,
     }
 }
 
 #[inline]
-fn ethernet<'a>(data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outcome {
-    let Some(protocol) = be16(data, 12) else { return Outcome::Malformed };
+fn ethernet<'a>(data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
+    let Some(protocol) = be16(data, 12) else { return DecodeOutcome::Malformed };
     after(data, original, 14, |rest, original| by_type(protocol, rest, original, 0, sink))
 }
 
 /// Continues after an Ethernet type, or after a length in its place.
 #[inline]
-fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
     if protocol == IPV4 || protocol == IPV6 {
         ip(data, original, place, sink)
     } else {
@@ -196,7 +201,7 @@ fn nested<'a>(
     mut original: u32,
     place: u32,
     sink: &mut impl Sink<'a>,
-) -> Outcome {
+) -> DecodeOutcome {
     loop {
         let (header, next) = match protocol {
             IPV4 | IPV6 => return ip(data, original, place, sink),
@@ -213,9 +218,9 @@ fn nested<'a>(
             ),
             // A length (or "802.2" in cooked mode): LLC with SNAP.
             0x0004 | 0x002e..=0x05dc if snap(data).is_some() => (8, snap(data)),
-            _ => return Outcome::Other,
+            _ => return DecodeOutcome::Other,
         };
-        let (Some(next), Some(rest)) = (next, data.get(header as usize..)) else { return Outcome::Malformed };
+        let (Some(next), Some(rest)) = (next, data.get(header as usize..)) else { return DecodeOutcome::Malformed };
         (protocol, data, original) = (next, rest, original.saturating_sub(header));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::radiotap::{RadioInfo, RadioRate};
-use super::{Outcome, Sink, by_type, snap};
+use super::{DecodeOutcome, Sink, by_type, snap};
 
 /// A hardware address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,15 +82,15 @@ fn mac(data: &[u8], at: usize) -> Option<Mac> {
 }
 
 /// Passes the header and the IP packets of a frame to `sink`.
-pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink: &mut impl Sink<'a>) -> Outcome {
+pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink: &mut impl Sink<'a>) -> DecodeOutcome {
     if radio.bad_fcs {
-        return Outcome::BadFcs;
+        return DecodeOutcome::BadFcs;
     }
     let (length, original) =
         if radio.has_fcs { (original, original.saturating_sub(4)) } else { (original.saturating_add(4), original) };
     let data = &data[..data.len().min(original as usize)];
-    let Some(&[control, flags, _, _]) = data.first_chunk::<4>() else { return Outcome::Malformed };
-    let Some(receiver) = mac(data, 4) else { return Outcome::Malformed };
+    let Some(&[control, flags, _, _]) = data.first_chunk::<4>() else { return DecodeOutcome::Malformed };
+    let Some(receiver) = mac(data, 4) else { return DecodeOutcome::Malformed };
     let subtype = control >> 4;
     let kind = match (control >> 2 & 3, subtype) {
         (0, _) => WifiFrameKind::Management,
@@ -120,9 +120,9 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
     };
     if !matches!(kind, WifiFrameKind::Data | WifiFrameKind::Management) {
         sink.frame(&frame, radio);
-        return Outcome::Other;
+        return DecodeOutcome::Other;
     }
-    let Some(sequence) = data.get(22..24) else { return Outcome::Malformed };
+    let Some(sequence) = data.get(22..24) else { return DecodeOutcome::Malformed };
     frame.sequence = Some(u16::from_le_bytes([sequence[0], sequence[1]]));
     let mut header = 24;
     let mut aggregate = false;
@@ -131,7 +131,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
             header += 6;
         }
         if subtype & 8 != 0 {
-            let Some(qos) = data.get(header..header + 2) else { return Outcome::Malformed };
+            let Some(qos) = data.get(header..header + 2) else { return DecodeOutcome::Malformed };
             frame.tid = Some(qos[0] & 0x0f);
             aggregate = qos[0] & 0x80 != 0;
             header += 2;
@@ -144,41 +144,41 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
     if radio.padded {
         header = usize::next_multiple_of(header, 4);
     }
-    let Some(body) = data.get(header..) else { return Outcome::Malformed };
+    let Some(body) = data.get(header..) else { return DecodeOutcome::Malformed };
     frame.body = body;
     // Null frames (subtypes with bit 2 set) carry no data.
     if !sink.frame(&frame, radio) || kind != WifiFrameKind::Data || subtype & 4 != 0 {
-        return Outcome::Other;
+        return DecodeOutcome::Other;
     }
     if flags & 0x40 != 0 {
-        return Outcome::Protected;
+        return DecodeOutcome::Protected;
     }
     // Fragments other than the first have no IP header.
     if frame.sequence.is_some_and(|sequence| sequence & 0x0f != 0) {
-        return Outcome::Other;
+        return DecodeOutcome::Other;
     }
     let place = u32::from(flags & 3);
     let left = original.saturating_sub(header as u32);
     if aggregate { subframes(body, left, place, sink) } else { llc(body, left, place, sink) }
 }
 
-fn llc<'a>(body: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+fn llc<'a>(body: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
     match snap(body) {
         Some(protocol) => by_type(protocol, &body[8..], original.saturating_sub(8), place, sink),
-        None if body.len() < 8 => Outcome::Malformed,
-        None => Outcome::Other,
+        None if body.len() < 8 => DecodeOutcome::Malformed,
+        None => DecodeOutcome::Other,
     }
 }
 
 /// A-MSDU (9.3.2.2.2): destination, source, length, packet, padding to four bytes.
-fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
-    let mut outcome = Outcome::Malformed;
+fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
+    let mut outcome = DecodeOutcome::Malformed;
     while let Some(head) = body.first_chunk::<14>() {
         let length = usize::from(u16::from_be_bytes([head[12], head[13]]));
         let captured = &body[14..body.len().min(14 + length)];
         let whole = (length as u32).min(original.saturating_sub(14));
         match (llc(captured, whole, place, sink), outcome) {
-            (Outcome::Ip, _) | (_, Outcome::Ip) => outcome = Outcome::Ip,
+            (DecodeOutcome::Ip, _) | (_, DecodeOutcome::Ip) => outcome = DecodeOutcome::Ip,
             (new, _) => outcome = new,
         }
         let step = (14 + length).next_multiple_of(4);

@@ -104,9 +104,9 @@ enum Step {
     Damaged(String),
 }
 
-enum Format {
-    Pcap(pcap::State),
-    Pcapng(pcapng::State),
+enum FileFormat {
+    Pcap(pcap::PcapState),
+    Pcapng(pcapng::PcapngState),
 }
 
 /// Reads a capture record by record.
@@ -123,7 +123,7 @@ enum Format {
 /// ```
 pub struct Reader<'a> {
     input: Input<'a>,
-    format: Format,
+    format: FileFormat,
     interfaces: Vec<Interface>,
     /// Bytes of the last returned record, which are still in the buffer.
     held: usize,
@@ -147,18 +147,18 @@ impl<'a> Reader<'a> {
             Fill::Ended => None,
         };
         let format = match magic {
-            Some([0xa1, 0xb2, 0xc3, 0xd4]) => Format::Pcap(pcap::State::new(true, 1_000)),
-            Some([0xd4, 0xc3, 0xb2, 0xa1]) => Format::Pcap(pcap::State::new(false, 1_000)),
-            Some([0xa1, 0xb2, 0x3c, 0x4d]) => Format::Pcap(pcap::State::new(true, 1)),
-            Some([0x4d, 0x3c, 0xb2, 0xa1]) => Format::Pcap(pcap::State::new(false, 1)),
-            Some([0x0a, 0x0d, 0x0d, 0x0a]) => Format::Pcapng(pcapng::State::default()),
+            Some([0xa1, 0xb2, 0xc3, 0xd4]) => FileFormat::Pcap(pcap::PcapState::new(true, 1_000)),
+            Some([0xd4, 0xc3, 0xb2, 0xa1]) => FileFormat::Pcap(pcap::PcapState::new(false, 1_000)),
+            Some([0xa1, 0xb2, 0x3c, 0x4d]) => FileFormat::Pcap(pcap::PcapState::new(true, 1)),
+            Some([0x4d, 0x3c, 0xb2, 0xa1]) => FileFormat::Pcap(pcap::PcapState::new(false, 1)),
+            Some([0x0a, 0x0d, 0x0d, 0x0a]) => FileFormat::Pcapng(pcapng::PcapngState::default()),
             _ => {
                 let start = input.bytes();
                 return Err(Error::NotACapture { start: start[..start.len().min(8)].to_vec() });
             }
         };
         let mut reader = Self { input, format, interfaces: Vec::new(), held: 0, damage: None, done: false };
-        if let Format::Pcap(state) = &mut reader.format {
+        if let FileFormat::Pcap(state) = &mut reader.format {
             match state.header(&mut reader.input).map_err(Error::Io)? {
                 Ok(interface) => reader.interfaces.push(interface),
                 Err(what) => reader.spoil(what),
@@ -183,8 +183,8 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let step = match &mut self.format {
-            Format::Pcap(state) => state.next(&mut self.input),
-            Format::Pcapng(state) => state.next(&mut self.input, &mut self.interfaces),
+            FileFormat::Pcap(state) => state.next(&mut self.input),
+            FileFormat::Pcapng(state) => state.next(&mut self.input, &mut self.interfaces),
         };
         match step.map_err(Error::Io)? {
             Step::Packet(found) => {

@@ -5,7 +5,7 @@ use std::io;
 use super::{Clock, ClockUnit, Fill, Found, Input, Interface, LONGEST, Step, cut};
 use crate::link::Link;
 
-pub(super) struct State {
+pub(super) struct PcapState {
     big_endian: bool,
     /// The unit of a stamp's fraction of a second, in ns.
     fraction: u64,
@@ -13,7 +13,7 @@ pub(super) struct State {
     longest: u32,
 }
 
-impl State {
+impl PcapState {
     pub(super) fn new(big_endian: bool, fraction: u64) -> Self {
         Self { big_endian, fraction, longest: LONGEST }
     }

@@ -16,13 +16,13 @@ const ENHANCED_PACKET: u32 = 6;
 const LONGEST_BLOCK: u32 = LONGEST * 64;
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct PcapngState {
     big_endian: bool,
     /// Index of the first interface of the current section.
     first_interface: usize,
 }
 
-impl State {
+impl PcapngState {
     #[inline]
     fn u32(&self, bytes: &[u8], at: usize) -> u32 {
         let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];

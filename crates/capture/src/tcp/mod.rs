@@ -10,7 +10,7 @@ pub(crate) mod side;
 /// A number is mapped to the value nearest to the highest one seen, so streams of any length are ordered correctly;
 /// tcptrace compares the 32-bit numbers and fails when they wrap.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Space {
+pub(crate) struct SequenceSpace {
     /// Highest number seen; zero before the first.
     high: i64,
     /// The number that counts as zero: that of the SYN, or one less than the first number seen, so that data starts at
@@ -18,7 +18,7 @@ pub(crate) struct Space {
     pub(crate) zero: i64,
 }
 
-impl Space {
+impl SequenceSpace {
     /// The 64-bit number of `raw`.
     #[inline]
     pub(crate) fn place(&mut self, raw: u32) -> i64 {
@@ -39,11 +39,11 @@ impl Space {
 
 #[cfg(test)]
 mod tests {
-    use super::Space;
+    use super::SequenceSpace;
 
     #[test]
     fn numbers_go_on_where_the_sequence_wraps() {
-        let mut space = Space::default();
+        let mut space = SequenceSpace::default();
         let first = space.place(u32::MAX - 9);
         space.raise(first);
         assert_eq!(space.place(10) - first, 20);

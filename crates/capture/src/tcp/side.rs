@@ -1,6 +1,6 @@
 //! One direction of a connection: what one end sent, and what the other end acknowledged.
 
-use super::Space;
+use super::SequenceSpace;
 use super::board::Board;
 use super::history::History;
 
@@ -147,7 +147,7 @@ impl Area {
 /// All statistics of one direction. Where the definition is tcptrace's, so is the name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
-    pub(crate) space: Space,
+    pub(crate) space: SequenceSpace,
     pub(crate) history: History,
     pub(crate) board: Board,
 

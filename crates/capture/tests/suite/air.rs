@@ -3,7 +3,7 @@
 use wifair_capture::frame::{self, Course, Data, Echo, Heard, HeardLater};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::{Frame, Mac, WifiFrameKind};
-use wifair_capture::{Address, Analysis, Datagram, Link, Outcome, PcapWriter, Settings, Sink, analyze, decode};
+use wifair_capture::{Address, Analysis, Datagram, DecodeOutcome, Link, PcapWriter, Settings, Sink, analyze, decode};
 
 use crate::common::talk::MS;
 
@@ -104,9 +104,9 @@ impl<'a> Sink<'a> for Seen {
 #[test]
 fn the_tid_is_in_the_low_bits() {
     for (control, control_bits, length, outcome) in [
-        (0x88_u8, 0x75_u8, 26, Outcome::Malformed), // data without LLC header
-        (0xc8, 0x75, 26, Outcome::Other),
-        (0xc8, 0x75, 25, Outcome::Malformed),
+        (0x88_u8, 0x75_u8, 26, DecodeOutcome::Malformed), // data without LLC header
+        (0xc8, 0x75, 26, DecodeOutcome::Other),
+        (0xc8, 0x75, 25, DecodeOutcome::Malformed),
     ] {
         let mut frame = vec![control, 1, 0, 0];
         for address in [ACCESS_POINT, STATION, OTHER] {

@@ -5,7 +5,7 @@ use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::frame::{Heard, HeardLater};
 use wifair_capture::link::radiotap::{self, RadioRate};
 use wifair_capture::{
-    Field, Link, Outcome, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
+    DecodeOutcome, Field, Link, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
 };
 
 /// The analysis of the single connection, without the values that depend on the link.
@@ -183,7 +183,7 @@ fn segments_are_written_as_linux_writes_them() {
                 frame::tcp(&mut packet, &tcp, 0);
                 same = datagram.bytes.starts_with(&packet);
             });
-        assert!(matches!(outcome, Outcome::Ip | Outcome::Other));
+        assert!(matches!(outcome, DecodeOutcome::Ip | DecodeOutcome::Other));
         if !packet.is_empty() {
             assert!(same, "{:02x?}\n{packet:02x?}", record.data);
             compared += 1;

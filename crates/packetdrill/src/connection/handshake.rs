@@ -3,7 +3,7 @@
 use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
 use wifair_tcp::cc::AlgorithmChoice;
-use wifair_tcp::cc::hystart::Variant;
+use wifair_tcp::cc::hystart::HyStartVariant;
 use wifair_tcp::{Receiver, Sender, Settings};
 use wifair_units::{Duration, Time};
 
@@ -116,7 +116,7 @@ impl Connection {
         if let AlgorithmChoice::Cubic(params) = &mut sender.cc
             && system.hystart
         {
-            params.hystart = Variant::Classic;
+            params.hystart = HyStartVariant::Classic;
         }
         if let AlgorithmChoice::Cubic(params) = &mut sender.cc {
             params.whole_segments = true;

@@ -89,7 +89,7 @@ pub(super) type Acknowledged = (u16, Vec<u8>);
 /// What an ADDBA or DELBA frame says besides its record: its sequence number, how many MPDUs may be outstanding, and
 /// the Block Ack Timeout Value in TU of 1024 us, 0 for none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AgreementHistory {
+pub(super) struct AgreedParameters {
     pub sequence: u16,
     pub window: u16,
     pub timeout: u16,
@@ -105,7 +105,7 @@ impl Aggregates {
 
     /// The contents of an MPDU with a sequence number, even if its receiver already has it; `further` are the packets
     /// of an A-MSDU after the first.
-    pub(super) fn know(
+    pub(super) fn register(
         &mut self,
         record: &FrameRecord,
         stamp: Option<Stamp>,
@@ -122,7 +122,7 @@ impl Aggregates {
     }
 
     /// The contents of an ADDBA or DELBA frame.
-    pub(super) fn agreement(&mut self, record: &FrameRecord) -> Option<AgreementHistory> {
+    pub(super) fn agreement(&mut self, record: &FrameRecord) -> Option<AgreedParameters> {
         if !matches!(record.kind, FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba) {
             return None;
         }
@@ -130,7 +130,7 @@ impl Aggregates {
         if !record.retry {
             *next = (*next + 1) % NUMBERS;
         }
-        Some(AgreementHistory {
+        Some(AgreedParameters {
             sequence: *next,
             window: self.window_between(record.from, record.to),
             timeout: self.timeout,

@@ -53,7 +53,7 @@ const MOST_OPEN: usize = 4;
 
 impl Retries {
     /// The contents and the sequence number of a data frame; a retransmission keeps its number.
-    pub(super) fn know(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
+    pub(super) fn register(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
         if record.kind != FrameKind::Data {
             return None;
         }

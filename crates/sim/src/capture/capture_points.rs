@@ -114,7 +114,7 @@ impl CapturePoints {
             let node = headers.node(index);
             match (node, hops[index]) {
                 (Node::Ap(_), Hop::Wired(_)) if departing => find(PointPlace::Wires(node)),
-                (Node::Ap(_), Hop::Air { .. }) if !departing && headers.came_by_wire(index) => {
+                (Node::Ap(_), Hop::Air { .. }) if !departing && headers.arrived_by_wire(index) => {
                     find(PointPlace::Wires(node))
                 }
                 (Node::Ap(_), _) => None,

@@ -18,7 +18,7 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
-use super::aggregates::{Acknowledged, AgreementHistory};
+use super::aggregates::{Acknowledged, AgreedParameters};
 use super::air::Known;
 use super::capture_points::node_name;
 use crate::build::nodes_by_channel;
@@ -121,7 +121,7 @@ impl Headers {
     }
 
     /// Stores the bytes of a packet of a real program.
-    pub(super) fn know(&mut self, number: u32, bytes: &[u8]) {
+    pub(super) fn store_packet(&mut self, number: u32, bytes: &[u8]) {
         let index = number as usize;
         if self.real.len() <= index {
             self.real.resize(index + 1, vec![]);
@@ -148,7 +148,7 @@ impl Headers {
         &self.on_air
     }
 
-    pub(super) fn came_by_wire(&self, hop: usize) -> bool {
+    pub(super) fn arrived_by_wire(&self, hop: usize) -> bool {
         self.legs[hop].by_wire
     }
 
@@ -329,13 +329,13 @@ impl Headers {
     }
 
     /// Appends a frame as captured by a sniffer, with at least `keep` bytes written out; returns its full length.
-    /// `says` holds what earlier frames determine about this one.
+    /// `context` holds what earlier frames determine about this one.
     pub(super) fn air_frame(
         &self,
         to: &mut Vec<u8>,
         channel: usize,
         record: &FrameRecord,
-        says: &Says,
+        context: &FrameContext,
         keep: u32,
     ) -> Option<usize> {
         let (rate, later) = modulation(record);
@@ -368,14 +368,14 @@ impl Headers {
                 to.len()
             }
             FrameKind::BlockAck => {
-                let (start, bitmap) = says.acknowledged.as_ref()?;
+                let (start, bitmap) = context.acknowledged.as_ref()?;
                 let ack = BlockAck { receiver, transmitter: from, duration, tid: record.tid?, start: *start };
                 frame::wifi_block_ack(to, &ack, bitmap);
                 to.len()
             }
             FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba => {
-                let (tid, start, AgreementHistory { sequence, window, timeout }) =
-                    (record.tid?, record.sequence?, says.agreement?);
+                let (tid, start, AgreedParameters { sequence, window, timeout }) =
+                    (record.tid?, record.sequence?, context.agreement?);
                 let ap = |node: &Node| matches!(node, Node::Ap(_));
                 let cell = match (self.is_ad_hoc, ap(&nodes[record.from as usize])) {
                     (true, _) => AD_HOC,
@@ -404,7 +404,7 @@ impl Headers {
                 to.len()
             }
             FrameKind::Data => {
-                let Known { packet, stamp, sequence, retry, further, .. } = says.known.as_ref()?;
+                let Known { packet, stamp, sequence, retry, further, .. } = context.known.as_ref()?;
                 let is_from_ap = matches!(nodes[record.from as usize], Node::Ap(_));
                 // Source and destination. After an uplink hop the next node is the access point, which only forwards.
                 let ends = |packet: &Packet| {
@@ -468,13 +468,13 @@ impl Headers {
 
 /// What only earlier frames determine about a frame.
 #[derive(Debug)]
-pub(super) struct Says {
+pub(super) struct FrameContext {
     /// Contents of a data frame.
     pub known: Option<Known>,
     /// Contents of a block ACK.
     pub acknowledged: Option<Acknowledged>,
     /// Of an ADDBA or DELBA frame, what is agreed.
-    pub agreement: Option<AgreementHistory>,
+    pub agreement: Option<AgreedParameters>,
 }
 
 /// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0

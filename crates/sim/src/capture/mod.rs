@@ -34,7 +34,7 @@ pub(crate) use capture_points::node_name;
 pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
 pub(crate) use headers::address_of;
-use headers::{Headers, Says};
+use headers::{FrameContext, Headers};
 
 /// Time zero of a run in captures: 1 January 2000, in ns since 1970. Some readers take a time of zero for "never".
 pub const EPOCH: u64 = 946_684_800_000_000_000;
@@ -194,8 +194,8 @@ impl<W: Write> Capture<W> {
     }
 
     /// Stores the bytes of a real program's packet under its number, until another packet gets that number.
-    pub fn know(&mut self, number: u32, bytes: &[u8]) {
-        self.headers.know(number, bytes);
+    pub fn store_packet(&mut self, number: u32, bytes: &[u8]) {
+        self.headers.store_packet(number, bytes);
     }
 
     /// Writes what was seen since the last call. The caller then clears it with [`World::clear_watch`].
@@ -229,14 +229,17 @@ impl<W: Write> Capture<W> {
                     FrameKind::Data if record.sequence.is_some() => {
                         let packets = tap.further_packets(record).iter().map(|(_, packet)| *packet);
                         let stamps = further[Tap::further_places(record)].iter().copied();
-                        aggregates.know(record, *stamp, packets.zip(stamps))
+                        aggregates.register(record, *stamp, packets.zip(stamps))
                     }
-                    _ => retries[record.from as usize].know(record, *stamp),
+                    _ => retries[record.from as usize].register(record, *stamp),
                 };
-                let says =
-                    Says { known, acknowledged: aggregates.note(record), agreement: aggregates.agreement(record) };
+                let context = FrameContext {
+                    known,
+                    acknowledged: aggregates.note(record),
+                    agreement: aggregates.agreement(record),
+                };
                 self.buffer.clear();
-                let length = self.headers.air_frame(&mut self.buffer, channel, record, &says, self.snap);
+                let length = self.headers.air_frame(&mut self.buffer, channel, record, &context, self.snap);
                 for (file, of, listener) in &self.air {
                     if let Some(length) = length
                         && *of == channel

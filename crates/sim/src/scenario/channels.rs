@@ -8,9 +8,9 @@ use super::wlan::{Standard, Wlan};
 use super::{Scenario, ScenarioFile};
 
 /// A problem: path, message and note.
-type Told = (String, String, String);
+type Complaint = (String, String, String);
 
-fn told(path: &str, message: &str, note: &str) -> Told {
+fn complaint(path: &str, message: &str, note: &str) -> Complaint {
     (path.to_owned(), message.to_owned(), note.to_owned())
 }
 
@@ -71,17 +71,17 @@ fn channel(file: &ScenarioFile, wlan: &Wlan, ap: usize) -> Result<OperatingChann
 }
 
 /// Reports settings that are incompatible with overlapping channels, and keys that require them.
-pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
+pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Complaint> {
     let mut problems = vec![];
     let has_widths = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
     let needy = [("ap.widths", "widths", has_widths), ("wlan.bandwidth", "bandwidth", wlan.bandwidth.is_some())];
     for (path, key, _) in needy.iter().filter(|(_, _, is_set)| *is_set) {
         if !wlan.standard.has_mcs() {
             let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]";
-            problems.push(told(path, &format!("`{key}` does not apply to {}", wlan.standard), note));
+            problems.push(complaint(path, &format!("`{key}` does not apply to {}", wlan.standard), note));
         } else if !overlap(file) {
             let note = "write overlapping_channels = true in [space]";
-            problems.push(told(path, &format!("`{key}` needs channels that overlap"), note));
+            problems.push(complaint(path, &format!("`{key}` needs channels that overlap"), note));
         }
     }
     if !problems.is_empty() || !overlap(file) {
@@ -90,35 +90,35 @@ pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
     let Some(space) = &file.space else { return problems };
     if super::space::is_ad_hoc(file) {
         let note = "an ad-hoc network has one channel; leave it out";
-        problems.push(told("space.overlapping_channels", "overlapping channels without access points", note));
+        problems.push(complaint("space.overlapping_channels", "overlapping channels without access points", note));
         return problems;
     }
     let reception = &space.reception;
     let note = "where channels overlap frames are told apart by their powers";
     if !matches!(reception.capture, Capture::Header | Capture::Late) {
         let message = format!("`capture` is \"{}\" with overlapping channels", reception.capture);
-        problems.push(told("space.reception.capture", &message, &format!("{note}: write \"header\" or \"late\"")));
+        problems.push(complaint("space.reception.capture", &message, &format!("{note}: write \"header\" or \"late\"")));
     }
     if reception.interference != Interference::Sum {
         let message = format!("`interference` is \"{}\" with overlapping channels", reception.interference);
-        problems.push(told("space.reception.interference", &message, &format!("{note}: write \"sum\"")));
+        problems.push(complaint("space.reception.interference", &message, &format!("{note}: write \"sum\"")));
     }
     if wlan.eifs == Eifs::Nav {
         let note = "that is what ns-2 does, which knows one channel; write \"after-error\"";
-        problems.push(told("wlan.eifs", "`eifs` is \"nav\" with overlapping channels", note));
+        problems.push(complaint("wlan.eifs", "`eifs` is \"nav\" with overlapping channels", note));
     }
     if let Some(index) = space.paths.iter().position(|path| path.miss > 0.0) {
         let note = "a carrier sense that fails is modelled on one channel; leave out one of the two";
-        problems.push(told(&format!("space.paths[{index}].miss"), "`miss` with overlapping channels", note));
+        problems.push(complaint(&format!("space.paths[{index}].miss"), "`miss` with overlapping channels", note));
     }
     problems.extend(channel_problems(file, wlan));
     problems
 }
 
 /// Reports channels that do not exist, and widths that do not fit.
-fn channel_problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
-    let mut problems: Vec<Told> = vec![];
-    let mut tell = |problem: Told| {
+fn channel_problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Complaint> {
+    let mut problems: Vec<Complaint> = vec![];
+    let mut tell = |problem: Complaint| {
         if !problems.contains(&problem) {
             problems.push(problem);
         }
@@ -129,7 +129,7 @@ fn channel_problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
     for ap in 0..aps {
         let mhz = width(file, wlan, ap);
         if ChannelWidth::from_mhz(mhz).is_none() {
-            tell(told(key, &format!("no channel of {mhz} MHz"), "one of 20, 40, 80 and 160"));
+            tell(complaint(key, &format!("no channel of {mhz} MHz"), "one of 20, 40, 80 and 160"));
             continue;
         }
         if let Err(error) = channel(file, wlan, ap) {
@@ -150,7 +150,7 @@ fn channel_problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Told> {
         let Some(own) = group.width.filter(|own| *own > widest) else { continue };
         let message = format!("PPDUs of {own} MHz in a channel of {widest} MHz");
         let note = "write at most the width of the access point, or leave it out";
-        tell(told(&format!("stations[{index}].width"), &message, note));
+        tell(complaint(&format!("stations[{index}].width"), &message, note));
     }
     problems
 }

@@ -5,7 +5,7 @@ use wifair_packet::{Kind, PacketId, flag};
 use wifair_units::Time;
 
 use super::measure::Loss;
-use super::plan::{Hop, Transport, Workload};
+use super::plan::{Hop, TransportPlan, WorkloadPlan};
 use super::{CONTROL, World};
 
 /// An access point with schemes.
@@ -23,9 +23,9 @@ impl World {
             watch.identify(flow, connection);
         }
         let (mss, scale) = match &self.flows[flow].transport {
-            Transport::Tcp { sender, receiver } => (sender.options.mss, receiver.window_scale),
+            TransportPlan::Tcp { sender, receiver } => (sender.options.mss, receiver.window_scale),
             // Packets of real programs carry these values themselves: see `pass_schemes`.
-            _ if self.flows[flow].workload == Workload::Outside => (0, 0),
+            _ if self.flows[flow].workload == WorkloadPlan::Outside => (0, 0),
             _ => return,
         };
         for scheme_ap in &mut self.scheme_aps {
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// Returns an echo that has reached its end by the reverse path.
-    pub(super) fn turn_echo(&mut self, id: PacketId) {
+    pub(super) fn return_echo(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         debug_assert_eq!(packet.kind, Kind::Icmp);
         if packet.has(flag::ACK) {

@@ -12,7 +12,7 @@ use wifair_units::{Bytes, Duration, Time};
 use crate::traffic::Schedule;
 
 use super::measure::{Delays, FlowCounters, TimeMean};
-use super::plan::{Transport, Workload};
+use super::plan::{TransportPlan, WorkloadPlan};
 use super::sessions::{SessionLog, Sessions};
 use super::users::Users;
 use super::{Task, World};
@@ -23,8 +23,8 @@ pub(super) struct Flow {
     pub(super) name: String,
     pub(super) forward: u32,
     pub(super) reverse: u32,
-    pub(super) transport: Transport,
-    pub(super) workload: Workload,
+    pub(super) transport: TransportPlan,
+    pub(super) workload: WorkloadPlan,
     /// Index of its packets' access category.
     pub(super) category: usize,
     /// Its connections; a closed one is kept as long as its packets may still be in the network. The first is the
@@ -112,7 +112,7 @@ impl World {
     pub(super) fn opens_fresh_connections(&self, flow: usize) -> bool {
         matches!(
             self.flows[flow].workload,
-            Workload::Sessions { fresh: true, .. } | Workload::Web(_) | Workload::Outside
+            WorkloadPlan::Sessions { fresh: true, .. } | WorkloadPlan::Web(_) | WorkloadPlan::Outside
         )
     }
 
@@ -137,16 +137,16 @@ impl World {
             forward: owner.forward,
             reverse: owner.reverse,
             ends: match &owner.transport {
-                _ if owner.workload == Workload::Outside => Ends::Real,
-                Transport::Tcp { sender, receiver } => {
+                _ if owner.workload == WorkloadPlan::Outside => Ends::Real,
+                TransportPlan::Tcp { sender, receiver } => {
                     let mut sender = Sender::new(sender, number);
                     if !self.short_paths {
                         sender.disable_fast_path();
                     }
                     Ends::Tcp { sender, receiver: Receiver::new(receiver, number) }
                 }
-                Transport::Udp { .. } => Ends::Udp { draws: stream(self.seed, "udp", &owner.name), sent: 0 },
-                Transport::Ping { .. } => Ends::Ping { sent: 0 },
+                TransportPlan::Udp { .. } => Ends::Udp { draws: stream(self.seed, "udp", &owner.name), sent: 0 },
+                TransportPlan::Ping { .. } => Ends::Ping { sent: 0 },
             },
             counters: FlowCounters::default(),
             cwnd: TimeMean::starting(self.now),
@@ -200,7 +200,7 @@ impl World {
         match self.packets[id].kind {
             Kind::Data => self.take_segment(id),
             Kind::Ack => self.take_ack(id),
-            Kind::Icmp => self.turn_echo(id),
+            Kind::Icmp => self.return_echo(id),
             Kind::Udp | Kind::Routing => self.take_datagram(id),
         }
     }
@@ -300,7 +300,7 @@ impl World {
         }
         connection.counters.arrive(packet.payload);
         connection.counters.acks_sent += 1;
-        flow.took(taken);
+        flow.record_delay(taken);
         packet.flags |= flag::ACK;
         let hop = connection.reverse;
         packet.hop = hop;
@@ -312,7 +312,7 @@ impl World {
         let now = self.now;
         let connection = &mut self.connections[index];
         let flow = &self.flows[connection.flow as usize];
-        let (Ends::Ping { sent }, Transport::Ping { payload, interval }) = (&mut connection.ends, &flow.transport)
+        let (Ends::Ping { sent }, TransportPlan::Ping { payload, interval }) = (&mut connection.ends, &flow.transport)
         else {
             return;
         };
@@ -342,7 +342,7 @@ impl World {
         let connection = &mut self.connections[packet.flow as usize];
         if let Ends::Udp { .. } = connection.ends {
             connection.counters.arrive(packet.payload);
-            self.flows[connection.flow as usize].took(self.now - packet.sent_at());
+            self.flows[connection.flow as usize].record_delay(self.now - packet.sent_at());
         }
     }
 
@@ -406,7 +406,7 @@ impl World {
         let now = self.now;
         let connection = &mut self.connections[index];
         let flow = &self.flows[connection.flow as usize];
-        let (Ends::Udp { draws, sent }, Transport::Udp { payload, size, interval, jitter }) =
+        let (Ends::Udp { draws, sent }, TransportPlan::Udp { payload, size, interval, jitter }) =
             (&mut connection.ends, &flow.transport)
         else {
             return;
@@ -430,8 +430,8 @@ impl World {
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn start(&mut self, flow: usize) {
         match &self.flows[flow].workload {
-            Workload::Web(_) => return self.user_comes(flow),
-            Workload::Bursts(_) => return self.turn(flow),
+            WorkloadPlan::Web(_) => return self.on_user_arrival(flow),
+            WorkloadPlan::Bursts(_) => return self.turn(flow),
             _ => {}
         }
         if let Some(&own) = self.flows[flow].connections.front() {
@@ -439,16 +439,16 @@ impl World {
             match &mut self.connections[index].ends {
                 Ends::Udp { .. } => {
                     self.send_datagram(index);
-                    self.look_at_timers();
+                    self.update_next_timer();
                 }
                 Ends::Ping { .. } => {
                     self.send_ping(index);
-                    self.look_at_timers();
+                    self.update_next_timer();
                 }
                 Ends::Real => {}
                 Ends::Tcp { sender, .. } => {
                     sender.open(self.now);
-                    if self.flows[flow].workload == Workload::Endless {
+                    if self.flows[flow].workload == WorkloadPlan::Endless {
                         sender.supply(u64::MAX);
                     }
                     self.pump(index);
@@ -462,7 +462,7 @@ impl World {
     pub(super) fn stop(&mut self, flow: usize) {
         self.flows[flow].stopped = true;
         self.detach_source_of(flow);
-        if self.flows[flow].workload == Workload::Endless
+        if self.flows[flow].workload == WorkloadPlan::Endless
             && let Some(&own) = self.flows[flow].connections.front()
             && let Ends::Tcp { sender, .. } = &mut self.connections[own as usize].ends
         {
@@ -490,7 +490,7 @@ impl World {
             return;
         }
         let index = self.flows[flow].connections[0] as usize;
-        let last = matches!(self.flows[flow].workload, Workload::Transfer(_));
+        let last = matches!(self.flows[flow].workload, WorkloadPlan::Transfer(_));
         let connection = &mut self.connections[index];
         let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
         let sessions = connection.sessions.get_or_insert_default();
@@ -524,7 +524,7 @@ impl World {
 impl Flow {
     /// Records the one-way delay of a datagram.
     #[inline]
-    pub(super) fn took(&mut self, delay: Duration) {
+    pub(super) fn record_delay(&mut self, delay: Duration) {
         self.jitter.add(delay.as_nanos().cast_signed());
         self.one_way.add(delay);
     }

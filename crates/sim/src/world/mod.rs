@@ -48,8 +48,8 @@ use crate::record::Series;
 pub use flow::{CONNECTION_BYTES, CONNECTION_KEPT};
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
-    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Plan, RoutingPlan, StationCategories, Transport,
-    WiredLinkPlan, Workload,
+    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, RoutingPlan, StationCategories, TransportPlan,
+    WiredLinkPlan, WorkloadPlan, WorldPlan,
 };
 pub use real::{Carried, RealPacket};
 pub use report::Labels;
@@ -277,8 +277,8 @@ impl World {
             Task::Start(flow) => self.start(flow as usize),
             Task::Session(flow) => self.session(flow as usize),
             Task::Stop(flow) => self.stop(flow as usize),
-            Task::UserComes(flow) => self.user_comes(flow as usize),
-            Task::Page(flow, user) => self.look_at_page(flow as usize, user),
+            Task::UserComes(flow) => self.on_user_arrival(flow as usize),
+            Task::Page(flow, user) => self.request_page(flow as usize, user),
             Task::Object(flow, user) => self.request_object(flow as usize, user),
             Task::Turn(flow) => self.turn(flow as usize),
             Task::Sample => self.sample(),
@@ -305,18 +305,18 @@ impl World {
                 Ends::Real => {}
             }
         }
-        self.look_at_timers();
+        self.update_next_timer();
     }
 
     #[inline(never)]
-    fn look_at_timers(&mut self) {
+    fn update_next_timer(&mut self) {
         self.next_events.set(TIMERS, self.timers.next());
     }
 
     #[inline(always)]
     fn set_timer(&mut self, owner: usize, deadline: Time) {
         if self.timers.set(owner, deadline) {
-            self.look_at_timers();
+            self.update_next_timer();
         }
     }
 
@@ -406,7 +406,7 @@ impl World {
                 if self.small_queues && self.is_on_first_hop(id) {
                     self.note_departure(id);
                 }
-                let hop = self.moved(id, to);
+                let hop = self.hop_to(id, to);
                 let packet = &self.packets[id];
                 if packet.is_data() {
                     self.connections[packet.flow as usize].counters.air_hops += 1;
@@ -530,7 +530,7 @@ impl World {
                 let horizon = link.eager_arrival().horizon(self.horizon, &self.timers);
                 match link.send(self.now, horizon, id, &mut self.packets, &mut self.dropped) {
                     Departure::OnItsWay => {}
-                    Departure::Noteworthy => self.look_at_link(index),
+                    Departure::Noteworthy => self.update_link(index),
                     Departure::Arrives(time) => self.arrive_eagerly(id, time),
                 }
             }

@@ -143,7 +143,7 @@ pub struct WiredLinkPlan {
 
 /// The transport of the data.
 #[derive(Clone, Debug)]
-pub enum Transport {
+pub enum TransportPlan {
     /// TCP.
     Tcp {
         /// The data sender.
@@ -173,7 +173,7 @@ pub enum Transport {
 
 /// The workload of the application.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Workload {
+pub enum WorkloadPlan {
     /// None: packets of real programs are injected by [`super::World::inject`] and removed by
     /// [`super::World::collect`].
     Outside,
@@ -207,9 +207,9 @@ pub struct FlowPlan {
     /// The path of the ACKs.
     pub reverse: Vec<Hop>,
     /// The transport of the data.
-    pub transport: Transport,
+    pub transport: TransportPlan,
     /// The workload of the application.
-    pub workload: Workload,
+    pub workload: WorkloadPlan,
     /// Index of its packets' access category, from 0 for the highest priority.
     pub category: usize,
     /// When it begins.
@@ -220,7 +220,7 @@ pub struct FlowPlan {
 
 /// A whole world.
 #[derive(Debug)]
-pub struct Plan {
+pub struct WorldPlan {
     /// Seed of all random streams.
     pub seed: u64,
     /// End of the warm-up, at which the measurement begins.

@@ -11,7 +11,7 @@ use wifair_units::Time;
 use super::World;
 use super::flow::Ends;
 use super::measure::Loss;
-use super::plan::{Hop, Workload};
+use super::plan::{Hop, WorkloadPlan};
 
 /// What is known about a packet of a real program besides its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,14 +63,14 @@ impl RealTraffic {
 }
 
 impl World {
-    /// Opens a connection of real programs on a flow whose workload is [`Workload::Outside`]; queues and schemes treat
-    /// it as one flow. Its packets have the access category with index `category`.
+    /// Opens a connection of real programs on a flow whose workload is [`WorkloadPlan::Outside`]; queues and schemes
+    /// treat it as one flow. Its packets have the access category with index `category`.
     ///
     /// # Panics
     /// If the flow belongs to simulated programs.
     #[allow(clippy::cast_possible_truncation)]
     pub fn open(&mut self, flow: usize, category: usize) -> u32 {
-        assert!(self.flows[flow].workload == Workload::Outside, "packets of this flow come from inside");
+        assert!(self.flows[flow].workload == WorkloadPlan::Outside, "packets of this flow come from inside");
         let index = self.add_connection(flow);
         self.connections[index].category = category;
         index as u32
@@ -134,7 +134,7 @@ impl World {
         let mut arrivals = vec![false; self.hops.len()];
         let mut departures = arrivals.clone();
         let is_ap = |channel: u16, station: u32| self.aps[usize::from(channel)].contains(&station);
-        for flow in self.flows.iter().filter(|flow| flow.workload == Workload::Outside) {
+        for flow in self.flows.iter().filter(|flow| flow.workload == WorkloadPlan::Outside) {
             for start in [flow.forward as usize, flow.reverse as usize] {
                 let Some(length) = self.hops[start..].iter().position(|hop| *hop == Hop::End) else { continue };
                 let at_ap =

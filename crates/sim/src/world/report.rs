@@ -10,7 +10,7 @@ use wifair_units::{Duration, Time};
 
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
-use super::plan::{Hop, Transport, Workload};
+use super::plan::{Hop, TransportPlan, WorkloadPlan};
 use super::routing::RoutingCounters;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
@@ -47,8 +47,8 @@ impl World {
             let supply = self.supply(&self.flows[index], &counters);
             flows[index].asked_bps = supply.asked * 8.0 / span;
             // A backlogged TCP flow asks for more as long as it has a backlog.
-            let is_backlogged =
-                matches!(self.flows[index].transport, Transport::Tcp { .. }) && supply.got < SATISFIED * supply.asked;
+            let is_backlogged = matches!(self.flows[index].transport, TransportPlan::Tcp { .. })
+                && supply.got < SATISFIED * supply.asked;
             supplies.push(Supply { asked: if is_backlogged { f64::INFINITY } else { supply.asked }, ..supply });
             counted.push(counters);
         }
@@ -57,8 +57,9 @@ impl World {
             flow.starved = u64::from(*starved);
         }
         // Echoes only measure; they have no share.
-        let shares: Vec<usize> =
-            (0..flows.len()).filter(|index| !matches!(self.flows[*index].transport, Transport::Ping { .. })).collect();
+        let shares: Vec<usize> = (0..flows.len())
+            .filter(|index| !matches!(self.flows[*index].transport, TransportPlan::Ping { .. }))
+            .collect();
         let goodputs: Vec<f64> = shares.iter().map(|index| flows[*index].goodput_bps).collect();
         let total: f64 = goodputs.iter().sum();
         let sum_of = |wanted: Direction| -> f64 {
@@ -189,8 +190,8 @@ impl World {
         let some = |times: &Histogram, time: Duration| if times.samples() > 0 { time.nearest_secs() } else { f64::NAN };
         let (lost, arrived) = (counters.data_lost.iter().sum::<u64>() as f64, counters.data_arrived as f64);
         let loss = lost / (lost + arrived);
-        let is_udp = matches!(flow.transport, Transport::Udp { .. });
-        let is_ping = matches!(flow.transport, Transport::Ping { .. });
+        let is_udp = matches!(flow.transport, TransportPlan::Udp { .. });
+        let is_ping = matches!(flow.transport, TransportPlan::Ping { .. });
         let udp = |value: f64| if is_udp { value } else { f64::NAN };
         let rating = udp(call_rating(one_way, loss));
         let increase = |all: &Histogram, idle: f64| (all.mean() - idle).max(0.0);
@@ -268,15 +269,15 @@ impl World {
         };
         let whole = measured(flow.start, flow.stop);
         match (&flow.transport, &flow.workload) {
-            (Transport::Udp { .. }, Workload::Outside)
-            | (Transport::Tcp { .. }, Workload::Endless | Workload::Outside) => {
+            (TransportPlan::Udp { .. }, WorkloadPlan::Outside)
+            | (TransportPlan::Tcp { .. }, WorkloadPlan::Endless | WorkloadPlan::Outside) => {
                 Supply { got, asked: f64::INFINITY, active: whole }
             }
-            (Transport::Ping { .. }, _) => Supply { got: 0.0, asked: 0.0, active: whole },
-            (Transport::Udp { payload, .. }, _) => {
+            (TransportPlan::Ping { .. }, _) => Supply { got: 0.0, asked: 0.0, active: whole },
+            (TransportPlan::Udp { payload, .. }, _) => {
                 Supply { got, asked: counters.data_sent as f64 * f64::from(*payload), active: whole }
             }
-            (Transport::Tcp { .. }, _) => {
+            (TransportPlan::Tcp { .. }, _) => {
                 let (tally, _) = flow.log.report(self.live_sessions(flow), (self.warm_up, self.now), 1.0);
                 let asked = tally.bytes.saturating_sub(flow.at_warm_up.received) as f64;
                 let active = tally.active_s;

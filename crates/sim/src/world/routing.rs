@@ -228,7 +228,7 @@ impl World {
     }
 
     /// The hop of a packet that has moved within its row to station `to`.
-    pub(super) fn moved(&self, id: PacketId, to: u32) -> u32 {
+    pub(super) fn hop_to(&self, id: PacketId, to: u32) -> u32 {
         let hop = self.packets[id].hop;
         match self.hops[hop as usize] {
             Hop::Air { from, .. } | Hop::NoPath { from, .. } => hop - from + to,

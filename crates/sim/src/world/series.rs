@@ -4,7 +4,7 @@ use wifair_queue::Discipline;
 
 use super::flow::Ends;
 use super::measure::Loss;
-use super::plan::Workload;
+use super::plan::WorkloadPlan;
 use super::{Task, World};
 
 impl World {
@@ -13,7 +13,7 @@ impl World {
         let Some(every) = self.sample_every else { return };
         let time = self.now.nearest_secs();
         for index in 0..self.flows.len() {
-            if self.flows[index].workload == Workload::Outside {
+            if self.flows[index].workload == WorkloadPlan::Outside {
                 continue;
             }
             let counters = self.counters(index);

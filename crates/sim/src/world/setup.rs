@@ -19,8 +19,8 @@ use super::sessions::{self, SessionLog};
 use super::users::Users;
 use super::wired_link::WiredLink;
 use super::{
-    CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, Plan, StationCategories, Task, Transport,
-    Workload, World,
+    CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, StationCategories, Task, TransportPlan,
+    WorkloadPlan, World, WorldPlan,
 };
 use crate::record::Series;
 use crate::traffic::Schedule;
@@ -33,7 +33,7 @@ impl World {
     /// access categories.
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(plan: WorldPlan) -> Self {
         let mut hops = vec![];
         let routing = plan.routing.map(|routing| {
             let ends =
@@ -59,26 +59,28 @@ impl World {
             event_queue.enter(Time::ZERO + every, Task::Sample);
         }
         let small_queues = plan.flows.iter().any(|flow| match &flow.transport {
-            Transport::Tcp { sender, .. } => sender.options.small_queue > Duration::ZERO,
+            TransportPlan::Tcp { sender, .. } => sender.options.small_queue > Duration::ZERO,
             _ => false,
         });
         let mut flows = vec![];
-        let with_sessions = |flow: &&FlowPlan| !matches!(flow.workload, Workload::Endless | Workload::Outside);
+        let with_sessions = |flow: &&FlowPlan| !matches!(flow.workload, WorkloadPlan::Endless | WorkloadPlan::Outside);
         let rows_of_flow = sessions::rows_of_flow(plan.flows.iter().filter(with_sessions).count());
         for (index, mut flow) in plan.flows.into_iter().enumerate() {
             let number = index as u32;
-            if flow.workload != Workload::Outside {
+            if flow.workload != WorkloadPlan::Outside {
                 event_queue.enter(flow.start, Task::Start(number));
                 event_queue.enter(flow.stop, Task::Stop(number));
             }
             let waiting = match &mut flow.workload {
-                Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => Schedule::default(),
-                Workload::Transfer(bytes) => Schedule::from(vec![(flow.start, *bytes)]),
-                Workload::Sessions { list, .. } => std::mem::take(list),
+                WorkloadPlan::Outside | WorkloadPlan::Endless | WorkloadPlan::Web(_) | WorkloadPlan::Bursts(_) => {
+                    Schedule::default()
+                }
+                WorkloadPlan::Transfer(bytes) => Schedule::from(vec![(flow.start, *bytes)]),
+                WorkloadPlan::Sessions { list, .. } => std::mem::take(list),
             };
             let most_rows = if waiting.is_listed() { usize::MAX } else { rows_of_flow };
             let log = SessionLog::new(most_rows, stream(plan.seed, "session rows", &flow.name));
-            let users = matches!(flow.workload, Workload::Web(_) | Workload::Bursts(_))
+            let users = matches!(flow.workload, WorkloadPlan::Web(_) | WorkloadPlan::Bursts(_))
                 .then(|| Box::new(Users::new(plan.seed, &flow.name)));
             flows.push(Flow {
                 forward: lay(&flow.forward),

@@ -3,7 +3,7 @@
 use wifair_engine::{Stream, stream};
 use wifair_units::Time;
 
-use super::plan::Workload;
+use super::plan::WorkloadPlan;
 use super::{Task, World};
 use crate::traffic::{Web, exponential};
 
@@ -60,7 +60,7 @@ impl Users {
 impl World {
     fn web_of(&mut self, flow: usize) -> Option<(Web, &mut Users)> {
         let flow = &mut self.flows[flow];
-        let Workload::Web(web) = &flow.workload else { return None };
+        let WorkloadPlan::Web(web) = &flow.workload else { return None };
         let web = web.clone();
         flow.users.as_deref_mut().map(|users| (web, users))
     }
@@ -68,7 +68,7 @@ impl World {
     /// Handles the arrival of a user, who requests the first page at once. In the open form it schedules the arrival of
     /// the next user.
     #[allow(clippy::cast_possible_truncation)]
-    pub(super) fn user_comes(&mut self, flow: usize) {
+    pub(super) fn on_user_arrival(&mut self, flow: usize) {
         if self.flows[flow].stopped {
             return;
         }
@@ -80,11 +80,11 @@ impl World {
         if let Some(next) = next {
             self.enter(next, Task::UserComes(flow as u32));
         }
-        self.look_at_page(flow, user);
+        self.request_page(flow, user);
     }
 
     /// Handles the request for a page: its first object is requested at once, the others one by one.
-    pub(super) fn look_at_page(&mut self, flow: usize, user: u32) {
+    pub(super) fn request_page(&mut self, flow: usize, user: u32) {
         let Some((web, users)) = self.web_of(flow) else { return };
         let user_state = &mut users.users[user as usize];
         user_state.to_request = web.objects;
@@ -136,7 +136,7 @@ impl World {
     pub(super) fn turn(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        let (Workload::Bursts(bursts), Some(users)) = (&state.workload, &mut state.users) else { return };
+        let (WorkloadPlan::Bursts(bursts), Some(users)) = (&state.workload, &mut state.users) else { return };
         state.silent = !state.silent;
         let mean = if state.silent { bursts.off } else { bursts.on };
         let next = now + bursts.draw(mean, &mut users.draws);
@@ -146,7 +146,7 @@ impl World {
             self.set_timer(2 * own, Time::NEVER);
         } else {
             self.send_datagram(own);
-            self.look_at_timers();
+            self.update_next_timer();
         }
     }
 }

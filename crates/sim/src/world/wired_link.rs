@@ -52,7 +52,7 @@ pub(super) enum EagerArrival {
 pub(super) enum Departure {
     /// It is on its way.
     OnItsWay,
-    /// It is on its way, or lost; the caller must call `World::look_at_link`.
+    /// It is on its way, or lost; the caller must call `World::update_link`.
     Noteworthy,
     /// It will arrive at this time and may be processed immediately: it is not on the line.
     Arrives(Time),
@@ -258,7 +258,7 @@ impl WiredLink {
 
     /// Whether further packets of `size` bytes put on the link at this instant would wait like the last one. If so,
     /// returns when the first of them will arrive, the time between them, and how many fit. The caller processes them
-    /// immediately, if [`WiredLink::next`] is never, or calls [`WiredLink::line_up`] for each;
+    /// immediately, if [`WiredLink::next`] is never, or calls [`WiredLink::enqueue_arrival`] for each;
     /// [`WiredLink::send_together`] must then be called with their number.
     #[inline]
     pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
@@ -269,7 +269,7 @@ impl WiredLink {
 
     /// Puts a packet that arrives at this time on the line: see [`WiredLink::alike`].
     #[inline]
-    pub(super) fn line_up(&mut self, arrival: Time, id: PacketId) {
+    pub(super) fn enqueue_arrival(&mut self, arrival: Time, id: PacketId) {
         self.line.push(arrival, id);
     }
 
@@ -397,12 +397,12 @@ impl WiredLink {
     pub(super) fn look(&mut self) {
         self.next = self.line.next();
         if self.has_gate() {
-            self.look_at_gate();
+            self.update_gate();
         }
     }
 
     #[inline(never)]
-    fn look_at_gate(&mut self) {
+    fn update_gate(&mut self) {
         let Order::Gate(gate) = &mut self.order else { return };
         gate.waits = !gate.queue.is_empty();
         if gate.waits {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wifair_config::Override;
 use wifair_sim::scenario::Scenario;
-use wifair_sim::scenario::sweep::{Axis, Design, Plan, Setting, Setup};
+use wifair_sim::scenario::sweep::{Axis, Design, Setting, Setup, SweepPlan};
 
 const BASE: &str = r#"
 name = "base"
@@ -37,7 +37,7 @@ fn setup(axes: &[&str], points: &[&str], samples: Option<u32>) -> Setup {
 
 /// The values of all points; those of one point are joined by spaces.
 fn values(setup: &Setup) -> Vec<String> {
-    let plan = Plan::new(setup).unwrap_or_else(|(fault, _)| panic!("{}", fault.message));
+    let plan = SweepPlan::new(setup).unwrap_or_else(|(fault, _)| panic!("{}", fault.message));
     let base = base();
     (0..plan.count())
         .map(|index| match plan.point(index, &base) {
@@ -51,7 +51,7 @@ fn values(setup: &Setup) -> Vec<String> {
 fn axes_span_a_grid_with_the_first_outermost() {
     let setup = setup(&["stations.count = 2..4:2", "flows.tcp.cc = reno, vegas"], &[], None);
     assert_eq!(values(&setup), ["2 reno", "2 vegas", "4 reno", "4 vegas"]);
-    assert_eq!(Plan::new(&setup).unwrap().paths(), ["stations.count", "flows.tcp.cc"]);
+    assert_eq!(SweepPlan::new(&setup).unwrap().paths(), ["stations.count", "flows.tcp.cc"]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_is_drawn_goes_together() {
 #[test]
 fn what_does_not_fit_together_is_said() {
     let fault = |setup: &Setup| {
-        let (fault, number) = Plan::new(setup).unwrap_err();
+        let (fault, number) = SweepPlan::new(setup).unwrap_err();
         (fault.message, number)
     };
     let twice = setup(&["stations.count = 1", "stations.count = 2"], &[], None);
@@ -169,7 +169,7 @@ proptest! {
             match Axis::parse(&text, "--vary") {
                 Ok(axis) => {
                     let setup = Setup { axes: vec![axis], samples: Some(3), ..setup(&[], &[], None) };
-                    if let Ok(plan) = Plan::new(&setup) {
+                    if let Ok(plan) = SweepPlan::new(&setup) {
                         let _ = plan.point(0, &base());
                     }
                 }

@@ -9,8 +9,8 @@ use wifair_packet::{Kind, Packet};
 use wifair_phy::Timing;
 use wifair_queue::Queue;
 use wifair_sim::world::{
-    ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, RealPacket, Transport, WatchPlan, WiredLinkPlan, Workload,
-    World,
+    ChannelPlan, Direction, FlowPlan, Hop, Labels, RealPacket, TransportPlan, WatchPlan, WiredLinkPlan, WorkloadPlan,
+    World, WorldPlan,
 };
 use wifair_tcp::Settings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -148,7 +148,7 @@ fn setups() -> impl Strategy<Value = Setup> {
 }
 
 #[allow(clippy::cast_possible_truncation)]
-fn plan(setup: &Setup) -> (Plan, Labels) {
+fn plan(setup: &Setup) -> (WorldPlan, Labels) {
     let mut access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), true));
     access.rts_threshold = Bytes(setup.rts_threshold);
     access.eifs = setup.eifs;
@@ -186,14 +186,14 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             Carrier::Tcp { window, transfer, fresh } => {
                 let (sender, receiver) = setup.tcp.settings(window).resolve();
                 let workload = match transfer {
-                    None => Workload::Endless,
+                    None => WorkloadPlan::Endless,
                     Some(bytes) if fresh => {
                         let list = (0..5).map(|i| (Time::from_nanos(i * 400_000_000), Bytes(bytes / 5 + 1)));
-                        Workload::Sessions { list: list.collect::<Vec<_>>().into(), fresh }
+                        WorkloadPlan::Sessions { list: list.collect::<Vec<_>>().into(), fresh }
                     }
-                    Some(bytes) => Workload::Transfer(Bytes(bytes)),
+                    Some(bytes) => WorkloadPlan::Transfer(Bytes(bytes)),
                 };
-                (Transport::Tcp { sender: Box::new(sender), receiver }, workload)
+                (TransportPlan::Tcp { sender: Box::new(sender), receiver }, workload)
             }
             Carrier::Udp { size, interval_us } => {
                 let (interval, jitter) = if setup.together {
@@ -201,7 +201,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
                 } else {
                     (Duration::from_micros(interval_us), 0.5)
                 };
-                (Transport::Udp { payload: size - 28, size, interval, jitter }, Workload::Endless)
+                (TransportPlan::Udp { payload: size - 28, size, interval, jitter }, WorkloadPlan::Endless)
             }
         };
         let direction = if up { Direction::Up } else { Direction::Down };
@@ -263,7 +263,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         seed: setup.seed,
         fair_share_base: None,
     };
-    let mut plan = Plan {
+    let mut plan = WorldPlan {
         routing: None,
         seed: setup.seed,
         warm_up: Time::from_nanos(500_000_000),
@@ -330,7 +330,7 @@ proptest! {
     fn a_transfer_arrives_whole_once(setup in setups()) {
         let (mut plan, _) = plan(&setup);
         // All other flows stop, so that no flow is crowded out for good.
-        for flow in plan.flows.iter_mut().filter(|flow| matches!(flow.workload, Workload::Endless)) {
+        for flow in plan.flows.iter_mut().filter(|flow| matches!(flow.workload, WorkloadPlan::Endless)) {
             flow.stop = END;
         }
         let mut world = World::new(plan);
@@ -418,7 +418,7 @@ fn packets_can_be_put_in_and_taken_out() {
         across: None,
         together: false,
     });
-    plan.flows[0].workload = Workload::Outside;
+    plan.flows[0].workload = WorkloadPlan::Outside;
     let mut world = World::new(plan);
     world.run_until(Time::from_nanos(1_000_000_000));
     let connection = world.open(0, 0);

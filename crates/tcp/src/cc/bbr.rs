@@ -30,7 +30,7 @@ use crate::cc::{Ack, CongestionControl, Start};
 
 choice! {
     /// Which implementation of BBR version 1.
-    pub enum Variant {
+    pub enum BbrVariant {
         /// The draft of 2017.
         Draft = "draft" from "draft-cardwell-iccrg-bbr-congestion-control-00",
         /// Linux, from 5.1 on.
@@ -42,7 +42,7 @@ table! {
     /// BBR version 1 (N. Cardwell et al., 2017).
     pub struct Params {
         /// Which implementation of BBR version 1.
-        pub variant: Variant = Variant::Draft;
+        pub variant: BbrVariant = BbrVariant::Draft;
         /// Window gain outside of Startup and ProbeRTT.
         pub cwnd_gain: f64 = 2.0, "1 or more" => |v| *v >= 1.0;
         /// Age of RTprop at which it is measured again.
@@ -148,7 +148,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
 
 impl Bbr {
     const fn is_linux(&self) -> bool {
-        matches!(self.params.variant, Variant::Linux)
+        matches!(self.params.variant, BbrVariant::Linux)
     }
 
     /// Segments in flight for `gain` times the bandwidth-delay product, plus three quanta (section 4.2.3.2) and `more`.
@@ -626,7 +626,7 @@ mod tests {
         }
         cc.pacing = 1e6;
         assert_eq!((cc.inflight(1.25, 0.0), cc.inflight(2.0, 7.0)), (131.0, 206.0));
-        cc.params.variant = Variant::Linux;
+        cc.params.variant = BbrVariant::Linux;
         cc.cycle = 3;
         assert_eq!((cc.inflight(1.25, 0.0), cc.inflight(2.0, 7.9)), (132.0, 214.0));
         cc.cycle = 0;
@@ -667,7 +667,7 @@ mod tests {
         let mut cc = full();
         cc.aggregation.deliver(time(1.0), 40.0, 1000.0, 1e9);
         assert_eq!(cc.room(), 0.0);
-        cc.params.variant = Variant::Linux;
+        cc.params.variant = BbrVariant::Linux;
         assert_eq!(cc.room(), 40.0);
         cc.aggregation.deliver(time(1.0), 200.0, 1000.0, 1e9);
         assert_eq!(cc.room(), 100.0);

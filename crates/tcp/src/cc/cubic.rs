@@ -18,7 +18,7 @@ use wifair_config::table;
 use wifair_units::Time;
 
 use crate::cc::cubic_whole::Curve;
-use crate::cc::hystart::{HyStart, Variant};
+use crate::cc::hystart::{HyStart, HyStartVariant};
 use crate::cc::{Ack, CongestionControl, Start, Window};
 
 table! {
@@ -36,7 +36,7 @@ table! {
         /// Whether the window is never below Reno's.
         pub reno_friendly: bool = true;
         /// What ends slow start before a loss; `classic` in Linux.
-        pub hystart: Variant = Variant::None;
+        pub hystart: HyStartVariant = HyStartVariant::None;
         /// Linux's arithmetic in congestion avoidance: whole segments, and further departures from the RFC; beta and C
         /// are then 717/1024 and 0.4.
         pub whole_segments: bool = false;
@@ -250,7 +250,7 @@ impl CongestionControl for Cubic {
     }
 
     fn wants_every_rtt(&self) -> bool {
-        self.params.hystart != Variant::None
+        self.params.hystart != HyStartVariant::None
     }
 }
 

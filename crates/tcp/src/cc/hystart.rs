@@ -19,7 +19,7 @@ use crate::cc::{Ack, Round, RttSamples, Window};
 
 choice! {
     /// What ends slow start before a loss.
-    pub enum Variant {
+    pub enum HyStartVariant {
         /// Nothing: slow start ends with a loss or at the threshold.
         None = "none" from "RFC 5681, section 3.1",
         /// ACK trains, and an increase of the RTT.
@@ -32,22 +32,22 @@ choice! {
 /// State of the chosen variant.
 #[derive(Clone, Debug)]
 pub enum HyStart {
-    /// As [`Variant::None`].
+    /// As [`HyStartVariant::None`].
     None,
-    /// As [`Variant::Classic`].
+    /// As [`HyStartVariant::Classic`].
     Classic(Classic),
-    /// As [`Variant::PlusPlus`].
+    /// As [`HyStartVariant::PlusPlus`].
     PlusPlus(PlusPlus),
 }
 
 impl HyStart {
     /// At the start of a connection.
     #[must_use]
-    pub fn new(variant: &Variant) -> Self {
+    pub fn new(variant: &HyStartVariant) -> Self {
         match variant {
-            Variant::None => Self::None,
-            Variant::Classic => Self::Classic(Classic::default()),
-            Variant::PlusPlus => Self::PlusPlus(PlusPlus::default()),
+            HyStartVariant::None => Self::None,
+            HyStartVariant::Classic => Self::Classic(Classic::default()),
+            HyStartVariant::PlusPlus => Self::PlusPlus(PlusPlus::default()),
         }
     }
 

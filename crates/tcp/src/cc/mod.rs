@@ -339,16 +339,18 @@ impl AlgorithmChoice {
         }
         match &mut self {
             Self::Cubic(params) => {
-                set(&mut params.hystart, hystart::Variant::Classic, written("cubic.hystart"));
+                set(&mut params.hystart, hystart::HyStartVariant::Classic, written("cubic.hystart"));
                 set(&mut params.whole_segments, true, written("cubic.whole_segments"));
             }
-            Self::Bbr(params) => set(&mut params.variant, bbr::Variant::Linux, written("bbr.variant")),
+            Self::Bbr(params) => set(&mut params.variant, bbr::BbrVariant::Linux, written("bbr.variant")),
             Self::Vegas(params) => {
-                set(&mut params.variant, vegas::Variant::Linux, written("vegas.variant"));
+                set(&mut params.variant, vegas::VegasVariant::Linux, written("vegas.variant"));
                 set(&mut params.alpha, 2.0, written("vegas.alpha"));
                 set(&mut params.beta, 4.0, written("vegas.beta"));
             }
-            Self::VegasFair(params) => set(&mut params.variant, vegas::Variant::Linux, written("vegas-fair.variant")),
+            Self::VegasFair(params) => {
+                set(&mut params.variant, vegas::VegasVariant::Linux, written("vegas-fair.variant"))
+            }
             Self::WestwoodPlus(params) => {
                 set(&mut params.filter, westwood_plus::EstimateFilter::Linux, written("westwood-plus.filter"));
             }

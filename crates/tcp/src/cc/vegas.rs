@@ -30,7 +30,7 @@ use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
 
 choice! {
     /// Which implementation of Vegas.
-    pub enum Variant {
+    pub enum VegasVariant {
         /// The paper of 1995.
         Paper = "paper",
         /// ns-2's Agent/TCP/Vegas.
@@ -44,7 +44,7 @@ table! {
     /// TCP Vegas (L. Brakmo and L. Peterson, 1995); the defaults are ns-2's.
     pub struct Params {
         /// Which implementation of Vegas.
-        pub variant: Variant = Variant::Paper;
+        pub variant: VegasVariant = VegasVariant::Paper;
         /// The window grows while fewer segments than this wait in the queue. Linux: 2.
         pub alpha: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
         /// The window shrinks while more segments than this wait in the queue. Linux: 4.
@@ -57,7 +57,7 @@ table! {
 /// State of Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
-    variant: Variant,
+    variant: VegasVariant,
     /// As in [`Params`]; Vegas-Fair and adaptive Vegas modify them.
     pub(super) alpha: f64,
     pub(super) beta: f64,
@@ -102,7 +102,7 @@ impl Vegas {
     /// Processes an ACK; returns whether it ended a round, which updates [`Vegas::diff`].
     pub(super) fn ack(&mut self, ack: &Ack) -> bool {
         // In ns-2 the RTT sample of the ACK that ends a round belongs to the next round.
-        let ns2 = self.variant == Variant::Ns2;
+        let ns2 = self.variant == VegasVariant::Ns2;
         if !ns2 {
             self.delays.sample(ack);
         }
@@ -120,7 +120,7 @@ impl Vegas {
             if !ack.in_recovery {
                 let sent = (ack.nxt - begin) as f64 / ack.mss;
                 match self.variant {
-                    Variant::Linux => self.decide_as_linux(ack),
+                    VegasVariant::Linux => self.decide_as_linux(ack),
                     _ => self.decide(ack, sent),
                 }
             }
@@ -134,7 +134,7 @@ impl Vegas {
 
     /// Decision at the end of a round in which `sent` segments were sent.
     fn decide(&mut self, ack: &Ack, sent: f64) {
-        let ns2 = self.variant == Variant::Ns2;
+        let ns2 = self.variant == VegasVariant::Ns2;
         let Some(mean) = self.delays.mean() else {
             // The first round of ns-2 has no sample; it counts as one without a queue.
             if ns2 && self.window.in_slow_start() {
@@ -203,15 +203,15 @@ impl Vegas {
             self.increment = 0.0;
         }
         let increment = match self.variant {
-            Variant::Paper => self.increment,
-            Variant::Ns2 => {
+            VegasVariant::Paper => self.increment,
+            VegasVariant::Ns2 => {
                 if self.window.cwnd - in_transit(ack) <= 2.0 {
                     self.increment
                 } else {
                     0.0
                 }
             }
-            Variant::Linux => f64::from(u8::from(slow_start)),
+            VegasVariant::Linux => f64::from(u8::from(slow_start)),
         };
         if increment > 0.0 {
             self.window.add(increment * ack.segments);
@@ -229,10 +229,10 @@ impl CongestionControl for Vegas {
 
     fn on_loss(&mut self, in_flight: f64) {
         match self.variant {
-            Variant::Linux => self.window.reduce(self.window.cwnd / 2.0),
+            VegasVariant::Linux => self.window.reduce(self.window.cwnd / 2.0),
             variant => {
                 let window = self.window.cwnd.min(in_flight.max(RESTART));
-                let kept = if variant == Variant::Ns2 {
+                let kept = if variant == VegasVariant::Ns2 {
                     let whole = libm::floor(window); // ns-2 counts whole segments here
                     whole - libm::floor(whole / 4.0)
                 } else {
@@ -241,7 +241,7 @@ impl CongestionControl for Vegas {
                 self.window.reduce(if window <= 3.0 { RESTART } else { kept });
                 // The threshold of Vegas is used for slow start only.
                 self.window.ssthresh = RESTART;
-                if variant == Variant::Paper {
+                if variant == VegasVariant::Paper {
                     self.increment = 0.0;
                 }
             }
@@ -250,12 +250,12 @@ impl CongestionControl for Vegas {
 
     fn on_rto(&mut self, in_flight: f64) {
         let half = in_flight / 2.0;
-        self.window.collapse(if self.variant == Variant::Ns2 { libm::floor(half) } else { half });
-        if self.variant != Variant::Linux {
+        self.window.collapse(if self.variant == VegasVariant::Ns2 { libm::floor(half) } else { half });
+        if self.variant != VegasVariant::Linux {
             self.window.cwnd = RESTART;
         }
         // In ns-2 slow start keeps alternating.
-        if self.variant == Variant::Paper {
+        if self.variant == VegasVariant::Paper {
             self.doubling = true;
             self.increment = 1.0;
         }
@@ -263,7 +263,7 @@ impl CongestionControl for Vegas {
 
     /// ns-2's timer keeps running while nothing is sent, and Vegas treats its expiry as a timeout.
     fn on_idle_restart(&mut self, at_most: f64) {
-        if self.variant == Variant::Ns2 {
+        if self.variant == VegasVariant::Ns2 {
             self.on_rto(self.window.cwnd);
         } else {
             self.window.limit(at_most);
@@ -271,7 +271,7 @@ impl CongestionControl for Vegas {
     }
 
     fn wants_fine_timer(&self) -> bool {
-        self.variant != Variant::Linux
+        self.variant != VegasVariant::Linux
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, published, round};
 
-    fn vegas(variant: Variant, ssthresh: f64) -> Vegas {
+    fn vegas(variant: VegasVariant, ssthresh: f64) -> Vegas {
         new(&Params { variant, ..Params::default() }, Start { ssthresh, ..Start::with_window(2.0) })
     }
 
@@ -291,9 +291,11 @@ mod tests {
     /// the backlog to whole segments: half a segment on either side.
     #[test]
     fn backlog_stays_between_alpha_and_beta() {
-        for (variant, low, high) in
-            [(Variant::Paper, 101.0, 104.0), (Variant::Ns2, 100.5, 104.5), (Variant::Linux, 101.0, 104.0)]
-        {
+        for (variant, low, high) in [
+            (VegasVariant::Paper, 101.0, 104.0),
+            (VegasVariant::Ns2, 100.5, 104.5),
+            (VegasVariant::Linux, 101.0, 104.0),
+        ] {
             let mut cc = vegas(variant, f64::INFINITY);
             let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
             pipe.run(&mut cc, 30.0, |_, _| ());
@@ -307,7 +309,7 @@ mod tests {
     /// The modified slow start: the window doubles every other round and stays constant in between.
     #[test]
     fn slow_start_doubles_every_other_round() {
-        for variant in [Variant::Paper, Variant::Ns2] {
+        for variant in [VegasVariant::Paper, VegasVariant::Ns2] {
             let mut cc = vegas(variant, f64::INFINITY);
             let (mut una, mut windows) = (0, vec![]);
             for i in 0..6 {
@@ -317,7 +319,7 @@ mod tests {
             // The first ACK of a round makes the decision for it.
             assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0], "{variant:?}");
         }
-        let mut linux = vegas(Variant::Linux, f64::INFINITY);
+        let mut linux = vegas(VegasVariant::Linux, f64::INFINITY);
         let mut una = 0;
         for expected in [4.0, 8.0, 16.0] {
             una = round(&mut linux, 0.0, 0.1, una);
@@ -330,7 +332,9 @@ mod tests {
     /// round, Linux the minimum of the round, so Linux decides a round later.
     #[test]
     fn the_backlog_divides_by_rtt_in_the_paper_and_by_base_in_linux() {
-        for (variant, steady, over, later) in [(Variant::Paper, 20.0 / 11.0, 4.0, 0), (Variant::Linux, 2.0, 5.0, 1)] {
+        for (variant, steady, over, later) in
+            [(VegasVariant::Paper, 20.0 / 11.0, 4.0, 0), (VegasVariant::Linux, 2.0, 5.0, 1)]
+        {
             let mut cc =
                 new(&Params { variant, ..Params::default() }, Start { ssthresh: 2.0, ..Start::with_window(20.0) });
             cc.delays.base = 0.1;
@@ -378,7 +382,7 @@ mod tests {
             (1.65, 16.3054),
             (8.95, 16.3054),
         ];
-        let params = Params { variant: Variant::Ns2, ..Params::default() };
+        let params = Params { variant: VegasVariant::Ns2, ..Params::default() };
         let mut cc = new(&params, Start { ssthresh: 40.0, ..Start::with_window(3.0) });
         let mut pipe = Pipe::new(125.0, 0.10032, 1e9);
         let mut left = WINDOWS.iter().peekable();
@@ -394,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_loss_keeps_three_quarters_and_a_timeout_two_segments() {
-        let mut cc = vegas(Variant::Ns2, 2.0);
+        let mut cc = vegas(VegasVariant::Ns2, 2.0);
         cc.window.cwnd = 10.5;
         cc.on_loss(10.5);
         assert_eq!(cc.cwnd(), 8.0); // 10 - 10/4 in whole segments
@@ -408,13 +412,13 @@ mod tests {
     /// threshold to half of the window, at least 2.
     #[test]
     fn ns2_takes_the_end_of_an_idle_timer_for_a_timeout() {
-        let mut cc = vegas(Variant::Ns2, 40.0);
+        let mut cc = vegas(VegasVariant::Ns2, 40.0);
         cc.window.cwnd = 16.3;
         cc.on_idle_restart(1.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 8.0));
         cc.on_idle_restart(1.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 2.0));
-        let mut paper = vegas(Variant::Paper, 40.0);
+        let mut paper = vegas(VegasVariant::Paper, 40.0);
         paper.window.cwnd = 16.3;
         paper.on_idle_restart(1.0);
         assert_eq!((paper.cwnd(), paper.ssthresh()), (1.0, 40.0));
@@ -423,7 +427,7 @@ mod tests {
     #[test]
     fn windows_are_those_of_the_published_formula() {
         for row in published("vegas") {
-            let params = Params { variant: Variant::Linux, alpha: 2.0, beta: 4.0, gamma: 1.0 };
+            let params = Params { variant: VegasVariant::Linux, alpha: 2.0, beta: 4.0, gamma: 1.0 };
             let mut cc = new(&params, row.start);
             cc.delays.base = row.base;
             for _ in 0..2 {
@@ -439,20 +443,20 @@ mod tests {
     #[test]
     fn a_loss_keeps_three_quarters_of_the_flight() {
         for (variant, cwnd, flight, kept) in [
-            (Variant::Paper, 21.5, 30.0, 0.75 * 21.5),
-            (Variant::Paper, 30.0, 21.5, 0.75 * 21.5),
-            (Variant::Ns2, 21.5, 30.0, 16.0),
-            (Variant::Ns2, 30.0, 1.0, 2.0),
-            (Variant::Paper, 3.0, 3.0, 2.0),
-            (Variant::Paper, 3.2, 9.0, 0.75 * 3.2),
-            (Variant::Linux, 21.0, 5.0, 10.5),
+            (VegasVariant::Paper, 21.5, 30.0, 0.75 * 21.5),
+            (VegasVariant::Paper, 30.0, 21.5, 0.75 * 21.5),
+            (VegasVariant::Ns2, 21.5, 30.0, 16.0),
+            (VegasVariant::Ns2, 30.0, 1.0, 2.0),
+            (VegasVariant::Paper, 3.0, 3.0, 2.0),
+            (VegasVariant::Paper, 3.2, 9.0, 0.75 * 3.2),
+            (VegasVariant::Linux, 21.0, 5.0, 10.5),
         ] {
             let mut cc = vegas(variant, 2.0);
             (cc.window.cwnd, cc.increment) = (cwnd, 0.5);
             cc.on_loss(flight);
-            let ssthresh = if variant == Variant::Linux { kept } else { 2.0 };
+            let ssthresh = if variant == VegasVariant::Linux { kept } else { 2.0 };
             assert_eq!((cc.cwnd(), cc.ssthresh()), (kept, ssthresh), "{variant:?}, {cwnd}, {flight}");
-            assert_eq!(cc.increment, if variant == Variant::Paper { 0.0 } else { 0.5 }, "{variant:?}");
+            assert_eq!(cc.increment, if variant == VegasVariant::Paper { 0.0 } else { 0.5 }, "{variant:?}");
         }
     }
 
@@ -461,13 +465,13 @@ mod tests {
     #[test]
     fn a_timeout_begins_slow_start_anew() {
         for (variant, cwnd, ssthresh) in
-            [(Variant::Paper, 2.0, 10.5), (Variant::Ns2, 2.0, 10.0), (Variant::Linux, 1.0, 10.5)]
+            [(VegasVariant::Paper, 2.0, 10.5), (VegasVariant::Ns2, 2.0, 10.0), (VegasVariant::Linux, 1.0, 10.5)]
         {
             let mut cc = vegas(variant, 2.0);
             (cc.window.cwnd, cc.increment, cc.doubling) = (40.0, 0.0, false);
             cc.on_rto(21.0);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (cwnd, ssthresh), "{variant:?}");
-            let is_paper = variant == Variant::Paper;
+            let is_paper = variant == VegasVariant::Paper;
             assert_eq!((cc.doubling, cc.increment), (is_paper, f64::from(u8::from(is_paper))), "{variant:?}");
         }
     }
@@ -475,7 +479,7 @@ mod tests {
     #[test]
     fn windows_follow_the_published_rules() {
         crate::cc::testing::follow("vegas", |start| {
-            new(&Params { variant: Variant::Paper, ..Params::default() }, start)
+            new(&Params { variant: VegasVariant::Paper, ..Params::default() }, start)
         });
     }
 }

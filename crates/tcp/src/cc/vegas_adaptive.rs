@@ -13,7 +13,7 @@
 use wifair_config::table;
 use wifair_units::Duration;
 
-use crate::cc::vegas::{self, Variant, Vegas};
+use crate::cc::vegas::{self, Vegas, VegasVariant};
 use crate::cc::window::by_inner;
 use crate::cc::{Ack, CongestionControl, Start};
 
@@ -47,7 +47,7 @@ pub struct VegasAdaptive {
 pub fn new(params: &Params, start: Start) -> VegasAdaptive {
     let alpha = 1f64.clamp(params.alpha_min, params.alpha_max);
     let beta = alpha + params.beta_gap;
-    let vegas = vegas::new(&vegas::Params { variant: Variant::Paper, alpha, beta, gamma: params.gamma }, start);
+    let vegas = vegas::new(&vegas::Params { variant: VegasVariant::Paper, alpha, beta, gamma: params.gamma }, start);
     VegasAdaptive { vegas, params: params.clone() }
 }
 

@@ -19,7 +19,7 @@
 use wifair_config::table;
 use wifair_units::{Bytes, Duration, Time};
 
-use crate::cc::vegas::{self, Variant, Vegas};
+use crate::cc::vegas::{self, Vegas, VegasVariant};
 use crate::cc::window::by_inner;
 use crate::cc::{Ack, CongestionControl, Start};
 
@@ -27,7 +27,7 @@ table! {
     /// TCP Vegas-Fair (Y.-J. Jung and C. Y. Park, 2016, Fig. 5).
     pub struct Params {
         /// Which implementation of Vegas it extends; ns-2's in the paper.
-        pub variant: Variant = Variant::Ns2;
+        pub variant: VegasVariant = VegasVariant::Ns2;
         /// As in Vegas, outside the introduction.
         pub alpha: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
         /// As in Vegas, outside the introduction.

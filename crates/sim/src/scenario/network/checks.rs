@@ -42,7 +42,7 @@ impl Builder<'_> {
         for (path, message, note) in channels::problems(self.file, wlan) {
             self.problem(&path, &message, &note);
         }
-        for (path, window) in contention_windows::odd(self.file, wlan) {
+        for (path, window) in contention_windows::nonstandard(self.file, wlan) {
             let key = path.rsplit('.').next().unwrap_or_default();
             let message = format!("`{key}` is {window}, which is not one less than a power of two");
             let note = format!(

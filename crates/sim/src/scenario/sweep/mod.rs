@@ -22,7 +22,7 @@ use wifair_config::{Content, Node, Plain, Reader, Shape, Value, choice, table};
 
 pub use axis::{Axis, Fault, Item, Law, Setting};
 pub use expression::number_of;
-pub use plan::{Change, Plan, Setup};
+pub use plan::{Change, Setup, SweepPlan};
 pub use stop::StopRule;
 
 choice! {
@@ -73,7 +73,7 @@ table! {
         // The number of samples may still come from the command line, so this check assumes one where values are drawn.
         let drawn = sweep.vary.iter().any(Axis::is_drawn);
         let setup = Setup { samples: drawn.then_some(1), ..sweep.setup() };
-        if let Err((fault, _)) = Plan::new(&setup) {
+        if let Err((fault, _)) = SweepPlan::new(&setup) {
             let key = if sweep.vary.is_empty() { "points" } else { "vary" };
             at.problem(key, &fault.message, &fault.note);
         }

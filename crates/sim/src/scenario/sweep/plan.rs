@@ -40,7 +40,7 @@ pub struct Change {
 
 /// The points of a sweep, in order.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SweepPlan {
     groups: Vec<Group>,
     count: u64,
 }
@@ -61,7 +61,7 @@ struct Cell {
 /// An error, and the number of the axis (or, counted after the axes, of the point) that it concerns.
 pub type PlanFault = (Fault, Option<usize>);
 
-impl Plan {
+impl SweepPlan {
     /// The plan of a setup.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use wifair_units::Time;
 
 use crate::world::World;
 use crate::world::flow::Flow;
-use crate::world::plan::{Hop, Transport, Workload};
+use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
 use crate::world::wired_link::{Departure, EagerArrival};
 
 /// Origin of all packets that enter a link.
@@ -100,12 +100,12 @@ impl World {
         let waits = match (&flow.transport, &flow.workload) {
             // In these workloads the order of events matters: packets are taken out, users react to objects, and
             // connection numbers are reused.
-            (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => {
+            (_, WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }) => {
                 return EagerArrival::Never;
             }
-            (Transport::Udp { .. }, _) => return EagerArrival::Always,
-            (Transport::Ping { .. }, _) => return EagerArrival::Never,
-            (Transport::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
+            (TransportPlan::Udp { .. }, _) => return EagerArrival::Always,
+            (TransportPlan::Ping { .. }, _) => return EagerArrival::Never,
+            (TransportPlan::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };
         let is_alone = origins[back as usize] == Some(Origin::Answers(link));
@@ -147,7 +147,7 @@ impl World {
         let packet = &self.packets[id];
         let connection = &mut self.connections[packet.flow as usize];
         connection.counters.arrive(packet.payload);
-        self.flows[connection.flow as usize].took(time - packet.sent_at());
+        self.flows[connection.flow as usize].record_delay(time - packet.sent_at());
     }
 
     /// Forwards a datagram that was handed up onto a wired link, together with the following datagrams of the same
@@ -173,7 +173,7 @@ impl World {
             packets.release(id);
             let packet = &packets[id];
             connection.counters.arrive(packet.payload);
-            owner.took(time - packet.sent_at());
+            owner.record_delay(time - packet.sent_at());
             if wire.next() == Time::NEVER
                 && let Some((mut time, air, most)) = wire.alike(size)
             {
@@ -183,7 +183,7 @@ impl World {
                     if !is_alike(packet) || (packet.size, packet.payload) != (size, payload) || time >= *horizon {
                         break;
                     }
-                    owner.took(time - packet.sent_at());
+                    owner.record_delay(time - packet.sent_at());
                     packets.release(*id);
                     time += air;
                     count += 1;
@@ -198,7 +198,7 @@ impl World {
             id = next;
         };
         if departure == Departure::Noteworthy {
-            self.look_at_link(link as usize);
+            self.update_link(link as usize);
         }
     }
 
@@ -220,5 +220,5 @@ impl World {
 
 /// Whether nothing ever uses the reverse path of a flow.
 fn is_one_way(flow: &Flow) -> bool {
-    matches!(flow.transport, Transport::Udp { .. }) && flow.workload != Workload::Outside
+    matches!(flow.transport, TransportPlan::Udp { .. }) && flow.workload != WorkloadPlan::Outside
 }

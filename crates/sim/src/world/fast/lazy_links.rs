@@ -23,7 +23,7 @@ use wifair_units::{Duration, Time};
 
 use crate::world::flow::Flow;
 use crate::world::measure::Loss;
-use crate::world::plan::{Hop, Transport, Workload};
+use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
 use crate::world::wired_link::WiredLink;
 use crate::world::{FIRST_CHANNEL, World};
 
@@ -131,10 +131,12 @@ impl<'a> Search<'a> {
                 Hop::End => match (&flow.transport, &flow.workload) {
                     // In these workloads the order of events matters: packets are taken out, users react to objects,
                     // and connection numbers are reused.
-                    (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
-                    (Transport::Udp { .. }, _) => true,
-                    (Transport::Ping { .. }, _) => false,
-                    (Transport::Tcp { .. }, _) => self.is_lazy(back[0]),
+                    (_, WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }) => {
+                        false
+                    }
+                    (TransportPlan::Udp { .. }, _) => true,
+                    (TransportPlan::Ping { .. }, _) => false,
+                    (TransportPlan::Tcp { .. }, _) => self.is_lazy(back[0]),
                 },
             };
             if !may && std::mem::replace(&mut self.links[link as usize], false) {
@@ -154,7 +156,7 @@ impl<'a> Search<'a> {
     fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, Hop)) {
         let (path, back) = (self.path(start), self.path(back));
         let mut before = match &flow.transport {
-            Transport::Tcp { .. } | Transport::Ping { .. } if back.len() > 1 => Some(back[back.len() - 2]),
+            TransportPlan::Tcp { .. } | TransportPlan::Ping { .. } if back.len() > 1 => Some(back[back.len() - 2]),
             _ => None, // datagrams are not answered
         };
         for hop in path {
@@ -267,7 +269,7 @@ impl World {
 
     /// Handles a departure that needs attention after a packet was put on a link.
     #[inline(never)]
-    pub(in crate::world) fn look_at_link(&mut self, index: usize) {
+    pub(in crate::world) fn update_link(&mut self, index: usize) {
         self.arrive_all_eagerly(index);
         self.schedule_link(index);
         if !self.dropped.is_empty() {

@@ -22,7 +22,7 @@ use self::lazy_links::LazyLinks;
 use crate::world::World;
 use crate::world::flow::{Ends, datagram};
 use crate::world::measure::Loss;
-use crate::world::plan::{Hop, Transport, Workload};
+use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
 use crate::world::wired_link::EagerArrival;
 
 impl World {
@@ -45,7 +45,7 @@ impl World {
             }
         }
         for flow in &mut self.flows {
-            if let (Transport::Udp { .. }, Workload::Endless) = (&flow.transport, &flow.workload)
+            if let (TransportPlan::Udp { .. }, WorkloadPlan::Endless) = (&flow.transport, &flow.workload)
                 && let Hop::Air { channel, from, .. } = self.hops[flow.forward as usize]
                 && paths_through[&(channel, from)] == 1
             {
@@ -78,7 +78,7 @@ impl World {
     fn attach_source(&mut self, index: usize, next: Time, channel: usize, station: u32) -> bool {
         let connection = &self.connections[index];
         let flow = &self.flows[connection.flow as usize];
-        let (Ends::Udp { draws, sent }, Transport::Udp { payload, size, interval, jitter }) =
+        let (Ends::Udp { draws, sent }, TransportPlan::Udp { payload, size, interval, jitter }) =
             (&connection.ends, &flow.transport)
         else {
             return false;

@@ -40,7 +40,7 @@ impl World {
                     break;
                 }
                 packet.hop += 1;
-                wire.line_up(arrival, *id);
+                wire.enqueue_arrival(arrival, *id);
                 arrival += air;
                 count += 1;
             }
