@@ -168,13 +168,13 @@ fn every_algorithm_brings_a_transfer_to_its_end() {
 fn controls_say_what_they_need() {
     let which = |needs: fn(&Algorithm) -> bool| {
         let of = |name: &&str| {
-            let choice = Choice::named(name).expect("it is in the list");
+            let choice = AlgorithmChoice::named(name).expect("it is in the list");
             let mut cc = Algorithm::new(&choice, Start { ssthresh: 8.0, ..Start::with_window(10.0) });
             cc.on_ack(&ack(0.1, 0.1, 1, 11));
             cc.on_loss(10.0);
             needs(&cc)
         };
-        Choice::NAMES.into_iter().filter(of).collect::<Vec<_>>()
+        AlgorithmChoice::NAMES.into_iter().filter(of).collect::<Vec<_>>()
     };
     let by_loss = [
         "newreno",
@@ -198,7 +198,8 @@ fn controls_say_what_they_need() {
     assert_eq!(which(Algorithm::wants_fine_timer), ["vegas", "vegas-fair", "vegas-adaptive"]);
     assert_eq!(which(Algorithm::rules_recovery), ["bbr", "bbr3", "udt", "tsunami"]);
     assert_eq!(which(|cc| cc.pacing_rate().is_some()), ["bbr", "bbr3", "udt", "tsunami"]);
-    let hystart = Choice::Cubic(cubic::Params { hystart: hystart::Variant::Classic, ..Default::default() });
+    let hystart =
+        AlgorithmChoice::Cubic(cubic::Params { hystart: hystart::HyStartVariant::Classic, ..Default::default() });
     assert!(Algorithm::new(&hystart, Start::with_window(10.0)).wants_every_rtt());
 }
 
@@ -207,9 +208,11 @@ fn controls_say_what_they_need() {
 /// UDT keeps its rate; Vegas-Fair takes a pause for a timeout, as ns-2's Vegas does.
 #[test]
 fn windows_are_limited_and_given_back() {
-    for name in Choice::NAMES.into_iter().filter(|name| !["bbr", "bbr3", "tsunami", "udt", "vegas-fair"].contains(name))
+    for name in AlgorithmChoice::NAMES
+        .into_iter()
+        .filter(|name| !["bbr", "bbr3", "tsunami", "udt", "vegas-fair"].contains(name))
     {
-        let choice = Choice::named(name).expect("it is in the list");
+        let choice = AlgorithmChoice::named(name).expect("it is in the list");
         let start = || Algorithm::new(&choice, Start { ssthresh: 60.0, ..Start::with_window(40.0) });
         for limit in [CongestionControl::on_recovery_exit, CongestionControl::on_idle_restart] {
             let mut cc = start();

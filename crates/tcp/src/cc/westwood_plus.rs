@@ -377,11 +377,11 @@ mod tests {
     /// ms, without the one that ends the round, are 1 MB/s; of the next sample, half of that, an eighth counts, twice.
     #[test]
     fn linux_samples_after_more_than_fifty_milliseconds() {
-        for filter in [Filter::Linux, Filter::Ns2] {
+        for filter in [EstimateFilter::Linux, EstimateFilter::Ns2] {
             for (rtt, samples_at) in [(0.02, 51), (0.0601, 61)] {
                 let mut cc = new(&Params { filter, ..Params::default() }, Start::with_window(200.0));
                 let mut una = 0;
-                let begin = if filter == Filter::Ns2 { 0 } else { 1000 };
+                let begin = if filter == EstimateFilter::Ns2 { 0 } else { 1000 };
                 for ms in 0..=samples_at {
                     assert_eq!(cc.estimate.bandwidth, 0.0, "{filter:?}, {ms} ms");
                     una += 1;
