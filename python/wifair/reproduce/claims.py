@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from wifair.reproduce.expressions import ExpressionError, experiments_of
+from wifair.reproduce.expressions import ExpressionError, experiments_of, may_select
 from wifair.reproduce.predicates import Tested, check, criterion
 from wifair.reproduce.table import Row, Table
 
@@ -125,6 +125,15 @@ class Clause:
                 found[key] = found[key] & given if key in found else given
         return found
 
+    def may_use(
+        self, experiment: str, case: Mapping[str, Label], bound: Mapping[str, Label], places: Mapping[str, Label]
+    ) -> bool:
+        """Whether the clause may need a case, given by its labels, in a reading as of `Claims.bound`."""
+        rows, predicate = self.filled(places)
+        other = predicate.get("same_as")
+        texts = (rows, other) if isinstance(other, str) and other != "each other" else (rows,)
+        return any(may_select(text, experiment, case, bound) for text in texts)
+
     @property
     def asks(self) -> str:
         """The predicate in words."""
@@ -216,6 +225,39 @@ class Claims:
         felt = [(one.id, one.touches(claim.clauses)) for one in self.open]
         felt = [(name, readings) for name, readings in felt if readings]
         return [dict(zip([name for name, _ in felt], some)) for some in product(*(readings for _, readings in felt))]
+
+    def may_use(
+        self, claim: Claim, experiment: str, case: Mapping[str, Label], readings: Sequence[int] | None = None
+    ) -> bool:
+        """Whether a claim or its control may need a case, given by its experiment and labels.
+
+        Parameters
+        ----------
+        claim : Claim
+            The claim.
+        experiment : str
+            The experiment of the case.
+        case : mapping
+            Labels of the case.
+        readings : sequence of int, optional
+            Indices of the readings that matter; by default all.
+        """
+        every = self.readings(claim)
+        relabel = self.controls[claim.control].relabel if claim.control is not None else {}
+        swapped = [key for key, source in relabel.get("experiment", {}).items() if str(source) == experiment]
+        wanted = [(one, case) for one in (experiment, *swapped)]
+        for label, values in relabel.items():
+            for value, source in values.items():
+                if label != "experiment" and label in case and str(case[label]) == str(source):
+                    own = type(case[label])(value)
+                    wanted += [(one, {**case, label: own}) for one in (experiment, *swapped)]
+        return any(
+            clause.may_use(one, labels, *self.bound(reading))
+            for one, labels in wanted
+            if one in claim.needs
+            for reading in (every if readings is None else [every[place] for place in readings])
+            for clause in claim.clauses
+        )
 
     def bound(self, reading: Mapping[str, Reading]) -> tuple[dict[str, Label], dict[str, Label]]:
         """Get the labels and placeholders of a combination."""
@@ -407,6 +449,10 @@ class Judgement:
         return self.worth_more(shrink, range(len(self.readings)))
 
 
+NOT_RUN = Tested("undecided", (), (), "not run")
+"""The result of a clause in a reading that is not judged."""
+
+
 def judge(
     claims: Claims,
     claim: Claim,
@@ -416,6 +462,7 @@ def judge(
     before: Judgement | None = None,
     again: Again | None = None,
     seeds: int | None = None,
+    only: Sequence[int] | None = None,
 ) -> Judgement:
     """Judge a claim in all its readings.
 
@@ -436,6 +483,8 @@ def judge(
         The comparisons that have more seeds since then; all others keep their results.
     seeds : int, optional
         Number of seeds of those comparisons.
+    only : sequence of int, optional
+        Indices of the readings to judge; the others stay undecided. By default all.
 
     Returns
     -------
@@ -448,6 +497,9 @@ def judge(
     level = LEVEL / max(sum(counted), 1) / looks
     reads = []
     for index, reading in enumerate(claims.readings(claim)):
+        if only is not None and index not in only:
+            reads.append(Read(reading, (NOT_RUN,) * len(claim.clauses), counted))
+            continue
         known = before.readings[index] if before is not None else None
         labels, places = claims.bound(reading)
         tested = []

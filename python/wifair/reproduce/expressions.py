@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
     from wifair.reproduce.table import Label, Row, Table
 
-__all__ = ["ExpressionError", "MissingRowsError", "Points", "evaluate", "experiments_of", "is_ratio", "is_share"]
+__all__ = [
+    "ExpressionError",
+    "MissingRowsError",
+    "Points",
+    "evaluate",
+    "experiments_of",
+    "is_ratio",
+    "is_share",
+    "may_select",
+]
 
 
 def _variation(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -181,6 +190,41 @@ def experiments_of(text: str) -> dict[str, set[str]]:
             }
             found[experiment] = found[experiment] & given if experiment in found else given
     return found
+
+
+def may_select(text: str, experiment: str, labels: Mapping[str, Label], bound: Mapping[str, Label]) -> bool:
+    """Whether an expression may need rows of a case, which may have more labels than the case.
+
+    Parameters
+    ----------
+    text : str
+        The expression.
+    experiment : str
+        The experiment of the case.
+    labels : mapping
+        Labels of the case.
+    bound : mapping
+        Labels of the reading, as for `evaluate`.
+    """
+    selections = [_selection(node) for node in ast.walk(_parse(text)) if isinstance(node, ast.Attribute)]
+    return any(_fits(items, labels, bound) for of, items in selections if of == experiment)
+
+
+def _fits(items: list[ast.expr], labels: Mapping[str, Label], bound: Mapping[str, Label]) -> bool:
+    left = dict(bound)
+    for item in items:
+        if isinstance(item, ast.Slice) and isinstance(item.lower, ast.Name):
+            label = item.lower.id
+            left.pop(label, None)
+            if label in labels and not _same(labels[label], _constant(item.upper)):
+                return False
+        elif isinstance(item, ast.Compare) and isinstance(item.left, ast.Name) and len(item.ops) == 1:
+            label = item.left.id
+            if label in labels and not COMPARE[type(item.ops[0])](labels[label], _constant(item.comparators[0])):
+                return False
+        else:  # a value of any label, perhaps of one that only rows have
+            left.clear()
+    return all(label not in labels or _same(labels[label], value) for label, value in left.items())
 
 
 def _selection(node: ast.Attribute) -> tuple[str, list[ast.expr]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wifair.reproduce.session import Judged, Outcome, PaperOutcome
     from wifair.reproduce.table import Row
 
-__all__ = ["index", "markdown", "paper"]
+__all__ = ["formats", "index", "markdown", "paper"]
 
 MARKS = {"holds": "\u2713", "partly": "\u25d1", "depends": "\u25d0", "fails": "\u2717", "undecided": "?"}
 WORDS = {
@@ -52,7 +52,7 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
     """Write the overview page: numbers of verdicts, surprises, every claim, every figure."""
     cards = "".join(_card(item) for item in outcome.papers)
     thumbs = "".join(
-        f'<a href="{item.paper.key}.html#{key}"><img loading="lazy" src="{item.paper.key}/{key}.png" alt="">'
+        f'<a href="{item.paper.key}.html#{key}"><img loading="lazy" src="{item.paper.key}/{key}.svg" alt="">'
         f"{_e(item.paper.experiment(key).title)}</a>"
         for item in outcome.papers
         for key in figures.get(item.paper.key, ())
@@ -70,6 +70,11 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
         f'<h2>Figures</h2><div class="thumbs">{thumbs}</div>' if thumbs else "",
     ]
     return _page("Papers reproduced with wifair", parts)
+
+
+def formats(effort: Effort) -> tuple[str, ...]:
+    """List the formats of figures; quick runs only have the one that pages show, because drawing takes long."""
+    return ("svg",) if effort.value == "quick" else ("svg", "png", "pdf")
 
 
 def _card(item: PaperOutcome) -> str:
@@ -175,7 +180,7 @@ def paper(
         claims = "".join(_claim(of, judged) for judged in item.claims if judged.claim.experiment == key)
         beside = " beside" if seen and experiment.size[0] < WIDE_INCH else ""
         parts.append(f'<div class="experiment{beside}"><div>{seen}</div><div>{claims}</div></div>')
-        files = ", ".join(f'<a href="{of.key}/{key}.{end}">{end.upper()}</a>' for end in ("png", "svg", "pdf"))
+        files = ", ".join(f'<a href="{of.key}/{key}.{end}">{end.upper()}</a>' for end in formats(effort))
         every = f'<a href="{of.key}/{key}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
         full = " --full" if effort.value == "full" else ""
         parts.append(

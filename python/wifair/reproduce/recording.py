@@ -90,7 +90,11 @@ def deviations(paper: Paper) -> list[Deviations]:
 
 
 def _record_deviations(item: PaperOutcome, effort: str) -> None:
-    found = {(one.experiment, one.quantity, one.effort, one.source): one for one in deviations(item.paper)}
+    found = {
+        (one.experiment, one.quantity, one.effort, one.source): one
+        for one in deviations(item.paper)
+        if one.effort != effort or one.experiment not in item.tables or one.experiment in item.only
+    }
     for key, table in item.tables.items():
         for quantity in dict.fromkeys(row.quantity for row in table.rows):
             rows = first_readings(item.paper, key, table.of(quantity))

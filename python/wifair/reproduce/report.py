@@ -57,7 +57,7 @@ class Report:
     def add(self, item: PaperOutcome) -> None:
         """Begin to write the files of a paper."""
         own = self._staged / item.paper.key
-        figures = {key: self._painter.submit(_experiment, item, key, own) for key in item.tables}
+        figures = {key: self._painter.submit(_experiment, item, key, own, self.effort) for key in item.tables}
         self._parts[item.paper.key] = (item, figures)
 
     def finish(self, outcome: Outcome) -> None:
@@ -139,19 +139,24 @@ def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
     return folder
 
 
-def _experiment(item: PaperOutcome, key: str, own: Path) -> str | None:
-    """Write table, scenarios and figure of an experiment; return the figure as SVG, None if there is none."""
+def _experiment(item: PaperOutcome, key: str, own: Path, effort: Effort) -> str | None:
+    """Write table, scenarios and figure of an experiment; return the figure as SVG, None if there is none.
+
+    Of an experiment that was not run as a whole there is no figure.
+    """
     experiment, table = item.paper.experiment(key), item.tables[key]
     own.mkdir(exist_ok=True)
     _write(own / f"{key}.csv", table.to_csv())
     _scenarios(item.cases[key], own / "scenarios" / key)
+    if key in item.only:
+        return None
     try:
         figure = style.draw(experiment, table)
     except ImportError:
         return None
     if figure is None:
         return None
-    style.save(figure, own / key)
+    style.save(figure, own / key, page.formats(effort))
     return style.svg_text(own / f"{key}.svg", f"{item.paper.key}-{key}")
 
 

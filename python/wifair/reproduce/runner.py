@@ -6,11 +6,12 @@ repeated, and an interrupted reproduction can be resumed.
 
 from __future__ import annotations
 
+import heapq
 import os
 import sys
 import threading
-from collections import defaultdict
-from collections.abc import Mapping
+import time
+from collections import defaultdict, deque
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wifair import _core
-from wifair.errors import Interrupted, RunError
+from wifair.errors import RunError
 from wifair.results import Results
 from wifair.simulate import cores
 from wifair.sweeps import VERSION, Progress, Runs, Store
@@ -27,7 +28,7 @@ from wifair.sweeps.compute import TABLES
 from wifair.sweeps.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -80,6 +81,9 @@ def other_versions(store: str | os.PathLike[str]) -> dict[str, int]:
 class Runner:
     """Executes the runs of cases, each only once however many cases need it.
 
+    Cases are given in batches. Without a store the runs of all batches are executed together, so that no thread waits
+    for the last run of a batch.
+
     Parameters
     ----------
     store : path, optional
@@ -95,30 +99,41 @@ class Runner:
     ) -> None:
         self.path = None if store is None else Path(store)
         self.threads, self.progress = threads, progress
-        self._outcomes: dict[_Key, Outcome] = {}
+        self._pool = _Pool(threads or cores(), progress)
+        self._batches: list[tuple[int, int, Hashable, list[Case]]] = []
+        """A heap of the batches that wait for the store."""
+        self._started = 0
         self._steps: dict[str, int] = {}
         """Time between samples of each scenario for which a case needs a series; other cases use the same runs."""
         self._read: dict[int, Results] = {}
 
-    def run(self, cases: Iterable[Case]) -> None:
-        """Run cases.
+    def start(self, name: Hashable, cases: Iterable[Case], rank: int = 0) -> None:
+        """Begin to run a batch of cases; those of a lower rank come first."""
+        cases = list(cases)
+        if self.path is not None:
+            heapq.heappush(self._batches, (rank, self._started, name, cases))
+            self._started += 1
+            return
+        self._steps |= {case.scenario.hash: _core.sample_step(case.series) for case in cases if case.series}
+        self._pool.add(name, {key: case.scenario for case in cases for key in self._keys(case)}, rank)
+
+    def finished(self) -> Hashable | None:
+        """Wait a moment for a batch to be complete, and return its name; None if there is none yet.
 
         Raises
         ------
-        Interrupted
-            On Ctrl-C.
         RunError
             If a run fails, which is a bug in wifair.
         """
-        cases = list(cases)
-        if self.path is not None:
-            _compute_into(cases, self.path, self.threads, self.progress)
-            self._read |= _read(cases, self.path)
-            return
-        self._steps |= {case.scenario.hash: _core.sample_step(case.series) for case in cases if case.series}
-        wanted = {key: case.scenario for case in cases for key in self._keys(case) if key not in self._outcomes}
-        if wanted:
-            self._outcomes |= _run(wanted, self.threads or cores(), self.progress)
+        if self.path is None:
+            return self._pool.finished()
+        if not self._batches:
+            time.sleep(POLL_S)
+            return None
+        *_, name, cases = heapq.heappop(self._batches)
+        _compute_into(cases, self.path, self.threads, self.progress)
+        self._read |= _read(cases, self.path)
+        return name
 
     def results(self, case: Case) -> Results:
         """Take the results of a case; with a store only once, because keeping all of them would fill the memory."""
@@ -126,56 +141,101 @@ class Runner:
             return self._read.pop(id(case))
         keys = self._keys(case)
         step_s = (keys[0].step_ns or 0) / 1e9
-        return Results(case.scenario, [self._outcomes[key] for key in keys], series_step_s=step_s)
+        return Results(case.scenario, [self._pool.outcomes[key] for key in keys], series_step_s=step_s)
 
     def _keys(self, case: Case) -> list[_Key]:
         scenario = case.scenario.hash
         return [_Key(scenario, seed, self._steps.get(scenario)) for seed in case.seeds]
 
+    def __enter__(self) -> Runner:
+        return self
 
-def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Key, Outcome]:
-    # The longest runs go first, so that none of them is left to a single thread at the end.
-    todo = iter(sorted(wanted.items(), key=lambda item: -item[1].duration_s))
-    control = _core.Control()
-    outcomes: dict[_Key, Outcome] = {}
-    failures: list[tuple[_Key, BaseException]] = []
-    lock = threading.Lock()
+    def __exit__(self, *_: object) -> None:
+        self._pool.close()
 
-    def loop() -> None:
+
+def _simulate(scenario: Scenario, key: _Key, control: _core.Control) -> Outcome | None:
+    return scenario._core.run(key.seed, key.step_ns, control)
+
+
+class _Pool:
+    """Threads that execute runs, and keep the results in memory."""
+
+    def __init__(self, threads: int, progress: bool) -> None:
+        self.outcomes: dict[_Key, Outcome] = {}
+        self._threads = threads
+        self._workers: list[threading.Thread] = []
+        self._todo: list[tuple[int, float, int, _Key, Scenario]] = []
+        """A heap. The longest runs of a rank go first, so that none of them is left to a single thread at the end."""
+        self._known: set[_Key] = set()
+        self._missing: dict[Hashable, set[_Key]] = {}
+        """The runs that each batch waits for."""
+        self._complete: deque[Hashable] = deque()
+        self._failure: tuple[str, int, BaseException] | None = None
+        self._changed = threading.Condition()
+        self._closed = False
+        self._control = _core.Control()
+        self._bar = _Bar(progress, 0)
+
+    def add(self, name: Hashable, wanted: Mapping[_Key, Scenario], rank: int) -> None:
+        with self._changed:
+            self._missing[name] = {key for key in wanted if key not in self.outcomes}
+            for key in self._missing[name] - self._known:
+                self._known.add(key)
+                self._bar.more(wanted[key].duration_s)
+                heapq.heappush(self._todo, (rank, -wanted[key].duration_s, len(self._known), key, wanted[key]))
+            if not self._missing[name]:
+                self._complete.append(name)
+            self._changed.notify_all()
+        while len(self._workers) < min(self._threads, len(self._todo)):
+            self._workers.append(threading.Thread(target=self._work, daemon=True))
+            self._workers[-1].start()
+
+    def finished(self) -> Hashable | None:
+        with self._changed:
+            if not self._complete and self._failure is None:
+                self._changed.wait(POLL_S)
+            self._bar.show(self._control.simulated_s)
+            if self._failure is not None:
+                name, seed, error = self._failure
+                raise RunError(f"{name} failed with seed {seed}: {error}", seed) from error
+            return self._complete.popleft() if self._complete else None
+
+    def close(self) -> None:
+        """Stop all runs."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._control.stop()
+        for worker in self._workers:
+            worker.join()
+        self._bar.close()
+
+    def _work(self) -> None:
         while True:
-            with lock:
-                key, scenario = next(todo, (None, None)) if not failures else (None, None)
-            if key is None or scenario is None:
-                return
+            with self._changed:
+                while not self._todo and not self._closed:
+                    self._changed.wait()
+                if self._closed:
+                    return
+                *_, key, scenario = heapq.heappop(self._todo)
             try:
-                outcome = scenario._core.run(key.seed, key.step_ns, control)
+                outcome = _simulate(scenario, key, self._control)
             except BaseException as error:
-                control.stop()
-                with lock:
-                    failures.append((key, error))
+                with self._changed:
+                    self._failure = (repr(scenario), key.seed, error)
+                    self._changed.notify_all()
                 return
             if outcome is None:
                 return
-            outcomes[key] = outcome
-
-    workers = [threading.Thread(target=loop, daemon=True) for _ in range(min(threads, len(wanted)))]
-    for worker in workers:
-        worker.start()
-    try:
-        with _Bar(progress, sum(scenario.duration_s for scenario in wanted.values())) as bar:
-            for worker in workers:
-                while worker.is_alive():
-                    worker.join(POLL_S)
-                    bar.show(control.simulated_s)
-    except KeyboardInterrupt:
-        control.stop()
-        for worker in workers:
-            worker.join()
-        raise Interrupted(None) from None
-    if failures:
-        key, error = failures[0]
-        raise RunError(f"{wanted[key]!r} failed with seed {key.seed}: {error}", key.seed) from error
-    return outcomes
+            with self._changed:
+                self.outcomes[key] = outcome
+                for name in [name for name, missing in self._missing.items() if key in missing]:
+                    self._missing[name].remove(key)
+                    if not self._missing[name]:
+                        del self._missing[name]
+                        self._complete.append(name)
+                        self._changed.notify_all()
 
 
 def _show(bar: _Bar, before: int, now: Progress) -> None:
@@ -250,11 +310,17 @@ class _Bar:
 
     def __init__(self, wanted: bool, total: float, unit: str = "simulated s") -> None:
         self._bar: Any = None
+        self._total = total
         if wanted and sys.stderr.isatty():
             from tqdm import tqdm  # noqa: PLC0415
 
             form = f"{{l_bar}}{{bar}}| {{n:.0f}}/{{total:.0f}} {unit}, {{remaining}} left"
             self._bar = tqdm(total=total, file=sys.stderr, leave=False, bar_format=form)
+
+    def more(self, total: float) -> None:
+        self._total += total
+        if self._bar is not None:
+            self._bar.total = self._total
 
     def show(self, done: float) -> None:
         if self._bar is not None:
@@ -264,5 +330,8 @@ class _Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         if self._bar is not None:
             self._bar.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair.errors import Interrupted
 from wifair.reproduce.claims import Again, Claim, Control, Judgement, Read, judge, with_null
 from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
 from wifair.reproduce.runner import Runner
@@ -19,7 +19,7 @@ from wifair.reproduce.table import Label, Row, Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
@@ -50,6 +50,11 @@ class Selection:
     """Experiments that were selected only through some of their claims."""
     chosen: frozenset[str] = frozenset()
     """IDs of claims that were selected individually."""
+
+    @property
+    def whole(self) -> frozenset[str]:
+        """Experiments of which every case is run; of others only those that the selected claims need."""
+        return frozenset(self.experiments) - self.only
 
     @property
     def claims(self) -> list[Claim]:
@@ -169,6 +174,8 @@ class PaperOutcome:
     claims: list[Judged]
     cases: dict[str, list[Case]]
     """Cases that were run, by experiment."""
+    only: frozenset[str] = frozenset()
+    """Experiments of which only the cases were run that the selected claims need."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values."""
@@ -181,6 +188,7 @@ class PaperOutcome:
                 {
                     "id": key,
                     "title": self.paper.experiment(key).title,
+                    "whole": key not in self.only,
                     "runs": sum(len(case.seeds) for case in self.cases[key]),
                     "cases": [
                         {"labels": dict(case.labels), "seeds": list(case.seeds), "scenario": case.scenario.hash}
@@ -296,26 +304,40 @@ def reproduce(
     began = time.monotonic()
     effort = Effort.FULL if full else Effort.QUICK
     selections = select(selection)
-    runner = Runner(store, threads=threads, progress=progress)
     works = [_Work(chosen, effort, controls) for chosen in selections]
     finished: dict[_Work, PaperOutcome] = {}
-    waiting: tuple[_Work, Future[bool]] | None = None
-    # Figures are drawn while other papers run: papers with many come first, and each is finished as soon as it can be.
-    todo = deque(sorted(works, key=lambda work: -work.figures))
-    # One paper is judged while the runs of another are executed.
-    with ThreadPoolExecutor(1) as judges:
-        while todo or waiting:
-            work = todo.popleft() if todo else None
-            if work is not None:
-                runner.run(work.todo())
-            if waiting is not None and waiting[1].result():
-                todo.appendleft(waiting[0])
-            elif waiting is not None:
-                finished[waiting[0]] = waiting[0].outcome()
+    # Figures are drawn while other papers run: papers with many come first.
+    order = sorted(works, key=lambda work: -work.figures)
+    try:
+        # One paper is judged while the runs of others are executed.
+        with Runner(store, threads=threads, progress=progress) as runner, ThreadPoolExecutor(1) as judges:
+            for work in _followed(order, runner, judges):
+                finished[work] = work.outcome()
                 if done is not None:
-                    done(finished[waiting[0]])
-            waiting = None if work is None else (work, judges.submit(work.judge, runner))
+                    done(finished[work])
+    except KeyboardInterrupt:
+        raise Interrupted(None) from None
     return Outcome(effort, controls, [finished[work] for work in works], time.monotonic() - began)
+
+
+def _followed(works: Sequence[_Work], runner: Runner, judges: ThreadPoolExecutor) -> Iterator[_Work]:
+    """Run and judge papers until no claim needs more seeds, the first ones first; yields each when it is final."""
+    judged: dict[Future[bool], _Work] = {}
+    rank = {work: place for place, work in enumerate(works)}
+    for work in works:
+        runner.start(work, work.todo(), rank[work])
+    left = len(works)
+    while left:
+        complete = runner.finished()
+        if isinstance(complete, _Work):
+            judged[judges.submit(complete.judge, runner)] = complete
+        for future in [future for future in judged if future.done()]:
+            work = judged.pop(future)
+            if future.result():
+                runner.start(work, work.todo(), rank[work])
+            else:
+                left -= 1
+                yield work
 
 
 class _Sequential:
@@ -330,6 +352,8 @@ class _Sequential:
         self.judgement: Judgement | None = None
         self.again: Again = {}
         """The comparisons that wait for more seeds."""
+        self.only: Sequence[int] | None = None
+        """Indices of the readings to judge; all if None."""
 
     def judge(self) -> Judgement:
         """Judge the claim with the rows available now."""
@@ -344,6 +368,7 @@ class _Sequential:
             before=self.judgement,
             again=self.again,
             seeds=effort.seeds_at(self.look),
+            only=self.only,
         )
         self.again = {}
         return self.judgement
@@ -372,10 +397,15 @@ class _Work:
 
     def __init__(self, chosen: Selection, effort: Effort, controls: bool) -> None:
         self.chosen, self.effort, self.controls = chosen, effort, controls
-        self.cases = {one.id: list(one.cases(effort)) for one in chosen.needed}
+        self.cases = {
+            one.id: [case for case in one.cases(effort) if self._is_needed(one, case)] for one in chosen.needed
+        }
         self.rows: dict[int, list[Row]] = {}
         self.kept: list[Case] = []
-        self.nulls = self._nulls() if controls else {}
+        self.seeds = {key: [case.seeds for case in cases] for key, cases in self.cases.items()}
+        """The seeds with which each case is run at first."""
+        self.nulls: dict[str, dict[str, list[Case | None]]] = {}
+        """By control and experiment, each case without the mechanism; None if it is the same or is not needed."""
         self.tables: dict[str, Table] = {}
         self.tables_without: dict[str, dict[str, Table]] = {}
         declared = chosen.paper.declared
@@ -391,24 +421,31 @@ class _Work:
         """Count the figures."""
         return sum(self.chosen.paper.experiment(key).draw is not None for key in self.chosen.experiments)
 
-    def _nulls(self) -> dict[str, dict[str, list[Case | None]]]:
-        """Create, by control and experiment, each case without the mechanism; None if the case does not change."""
-        found: dict[str, dict[str, list[Case | None]]] = {}
+    def _is_needed(self, experiment: Experiment, case: Case) -> bool:
+        """Whether to run a case: of experiments that were not selected themselves, only what the claims need."""
+        if experiment.id in self.chosen.whole:
+            return True
         declared = self.chosen.paper.declared
-        for claim in self.chosen.claims:
-            control = declared.controls.get(claim.control or "")
-            if control is None or not control.changes:
-                continue
-            by_experiment = found.setdefault(control.id, {})
-            for key in claim.needs & set(self.cases):
-                if key not in by_experiment:
-                    by_experiment[key] = [
-                        replace(case, scenario=case.scenario.with_(dict(control.changes)))
-                        if all(str(case.labels.get(label)) == str(value) for label, value in control.where.items())
-                        else None
-                        for case in self.cases[key]
-                    ]
-        return found
+        return any(declared.may_use(claim, experiment.id, case.labels) for claim in self.chosen.claims)
+
+    def _add_nulls(self, claim: Claim, control: Control, readings: Sequence[int]) -> bool:
+        """Add the cases that the control of a claim needs in some readings. Returns whether any of them is new."""
+        if not control.changes:
+            return False
+        declared, new = self.chosen.paper.declared, False
+        for key in claim.needs & set(self.cases):
+            cases = self.cases[key]
+            nulls = self.nulls.setdefault(control.id, {}).setdefault(key, [None] * len(cases))
+            for place, (case, null) in enumerate(zip(cases, nulls)):
+                if (
+                    null is None
+                    and all(str(case.labels.get(label)) == str(value) for label, value in control.where.items())
+                    and declared.may_use(claim, key, case.labels, readings)
+                ):
+                    scenario = case.scenario.with_(dict(control.changes))
+                    nulls[place] = replace(case, scenario=scenario, seeds=self.seeds[key][place])
+                    new = True
+        return new
 
     def todo(self) -> Iterable[Case]:
         """Find the cases that are not measured yet."""
@@ -420,6 +457,7 @@ class _Work:
         """Measure, judge, and request more seeds where they may decide. Returns whether any were requested."""
         self._measure(runner)
         wanted: dict[int, int] = {}
+        added = False
 
         def want(more: Mapping[int, int]) -> None:
             wanted.update({scenario: max(seeds, wanted.get(scenario, 0)) for scenario, seeds in more.items()})
@@ -432,16 +470,21 @@ class _Work:
                 if judgement.verdict == "undecided" and can_decide:
                     want(own.ask())
             without = self.without.get(claim.id)
-            if without is None or own.judgement is None:
+            if without is None or own.judgement is None or own.waits:
                 continue
+            # The control matters only where the claim holds with its mechanism.
+            holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
+            if without.look < 0:
+                assert without.control is not None
+                without.only = (holding or range(len(own.judgement.readings))) if can_decide else ()
+                if self._add_nulls(claim, without.control, without.only):
+                    added = True
+                    continue
             if without.look < 0 or without.waits:
                 without.judge()
-            # The control matters only where the claim holds with its mechanism.
-            if not own.waits and not without.waits and without.judgement is not None:
-                holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
                 if can_decide and holding and _specific(own.judgement, without.judgement) is None:
                     want(without.ask(holding))
-        return self._more(wanted)
+        return self._more(wanted) or added
 
     def _measure(self, runner: Runner) -> None:
         for experiment in self.chosen.needed:
@@ -457,6 +500,7 @@ class _Work:
             | {
                 key: self._table(self.chosen.paper.experiment(key), [n or c for n, c in zip(nulls, self.cases[key])])
                 for key, nulls in some.items()
+                if any(nulls)
             }
             for control, some in self.nulls.items()
         }
@@ -520,7 +564,13 @@ class _Work:
 
     def outcome(self) -> PaperOutcome:
         shown = {key: self.tables[key] for key in self.chosen.experiments}
-        return PaperOutcome(self.chosen.paper, shown, [self._judged(claim) for claim in self.chosen.claims], self.cases)
+        return PaperOutcome(
+            self.chosen.paper,
+            shown,
+            [self._judged(claim) for claim in self.chosen.claims],
+            self.cases,
+            self.chosen.only,
+        )
 
 
 def shown(paper: Paper, claim: Claim, effort: Effort, judgement: Judgement) -> Judgement:

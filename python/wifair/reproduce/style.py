@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,13 +75,24 @@ def _rc(**more: Any) -> Iterator[None]:
         yield
 
 
-def save(figure: Any, stem: Path) -> None:
-    """Save as PNG, SVG and PDF, the same figure with the same bytes each time."""
+def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
+    """Save in formats such as ``svg``, the same figure with the same bytes each time."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: PLC0415
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
+
+    dated = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
+    writers = {"png": (FigureCanvasAgg, "print_png"), "svg": (FigureCanvasSVG, "print_svg"),
+               "pdf": (FigureCanvasPdf, "print_pdf")}  # fmt: skip
     with _rc(**{"svg.hashsalt": stem.name}):
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # once is enough for three formats
-        for ending, dated in ((".png", "Software"), (".svg", "Date"), (".pdf", "CreationDate")):
-            files.save_figure(figure, stem.with_suffix(ending), metadata={dated: None})
+        # `savefig` would draw everything twice for each format, the first time for the layout.
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
+        for ending in formats:
+            canvas, write = writers[ending]
+            drawn = io.BytesIO()
+            getattr(canvas(figure), write)(drawn, metadata={dated[ending]: None})
+            files.write_bytes(stem.with_suffix(f".{ending}"), drawn.getvalue())
 
 
 def svg_text(file: Path, prefix: str) -> str:

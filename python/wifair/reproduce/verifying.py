@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wifair.reproduce.session import FORMAT, reproduce
+from wifair.reproduce.session import FORMAT, load, reproduce
 
 if TYPE_CHECKING:
     import os
@@ -70,7 +70,13 @@ def verify(path: str | os.PathLike[str], *, threads: int | None = None, progress
         If it names a paper or experiment that this version does not have.
     """
     document = read_record(path)
-    selection = [f"{paper['key']}/{one['id']}" for paper in document["papers"] for one in paper["experiments"]]
+    selection = [
+        f"{paper['key']}/{one['id']}" for paper in document["papers"] for one in paper["experiments"] if _whole(one)
+    ]
+    for paper in document["papers"]:
+        own = {claim.id: claim.experiment for claim in load(paper["key"]).claims}
+        part = {one["id"] for one in paper["experiments"] if not _whole(one)}
+        selection += [f"{paper['key']}/{one['id']}" for one in paper["claims"] if own.get(one["id"]) in part]
     outcome = reproduce(
         selection,
         full=document["effort"] == "full",
@@ -79,6 +85,11 @@ def verify(path: str | os.PathLike[str], *, threads: int | None = None, progress
         progress=progress,
     )
     return list(differences(document, outcome.to_dict()))
+
+
+def _whole(experiment: Mapping[str, Any]) -> bool:
+    """Whether all cases of an experiment were run, not only those that some of its claims need."""
+    return bool(experiment.get("whole", True))
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

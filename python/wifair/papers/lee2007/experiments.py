@@ -214,7 +214,7 @@ def _by_error(effort: Effort) -> Iterator[Case]:
                 if frames == "all":
                     changes["wlan.control_error"] = error
                 labels = {"scheme": scheme, "error": error, "frames": frames}
-                yield from _cases(effort, labels, "default.toml", changes, quick="40 s")
+                yield from _cases(effort, labels, "default.toml", changes, quick="30 s")
 
 
 def _draw(quantity: str, x: str, label: str, y: str, **only: Any) -> Callable[[Any, Table], None]:
