@@ -222,9 +222,16 @@ class Claims:
 
     def readings(self, claim: Claim) -> list[dict[str, Reading]]:
         """Find all combinations of readings that affect a claim, by the ID of the open point; the first is shown."""
-        felt = [(one.id, one.touches(claim.clauses)) for one in self.open]
-        felt = [(name, readings) for name, readings in felt if readings]
-        return [dict(zip([name for name, _ in felt], some)) for some in product(*(readings for _, readings in felt))]
+        if claim.id not in self._combined:
+            felt = [(one.id, one.touches(claim.clauses)) for one in self.open]
+            felt = [(name, readings) for name, readings in felt if readings]
+            names = [name for name, _ in felt]
+            self._combined[claim.id] = [dict(zip(names, some)) for some in product(*(readings for _, readings in felt))]
+        return self._combined[claim.id]
+
+    @cached_property
+    def _combined(self) -> dict[str, list[dict[str, Reading]]]:
+        return {}
 
     def may_use(
         self, claim: Claim, experiment: str, case: Mapping[str, Label], readings: Sequence[int] | None = None

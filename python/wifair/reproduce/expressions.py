@@ -206,8 +206,12 @@ def may_select(text: str, experiment: str, labels: Mapping[str, Label], bound: M
     bound : mapping
         Labels of the reading, as for `evaluate`.
     """
-    selections = [_selection(node) for node in ast.walk(_parse(text)) if isinstance(node, ast.Attribute)]
-    return any(_fits(items, labels, bound) for of, items in selections if of == experiment)
+    return any(_fits(items, labels, bound) for of, items in _selections(text) if of == experiment)
+
+
+@cache
+def _selections(text: str) -> list[tuple[str, list[ast.expr]]]:
+    return [_selection(node) for node in ast.walk(_parse(text)) if isinstance(node, ast.Attribute)]
 
 
 def _fits(items: list[ast.expr], labels: Mapping[str, Label], bound: Mapping[str, Label]) -> bool:

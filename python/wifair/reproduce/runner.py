@@ -187,7 +187,7 @@ class _Pool:
             if not self._missing[name]:
                 self._complete.append(name)
             self._changed.notify_all()
-        while len(self._workers) < min(self._threads, len(self._todo)):
+        while len(self._workers) < min(self._threads, len(self._known)):
             self._workers.append(threading.Thread(target=self._work, daemon=True))
             self._workers[-1].start()
 
