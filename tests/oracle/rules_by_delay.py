@@ -246,6 +246,42 @@ class Vegas(Timed):
         self.cwnd, self.doubling, self.add = 2.0, True, 1.0
 
 
+class VegasLinux(Timed):
+    """Linux, tcp_vegas: the smallest RTT of a round with three samples or more, divided by the base; alpha 1, beta 3,
+    gamma 1. Otherwise Reno."""
+
+    def decide(self, ack: Ack) -> None:
+        slow = self.cwnd < self.ssthresh
+        if len(self.rtts) <= 2:
+            if not slow and ack.limited:
+                self.grow(ack.segments, 1)
+            return
+        rtt = min(self.rtts)
+        diff = self.cwnd * (rtt - self.base) / self.base
+        if slow and diff > 1:
+            self.cwnd = max(min(self.cwnd, math.floor(self.cwnd * self.base / rtt) + 1), 2.0)
+            self.ssthresh = max(min(self.ssthresh, self.cwnd - 1), 2.0)
+        elif not slow and diff > 3:
+            self.cwnd = max(self.cwnd - 1, 2.0)
+            self.ssthresh = max(min(self.ssthresh, self.cwnd - 1), 2.0)
+        elif not slow and diff < 1:
+            self.cwnd += 1
+
+    def on_ack(self, ack: Ack) -> None:
+        self.sample(ack)
+        if ack.duplicate:
+            return
+        if self.round.over(ack):
+            if not ack.in_recovery:
+                self.decide(ack)
+            self.rtts = []
+        if not ack.in_recovery and ack.limited and self.cwnd < self.ssthresh:
+            self.cwnd += ack.segments
+
+    def on_loss(self) -> None:
+        self.cut(self.cwnd / 2)
+
+
 class Compound(Timed):
     """Tan et al. 2006 as given by Oda et al. 2012, equations 1 to 6: beta 1/2, alpha 1/8, k 0.8, gamma 30, zeta 1."""
 
@@ -405,6 +441,48 @@ class WestwoodPlus(Timed):
 
     def kept(self) -> float:
         return self.pipe
+
+
+class WestwoodPlusLinux(Control):
+    """Linux, tcp_westwood: a sample after more than an RTT and 50 ms, two filters of 7/8; a loss halves the window, and
+    the end of recovery sets it to bandwidth times smallest RTT, which a timeout measures anew."""
+
+    def __init__(self, cwnd: float, ssthresh: float) -> None:
+        super().__init__(cwnd, ssthresh)
+        self.arrivals, self.since, self.sum = Arrivals(), -1.0, 0
+        self.inner = self.outer = 0.0
+        self.least, self.pipe = INFINITE, 2.0
+
+    def on_ack(self, ack: Ack) -> None:
+        if self.since < 0:
+            self.since = ack.now
+        rtt = ack.srtt if ack.rtt is None else ack.rtt
+        if round(1e9 * (ack.now - self.since)) > max(round(1e9 * rtt), 50_000_000):
+            sample = self.sum / (ack.now - self.since)
+            if self.inner == self.outer == 0:
+                self.inner = self.outer = sample
+            else:
+                self.inner = self.inner * 7 / 8 + sample / 8
+                self.outer = self.outer * 7 / 8 + self.inner / 8
+            self.since, self.sum = ack.now, 0
+        self.sum += self.arrivals.count(ack)
+        if ack.rtt is not None:
+            self.least = min(self.least, ack.rtt)
+        if self.least < INFINITE:
+            self.pipe = max(float(math.floor(self.outer * self.least)), 2.0)
+        if not ack.in_recovery and ack.limited:
+            self.grow(ack.segments, 1)
+
+    def on_loss(self) -> None:
+        self.cut(float(math.floor(self.cwnd / 2)))
+
+    def on_rto(self) -> None:
+        self.cut(self.pipe, to_one=True)
+        self.least = INFINITE
+
+    def on_recovery_exit(self, at_most: float) -> None:
+        self.cwnd = self.ssthresh = self.pipe
+        super().on_recovery_exit(at_most)
 
 
 class Fusion(Timed):

@@ -478,8 +478,8 @@ mod tests {
 
     #[test]
     fn windows_follow_the_published_rules() {
-        crate::cc::testing::follow("vegas", |start| {
-            new(&Params { variant: VegasVariant::Paper, ..Params::default() }, start)
-        });
+        for (name, variant) in [("vegas", VegasVariant::Paper), ("vegas-linux", VegasVariant::Linux)] {
+            crate::cc::testing::follow(name, |start| new(&Params { variant, ..Params::default() }, start));
+        }
     }
 }

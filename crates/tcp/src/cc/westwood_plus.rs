@@ -370,7 +370,10 @@ mod tests {
 
     #[test]
     fn windows_follow_the_published_rules() {
-        crate::cc::testing::follow("westwood-plus", |start| new(&Params::default(), start));
+        for (name, filter) in [("westwood-plus", EstimateFilter::Paper), ("westwood-plus-linux", EstimateFilter::Linux)]
+        {
+            crate::cc::testing::follow(name, |start| new(&Params { filter, ..Params::default() }, start));
+        }
     }
 
     /// Linux, tcp_westwood: a sample takes more than the RTT and more than 50 ms. 51 segments of 1000 B that came in 51
