@@ -173,7 +173,7 @@ impl Script {
     }
 
     fn step(&mut self, cc: &mut impl CongestionControl, event: u32) {
-        if event % 40 == 0 {
+        if event.is_multiple_of(40) {
             self.phase = self.numbers.below(5);
         }
         self.millis +=
