@@ -7,6 +7,7 @@ import math
 import re
 import signal
 import sqlite3
+import struct
 import sys
 import threading
 import time
@@ -427,6 +428,8 @@ def test_figures_of_full_runs_have_three_formats_and_the_same_bytes_each_time(tm
         first, second = ((tmp_path / name / f"fig6.{ending}").read_bytes() for name in ("one", "two"))
         assert len(first) > 1000
         assert first == second, ending
+        if ending == "png":  # 3.5 by 2.6 inches
+            assert struct.unpack(">II", first[16:24]) == (1050, 780)
 
 
 def test_other_files_are_not_touched(tmp_path: Path) -> None:

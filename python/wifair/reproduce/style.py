@@ -77,6 +77,7 @@ def _rc(**more: Any) -> Iterator[None]:
 
 def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
     """Save in formats such as ``svg``, the same figure with the same bytes each time."""
+    import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: PLC0415
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
@@ -90,6 +91,7 @@ def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
         figure.set_layout_engine("none")
         for ending in formats:
             canvas, write = writers[ending]
+            figure.set_dpi(mpl.rcParams["savefig.dpi"])  # those of SVG and PDF set their own
             drawn = io.BytesIO()
             getattr(canvas(figure), write)(drawn, metadata={dated[ending]: None})
             files.write_bytes(stem.with_suffix(f".{ending}"), drawn.getvalue())
