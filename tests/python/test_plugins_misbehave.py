@@ -5,14 +5,19 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 import wifair
 from click.testing import CliRunner
 from wifair.cli import main
-from wifair.sweeps import Store, compute
+from wifair.sweeps import Key, Store, compute
+from wifair.sweeps.compute import _Fixed
+from wifair.sweeps.engines import Threads
+from wifair.sweeps.work import Work
 
 
 @pytest.fixture
@@ -137,6 +142,24 @@ def test_the_first_ctrl_c_ends_a_method_that_does_not_return(
     assert "interrupted" in err
     assert "Traceback" not in err
     assert time.monotonic() - began < 5  # about one second, on a computer with nothing else to do
+
+
+def test_a_wait_for_runs_ends_though_a_signal_outlasts_it(tmp_path: Path) -> None:
+    """As when the thread that takes Ctrl-C gets Python's lock late, because a method does not return."""
+    with Store(tmp_path / "out") as store:
+        engine = Threads(1)
+        work = Work(store, _Fixed([]), engine)
+        late = threading.Timer(30.0, lambda: work._arrived.put((Key("", 0), Future())))
+        before = signal.signal(signal.SIGALRM, lambda *_: time.sleep(0.3))
+        late.start()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            work._take_in(0.2)
+            assert late.is_alive()
+        finally:
+            late.cancel()
+            signal.signal(signal.SIGALRM, before)
+            engine.close()
 
 
 @pytest.mark.alone

@@ -119,7 +119,8 @@ class Work:
         self._tables = tuple(name for name, _ in kept)
         self._step_ns = step_ns
         self._report = report
-        self._arrived: queue.SimpleQueue[tuple[Key, Future[Computed]]] = queue.SimpleQueue()
+        # No SimpleQueue: if a signal comes and the time is over, its `get` waits without an end (CPython 3.11).
+        self._arrived: queue.Queue[tuple[Key, Future[Computed]]] = queue.Queue()
         self._active: dict[Key, Future[Computed]] = {}
         self._ready: deque[Key] = deque()
         self._elsewhere: deque[Key] = deque()
