@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from wifair.capture_report import aggregate_rows, head, limit, round_trip_s, size
 from wifair.explaining import explain
 from wifair.report import NOTHING, percent, rate, ratio, time
-from wifair.words import together
+from wifair.words import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,6 +45,7 @@ h1 { font-size: 1.35rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; mar
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child, .words td { text-align: left; } .words td { white-space: normal; }
+.verdict, .words td:last-child { overflow-wrap: anywhere; }
 th button { all: unset; cursor: pointer; } th button::after { content: " \\2195"; color: var(--note); }
 th button:focus-visible { outline: 2px solid var(--bar); }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
@@ -159,15 +161,20 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
     topics = VERDICT if flows else [finding.topic for finding in findings]
     said = [finding.text for topic in topics for finding in findings if finding.topic == topic]
     paragraphs = ([f"<p><strong>{lead}</strong></p>"] if lead else []) + [
-        f"<p>{html.escape(together(text))}</p>" for text in said
+        f"<p>{html.escape(_kept(text))}</p>" for text in said
     ]
     bad = " bad" if count else ""
     return f'<div class="verdict{bad}">{"".join(paragraphs)}</div>'
 
 
+def _kept(text: str) -> str:
+    """Keep numbers and their units in one line, but not the name of a flow, which ends in a port, and its figure."""
+    return re.sub(r"(?<=\d) (?=[^\s\d])", KEPT, text)
+
+
 def _findings(findings: Sequence[Finding]) -> str:
     rows = "".join(
-        f"<tr><td><strong>{html.escape(one.topic)}</strong></td><td>{html.escape(together(one.text))}</td></tr>"
+        f"<tr><td><strong>{html.escape(one.topic)}</strong></td><td>{html.escape(_kept(one.text))}</td></tr>"
         for one in findings
         if one.topic not in VERDICT
     )
