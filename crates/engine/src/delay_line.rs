@@ -49,6 +49,21 @@ impl<T> DelayLine<T> {
         }
     }
 
+    /// Items in transit with their arrival times, the next one first.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (Time, &T)> {
+        self.line.iter().map(|(time, what)| (*time, what))
+    }
+
+    /// Removes the next `count` items.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline]
+    pub fn remove(&mut self, count: usize) {
+        self.line.drain(..count);
+    }
+
     /// Items in transit.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -75,5 +90,8 @@ mod tests {
         assert_eq!((line.next(), line.pop_before(Time::from_nanos(3))), (Time::from_nanos(3), None));
         assert_eq!(line.pop_before(Time::from_nanos(4)), Some((Time::from_nanos(3), 'a')));
         assert_eq!((line.pop(), line.pop()), (Some('b'), None));
+        ['c', 'd', 'e'].into_iter().for_each(|what| line.push(Time::from_nanos(5), what));
+        line.remove(2);
+        assert_eq!(line.iter().collect::<Vec<_>>(), [(Time::from_nanos(5), &'e')]);
     }
 }

@@ -7,8 +7,6 @@
 //! because it refuses the arrival that would make it `limit` long: write 49 for its 50.
 
 use std::collections::VecDeque;
-use std::collections::vec_deque::Iter;
-use std::iter::Copied;
 
 use wifair_config::{choice, table};
 use wifair_packet::{Packet, PacketId, Packets};
@@ -93,10 +91,14 @@ impl Fifo {
         self.room.enter_together(more, size);
     }
 
-    /// The packets from place `from` on.
+    /// The packets from place `from` on, in the two parts in which they lie in memory.
     #[inline]
-    pub fn behind(&self, from: usize) -> Copied<Iter<'_, PacketId>> {
-        self.line.range(from..).copied()
+    pub fn behind(&self, from: usize) -> [&[PacketId]; 2] {
+        let (first, second) = self.line.as_slices();
+        match from.checked_sub(first.len()) {
+            None => [&first[from..], second],
+            Some(from) => [&second[from..], &[]],
+        }
     }
 
     /// Removes `count` packets of `size` bytes each from place `from` on.
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(3), 7, 7000));
         queue.remove_together(2, 3, 1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(6), 4, 4000));
-        let left: Vec<_> = queue.behind(0).map(|id| arena[id].seq).collect();
+        let left: Vec<_> = queue.behind(0).concat().iter().map(|id| arena[*id].seq).collect();
         assert_eq!(left, [0, 1, 5, 6]);
     }
 

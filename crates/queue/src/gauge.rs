@@ -32,6 +32,18 @@ impl Gauge {
         self.maximum = self.maximum.max(self.level);
     }
 
+    /// From `now` on the queues hold one packet more; `full` says of the queue that it came to whether it is full.
+    #[inline(always)]
+    pub fn grow(&mut self, now: Time, full: bool) {
+        self.set(now, self.level().0 + 1, self.full || full);
+    }
+
+    /// Number of packets since the last change, and whether no further packet would fit.
+    #[must_use]
+    pub fn level(&self) -> (usize, bool) {
+        (usize::try_from(self.level).expect("a length"), self.full)
+    }
+
     /// Samples a queue after a change.
     #[inline(always)]
     pub fn sample(&mut self, now: Time, queue: &Queue) {
@@ -77,6 +89,8 @@ mod tests {
         gauge.restart(at(10));
         gauge.set(at(13), 4, true);
         assert_eq!(gauge.read(at(14)), (2.5, 4, 0.25));
+        gauge.grow(at(14), false);
+        assert_eq!(gauge.level(), (5, true), "still full, with a packet more");
     }
 
     /// A FIFO of two packets: one for 3 ns, two (full) for 1 ns; any other discipline alike.

@@ -16,7 +16,7 @@ pub use spatial::{
 };
 
 use wifair_metrics::Histogram;
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use crate::category::Category;
@@ -165,6 +165,22 @@ impl Channel {
             }
             Self::Spatial(_) => {}
         }
+    }
+
+    /// Appends packets that come to a station at the given times to one of its queues, up to the first that does not
+    /// fit or for which `joins` says no, if the station has something to send in this category, and nothing else has to
+    /// be known of their arrival. Returns their number.
+    #[inline]
+    pub fn append_train(
+        &mut self,
+        station: u32,
+        category: usize,
+        train: impl Iterator<Item = (Time, PacketId)>,
+        packets: &mut Packets,
+        joins: impl FnMut(&mut Packet) -> bool,
+    ) -> usize {
+        let Self::General(general) = self else { return 0 };
+        general.edcafs_mut().append_train(station, category, train, packets, joins)
     }
 
     /// Removes the next of the packets that receivers hand up at the same instant as the one last reported.

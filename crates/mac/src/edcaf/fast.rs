@@ -1,9 +1,12 @@
-//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue.
+//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue, and packets that join a
+//! queue together.
 
-use wifair_packet::Packets;
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_queue::Discipline;
 use wifair_units::Time;
 
-use super::{Edcaf, Edcafs, note_arrival};
+use super::{Classifier, Edcaf, Edcafs, Station, note_arrival};
+use crate::access_category::AccessCategory;
 use crate::fast::SaturatedSource;
 
 /// Backlog required to attach a source; with less, it would soon be detached again.
@@ -75,6 +78,48 @@ impl Edcafs {
         {
             self.enqueue_all(index, end, packets);
         }
+    }
+
+    /// Appends packets, which come to a station at the given times, to the queue of one of its categories, up to the
+    /// first that does not fit or for which `joins` says no; returns their number. The category has something to send,
+    /// and its queue is a single FIFO; otherwise nothing is done.
+    pub(crate) fn append_train(
+        &mut self,
+        station: u32,
+        category: usize,
+        train: impl Iterator<Item = (Time, PacketId)>,
+        packets: &mut Packets,
+        mut joins: impl FnMut(&mut Packet) -> bool,
+    ) -> usize {
+        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
+        let category = match self.classifier {
+            Classifier::Kind(_) => return 0,
+            Classifier::Caller if is_legacy => AccessCategory::Be.index(),
+            Classifier::Caller => category,
+            Classifier::One => 0,
+        };
+        let index = self.index(station, category);
+        let contender = &mut self.contenders[index];
+        let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
+        if !is_simple || contender.task.is_none() || (ap.is_some() && is_gauge_late) {
+            return 0;
+        }
+        let (arrived, mut gauge, mut count) = (&mut self.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
+        contender.waiting.change_fifo(|fifo| {
+            for (time, id) in train {
+                let packet = &mut packets[id];
+                if !fifo.has_room(packet.size) || !joins(packet) {
+                    break;
+                }
+                fifo.append(id, packet);
+                note_arrival(arrived, id, time);
+                if let Some(gauge) = &mut gauge {
+                    gauge.grow(time, fifo.is_full());
+                }
+                count += 1;
+            }
+        });
+        count
     }
 
     #[inline(never)]

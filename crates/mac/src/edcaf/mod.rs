@@ -62,6 +62,8 @@ pub(crate) struct Station {
     max_width: u8,
     /// Index among the access points, if it is one.
     pub ap: Option<usize>,
+    /// Whether packets have left its queues since the length of these was recorded, if it is an access point.
+    is_gauge_late: bool,
 }
 
 /// A TXOP without a limit on the width of PPDUs.
@@ -232,6 +234,7 @@ impl Edcafs {
                 is_legacy,
                 max_width: ANY_WIDTH,
                 ap: aps.iter().position(|ap| *ap == own),
+                is_gauge_late: true,
             });
             for CategorySettings { parameters, queues, limit, backoff } in categories {
                 station.cw_min = parameters.cw_min;
@@ -387,14 +390,18 @@ impl Edcafs {
     }
 
     fn read_gauge(&mut self, now: Time, station: usize) {
-        let Some(ap) = self.stations[station].ap else { return };
-        let (mut waiting, mut is_full) = (0, false);
-        let first = station * self.categories;
-        for contender in &self.contenders[first..first + self.categories] {
-            waiting += contender.waiting.len();
-            is_full |= contender.waiting.is_full();
-        }
+        let Station { ap: Some(ap), is_gauge_late, .. } = &mut self.stations[station] else { return };
+        *is_gauge_late = false;
+        let ap = *ap;
+        let (waiting, is_full) = self.level(station);
         self.ap_queues[ap].set(now, waiting, is_full);
+    }
+
+    /// Number of packets in the queues of a station, and whether one of them is full.
+    fn level(&self, station: usize) -> (usize, bool) {
+        let first = station * self.categories;
+        let own = self.contenders[first..first + self.categories].iter().map(|contender| &contender.waiting);
+        own.fold((0, false), |(len, is_full), waiting| (len + waiting.len(), is_full | waiting.is_full()))
     }
 
     /// Fast path of [`Edcafs::enqueue`]: appends a packet if the category has something to send and its queue is a
@@ -408,7 +415,7 @@ impl Edcafs {
         id: PacketId,
         packets: &mut Packets,
     ) -> bool {
-        let Station { is_legacy, ap, .. } = self.stations[station as usize];
+        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
         let packet = &mut packets[id];
         let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
@@ -417,8 +424,13 @@ impl Edcafs {
         let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
         if is_taken {
             note_arrival(&mut self.arrived, id, now);
-            if ap.is_some() {
-                self.read_gauge(now, station as usize);
+            match ap {
+                None => {}
+                Some(_) if is_gauge_late => self.read_gauge(now, station as usize),
+                Some(ap) => {
+                    self.ap_queues[ap].grow(now, contender.waiting.is_full());
+                    debug_assert_eq!(self.ap_queues[ap].level(), self.level(station as usize));
+                }
             }
         }
         is_taken

@@ -278,6 +278,7 @@ impl Edcafs {
         next_hops: NextHops<'_>,
     ) {
         let station = self.station_of(sender);
+        self.stations[station].is_gauge_late = true;
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         let task = self.contenders[sender].task.expect("a sender has something to send");
         let to = self.contenders[sender].windows[task.window()].to;

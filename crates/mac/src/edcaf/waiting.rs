@@ -8,8 +8,6 @@
 //! identifier).
 
 use std::collections::VecDeque;
-use std::collections::vec_deque::Iter;
-use std::iter::{Copied, Take};
 
 use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::Time;
@@ -227,14 +225,22 @@ impl Waiting {
         most: u64,
         size: u16,
         is_alike: impl Fn(PacketId) -> bool,
-        take: impl FnOnce(Take<Copied<Iter<'_, PacketId>>>),
+        mut take: impl FnMut(&[PacketId]),
     ) -> u64 {
         let [Queue::Fifo(fifo)] = &mut self.queues[..] else { return 0 };
         let place = self.looked.1;
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let count = fifo.behind(place).take(most).take_while(|id| is_alike(*id)).count();
+        let mut count = 0;
+        for line in fifo.behind(place) {
+            let most = usize::try_from(most).unwrap_or(usize::MAX) - count;
+            let line = &line[..line.len().min(most)];
+            let alike = line.iter().position(|id| !is_alike(*id)).unwrap_or(line.len());
+            take(&line[..alike]);
+            count += alike;
+            if alike < line.len() {
+                break;
+            }
+        }
         if count > 0 {
-            take(fifo.behind(place).take(count));
             fifo.remove_together(place, count, size);
         }
         count as u64

@@ -284,22 +284,20 @@ impl Window {
 
     /// Adds new MPDUs of one packet each, of the same length as the last one and first sent together with it.
     #[inline]
-    pub fn push_together(&mut self, ids: impl ExactSizeIterator<Item = PacketId>) {
+    pub fn push_together(&mut self, ids: &[PacketId]) {
         let mut mpdu = *self.mpdu(self.next - 1);
         while self.next + ids.len() as u64 - self.start > self.ring.len() as u64 {
             self.grow(mpdu);
         }
         let first = self.place(self.next);
         let mask = self.ring.len() - 1;
-        let mut pushed = 0;
-        ids.for_each(|id| {
-            (mpdu.first, mpdu.last) = (id, id);
-            self.ring[(first + pushed) & mask] = mpdu;
-            pushed += 1;
-        });
-        self.next += pushed as u64;
-        self.pending += pushed;
-        self.pending_packets += pushed;
+        for (place, id) in ids.iter().enumerate() {
+            (mpdu.first, mpdu.last) = (*id, *id);
+            self.ring[(first + place) & mask] = mpdu;
+        }
+        self.next += ids.len() as u64;
+        self.pending += ids.len();
+        self.pending_packets += ids.len();
     }
 
     /// Doubles the size of the ring; `filler` fills new entries.

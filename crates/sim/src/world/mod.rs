@@ -37,6 +37,7 @@ use wifair_units::{Duration, Time};
 
 use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
+use fast::trains::Kept;
 use flow::{Connection, Ends, Flow};
 use queue_counts::AllQueueCounts;
 use real::RealTraffic;
@@ -136,6 +137,8 @@ pub struct World {
     /// Packets of real programs, if there are any.
     real: Option<Box<RealTraffic>>,
     lazy_links: LazyLinks,
+    /// Packets that have yet to join a queue.
+    kept: Kept,
     /// The argument of the current [`World::run_until`].
     until: Time,
     /// No application task is due before this time, and results are not read before it.
@@ -449,6 +452,7 @@ impl World {
             if let Some(id) = link.advance(self.now, &mut self.packets, &mut self.dropped) {
                 self.forward(id);
                 self.arrive_behind(index);
+                self.join_behind(index);
             } else if !self.dropped.is_empty() {
                 self.lose_dropped();
             }
@@ -517,7 +521,9 @@ impl World {
                 let index = usize::from(channel);
                 let is_taken = match &mut self.channels[index] {
                     Channel::Shared(cell) => cell.fast_offer(from, id, &mut self.packets),
-                    Channel::General(_) => self.append(index, from, id),
+                    Channel::General(_) => {
+                        self.kept.take((hop, self.packets[id].flow), id) || self.append(index, from, id)
+                    }
                     Channel::Spatial(_) => false,
                 };
                 if !is_taken {
@@ -543,10 +549,18 @@ impl World {
     /// Returns whether it did.
     #[inline(never)]
     fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
+        if !self.kept.is_empty() {
+            self.join_kept();
+        }
         let Channel::General(general) = &mut self.channels[index] else { return false };
         let packet = &self.packets[id];
         let Some(connection) = self.connections.get(packet.flow as usize) else { return false };
-        packet.kind != Kind::Routing && general.append(self.now, from, connection.category, id, &mut self.packets)
+        let is_taken =
+            packet.kind != Kind::Routing && general.append(self.now, from, connection.category, id, &mut self.packets);
+        if is_taken {
+            self.kept.follow(&self.packets[id]);
+        }
+        is_taken
     }
 
     #[inline(never)]

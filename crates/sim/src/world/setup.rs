@@ -11,6 +11,7 @@ use wifair_units::{Duration, Time};
 
 use super::ap_schemes::ApWithSchemes;
 use super::fast::lazy_links::LazyLinks;
+use super::fast::trains::Kept;
 use super::flow::Flow;
 use super::measure::Delays;
 use super::queue_counts::AllQueueCounts;
@@ -183,6 +184,7 @@ impl World {
             echoes_gone: 0,
             real: None,
             lazy_links: LazyLinks::never(),
+            kept: Kept::default(),
             until: Time::ZERO,
             horizon: Time::ZERO,
             series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },

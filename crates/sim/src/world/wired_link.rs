@@ -273,6 +273,20 @@ impl WiredLink {
         self.line.push(arrival, id);
     }
 
+    /// Packets on the way with their arrival times, the next one first; none if a gate has to let them pass.
+    #[inline]
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (Time, PacketId)> {
+        let count = if self.has_gate() { 0 } else { usize::MAX };
+        self.line.iter().map(|(time, id)| (time, *id)).take(count)
+    }
+
+    /// Removes the next `count` of them.
+    #[inline]
+    pub(super) fn let_arrive(&mut self, count: usize) {
+        self.line.remove(count);
+        self.look();
+    }
+
     /// Counts this many packets of `size` bytes that were put on the link: see [`WiredLink::alike`].
     #[inline]
     pub(super) fn send_together(&mut self, count: u32, size: u16) {

@@ -167,11 +167,14 @@ impl GeneralChannel {
             self.next = now + self.edcafs.access.timing.sifs;
             return;
         }
-        let (left, release) = (self.edcafs.left_of_txop(sender, now), self.edcafs.access.timing.sifs + self.cf_end());
-        if left >= release {
-            self.phase = Phase::CfEnd { more };
-            self.next = now + release;
-            return;
+        let left = self.edcafs.left_of_txop(sender, now);
+        if left > Duration::ZERO {
+            let release = self.edcafs.access.timing.sifs + self.cf_end();
+            if left >= release {
+                self.phase = Phase::CfEnd { more };
+                self.next = now + release;
+                return;
+            }
         }
         self.finish(now, left, self.nav_excess(sender), more);
     }

@@ -10,7 +10,7 @@
 
 mod eager_arrival;
 pub(in crate::world) mod lazy_links;
-mod trains;
+pub(in crate::world) mod trains;
 
 use std::collections::BTreeMap;
 
@@ -142,6 +142,7 @@ impl World {
     /// Forwards the packets that receivers hand up at this instant, one after the other, until something else is due.
     #[inline(never)]
     pub(in crate::world) fn forward_handed_up(&mut self, channel: usize) {
+        self.keep_packets(true);
         while self.now < self.next_events.earliest().min(self.until)
             && let Some(id) = self.channels[channel].take_handed_up()
         {
@@ -152,6 +153,7 @@ impl World {
                 _ => self.forward(id),
             }
         }
+        self.keep_packets(false);
     }
 
     /// Processes everything deferred that happens before `end`.

@@ -2,13 +2,50 @@
 //!
 //! The packets of an A-MPDU are handed up at one instant, and those for the same wired link follow each other there.
 //! They are put on it in one step. At an end where packets may be processed [early](super::eager_arrival), the arrival
-//! of the first is one event for all of them, up to the next timer or task.
+//! of the first is one event for all of them, up to the next timer or task. Packets that arrive at a station with a
+//! backlog one behind the other, and the segments released by the ACKs of one PPDU, join its queue in one step.
 
 use wifair_packet::{Packet, PacketId};
 use wifair_units::Time;
 
 use crate::world::World;
+use crate::world::plan::Hop;
 use crate::world::wired_link::EagerArrival;
+
+/// Packets of one connection that go to one queue at one instant, and join it together.
+#[derive(Debug, Default)]
+pub(in crate::world) struct Kept {
+    /// Whether packets are kept now.
+    is_on: bool,
+    /// Hop and connection of the last packet that joined a queue.
+    way: Option<(u32, u32)>,
+    packets: Vec<PacketId>,
+}
+
+impl Kept {
+    /// Keeps a packet that goes the same way as the last one; returns whether it does.
+    #[inline]
+    pub(in crate::world) fn take(&mut self, way: (u32, u32), id: PacketId) -> bool {
+        let is_taken = self.way == Some(way);
+        if is_taken {
+            self.packets.push(id);
+        }
+        is_taken
+    }
+
+    #[inline]
+    pub(in crate::world) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Notes that a packet has joined a queue.
+    #[inline]
+    pub(in crate::world) fn follow(&mut self, packet: &Packet) {
+        if self.is_on {
+            self.way = Some((packet.hop, packet.flow));
+        }
+    }
+}
 
 impl World {
     /// Forwards a packet that was handed up onto a wired link. The packets handed up after it follow in the same step
@@ -49,6 +86,76 @@ impl World {
             self.events += u64::from(count);
             return;
         }
+    }
+
+    /// Packets behind one that has arrived by a wired link at a station, and that arrive before anything else is due,
+    /// join the queue of that station in one step, if it has something to send.
+    #[inline]
+    pub(in crate::world) fn join_behind(&mut self, link: usize) {
+        let bound = self.next_events.earliest_until(self.until);
+        if self.fast_path && !self.lazy_links.is_on && self.links[link].next() < bound {
+            self.join_before(bound, link);
+        }
+    }
+
+    #[inline(never)]
+    fn join_before(&mut self, bound: Time, link: usize) {
+        let Self { hops, packets, links, channels, connections, .. } = self;
+        let wire = &mut links[link];
+        let Some((_, first)) = wire.under_way().next() else { return };
+        let Packet { hop, flow, .. } = packets[first];
+        let (Hop::Air { channel, from, .. }, Some(connection)) =
+            (hops[hop as usize + 1], connections.get(flow as usize))
+        else {
+            return;
+        };
+        let category = connection.category;
+        let mut known = (hop, flow);
+        let goes_there = |packet: &Packet| match hops[packet.hop as usize + 1] {
+            Hop::Air { channel: to, from: station, .. } => (to, station) == (channel, from),
+            _ => false,
+        };
+        let has_category = |flow: u32| connections.get(flow as usize).is_some_and(|one| one.category == category);
+        let joins = |packet: &mut Packet| {
+            let way = (packet.hop, packet.flow);
+            let is_alike = way == known || (goes_there(packet) && has_category(packet.flow));
+            if is_alike {
+                known = way;
+                packet.hop += 1;
+            }
+            is_alike
+        };
+        let train = wire.under_way().take_while(|(time, _)| *time < bound);
+        let count = channels[usize::from(channel)].append_train(from, category, train, packets, joins);
+        if count > 0 {
+            wire.let_arrive(count);
+            self.events += count as u64;
+        }
+    }
+
+    /// Begins or stops to keep packets.
+    #[inline]
+    pub(in crate::world) fn keep_packets(&mut self, is_on: bool) {
+        self.kept.is_on = is_on;
+        if !is_on {
+            self.join_kept();
+        }
+    }
+
+    /// The packets kept join their queue.
+    #[inline(never)]
+    pub(in crate::world) fn join_kept(&mut self) {
+        let Some((hop, flow)) = self.kept.way.take() else { return };
+        let Hop::Air { channel, from, .. } = self.hops[hop as usize] else { return };
+        let (channel, category) = (usize::from(channel), self.connections[flow as usize].category);
+        let kept = std::mem::take(&mut self.kept.packets);
+        let train = kept.iter().map(|id| (self.now, *id));
+        let count = self.channels[channel].append_train(from, category, train, &mut self.packets, |_| true);
+        for id in &kept[count..] {
+            self.offer(channel, from, *id);
+        }
+        self.kept.packets = kept;
+        self.kept.packets.clear();
     }
 
     /// Processes the packets behind one that has arrived by a wired link, as far as they may be processed early.
