@@ -14,6 +14,17 @@ import wifair
         ("servers.rate=1000000000 Mb/s", "at most 1 Tb/s"),
         ("wlan.data_rate=5000000 Mb/s", "one of 1, 2, 5.5, 11 Mb/s"),
         ("wlan.basic_rate=1000 Mb/s", "11"),
+        ("wlan.broadcast_rate=1000000000 Mb/s", "one of 1, 2, 5.5, 11 Mb/s"),
+        ("wlan.dsss_basic_rate=1000 Mb/s", "one of 1, 2, 5.5, 11 Mb/s"),
+        ("wlan.sifs=1 s", "at most 1 ms"),
+        ("wlan.difs=1 s", "at least sifs and at most 3 ms"),
+        ("wlan.signal_extension=1 s", "at most 1 ms"),
+        ("wlan.nav_unit=1000000 s", "at most 1 ms"),
+        ("servers.delay=1000000 s", "at most 1 h"),
+        ("tcp.receive_window=1000000000000 packets", "from 1 B to 1 TiB, or 2^30 packets"),
+        ("tcp.initial_window=1000000000 GB", "from 1 B to 1 TiB, or 2^30 packets"),
+        ("tcp.initial_ssthresh=1000000000000 packets", "at most 2^30 packets or 1 TiB"),
+        ("tcp.max_cwnd=1000000000000 packets", "from 1 packet to 2^30 packets, or 1 TiB"),
     ],
 )
 def test_nonsense_is_refused(text: str, change: str, allowed: str) -> None:
@@ -28,10 +39,22 @@ def test_udp_at_a_petabit_is_refused(text: str) -> None:
         wifair.Scenario.from_text(udp)
 
 
-def test_levels_of_radios_are_within_reason(text: str) -> None:
-    space = '\n[space]\nradio.sensitivity = "10000000000 dBm"\n'
-    with pytest.raises(wifair.ScenarioError, match="from -200 dBm to 100 dBm"):
-        wifair.Scenario.from_text(text + space)
+@pytest.mark.parametrize(
+    ("key", "allowed"),
+    [
+        ('radio.sensitivity = "10000000000 dBm"', "from -200 dBm to 100 dBm"),
+        ('radio.antenna_gain = "1000000 dB"', "from -100 dB to 100 dB"),
+        ('reception.capture_threshold = "1000000 dB"', "from -100 dB to 100 dB"),
+        ('ignored = "1000000 dBm"', "at most 100 dBm"),
+        ("log-distance.exponent = 1e9", "above 0 and at most 10"),
+        ('log-distance.reference_distance = "1000000 km"', "above 0 m and at most 1000 km"),
+        ('log-distance.reference_loss = "1000000 dB"', "from 0 dB to 300 dB"),
+        ('log-distance.shadowing = "1000000 dB"', "from 0 dB to 100 dB"),
+    ],
+)
+def test_levels_of_radios_are_within_reason(text: str, key: str, allowed: str) -> None:
+    with pytest.raises(wifair.ScenarioError, match=allowed):
+        wifair.Scenario.from_text(f"{text}\n[space]\n{key}\n")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wifair
@@ -73,6 +74,14 @@ class Overfull(Hoard):
 
     def enqueue(self, packet: wifair.Packet) -> None:
         self.held.append(packet)
+
+
+@pytest.mark.parametrize("until", ["float('inf')", "float('-inf')", "float('nan')", "1e300", "3700.0"])
+def test_a_queue_that_holds_packets_for_ever(scenario: wifair.Scenario, until: str) -> None:
+    space: dict[str, Any] = {"Hoard": Hoard}
+    exec(f"class Late(Hoard):\n    def dequeue(self): self.ready_s = {until}", space)
+    with pytest.raises(wifair.ExtensionError, match=r"ready_s is .*: it must be a time, at most 3600 s after"):
+        wifair.run(scenario.with_({"ap.queue.discipline": space["Late"]}))
 
 
 def test_a_module_that_exits_when_it_is_imported(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

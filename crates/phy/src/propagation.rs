@@ -75,14 +75,14 @@ pub mod log_distance {
         /// The received power falls with a given power of the distance; each path has its own shadowing.
         pub struct Params {
             /// Path-loss exponent: 2 in free space, 3 to 5 indoors.
-            pub exponent: f64 = 3.0, "above 0" => |n| *n > 0.0;
+            pub exponent: f64 = 3.0, "above 0 and at most 10" => |n| *n > 0.0 && *n <= 10.0;
             /// Distance at which the loss is `reference_loss`.
-            pub reference_distance: Metres = Metres(1.0), "above 0 m" => |d| d.0 > 0.0;
+            pub reference_distance: Metres = Metres(1.0), "above 0 m and at most 1000 km" => |d| d.0 > 0.0 && d.0 <= 1e6;
             /// Loss at that distance; 40.1 dB is that of free space at 1 m on channel 1.
-            pub reference_loss: Db = Db(40.1), "0 dB or more" => |loss| loss.0 >= 0.0;
+            pub reference_loss: Db = Db(40.1), "from 0 dB to 300 dB" => |loss| (0.0..=300.0).contains(&loss.0);
             /// Standard deviation of the shadowing, which is normal in dB, drawn once per pair of nodes, and the same
             /// in both directions.
-            pub shadowing: Db = Db(0.0), "0 dB or more" => |sigma| sigma.0 >= 0.0;
+            pub shadowing: Db = Db(0.0), "from 0 dB to 100 dB" => |sigma| (0.0..=100.0).contains(&sigma.0);
         }
     }
 }

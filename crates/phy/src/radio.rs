@@ -8,13 +8,18 @@ fn is_level(level: Dbm) -> bool {
     (-200.0..=100.0).contains(&level.0)
 }
 
+/// Whether a ratio is plausible for a radio: the largest antennas of all have 80 dB.
+fn is_gain(gain: &Db) -> bool {
+    (-100.0..=100.0).contains(&gain.0)
+}
+
 table! {
     /// The radio of a node. The two directions of a link differ if the radios at its ends differ.
     pub struct Radio {
         /// Transmit power at the antenna.
         pub tx_power: Dbm = Dbm(20.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
         /// Antenna gain, for transmission and reception.
-        pub antenna_gain: Db = Db(0.0);
+        pub antenna_gain: Db = Db(0.0), "from -100 dB to 100 dB" => is_gain;
         /// Noise at the receiver: thermal noise of -101 dBm in 20 MHz plus a noise figure of 6 dB.
         pub noise: Dbm = Dbm(-95.0), "at most 100 dBm" => |level| level.0 <= 100.0;
         /// Minimum power at which a frame can be read. IEEE Std 802.11-2016 requires at least -76 dBm at 11 Mb/s
@@ -96,7 +101,7 @@ table! {
         pub capture_threshold: Db = Db(match spoils {
             Spoils::Threshold => 10.0,
             Spoils::Bits => 4.0,
-        }), by spoils;
+        }), by spoils, "from -100 dB to 100 dB" => is_gain;
         /// What interferes with it.
         pub interference: Interference = Interference::Sum;
         /// What makes the channel busy.

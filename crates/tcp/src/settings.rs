@@ -49,9 +49,20 @@ const fn rfc_5681_initial_window(mss: Bytes) -> Limit {
     })
 }
 
-const fn positive(limit: &Limit) -> bool {
-    matches!(limit, Limit::Packets(1..) | Limit::Bytes(Bytes(1..)))
+const fn is_window(limit: &Limit) -> bool {
+    matches!(limit, Limit::Packets(1..=MOST_PACKETS) | Limit::Bytes(Bytes(1..=MOST_BYTES)))
 }
+
+/// Whether it is a slow-start threshold, which may be zero.
+const fn is_threshold(limit: &Limit) -> bool {
+    matches!(limit, Limit::Packets(0..=MOST_PACKETS) | Limit::Bytes(Bytes(0..=MOST_BYTES)))
+}
+
+/// No path holds more than a window of so many packets: 100 Gb/s for two minutes.
+const MOST_PACKETS: u64 = 1 << 30;
+
+/// The same in bytes, 1 TiB.
+const MOST_BYTES: u64 = 1 << 40;
 
 table! {
     /// TCP of a flow. `stack` sets the defaults of all options in which implementations differ; each can be overridden.
@@ -86,18 +97,19 @@ table! {
             Stack::Ns2 => Limit::Packets(20),
             Stack::Rfc => Limit::Bytes(Bytes(65_535)),
             Stack::Modern | Stack::Linux => Limit::Bytes(Bytes(6_000_000)),
-        }, by stack, "at least 1 B" => positive;
+        }, by stack, "from 1 B to 1 TiB, or 2^30 packets" => is_window;
         /// Initial congestion window: 2 to 4 segments with `rfc` (RFC 5681), 10 with `modern` and `linux` (RFC 6928).
         pub initial_window: Limit = match stack {
             Stack::Ns2 => Limit::Packets(2),
             Stack::Rfc => rfc_5681_initial_window(mss),
             Stack::Modern | Stack::Linux => Limit::Packets(10),
-        }, by stack, by mss, "at least 1 B" => positive;
+        }, by stack, by mss, "from 1 B to 1 TiB, or 2^30 packets" => is_window;
         /// Initial slow-start threshold. If not set, slow start lasts until a loss; with `ns2` it is the receive window
         /// at a wired sender and 20 packets at a station.
-        pub initial_ssthresh: Option<Limit> = None;
+        pub initial_ssthresh: Option<Limit> = None,
+            "at most 2^30 packets or 1 TiB" => |threshold| threshold.as_ref().is_none_or(is_threshold);
         /// Upper bound of the congestion window, in recovery too, with any congestion control.
-        pub max_cwnd: Option<Limit> = None, "at least 1 packet" => |max| max.as_ref().is_none_or(positive);
+        pub max_cwnd: Option<Limit> = None, "from 1 packet to 2^30 packets, or 1 TiB" => |max| max.as_ref().is_none_or(is_window);
         /// Whether ACKs are delayed.
         pub delayed_ack: bool = stack != Stack::Ns2, by stack;
         /// The longest delay of an ACK.

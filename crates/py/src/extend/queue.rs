@@ -228,8 +228,11 @@ impl QueueDiscipline {
 
     #[setter]
     fn set_ready_s(&mut self, at: f64) -> PyResult<()> {
-        if at.is_nan() {
-            return Err(PyValueError::new_err("ready_s is nan: it must be a time in seconds"));
+        if !at.is_finite() || at > self.now.as_secs() + LONGEST_WAIT_S {
+            return Err(PyValueError::new_err(format!(
+                "ready_s is {}: it must be a time, at most {LONGEST_WAIT_S} s after now_s",
+                if at.is_nan() { "nan".to_owned() } else { at.to_string() }
+            )));
         }
         self.ready_s = at;
         Ok(())
@@ -296,6 +299,9 @@ pub fn make(
     });
     made.map_or_else(|| Box::new(Closed) as Box<dyn CustomDiscipline>, |queue| Box::new(queue))
 }
+
+/// How far ahead `ready_s` may lie [s]: packets that are held back longer are as good as lost.
+const LONGEST_WAIT_S: f64 = 3600.0;
 
 /// How long a class that gives no `ready_s` may return nothing although packets are inside.
 const LONGEST_IDLE: Duration = Duration::from_secs(1);
@@ -383,8 +389,7 @@ impl Queue {
         dropped.append(&mut own.dropped);
         self.packets = usize::try_from(own.packets).unwrap_or(usize::MAX);
         self.is_full = !own.has_room(FULL_SIZE);
-        self.ready =
-            if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s.min(1e9)) } else { Time::ZERO };
+        self.ready = if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s) } else { Time::ZERO };
     }
 
     /// Marks a packet, and counts it if it was not marked before.

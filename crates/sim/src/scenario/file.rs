@@ -170,6 +170,9 @@ table! {
     }
 }
 
+/// To Mars it is less than half an hour; a longer delay is probably a wrong unit.
+const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
 /// At this rate 64 B take half a nanosecond, which is below the resolution of simulated time.
 const MOST_RATE: BitRate = BitRate::from_mbps(1_000_000);
 
@@ -187,7 +190,7 @@ table! {
         /// Rate of the link.
         pub rate: BitRate = BitRate::from_mbps(100), "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
         /// One-way delay of the link.
-        pub delay: Duration = Duration::ZERO;
+        pub delay: Duration = Duration::ZERO, "at most 1 h" => |delay| *delay <= LONGEST_DELAY;
         /// Queue of the link, at either end.
         pub queue: queue::Settings = queue::Settings { limit: Limit::Packets(1000), ..queue::Settings::default() };
     }
@@ -214,7 +217,7 @@ table! {
         /// delay.
         pub burst: Option<Bytes> = None, "1 B or more" => |burst| burst.is_none_or(|burst| burst.0 > 0);
         /// One-way delay.
-        pub delay: Duration = Duration::ZERO;
+        pub delay: Duration = Duration::ZERO, "at most 1 h" => |delay| *delay <= LONGEST_DELAY;
         /// Queue of the link, at either end.
         pub queue: queue::Settings = queue::Settings::default();
     }

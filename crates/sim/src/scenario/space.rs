@@ -72,7 +72,7 @@ table! {
         /// all stations on one use the same frequencies.
         pub overlapping_channels: bool = false;
         /// Power below which a signal is ignored.
-        pub ignored: Dbm = Dbm(-110.0);
+        pub ignored: Dbm = Dbm(-110.0), "at most 100 dBm" => |level| level.0 <= 100.0;
         /// Gain of the path from each node (a row) to each node (a column), without antennas, replacing those computed
         /// from distances. Access points come first, then stations in the order of the file. The gain of a node to
         /// itself is not used.

@@ -104,11 +104,12 @@ fn is_2_4_ghz(standard: Standard, band: Option<Band>) -> bool {
     }
 }
 
-/// Intervals of the MAC are microseconds; a longer one is probably a wrong unit.
+/// A longer wait for an answer is probably a wrong unit.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The longest slot of the standard is 50 us (frequency hopping); twenty times that is probably a wrong unit.
-const LONGEST_SLOT: Duration = Duration::from_millis(1);
+/// The longest slot of the standard is 50 us (frequency hopping), and other intervals of the MAC are of that order;
+/// twenty times that is probably a wrong unit.
+const LONGEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Whether it is a probability, for the rules of keys.
 fn is_probability(p: &f64) -> bool {
@@ -176,21 +177,21 @@ table! {
         pub plcp_rate: Option<BitRate> = None;
         /// aSlotTime. If absent, 20 us in 802.11b and in a network with 802.11b stations, otherwise 9 us.
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
-            "above 0 and at most 1 ms" => |slot| *slot > Duration::ZERO && *slot <= LONGEST_SLOT;
+            "above 0 and at most 1 ms" => |slot| *slot > Duration::ZERO && *slot <= LONGEST_INTERVAL;
         /// aSIFSTime.
         pub sifs: Duration =
             Duration::from_micros(if is_2_4_ghz(standard, band) { 10 } else { 16 }), by standard, by band,
-            "at most 1 s" => |sifs| *sifs <= LONGEST;
+            "at most 1 ms" => |sifs| *sifs <= LONGEST_INTERVAL;
         /// DIFS: SIFS and two slots.
         pub difs: Duration = sifs + slot * 2, by sifs, by slot,
-            "at least sifs and at most 3 s" => |difs| *difs >= sifs && *difs <= LONGEST * 3;
+            "at least sifs and at most 3 ms" => |difs| *difs >= sifs && *difs <= LONGEST_INTERVAL * 3;
         /// Signal extension: silence at the end of each frame (802.11g).
         pub signal_extension: Duration =
             Duration::from_micros(match profile {
                 Profile::Standard if standard != Standard::B && is_2_4_ghz(standard, band) => 6,
                 _ => 0,
             }),
-            by standard, by band, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
+            by standard, by band, by profile, "at most 1 ms" => |extension| *extension <= LONGEST_INTERVAL;
         /// Whether a frame is rounded up to whole symbols (OFDM), or to whole microseconds (802.11b), as counted by the
         /// LENGTH field of its header.
         pub whole_symbols: bool = profile == Profile::Standard, by profile;
@@ -231,7 +232,8 @@ table! {
         /// Unit to which the NAV is rounded; zero for none. Bystanders of an exchange whose length is not a multiple of
         /// it count their slots at other times than its sender and receiver, and never collide with them in the same
         /// slot.
-        pub nav_unit: Duration = Duration::from_micros(u64::from(profile == Profile::Ns2)), by profile;
+        pub nav_unit: Duration = Duration::from_micros(u64::from(profile == Profile::Ns2)), by profile,
+            "at most 1 ms" => |unit| *unit <= LONGEST_INTERVAL;
         /// Whether a NAV set by an RTS is reset when no frame follows.
         pub nav_reset: bool = profile == Profile::Standard, by profile;
         /// MAC header and check sequence of a data frame: 28 B, or 30 B with the QoS field of 802.11n and later.
@@ -288,6 +290,11 @@ table! {
         {
             wlan.check_rate(at, key, rate, wlan.standard, false);
         }
+        let dsss = is_2_4_ghz(wlan.standard, wlan.band);
+        if let Some(rate) = wlan.broadcast_rate.filter(|rate| !(dsss && DSSS_RATES.contains(rate))) {
+            wlan.check_rate(at, "broadcast_rate", rate, wlan.standard, false);
+        }
+        wlan.check_rate(at, "dsss_basic_rate", wlan.dsss_basic_rate, wlan.standard, true);
         let strange = [
             ("preamble", wlan.standard == Standard::A && wlan.preamble == Preamble::Short),
             ("plcp_rate", matches!(wlan.standard, Standard::A | Standard::G) && wlan.plcp_rate.is_some()),
