@@ -58,7 +58,7 @@ class Effort(enum.Enum):
         return len(SEEDS[self.value])
 
 
-SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (3, 6), "full": (5, 10, 20)}
+SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (3, 6, 12), "full": (5, 10, 20)}
 """Number of seeds at each look at the data."""
 
 
