@@ -318,7 +318,7 @@ def test_a_wait_that_nobody_can_explain_is_not_attributed(tmp_path: Path) -> Non
     scenario = wifair.Scenario.from_text(gallery.example("hot-spot").text).with_(
         {"stations.count": 20, "duration": "8 s"}
     )
-    wifair.run(scenario, seeds=[1], pcap=wifair.Pcap(tmp_path, at=["server"], snap=160))
+    wifair.run(scenario, seeds=[1], pcap=wifair.Pcap(tmp_path, at=("server",), snap=160))
     found = wifair.read_capture(tmp_path / "server.pcap")
     shares = np.array(
         [found.flows[f"limited_by_{why}"] for why in ("unknown", "application", "receiver", "congestion")]
@@ -337,7 +337,7 @@ def test_a_page_has_modes_and_aggregates_of_each_station_and_a_notebook_shows_th
         stations = [{ name = "new" }, { name = "old", standard = "802.11b" }]
         flows = [{ name = "up", station = "new" }, { name = "slow", station = "old" }]
     """
-    wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=["air"], snap=160))
+    wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",), snap=160))
     found = wifair.read_capture(tmp_path / "air.pcap", packets=True)
     rows = capture_report.aggregate_rows(found, most=10)
     assert len(rows) == 3  # titles, station, access point; the 802.11b station has no MCS
