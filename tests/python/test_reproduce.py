@@ -212,10 +212,12 @@ CONTRADICTIONS = {
 }
 """Claims of which the recorded quick run and the full one both are sure, and differ: paper, claim, quick, full."""
 SURER = {
+    ("jung2016", "f3a_lower"),
     ("jung2016", "f3b_vegas_half"),
     ("jung2016", "f6a_maxwin_vegasfair"),
     ("jung2016", "if_estimate"),
     ("lee2007", "f8_jump_10"),
+    ("lee2007", "f10_fair_below"),
     ("oda2012", "f2_unfair"),
 }
 """Claims of which the recorded quick run is sure, and the full one is not."""
