@@ -96,6 +96,10 @@ fn hash(ends: &[(Address, u16); 2], interface: u32) -> u64 {
     mix(half(ends[0]), half(ends[1]).rotate_left(23) ^ u64::from(interface))
 }
 
+fn hash_of(ends: &[Endpoint; 2], interface: u32) -> u64 {
+    hash(&ends.map(|end| (end.address, end.port)), interface)
+}
+
 impl Datagrams {
     /// Handles a datagram with `payload` bytes, of which `bytes` were captured.
     pub(crate) fn take(
@@ -106,9 +110,8 @@ impl Datagrams {
         (nanos, interface): (u64, u32),
         way: Option<Way>,
     ) {
-        let of = |ends: &[Endpoint; 2], interface| hash(&ends.map(|end| (end.address, end.port)), interface);
         let flows = &mut self.flows;
-        let print = of(&ends, interface);
+        let print = hash_of(&ends, interface);
         let found =
             self.table.find(print, |at| flows[at as usize].ends == ends && flows[at as usize].interface == interface);
         let at = match found {
@@ -131,7 +134,8 @@ impl Datagrams {
                     numbering: Numbering::default(),
                     quic: Quic::default(),
                 });
-                self.table.insert(print, at as u32, |at| of(&flows[at as usize].ends, flows[at as usize].interface));
+                self.table
+                    .insert(print, at as u32, |at| hash_of(&flows[at as usize].ends, flows[at as usize].interface));
                 at
             }
         };
@@ -194,11 +198,16 @@ impl Datagrams {
         }
     }
 
+    fn find(&self, ends: [Endpoint; 2], interface: u32) -> Option<&DatagramFlow> {
+        let is = |flow: &DatagramFlow| flow.ends == ends && flow.interface == interface;
+        let at = self.table.find(hash_of(&ends, interface), |at| is(&self.flows[at as usize]))?;
+        Some(&self.flows[at as usize])
+    }
+
     /// The kind of a flow's datagrams: QUIC if either direction shows it.
     pub(crate) fn kind(&self, flow: &DatagramFlow) -> &'static str {
-        let back = [flow.ends[1], flow.ends[0]];
-        let is_quic = |one: &DatagramFlow| one.quic.version.is_some() && one.interface == flow.interface;
-        if is_quic(flow) || self.flows.iter().any(|one| one.ends == back && is_quic(one)) {
+        let is_quic = |one: &DatagramFlow| one.quic.version.is_some();
+        if is_quic(flow) || self.find([flow.ends[1], flow.ends[0]], flow.interface).is_some_and(is_quic) {
             return "quic";
         }
         flow.numbering.found().map_or("udp", |(format, _)| format.name())
@@ -297,6 +306,23 @@ mod tests {
         assert_eq!((&flow.quic.destination_id[..], &flow.quic.source_id[..]), (&long[6..10], &long[11..13]));
         assert_eq!((flow.packets, flow.bytes, flow.quic.short_headers), (31, 37_200, 30));
         assert!((flow.quic.spin_rtt.mean().expect("it turns") - 30e6).abs() < 1.0);
+    }
+
+    /// As many flows as are kept: each kind takes a look at the opposite direction alone, not at all flows.
+    #[test]
+    fn a_flow_is_quic_if_the_opposite_direction_is() {
+        let mut all = Datagrams::default();
+        let long = [0xc3, 0, 0, 0, 1, 4, 0xde, 0xad, 0xbe, 0xef, 2, 0xca, 0xfe];
+        for host in 0..MOST as u32 / 2 {
+            let [client, server] = [host, u32::MAX].map(|host| Endpoint { address: Address::v4(host), port: 443 });
+            let bytes = if host % 3 == 0 { &long[..] } else { &[0x40] };
+            all.take([client, server], 1_200, bytes, (0, 0), None);
+            all.take([server, client], 1_200, &[0x40], (0, 0), None);
+        }
+        assert_eq!(all.flows.len(), MOST);
+        for (at, flow) in all.flows.iter().enumerate() {
+            assert_eq!(all.kind(flow), if at / 2 % 3 == 0 { "quic" } else { "udp" });
+        }
     }
 
     #[test]
