@@ -110,12 +110,10 @@ impl Datagrams {
         (nanos, interface): (u64, u32),
         way: Option<Way>,
     ) {
+        let found = self.find(ends, interface);
         let flows = &mut self.flows;
-        let print = hash_of(&ends, interface);
-        let found =
-            self.table.find(print, |at| flows[at as usize].ends == ends && flows[at as usize].interface == interface);
         let at = match found {
-            Some(at) => at as usize,
+            Some(at) => at,
             None if flows.len() >= MOST => {
                 self.left_out += 1;
                 return;
@@ -134,8 +132,9 @@ impl Datagrams {
                     numbering: Numbering::default(),
                     quic: Quic::default(),
                 });
-                self.table
-                    .insert(print, at as u32, |at| hash_of(&flows[at as usize].ends, flows[at as usize].interface));
+                self.table.insert(hash_of(&ends, interface), at as u32, |at| {
+                    hash_of(&flows[at as usize].ends, flows[at as usize].interface)
+                });
                 at
             }
         };
@@ -198,16 +197,16 @@ impl Datagrams {
         }
     }
 
-    fn find(&self, ends: [Endpoint; 2], interface: u32) -> Option<&DatagramFlow> {
+    /// Index of a flow.
+    fn find(&self, ends: [Endpoint; 2], interface: u32) -> Option<usize> {
         let is = |flow: &DatagramFlow| flow.ends == ends && flow.interface == interface;
-        let at = self.table.find(hash_of(&ends, interface), |at| is(&self.flows[at as usize]))?;
-        Some(&self.flows[at as usize])
+        self.table.find(hash_of(&ends, interface), |at| is(&self.flows[at as usize])).map(|at| at as usize)
     }
 
     /// The kind of a flow's datagrams: QUIC if either direction shows it.
     pub(crate) fn kind(&self, flow: &DatagramFlow) -> &'static str {
-        let is_quic = |one: &DatagramFlow| one.quic.version.is_some();
-        if is_quic(flow) || self.find([flow.ends[1], flow.ends[0]], flow.interface).is_some_and(is_quic) {
+        let back = || self.find([flow.ends[1], flow.ends[0]], flow.interface).map(|at| &self.flows[at]);
+        if flow.quic.version.is_some() || back().is_some_and(|back| back.quic.version.is_some()) {
             return "quic";
         }
         flow.numbering.found().map_or("udp", |(format, _)| format.name())
