@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,14 +59,14 @@ def test_one_of_a_kind_is_singular_and_a_mean_below_one_is_said() -> None:
         cells = {"ap_drops_ack": count, "instantaneous_fairness": 0.5}
         cells |= {"sessions_finished": count, "sessions_unfinished": count}
         flows = {"timeouts": count * first, "data_drops_ap_queue": count * first}
-        changed = SimpleNamespace(
+        changed: Any = SimpleNamespace(
             cells=Columns({**results.cells, **{name: np.array([value]) for name, value in cells.items()}}),
             flows=Columns({**results.flows, **flows}),
             stations=results.stations,
             series=None,
             scenario=results.scenario,
         )
-        return topics(explain(changed))  # type: ignore[arg-type]
+        return topics(explain(changed))
 
     one, few = said(1.0), said(0.25)
     assert one["lost ACKs"].startswith("The access point drops 1 TCP ACK: ")

@@ -253,16 +253,15 @@ fn without_aggregation_the_same_rules_hold() {
     }
 }
 
+/// Rules of A-MSDUs of 7935 bytes without A-MPDUs.
+fn single_amsdus() -> AggregationRules {
+    AggregationRules { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7965), ..aggregation() }
+}
+
 /// A-MSDUs of five packets, 5 x 1524 - 2 + 30 = 7648 bytes, as single MPDUs with ACK: preamble and 236 symbols, 980 us.
 #[test]
 fn an_amsdu_has_the_closed_form() {
-    let rules = AggregationRules {
-        max_ampdu: Bytes(0),
-        window: 2,
-        max_amsdu: Bytes(7935),
-        max_mpdu: Bytes(7965),
-        ..aggregation()
-    };
+    let rules = single_amsdus();
     let goodput = saturate(channel(ht_mcs7(), rules, &[BE], 1), 1, 20);
     let cycle = 36.0 + 4.0 * ((22.0 + 8.0 * 7648.0) / 260.0_f64).ceil() + 16.0 + 28.0 + 43.0 + 67.5;
     assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
@@ -273,13 +272,7 @@ fn an_amsdu_has_the_closed_form() {
 #[test]
 fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
     let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
-    let rules = AggregationRules {
-        max_ampdu: Bytes(0),
-        window: 2,
-        max_amsdu: Bytes(7935),
-        max_mpdu: Bytes(7965),
-        ..aggregation()
-    };
+    let rules = single_amsdus();
     let ppdu = |bits: f64, bytes: f64| 36.0 + 4.0 * ((22.0 + 8.0 * bytes) / bits).ceil();
     let gaps = 43.0 + 67.5;
     let check = |mode: TxMode, ladder: &[TxMode], max: u64, txop: u64, packets: f64, time: f64| {
