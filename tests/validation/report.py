@@ -140,7 +140,7 @@ def _differences(axes: Any, section: Section, rows: Sequence[Row]) -> None:
                     name = source if len(section.levels) == 1 else one.quantity
                     seen.setdefault(name, []).append((at, 100 * one.difference(source)))
                     tolerance = max(tolerance, 100 * one.tolerance)
-    axes.axhspan(-tolerance, tolerance, facecolor="0.9", edgecolor="0.6", linewidth=0.5, label=f"{tolerance:g} %")
+    axes.axhspan(-tolerance, tolerance, facecolor="0.9", edgecolor="0.6", linewidth=0.5, label=f"{tolerance:.2g} %")
     axes.axhline(0, color="black", linewidth=0.6)
     for colour, (name, points) in zip(style.COLOURS, seen.items()):
         axes.plot(*zip(*points, strict=True), "o", markersize=3, color=colour, label=name)

@@ -40,7 +40,7 @@ MISSES = (0.02, 0.05, 0.1, 0.5, 1.0)
 """Probabilities that a client does not sense a frame of the other one; by default it senses every frame."""
 MISS = "space.paths[3].miss"
 QUICK_SIZE = "5242880 B"
-"""Transfers of quick runs: half of the paper's 15 MB."""
+"""Transfers of quick runs: a third of the paper's 15 MB."""
 STEP_S = 0.5
 """Time between samples [s]; the throughput while both clients send is computed over whole sampling steps."""
 GRID_S = 0.02
