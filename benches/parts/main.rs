@@ -12,15 +12,15 @@ use std::path::Path;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use flate2::read::GzDecoder;
-use wifair_capture::{Settings as CaptureSettings, analyze};
+use wifair_capture::{AnalysisOptions, analyze};
 use wifair_config::{Document, Source};
 use wifair_engine::{DelayLine, EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::{Access, Call, MacEvent, SharedChannel, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets, flag};
 use wifair_phy::Timing;
-use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
+use wifair_queue::{Chosen, Discipline, Limit, Queue, QueueSettings};
 use wifair_tcp::cc::AlgorithmChoice;
-use wifair_tcp::{Sender, Settings as TcpSettings};
+use wifair_tcp::{Sender, TcpSettings};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 /// Every packet goes to the access point.
@@ -223,7 +223,7 @@ fn captures(criterion: &mut Criterion) {
         GzDecoder::new(file).read_to_end(&mut bytes).expect("it is whole");
         group.throughput(Throughput::Bytes(bytes.len() as u64));
         group.bench_function(name, |bench| {
-            bench.iter(|| analyze(black_box(&bytes[..]), CaptureSettings::default(), |_, _| true).expect("it is read"));
+            bench.iter(|| analyze(black_box(&bytes[..]), AnalysisOptions::default(), |_, _| true).expect("it is read"));
         });
     }
     group.finish();

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wifair_packetdrill::{RunOptions, run};
+use wifair_packetdrill::{PlayOptions, run};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(text) = std::str::from_utf8(data) {
-        run(text, RunOptions::default(), &|_| None);
+        run(text, PlayOptions::default(), &|_| None);
     }
 });

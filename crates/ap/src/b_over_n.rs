@@ -20,7 +20,7 @@ use wifair_packet::Packet;
 use wifair_units::Duration;
 
 use super::window::WindowControl;
-use super::{Facts, Passage, Request, Scheme, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme};
 
 table! {
     /// B/n.
@@ -47,11 +47,11 @@ impl BOverN {
 }
 
 impl Scheme for BOverN {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> PacketVerdict {
         if let Some(buffer) = self.control.see(at.now, packet) {
             self.control.clamp(packet, buffer / self.control.n());
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
@@ -65,14 +65,14 @@ impl Scheme for BOverN {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     /// Arithmetic of lee2007: B = 100 gives 12 packets each for 8 flows, 7 for 14.
     #[test]
     fn hundred_packets_among_8_and_14_flows() {
         for (flows, window) in [(8, 12_000), (14, 7_000)] {
-            let mut bench = Bench::new(|facts| BOverN::new(&Params::default(), facts));
+            let mut bench = SchemeBench::new(|facts| BOverN::new(&Params::default(), facts));
             for flow in 0..flows {
                 bench.data(flow, 0);
             }
@@ -83,14 +83,14 @@ mod tests {
     #[test]
     fn more_flows_than_packets_get_one_each() {
         let params = Params { buffer: Some(Limit::Packets(3)), ..Params::default() };
-        let mut bench = Bench::new(|facts| BOverN::new(&params, facts));
+        let mut bench = SchemeBench::new(|facts| BOverN::new(&params, facts));
         (0..5).for_each(|flow| bench.data(flow, 0));
         assert_eq!(bench.ack(0, 1000).window, 1000);
     }
 
     #[test]
     fn windows_grow_again_when_flows_fall_silent() {
-        let mut bench = Bench::new(|facts| BOverN::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| BOverN::new(&Params::default(), facts));
         (0..4).for_each(|flow| bench.data(flow, 0));
         assert_eq!(bench.ack(0, 1000).window, 25_000);
         bench.wait(Duration::from_secs(4));

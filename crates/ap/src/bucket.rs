@@ -4,14 +4,14 @@ use wifair_units::{BitRate, Time};
 
 /// See the [module](self). Tokens are counted in units of 10^-9 bit, so that nothing is lost to rounding.
 #[derive(Clone, Copy, Debug)]
-pub struct Bucket {
+pub struct TokenBucket {
     tokens: u128,
     filled: Time,
 }
 
 const GIGA: u128 = 1_000_000_000;
 
-impl Bucket {
+impl TokenBucket {
     /// A full bucket of `depth` bytes.
     pub const fn full(now: Time, depth: u64) -> Self {
         Self { tokens: depth as u128 * 8 * GIGA, filled: now }
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_full_bucket_lets_a_burst_through_and_then_the_rate() {
         let (rate, depth) = (BitRate::from_mbps(1), 3000);
-        let mut bucket = Bucket::full(Time::ZERO, depth);
+        let mut bucket = TokenBucket::full(Time::ZERO, depth);
         let mut take = |ms: u64| bucket.take(Time::ZERO + Duration::from_millis(ms), 1500, rate, depth);
         assert_eq!([0, 0, 0, 11, 12, 13, 24].map(&mut take), [true, true, false, false, true, false, true]);
     }
@@ -53,7 +53,7 @@ mod tests {
         #[test]
         fn the_rate_is_never_exceeded(steps in prop::collection::vec((0_u64..5_000_000, 40_u64..1501), 1..300)) {
             let (rate, depth) = (BitRate::from_kbps(1_500), 10_000);
-            let mut bucket = Bucket::full(Time::ZERO, depth);
+            let mut bucket = TokenBucket::full(Time::ZERO, depth);
             let (mut now, mut passed) = (Time::ZERO, vec![]);
             for (wait, size) in steps {
                 now += Duration::from_nanos(wait);

@@ -13,7 +13,7 @@ use wifair_config::{Limit, table};
 use wifair_engine::Stream;
 use wifair_packet::{Kind, Packet};
 
-use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
 
 table! {
     /// Uplink drop by the downlink buffer.
@@ -51,18 +51,18 @@ impl BufferDrop {
 }
 
 impl Scheme for BufferDrop {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> PacketVerdict {
         if at.toward == Toward::Air || packet.kind != Kind::Data || packet.payload == 0 {
-            return Verdict::Forward;
+            return PacketVerdict::Forward;
         }
         let Params { low, high, max_p } = self.params;
         let occupancy = at.queued as f64 / self.limit;
         self.probability = (max_p * (occupancy - low) / (high - low)).clamp(0.0, max_p);
         if self.draws.chance(self.probability) {
             self.dropped += 1;
-            return Verdict::Drop;
+            return PacketVerdict::Drop;
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -73,18 +73,18 @@ impl Scheme for BufferDrop {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     /// With a limit of 100 packets: probability 0 at 50, 0.02 at 60, 0.1 from 100 on.
     #[test]
     fn the_probability_follows_the_occupancy() {
-        let mut bench = Bench::new(|facts| BufferDrop::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| BufferDrop::new(&Params::default(), facts));
         for (queued, expected) in [(0, 0.0), (50, 0.0), (60, 0.02), (100, 0.1), (150, 0.1)] {
             bench.queued = queued;
             let n = 50_000;
             let packet = Packet { payload: 1000, size: 1040, ..Packet::default() };
-            let drops = (0..n).filter(|_| bench.pass(Toward::Wired, 1, packet).0 == Verdict::Drop).count();
+            let drops = (0..n).filter(|_| bench.pass(Toward::Wired, 1, packet).0 == PacketVerdict::Drop).count();
             assert!((bench.shown("probability") - expected).abs() < 1e-12, "{queued}");
             let (share, n) = (drops as f64 / f64::from(n), f64::from(n));
             assert!((share - expected).abs() <= 4.0 * (expected * (1.0 - expected) / n).sqrt(), "{queued}: {share}");
@@ -94,12 +94,12 @@ mod tests {
     #[test]
     fn only_uplink_data_is_dropped() {
         let params = Params { low: 0.0, max_p: 1.0, ..Params::default() };
-        let mut bench = Bench::new(|facts| BufferDrop::new(&params, facts));
+        let mut bench = SchemeBench::new(|facts| BufferDrop::new(&params, facts));
         bench.queued = 100;
         let data = Packet { payload: 1000, size: 1040, ..Packet::default() };
-        assert_eq!(bench.pass(Toward::Wired, 1, data).0, Verdict::Drop);
-        assert_eq!(bench.pass(Toward::Air, 1, data).0, Verdict::Forward);
-        assert_eq!(bench.pass(Toward::Wired, 1, Packet { payload: 0, ..data }).0, Verdict::Forward);
-        assert_eq!(bench.pass(Toward::Wired, 1, Packet { kind: Kind::Ack, ..data }).0, Verdict::Forward);
+        assert_eq!(bench.pass(Toward::Wired, 1, data).0, PacketVerdict::Drop);
+        assert_eq!(bench.pass(Toward::Air, 1, data).0, PacketVerdict::Forward);
+        assert_eq!(bench.pass(Toward::Wired, 1, Packet { payload: 0, ..data }).0, PacketVerdict::Forward);
+        assert_eq!(bench.pass(Toward::Wired, 1, Packet { kind: Kind::Ack, ..data }).0, PacketVerdict::Forward);
     }
 }

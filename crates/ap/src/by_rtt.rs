@@ -17,7 +17,7 @@ use wifair_units::Duration;
 
 use super::rtt::{Keep, RttMeter, RttSource};
 use super::window::WindowControl;
-use super::{Facts, Passage, Request, Scheme, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme};
 
 table! {
     /// Windows by round-trip time.
@@ -67,13 +67,13 @@ impl ByRtt {
 }
 
 impl Scheme for ByRtt {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
         let buffer = self.control.see(at.now, packet);
         self.rtt.watch(at, packet, requests);
         if let Some(buffer) = buffer {
             self.control.clamp(packet, buffer * self.share(packet.flow));
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
@@ -87,7 +87,7 @@ impl Scheme for ByRtt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     /// Flow 0 has 20 ms, flow 1 has 80 ms, flow 2 is not known and counts as 50 ms: of 90 packets they get 12, 48
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn windows_are_in_proportion_to_round_trip_times() {
         let params = Params { buffer: Some(Limit::Packets(90)), ..Params::default() };
-        let mut bench = Bench::new(|facts| ByRtt::new(&params, facts));
+        let mut bench = SchemeBench::new(|facts| ByRtt::new(&params, facts));
         for (flow, half_ms) in [(0, 10), (1, 40)] {
             bench.data(flow, 0);
             bench.wait(Duration::from_millis(half_ms));

@@ -9,7 +9,7 @@ use wifair_units::{Duration, Time};
 const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct FlowEntry {
     seen: Time,
     earlier: u32,
     later: u32,
@@ -20,7 +20,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct FlowCounter {
     period: Duration,
-    entries: Vec<Entry>,
+    entries: Vec<FlowEntry>,
     oldest: u32,
     newest: u32,
     active: u32,
@@ -36,7 +36,7 @@ impl FlowCounter {
     pub fn see(&mut self, now: Time, flow: u32) -> bool {
         self.expire(now);
         if self.entries.len() <= flow as usize {
-            let absent = Entry { seen: now, earlier: NOBODY, later: NOBODY, active: false };
+            let absent = FlowEntry { seen: now, earlier: NOBODY, later: NOBODY, active: false };
             self.entries.resize(flow as usize + 1, absent);
         }
         let was_active = self.entries[flow as usize].active;
@@ -45,7 +45,7 @@ impl FlowCounter {
         } else {
             self.active += 1;
         }
-        self.entries[flow as usize] = Entry { seen: now, earlier: self.newest, later: NOBODY, active: true };
+        self.entries[flow as usize] = FlowEntry { seen: now, earlier: self.newest, later: NOBODY, active: true };
         if self.newest == NOBODY {
             self.oldest = flow;
         } else {
@@ -56,7 +56,7 @@ impl FlowCounter {
     }
 
     fn unlink(&mut self, flow: u32) {
-        let Entry { earlier, later, .. } = self.entries[flow as usize];
+        let FlowEntry { earlier, later, .. } = self.entries[flow as usize];
         if earlier == NOBODY {
             self.oldest = later;
         } else {

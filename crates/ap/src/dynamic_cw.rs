@@ -20,7 +20,7 @@ use wifair_packet::{Kind, Packet};
 use wifair_units::{Duration, Time};
 
 use super::counter::FlowCounter;
-use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
 use wifair_mac::{AccessPlan, Categories, Category, First};
 
 table! {
@@ -93,7 +93,7 @@ impl DynamicCw {
 }
 
 impl Scheme for DynamicCw {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
         let counts = match packet.kind {
             Kind::Data | Kind::Udp => true,
             Kind::Ack => self.count_acks,
@@ -102,7 +102,7 @@ impl Scheme for DynamicCw {
         if counts && at.toward == Toward::Air {
             self.window.see(at.now, packet.flow, requests);
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn access(&self) -> Option<AccessPlan> {
@@ -118,7 +118,7 @@ impl Scheme for DynamicCw {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     /// 31 / n: 31, 15.5, 10.3, 7.75, 6.2, 3.1 (n = 10), 1.8 (n = 17), 0.3 (n = 100).
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_downloads() {
-        let mut bench = Bench::new(|facts| DynamicCw::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| DynamicCw::new(&Params::default(), facts));
         let data = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
         for flow in 0..3 {
             bench.pass(Toward::Air, 1, data(flow));

@@ -17,7 +17,7 @@ use wifair_packet::{Kind, Packet};
 use wifair_units::Duration;
 
 use super::dynamic_cw::SharedWindow;
-use super::{Facts, Passage, Request, Scheme, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme};
 use wifair_mac::{AccessPlan, Categories, Category, First};
 
 table! {
@@ -49,11 +49,11 @@ impl DynamicEdca {
 }
 
 impl Scheme for DynamicEdca {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
         if matches!(packet.kind, Kind::Data | Kind::Ack) {
             self.window.see(at.now, packet.flow, requests);
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn access(&self) -> Option<AccessPlan> {
@@ -68,13 +68,13 @@ impl Scheme for DynamicEdca {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     /// Two uploads and a download are three flows: 31 / 3 = 10.3; six flows would give 5.2, but the floor is 7.
     #[test]
     fn all_tcp_flows_count() {
-        let mut bench = Bench::new(|facts| DynamicEdca::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| DynamicEdca::new(&Params::default(), facts));
         bench.data(0, 0);
         bench.data(1, 0);
         bench.ack(2, 1000);

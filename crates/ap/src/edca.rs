@@ -16,7 +16,7 @@ use wifair_packet::{Kind, Packet};
 use wifair_units::Duration;
 
 use super::counter::FlowCounter;
-use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
 use wifair_mac::{AccessPlan, Categories, Category, First};
 
 table! {
@@ -66,7 +66,7 @@ impl Edca {
 }
 
 impl Scheme for Edca {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
         if self.by_downloads && at.toward == Toward::Air && packet.kind == Kind::Data {
             self.downloads.see(at.now, packet.flow);
             let burst = self.downloads.count().max(self.plan.ap.ordinary.burst);
@@ -75,7 +75,7 @@ impl Scheme for Edca {
                 requests.push(Request::Contend { ap: Category { burst, ..self.plan.ap.ordinary.clone() } });
             }
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn access(&self) -> Option<AccessPlan> {
@@ -89,12 +89,12 @@ impl Scheme for Edca {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     #[test]
     fn the_burst_follows_the_number_of_downloads() {
-        let mut bench = Bench::new(|facts| Edca::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| Edca::new(&Params::default(), facts));
         let data = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
         for flow in [0, 1, 1, 2] {
             bench.pass(Toward::Air, 1, data(flow));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn windows_of_the_medium_hold_where_nothing_is_said() {
-        let bench = Bench::new(|facts| Edca::new(&Params::default(), facts));
+        let bench = SchemeBench::new(|facts| Edca::new(&Params::default(), facts));
         let plan = bench.scheme.access().expect("a plan");
         assert_eq!((plan.ap.ordinary.cw_min, plan.stations.ordinary.aifsn, plan.ap.first.cw_max), (31, 4, 7));
     }

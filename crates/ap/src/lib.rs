@@ -70,7 +70,7 @@ pub struct Passage {
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PacketVerdict {
     /// It is forwarded.
     Forward,
     /// It is dropped.
@@ -84,7 +84,7 @@ pub enum Verdict {
 pub enum Request {
     /// Send an ICMP echo from the access point to one end of a flow. `packet.flow` names the flow; the world sets
     /// `hop`. The end returns the packet with [`wifair_packet::flag::ACK`] set and otherwise unchanged; the access
-    /// point consumes the reply when it passes ([`Verdict::Absorb`]).
+    /// point consumes the reply when it passes ([`PacketVerdict::Absorb`]).
     Echo {
         /// The echo.
         packet: Packet,
@@ -116,7 +116,7 @@ pub struct Facts<'a> {
 /// The interface of every scheme.
 pub trait Scheme {
     /// Handles a packet that passes.
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict;
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict;
 
     /// Announces a TCP connection: `mss` bytes per segment, receive windows scaled by `window_scale`.
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
@@ -146,7 +146,7 @@ pub trait Scheme {
 
 table! {
     /// What the access point does to passing packets.
-    pub struct Settings {
+    pub struct ApSettings {
         /// What it does to the receive windows in ACKs.
         pub window: Window = Window::None;
         /// What it does to uplink data.
@@ -195,7 +195,7 @@ macro_rules! schemes {
         }
 
         impl Scheme for $any {
-            fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+            fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
                 match self { $( Self::$variant(scheme) => scheme.pass(at, packet, requests), )+ }
             }
 
@@ -267,7 +267,7 @@ schemes! {
 impl Schemes {
     /// Builds the schemes that `settings` choose.
     #[must_use]
-    pub fn new(settings: &Settings, facts: &Facts<'_>) -> Self {
+    pub fn new(settings: &ApSettings, facts: &Facts<'_>) -> Self {
         Self {
             window: AnyWindow::new(&settings.window, facts),
             uplink: AnyUplink::new(&settings.uplink, facts),
@@ -312,10 +312,10 @@ impl Schemes {
     }
 
     /// Handles a packet that passes from the wireless or the wired side to a queue.
-    pub fn pass(&mut self, at: &Passage, packet: &mut Packet) -> Verdict {
-        let mut verdict = Verdict::Forward;
+    pub fn pass(&mut self, at: &Passage, packet: &mut Packet) -> PacketVerdict {
+        let mut verdict = PacketVerdict::Forward;
         self.each(|scheme, requests| {
-            if verdict == Verdict::Forward {
+            if verdict == PacketVerdict::Forward {
                 verdict = scheme.pass(at, packet, requests);
             }
         });
@@ -372,9 +372,9 @@ mod tests {
 
     const FACTS: Facts<'_> = Facts { limit: Limit::Packets(100), cw_min: 31, cw_max: 1023, seed: 1, name: "ap" };
 
-    fn read(text: &str) -> Settings {
+    fn read(text: &str) -> ApSettings {
         let document = Document::parse(Source::file("a.toml", text));
-        document.read::<Settings>().unwrap_or_else(|problems| panic!("{problems}"))
+        document.read::<ApSettings>().unwrap_or_else(|problems| panic!("{problems}"))
     }
 
     /// B = 100 among four flows gives 25 packets each; the window scheme does not see packets that the uplink limit
@@ -392,10 +392,10 @@ mod tests {
         };
         pass(Toward::Wired, Kind::Data, 0);
         pass(Toward::Wired, Kind::Data, 1);
-        assert_eq!(pass(Toward::Wired, Kind::Data, 2).0, Verdict::Drop, "2080 B of 3000 are gone");
+        assert_eq!(pass(Toward::Wired, Kind::Data, 2).0, PacketVerdict::Drop, "2080 B of 3000 are gone");
         pass(Toward::Air, Kind::Data, 3);
         pass(Toward::Air, Kind::Data, 4);
-        assert_eq!(pass(Toward::Air, Kind::Ack, 0), (Verdict::Forward, 25_000));
+        assert_eq!(pass(Toward::Air, Kind::Ack, 0), (PacketVerdict::Forward, 25_000));
         let mut shown = vec![];
         schemes.show(&mut |name, _| shown.push(name));
         assert_eq!(shown, ["limit_bps", "dropped_packets", "n", "window_packets"]);
@@ -403,16 +403,16 @@ mod tests {
 
     #[test]
     fn no_scheme_is_the_default() {
-        let schemes = Schemes::new(&Settings::default(), &FACTS);
+        let schemes = Schemes::new(&ApSettings::default(), &FACTS);
         assert!(schemes.is_empty() && schemes.access().is_none() && schemes.next() == Time::NEVER);
-        assert!(Settings::default().to_toml().contains("window = \"none\""));
+        assert!(ApSettings::default().to_toml().contains("window = \"none\""));
     }
 
-    fn settings() -> impl Strategy<Value = Settings> {
+    fn settings() -> impl Strategy<Value = ApSettings> {
         let pick = |names: &'static [&'static str]| prop::sample::select(names.to_vec());
         (pick(&Window::NAMES), pick(&Uplink::NAMES), pick(&Client::NAMES), pick(&Access::NAMES), any::<bool>())
             .prop_map(|(window, uplink, client, access, ping)| {
-                let mut settings = Settings {
+                let mut settings = ApSettings {
                     window: Window::named(window).expect("a name"),
                     uplink: Uplink::named(uplink).expect("a name"),
                     client: Client::named(client).expect("a name"),
@@ -472,7 +472,7 @@ mod tests {
                     prop_assert_eq!(packet.window, window);
                 }
                 prop_assert_eq!((packet.seq, packet.ack, packet.size), (before.seq, before.ack, before.size));
-                prop_assert!(verdict != Verdict::Absorb || kind == Kind::Icmp);
+                prop_assert!(verdict != PacketVerdict::Absorb || kind == Kind::Icmp);
                 while let Some(request) = schemes.take_request() {
                     match request {
                         Request::Echo { packet, .. } => prop_assert_eq!(packet.kind, Kind::Icmp),

@@ -11,8 +11,8 @@ use wifair_config::{choice, table};
 use wifair_packet::Packet;
 use wifair_units::{BitRate, Bytes};
 
-use super::bucket::Bucket;
-use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use super::bucket::TokenBucket;
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
 
 choice! {
     /// Which packets of a client count.
@@ -42,7 +42,7 @@ table! {
 #[derive(Clone, Debug)]
 pub struct RateCap {
     params: Params,
-    clients: Vec<Option<Bucket>>,
+    clients: Vec<Option<TokenBucket>>,
     dropped: u64,
 }
 
@@ -55,26 +55,26 @@ impl RateCap {
 }
 
 impl Scheme for RateCap {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> PacketVerdict {
         let counts = match self.params.path {
             CappedDirection::Down => at.toward == Toward::Air,
             CappedDirection::Up => at.toward == Toward::Wired,
             CappedDirection::Both => true,
         };
         if !counts {
-            return Verdict::Forward;
+            return PacketVerdict::Forward;
         }
         let client = at.station as usize;
         if self.clients.len() <= client {
             self.clients.resize(client + 1, None);
         }
         let depth = self.params.depth.0;
-        let bucket = self.clients[client].get_or_insert_with(|| Bucket::full(at.now, depth));
+        let bucket = self.clients[client].get_or_insert_with(|| TokenBucket::full(at.now, depth));
         if bucket.take(at.now, packet.bytes().0, self.params.rate, depth) {
-            Verdict::Forward
+            PacketVerdict::Forward
         } else {
             self.dropped += 1;
-            Verdict::Drop
+            PacketVerdict::Drop
         }
     }
 
@@ -87,7 +87,7 @@ impl Scheme for RateCap {
 mod tests {
     use wifair_units::Duration;
 
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     /// 1.2 Mb/s is one packet of 1500 B every 10 ms. Client 1 is offered twice that load, client 2 half of it, for 10
@@ -95,16 +95,16 @@ mod tests {
     #[test]
     fn each_client_has_its_own_bucket() {
         let params = Params { rate: BitRate::from_kbps(1_200), depth: Bytes(1500), ..Params::default() };
-        let mut bench = Bench::new(|facts| RateCap::new(&params, facts));
+        let mut bench = SchemeBench::new(|facts| RateCap::new(&params, facts));
         let packet = Packet { size: 1500, ..Packet::default() };
         let mut passed = [0; 3];
         for n in 0..2000 {
             for (client, due) in [(1, true), (2, n % 4 == 0)] {
-                if due && bench.pass(Toward::Air, client, packet).0 == Verdict::Forward {
+                if due && bench.pass(Toward::Air, client, packet).0 == PacketVerdict::Forward {
                     passed[client as usize] += 1;
                 }
             }
-            assert_eq!(bench.pass(Toward::Wired, 1, packet).0, Verdict::Forward, "uplink is not capped");
+            assert_eq!(bench.pass(Toward::Wired, 1, packet).0, PacketVerdict::Forward, "uplink is not capped");
             bench.wait(Duration::from_millis(5));
         }
         assert_eq!(passed, [0, 1000, 500]);

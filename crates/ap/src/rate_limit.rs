@@ -20,9 +20,9 @@ use wifair_config::{choice, table};
 use wifair_packet::{Kind, Packet};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::bucket::Bucket;
+use super::bucket::TokenBucket;
 use super::counter::FlowCounter;
-use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
 
 choice! {
     /// Where the rate comes from.
@@ -60,7 +60,7 @@ table! {
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     params: Params,
-    bucket: Bucket,
+    bucket: TokenBucket,
     rate: Option<BitRate>,
     up: FlowCounter,
     down: FlowCounter,
@@ -74,7 +74,7 @@ impl RateLimit {
     #[must_use]
     pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
         Self {
-            bucket: Bucket::full(Time::ZERO, params.depth.0),
+            bucket: TokenBucket::full(Time::ZERO, params.depth.0),
             rate: if params.mode == LimitMode::Static { params.rate } else { None },
             up: FlowCounter::new(params.period),
             down: FlowCounter::new(params.period),
@@ -104,25 +104,25 @@ impl RateLimit {
 }
 
 impl Scheme for RateLimit {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> PacketVerdict {
         self.adapt(at.now);
         if packet.kind != Kind::Data || packet.payload == 0 {
-            return Verdict::Forward;
+            return PacketVerdict::Forward;
         }
         let size = packet.bytes().0;
         if at.toward == Toward::Air {
             self.down.see(at.now, packet.flow);
             self.bytes += size;
-            return Verdict::Forward;
+            return PacketVerdict::Forward;
         }
         self.up.see(at.now, packet.flow);
         self.bytes += size;
         match self.rate {
             Some(rate) if !self.bucket.take(at.now, size, rate, self.params.depth.0) => {
                 self.dropped += 1;
-                Verdict::Drop
+                PacketVerdict::Drop
             }
-            _ => Verdict::Forward,
+            _ => PacketVerdict::Forward,
         }
     }
 
@@ -136,7 +136,7 @@ impl Scheme for RateLimit {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     fn data(flow: u32) -> Packet {
@@ -152,11 +152,11 @@ mod tests {
             depth: Bytes(1500),
             ..Params::default()
         };
-        let mut bench = Bench::new(|facts| RateLimit::new(&params, facts));
+        let mut bench = SchemeBench::new(|facts| RateLimit::new(&params, facts));
         let mut passed = [0, 0];
         for _ in 0..3000 {
             for (path, toward) in [Toward::Wired, Toward::Air].into_iter().enumerate() {
-                passed[path] += u32::from(bench.pass(toward, 1, data(path as u32)).0 == Verdict::Forward);
+                passed[path] += u32::from(bench.pass(toward, 1, data(path as u32)).0 == PacketVerdict::Forward);
             }
             bench.wait(Duration::from_nanos(10_000_000 / 3 + 1));
         }
@@ -167,7 +167,7 @@ mod tests {
     /// uploads' share is two thirds.
     #[test]
     fn the_adaptive_rate_is_the_share_of_the_uploads() {
-        let mut bench = Bench::new(|facts| RateLimit::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| RateLimit::new(&Params::default(), facts));
         for n in 0..300 {
             bench.pass(Toward::Wired, 1, data(n % 2));
             bench.pass(Toward::Air, 2, data(2));

@@ -49,7 +49,7 @@ const ECHO_SIZE: u16 = 84;
 const ECHO_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Phase {
+enum TimingPhase {
     /// The next new segment of the data sender will be timed.
     #[default]
     Idle,
@@ -58,11 +58,11 @@ enum Phase {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Side {
+struct SideRtt {
     rtt: Option<Duration>,
 }
 
-impl Side {
+impl SideRtt {
     fn learn(&mut self, sample: Duration, keep: Keep) {
         self.rtt = Some(match (self.rtt, keep) {
             (Some(rtt), Keep::Minimum) => rtt.min(sample),
@@ -73,29 +73,29 @@ impl Side {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+struct FlowTiming {
     known: bool,
-    phase: Phase,
+    phase: TimingPhase,
     /// The highest offset of data that passed.
     highest: u64,
     /// When the ACK passed whose first answer from the sender is awaited.
     answered: Option<Time>,
     /// The sides of data sender and receiver; for pings the wireless and the wired side.
-    sides: [Side; 2],
+    sides: [SideRtt; 2],
     /// Whether an echo reply is awaited from the wireless and from the wired side.
     awaited: [bool; 2],
     /// When the next echo is due.
     due: Time,
 }
 
-impl Default for Flow {
+impl Default for FlowTiming {
     fn default() -> Self {
         Self {
             known: false,
-            phase: Phase::Idle,
+            phase: TimingPhase::Idle,
             highest: 0,
             answered: None,
-            sides: [Side::default(); 2],
+            sides: [SideRtt::default(); 2],
             awaited: [false; 2],
             due: Time::NEVER,
         }
@@ -109,7 +109,7 @@ pub struct RttMeter {
     keep: Keep,
     given: Option<Duration>,
     every: Option<Duration>,
-    flows: Vec<Flow>,
+    flows: Vec<FlowTiming>,
     /// The earliest time at which an echo is due.
     next: Time,
 }
@@ -120,9 +120,9 @@ impl RttMeter {
         Self { source, keep, given, every, flows: vec![], next: Time::NEVER }
     }
 
-    fn flow(&mut self, flow: u32) -> &mut Flow {
+    fn flow(&mut self, flow: u32) -> &mut FlowTiming {
         if self.flows.len() <= flow as usize {
-            self.flows.resize(flow as usize + 1, Flow::default());
+            self.flows.resize(flow as usize + 1, FlowTiming::default());
         }
         &mut self.flows[flow as usize]
     }
@@ -170,23 +170,25 @@ impl RttMeter {
                     flow.answered = None;
                 }
                 match flow.phase {
-                    Phase::Idle if is_new => flow.phase = Phase::Timing { end: packet.end(), syn, at: now },
+                    TimingPhase::Idle if is_new => flow.phase = TimingPhase::Timing { end: packet.end(), syn, at: now },
                     // A retransmission: it is not known which copy an ACK answers (Karn). A SYN is timed anew.
-                    Phase::Timing { end, syn: false, .. } if packet.seq < end && !is_new => flow.phase = Phase::Idle,
-                    Phase::Timing { syn: true, .. } if syn => {
-                        flow.phase = Phase::Timing { end: packet.end(), syn, at: now };
+                    TimingPhase::Timing { end, syn: false, .. } if packet.seq < end && !is_new => {
+                        flow.phase = TimingPhase::Idle
+                    }
+                    TimingPhase::Timing { syn: true, .. } if syn => {
+                        flow.phase = TimingPhase::Timing { end: packet.end(), syn, at: now };
                     }
                     _ => {}
                 }
                 flow.highest = flow.highest.max(packet.end());
             }
             Kind::Ack => {
-                if let Phase::Timing { end, syn, at } = flow.phase
+                if let TimingPhase::Timing { end, syn, at } = flow.phase
                     && packet.ack >= end
                     && (!syn || packet.has(flag::SYN))
                 {
                     flow.sides[1].learn(now.saturating_since(at), keep);
-                    flow.phase = Phase::Idle;
+                    flow.phase = TimingPhase::Idle;
                     if flow.sides[0].rtt.is_none() {
                         flow.answered = Some(now);
                     }
@@ -248,7 +250,7 @@ impl RttMeter {
                 if is_active(number) {
                     self.send_echoes(now, number, requests);
                 } else {
-                    *flow = Flow::default();
+                    *flow = FlowTiming::default();
                 }
             }
             self.next = self.next.min(self.flow(number).due);

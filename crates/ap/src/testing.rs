@@ -4,16 +4,16 @@ use wifair_config::Limit;
 use wifair_packet::{Kind, Packet};
 use wifair_units::{Duration, Time};
 
-use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
 
-pub struct Bench<S> {
+pub struct SchemeBench<S> {
     pub scheme: S,
     pub now: Time,
     pub queued: usize,
     pub requests: Vec<Request>,
 }
 
-impl<S: Scheme> Bench<S> {
+impl<S: Scheme> SchemeBench<S> {
     /// An access point whose queue holds 100 packets.
     pub fn new(build: impl FnOnce(&Facts<'_>) -> S) -> Self {
         let scheme = build(&Facts { limit: Limit::Packets(100), cw_min: 31, cw_max: 1023, seed: 1, name: "ap" });
@@ -24,7 +24,7 @@ impl<S: Scheme> Bench<S> {
         self.now += time;
     }
 
-    pub fn pass(&mut self, toward: Toward, station: u32, mut packet: Packet) -> (Verdict, Packet) {
+    pub fn pass(&mut self, toward: Toward, station: u32, mut packet: Packet) -> (PacketVerdict, Packet) {
         let at = Passage { now: self.now, toward, station, queued: self.queued };
         let verdict = self.scheme.pass(&at, &mut packet, &mut self.requests);
         (verdict, packet)

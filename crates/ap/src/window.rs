@@ -22,7 +22,7 @@ const DEFAULT_MSS: u16 = 536;
 const HEADERS: u64 = 40;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Connection {
+struct TrackedConnection {
     mss: u16,
     scale: u8,
     /// For each direction (that of the data first): whether its segments carry payload, and the offset up to which the
@@ -34,7 +34,7 @@ struct Connection {
 /// The facts about each connection that are needed to change its windows.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
-    connections: Vec<Connection>,
+    connections: Vec<TrackedConnection>,
 }
 
 impl Windows {
@@ -43,14 +43,14 @@ impl Windows {
     pub fn introduce(&mut self, flow: u32, mss: u16, scale: u8) {
         let connection = self.connection(flow);
         if mss == 0 {
-            *connection = Connection::default();
+            *connection = TrackedConnection::default();
         }
         (connection.mss, connection.scale) = (mss, scale.min(14));
     }
 
-    fn connection(&mut self, flow: u32) -> &mut Connection {
+    fn connection(&mut self, flow: u32) -> &mut TrackedConnection {
         if self.connections.len() <= flow as usize {
-            self.connections.resize(flow as usize + 1, Connection::default());
+            self.connections.resize(flow as usize + 1, TrackedConnection::default());
         }
         &mut self.connections[flow as usize]
     }

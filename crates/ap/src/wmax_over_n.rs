@@ -28,7 +28,7 @@ use wifair_units::{Duration, Time};
 
 use super::rtt::{Keep, RttMeter, RttSource};
 use super::window::WindowControl;
-use super::{Facts, Passage, Request, Scheme, Verdict, service_rate};
+use super::{Facts, PacketVerdict, Passage, Request, Scheme, service_rate};
 
 choice! {
     /// How the service rate of the access point is determined.
@@ -141,11 +141,11 @@ impl WmaxOverN {
 }
 
 impl Scheme for WmaxOverN {
-    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
         let buffer = self.control.see(at.now, packet);
         self.mu.watch(at.now, packet);
         if self.rtt.watch(at, packet, requests) {
-            return Verdict::Absorb;
+            return PacketVerdict::Absorb;
         }
         if let Some(buffer) = buffer {
             let rtt = self.rtt.rtt(packet.flow);
@@ -153,7 +153,7 @@ impl Scheme for WmaxOverN {
             self.latest_rtt = rtt;
             self.control.clamp(packet, self.wmax / self.control.n());
         }
-        Verdict::Forward
+        PacketVerdict::Forward
     }
 
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
@@ -182,14 +182,14 @@ impl Scheme for WmaxOverN {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::SchemeBench;
     use super::*;
 
     fn given(rtt_ms: u64) -> Params {
         Params { rtt: RttSource::Given, given_rtt: Some(Duration::from_millis(rtt_ms)), ..Params::default() }
     }
 
-    fn wmax(bench: &Bench<WmaxOverN>) -> f64 {
+    fn wmax(bench: &SchemeBench<WmaxOverN>) -> f64 {
         bench.shown("wmax_packets")
     }
 
@@ -205,7 +205,7 @@ mod tests {
             (1000, 358.5, 44, 25),
         ] {
             for (flows, packets) in [(8, of_8), (14, of_14)] {
-                let mut bench = Bench::new(|facts| WmaxOverN::new(&given(rtt_ms), facts));
+                let mut bench = SchemeBench::new(|facts| WmaxOverN::new(&given(rtt_ms), facts));
                 (0..flows).for_each(|flow| bench.data(flow, 0));
                 assert_eq!(bench.ack(0, 1000).window, packets * 1000, "{rtt_ms} ms, {flows} flows");
                 assert!((wmax(&bench) - expected).abs() < 0.05, "{} at {rtt_ms} ms", wmax(&bench));
@@ -216,14 +216,14 @@ mod tests {
     /// 1 / 4189.45 us = 238.7/s.
     #[test]
     fn the_literal_service_rate() {
-        let bench = Bench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Literal, ..given(100) }, facts));
+        let bench = SchemeBench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Literal, ..given(100) }, facts));
         assert!((bench.shown("mu_packets_per_s") - 238.69).abs() < 0.01);
     }
 
     /// 200 data packets pass in each of two seconds; the ACK at 2 s sees 200/s: Wmax = 100 + 200 * 0.5.
     #[test]
     fn a_measured_service_rate() {
-        let mut bench = Bench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Measured, ..given(500) }, facts));
+        let mut bench = SchemeBench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Measured, ..given(500) }, facts));
         for n in 0..400 {
             bench.data(n % 2, u64::from(n / 2) * 1000);
             bench.wait(Duration::from_millis(5));
@@ -236,7 +236,7 @@ mod tests {
     /// packets.
     #[test]
     fn the_round_trip_time_comes_from_the_first_exchange() {
-        let mut bench = Bench::new(|facts| WmaxOverN::new(&Params::default(), facts));
+        let mut bench = SchemeBench::new(|facts| WmaxOverN::new(&Params::default(), facts));
         bench.data(0, 0);
         bench.wait(Duration::from_millis(40));
         bench.ack(0, 1000);

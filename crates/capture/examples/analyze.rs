@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use wifair_capture::{Settings, analyze};
+use wifair_capture::{AnalysisOptions, analyze};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let path = arguments.first().ok_or("usage: analyze FILE [quiet|keep|rows|csv]")?;
     let asked = |word: &str| arguments.iter().any(|argument| argument == word);
-    let settings = Settings { keep_copies: asked("keep"), rows: asked("rows"), ..Settings::default() };
+    let settings = AnalysisOptions { keep_copies: asked("keep"), rows: asked("rows"), ..AnalysisOptions::default() };
     let analysis = analyze(std::fs::File::open(path)?, settings, |_, _| true)?;
     let mut out = std::io::stdout().lock();
     if let Some(rows) = &analysis.rows {

@@ -133,7 +133,7 @@ const MEANINGS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::{MEANINGS, about};
-    use crate::{Settings, analyze};
+    use crate::{AnalysisOptions, analyze};
 
     #[test]
     fn every_value_has_a_meaning_and_every_meaning_a_value() {
@@ -142,9 +142,9 @@ mod tests {
         let mut file = Vec::new();
         let mut frame = Vec::new();
         crate::frame::tcp(&mut frame, &tcp, 0);
-        let mut writer = crate::PcapWriter::new(&mut file, crate::Link::RawIp, 99).expect("memory can be written");
+        let mut writer = crate::PcapWriter::new(&mut file, crate::LinkType::RawIp, 99).expect("memory can be written");
         writer.write(5, 40, &frame).expect("memory can be written");
-        let analysis = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture");
+        let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
         let connection = analysis.connections().next().expect("there is one");
         let mut names: Vec<&str> = connection.fields().iter().map(|(name, _)| *name).collect();
         names.push("direction");

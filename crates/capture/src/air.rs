@@ -2,7 +2,7 @@
 
 use crate::link::mode::ModeParameters;
 use crate::link::radiotap::RadioInfo;
-use crate::link::wifi::{Frame, Mac, WifiFrameKind, air_time_us};
+use crate::link::wifi::{Mac, WifiFrame, WifiFrameKind, air_time_us};
 use crate::table::{HashTable, mix};
 
 /// The most stations kept individually.
@@ -81,7 +81,7 @@ pub struct AirStation {
 
 /// Statistics by station.
 #[derive(Debug, Default)]
-pub(crate) struct Air {
+pub(crate) struct AirStatistics {
     table: HashTable,
     pub(crate) stations: Vec<AirStation>,
     pub(crate) noise: Levels,
@@ -95,8 +95,8 @@ pub(crate) struct Air {
     open: Option<(usize, u32)>,
 }
 
-impl Air {
-    pub(crate) fn note(&mut self, frame: &Frame<'_>, radio: &RadioInfo) {
+impl AirStatistics {
+    pub(crate) fn note(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo) {
         self.frames += 1;
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
@@ -154,7 +154,7 @@ impl Air {
     }
 
     /// Counts A-MPDUs, and unanswered A-MPDUs.
-    fn note_aggregate(&mut self, frame: &Frame<'_>, radio: &RadioInfo, first: bool, sender: Option<Mac>) {
+    fn note_aggregate(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo, first: bool, sender: Option<Mac>) {
         match frame.kind {
             WifiFrameKind::BlockAck => {
                 if let Some((place, _)) = self.open

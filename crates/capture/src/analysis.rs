@@ -2,20 +2,20 @@
 
 use wifair_units::{BitRate, Duration};
 
-use crate::air::{Air, AirStation, Levels};
+use crate::air::{AirStation, AirStatistics, Levels};
 use crate::datagrams::Datagrams;
-use crate::duplicates::{Copies, Retries};
+use crate::duplicates::{Copies, RetryFilter};
 use crate::error::{Damage, Error};
 use crate::largest::{Others, USUAL_CONNECTIONS};
 use crate::link::radiotap::RadioInfo;
-use crate::link::wifi::Frame;
-use crate::link::{Datagram, DecodeOutcome, Link, Sink, decode};
-use crate::reader::{Interface, Reader, Record};
-use crate::rows::{Place, Rows};
+use crate::link::wifi::WifiFrame;
+use crate::link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
+use crate::reader::{CaptureReader, Interface, Record};
+use crate::rows::{Rows, SegmentPlace};
 use crate::segment::{Address, Endpoint, Payload, Segment, parse};
 use crate::table::HashTable;
-use crate::tcp::connection::{Connection, Context, Key};
-use crate::tcp::side::Way;
+use crate::tcp::connection::{CapturedConnection, ConnectionKey, Context};
+use crate::tcp::side::StationDirection;
 
 /// Which packets to analyse. An empty list accepts everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Filter {
 
 /// Options of an analysis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct AnalysisOptions {
     /// The pause after which a direction with nothing outstanding begins a new session.
     pub pause: Duration,
     /// Width of the time bins; it is doubled as often as necessary to have at most [`MOST_BINS`]. `None`: 100 ms, and
@@ -70,7 +70,7 @@ pub struct Settings {
 pub const MOST_BINS: usize = 1 << 16;
 const USUAL_BINS: usize = 2_048;
 
-impl Default for Settings {
+impl Default for AnalysisOptions {
     fn default() -> Self {
         Self {
             pause: Duration::from_secs(1),
@@ -126,27 +126,27 @@ pub struct Counts {
 
 /// Analyses packets one at a time.
 pub struct Analyzer {
-    pub(crate) settings: Settings,
+    pub(crate) settings: AnalysisOptions,
     counts: Counts,
     table: HashTable,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) connections: Vec<CapturedConnection>,
     pub(crate) others: Others,
     /// The connection of the last segment, because the next segment is likely to belong to it.
     pub(crate) recent: Option<u32>,
     /// Time stamps: the first, the latest in file order, and the highest.
     first: Option<u64>,
     last: u64,
-    bins: Clock,
+    bins: BinClock,
     copies: Copies,
-    retries: Retries,
-    air: Air,
+    retries: RetryFilter,
+    air: AirStatistics,
     datagrams: Datagrams,
     pub(crate) rows: Option<Rows>,
 }
 
 /// Maps times to bins.
 #[derive(Clone, Copy, Debug)]
-struct Clock {
+struct BinClock {
     width: u64,
     most: usize,
     bin: usize,
@@ -172,17 +172,17 @@ pub struct Analysis {
     pub rows: Option<Rows>,
     /// The connections that are not kept individually.
     pub others: Others,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) connections: Vec<CapturedConnection>,
     pub(crate) datagrams: Datagrams,
     pub(crate) bin: u64,
-    pub(crate) settings: Settings,
+    pub(crate) settings: AnalysisOptions,
     pub(crate) air_frames: u64,
 }
 
 impl Analyzer {
     /// An analyser without packets.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: AnalysisOptions) -> Self {
         let (width, most) = match settings.bin {
             Some(bin) => (bin.as_nanos().max(1), MOST_BINS),
             None => (100_000_000, USUAL_BINS),
@@ -197,10 +197,10 @@ impl Analyzer {
             recent: None,
             first: None,
             last: 0,
-            bins: Clock { width, most, bin: 0, from: 0, to: 0 },
+            bins: BinClock { width, most, bin: 0, from: 0, to: 0 },
             copies: Copies::default(),
-            retries: Retries::default(),
-            air: Air::default(),
+            retries: RetryFilter::default(),
+            air: AirStatistics::default(),
             datagrams: Datagrams::default(),
             rows,
         }
@@ -227,7 +227,7 @@ impl Analyzer {
         let outcome = decode(record.link, record.data, record.original, &mut taker);
         match outcome {
             DecodeOutcome::Ip => {}
-            DecodeOutcome::Other if matches!(record.link, Link::Other(_)) => self.counts.unknown_link += 1,
+            DecodeOutcome::Other if matches!(record.link, LinkType::Other(_)) => self.counts.unknown_link += 1,
             DecodeOutcome::Other => self.counts.not_ip += 1,
             DecodeOutcome::Malformed => self.counts.short += 1,
             DecodeOutcome::BadFcs => self.counts.bad_fcs += 1,
@@ -236,7 +236,7 @@ impl Analyzer {
     }
 
     #[inline]
-    fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32, way: Option<Way>) {
+    fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32, way: Option<StationDirection>) {
         // Most segments belong to the same connection as the one before.
         let recent =
             self.recent.and_then(|at| self.connections[at as usize].side_of(segment, interface).map(|s| (at, s)));
@@ -248,7 +248,7 @@ impl Analyzer {
             }
         };
         let (at, side) = if self.connections[at as usize].is_over(side, segment, nanos) {
-            let (key, swapped) = Key::of(segment, interface);
+            let (key, swapped) = ConnectionKey::of(segment, interface);
             (self.open(key, swapped, segment, nanos, Some(at)), 0)
         } else {
             (at, side)
@@ -265,14 +265,14 @@ impl Analyzer {
         let context = Context { pause: self.settings.pause.as_nanos(), bin: self.bins.bin };
         let verdict = connection.take(side, segment, nanos, context);
         if let Some(rows) = &mut self.rows {
-            let place = Place { frame: self.counts.packets, connection: at, side };
+            let place = SegmentPlace { frame: self.counts.packets, connection: at, side };
             rows.add(place, segment, nanos, &verdict);
         }
     }
 
     /// Finds the connection of a segment, or creates one, and returns which side sent the segment.
     fn look_up(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32) -> (u32, usize) {
-        let (key, swapped) = Key::of(segment, interface);
+        let (key, swapped) = ConnectionKey::of(segment, interface);
         let connections = &self.connections;
         match self.table.find(key.hash(), |at| connections[at as usize].key == key) {
             Some(at) => (at, usize::from(connections[at as usize].swapped != swapped)),
@@ -282,7 +282,7 @@ impl Analyzer {
 
     /// Creates a connection, replacing an older one between the same endpoints.
     #[cold]
-    fn open(&mut self, key: Key, swapped: bool, segment: &Segment<'_>, nanos: u64, old: Option<u32>) -> u32 {
+    fn open(&mut self, key: ConnectionKey, swapped: bool, segment: &Segment<'_>, nanos: u64, old: Option<u32>) -> u32 {
         let new = u32::try_from(self.connections.len()).expect("a capture has fewer than 2^32 connections");
         match old {
             Some(old) => self.table.replace(key.hash(), old, new),
@@ -291,7 +291,7 @@ impl Analyzer {
                 self.table.insert(key.hash(), new, |at| connections[at as usize].key.hash());
             }
         }
-        self.connections.push(Connection::new(key, swapped, segment, nanos));
+        self.connections.push(CapturedConnection::new(key, swapped, segment, nanos));
         new
     }
 
@@ -361,23 +361,23 @@ struct Taker<'b> {
     analyzer: &'b mut Analyzer,
     nanos: u64,
     interface: u32,
-    link: Link,
+    link: LinkType,
 }
 
 impl Taker<'_> {
     /// The direction, from the bits To DS and From DS of 802.11 frames.
     #[inline]
-    fn way(&self, datagram: &Datagram<'_>) -> Option<Way> {
+    fn way(&self, datagram: &Datagram<'_>) -> Option<StationDirection> {
         match (self.link, datagram.place) {
-            (Link::Radiotap | Link::Wifi, 1) => Some(Way::Up),
-            (Link::Radiotap | Link::Wifi, 2) => Some(Way::Down),
+            (LinkType::Radiotap | LinkType::Wifi, 1) => Some(StationDirection::Up),
+            (LinkType::Radiotap | LinkType::Wifi, 2) => Some(StationDirection::Down),
             _ => None,
         }
     }
 }
 
 impl<'a> Sink<'a> for Taker<'_> {
-    fn frame(&mut self, frame: &Frame<'a>, radio: &RadioInfo) -> bool {
+    fn frame(&mut self, frame: &WifiFrame<'a>, radio: &RadioInfo) -> bool {
         self.analyzer.air.note(frame, radio);
         self.analyzer.settings.keep_copies || !self.analyzer.retries.is_copy(frame)
     }
@@ -433,15 +433,16 @@ impl<'a> Sink<'a> for Taker<'_> {
 /// packets read; if it returns false the analysis ends there.
 ///
 /// # Errors
-/// Those of [`Reader::new`] and [`Reader::next`]; and if there are packets, but none of a supported link type.
+/// Those of [`CaptureReader::new`] and [`CaptureReader::next`]; and if there are packets, but none of a supported link
+/// type.
 pub fn analyze<'a>(
     source: impl std::io::Read + Send + 'a,
-    settings: Settings,
+    settings: AnalysisOptions,
     mut progress: impl FnMut(u64, u64) -> bool,
 ) -> Result<Analysis, Error> {
     /// Packets between two progress reports: some milliseconds of work.
     const OFTEN: u64 = 1 << 15;
-    let mut reader = Reader::new(source)?;
+    let mut reader = CaptureReader::new(source)?;
     let mut analyzer = Analyzer::new(settings);
     let mut count = 0;
     while let Some(record) = reader.next()? {

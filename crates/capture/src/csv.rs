@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use crate::analysis::Analysis;
-use crate::json::Value;
+use crate::json::JsonValue;
 use crate::report::Field;
-use crate::rows::{COLUMNS, Cell, Rows};
+use crate::rows::{COLUMNS, RowCell, Rows};
 
 impl Analysis {
     /// One line for each direction of each connection, with the names used in the JSON.
@@ -60,10 +60,10 @@ impl Rows {
                     text.push(',');
                 }
                 let _ = match (column.at)(self, at) {
-                    Cell::Count(value) => write!(text, "{value}"),
-                    Cell::Number(value) if value.is_nan() => Ok(()),
-                    Cell::Number(value) => write!(text, "{value:?}"),
-                    Cell::Text(value) => write!(text, "{value}"),
+                    RowCell::Count(value) => write!(text, "{value}"),
+                    RowCell::Number(value) if value.is_nan() => Ok(()),
+                    RowCell::Number(value) => write!(text, "{value:?}"),
+                    RowCell::Text(value) => write!(text, "{value}"),
                 };
             }
             text.push('\n');

@@ -6,7 +6,7 @@ use wifair_units::Duration;
 use crate::analysis::Analysis;
 use crate::datagrams::{DatagramFlow, protocol_name};
 use crate::json::JsonWriter;
-use crate::tcp::side::{Spread, Way};
+use crate::tcp::side::{Spread, StationDirection};
 
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
@@ -70,7 +70,10 @@ impl Analysis {
         json.put("to", flow.ends[1].to_string());
         json.put("kind", self.datagrams.kind(flow));
         json.put("interface", flow.interface);
-        json.put("way", self.way(&flow.ends, flow.way).map(|way| if way == Way::Up { "up" } else { "down" }));
+        json.put(
+            "way",
+            self.way(&flow.ends, flow.way).map(|way| if way == StationDirection::Up { "up" } else { "down" }),
+        );
         json.put("packets", flow.packets);
         json.put("bytes", flow.bytes);
         json.put("first_ns", flow.first);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::numbering::Numbering;
 use crate::segment::{Address, Endpoint};
 use crate::table::{HashTable, mix};
-use crate::tcp::side::{Spread, Way};
+use crate::tcp::side::{Spread, StationDirection};
 
 /// The most flows, and pairs of hosts with echoes, that are kept; the rest is only counted.
 const MOST: usize = 1 << 16;
@@ -36,7 +36,7 @@ pub(crate) struct Datagrams {
 pub(crate) struct DatagramFlow {
     pub(crate) ends: [Endpoint; 2],
     pub(crate) interface: u32,
-    pub(crate) way: Option<Way>,
+    pub(crate) way: Option<StationDirection>,
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) packets: u64,
@@ -108,7 +108,7 @@ impl Datagrams {
         payload: u32,
         bytes: &[u8],
         (nanos, interface): (u64, u32),
-        way: Option<Way>,
+        way: Option<StationDirection>,
     ) {
         let found = self.find(ends, interface);
         let flows = &mut self.flows;

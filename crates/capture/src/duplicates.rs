@@ -1,7 +1,7 @@
 //! Packets captured more than once: on several interfaces of a router, on several hops through an access point, or
 //! because an 802.11 frame was retried although it had arrived.
 
-use crate::link::wifi::{Frame, Mac};
+use crate::link::wifi::{Mac, WifiFrame};
 use crate::segment::Segment;
 use crate::table::{HashTable, mix};
 
@@ -21,12 +21,12 @@ const AT_ONCE: u64 = 1_000_000;
 /// up at another place or at once.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
-    seen: Vec<Seen>,
+    seen: Vec<SeenSegment>,
     pub(crate) dropped: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct SeenSegment {
     print: u64,
     nanos: u64,
     place: u32,
@@ -36,7 +36,7 @@ impl Copies {
     /// Whether the segment was seen before.
     pub(crate) fn is_copy(&mut self, segment: &Segment<'_>, nanos: u64, place: u32) -> bool {
         if self.seen.is_empty() {
-            self.seen = vec![Seen::default(); REMEMBERED];
+            self.seen = vec![SeenSegment::default(); REMEMBERED];
         }
         let print = print(segment);
         let slot = &mut self.seen[(print >> 20) as usize % REMEMBERED];
@@ -45,7 +45,7 @@ impl Copies {
             self.dropped += 1;
             return true;
         }
-        *slot = Seen { print, nanos, place };
+        *slot = SeenSegment { print, nanos, place };
         false
     }
 }
@@ -74,14 +74,14 @@ const FRAMES: usize = 128;
 
 /// Recognises 802.11 retries of frames that the capture already contains (IEEE 802.11-2020, 10.3.2.14).
 #[derive(Debug, Default)]
-pub(crate) struct Retries {
+pub(crate) struct RetryFilter {
     table: HashTable,
-    senders: Vec<Sender>,
+    senders: Vec<RecentFrames>,
     pub(crate) dropped: u64,
 }
 
 #[derive(Debug)]
-struct Sender {
+struct RecentFrames {
     id: u64,
     seen: [u16; FRAMES],
     next: usize,
@@ -90,9 +90,9 @@ struct Sender {
 /// Transmitters remembered.
 const MOST_SENDERS: usize = 1 << 16;
 
-impl Retries {
+impl RetryFilter {
     /// Whether a copy of the frame was seen before.
-    pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
+    pub(crate) fn is_copy(&mut self, frame: &WifiFrame<'_>) -> bool {
         let (Some(transmitter), Some(sequence)) = (frame.transmitter, frame.sequence) else { return false };
         let id = id(transmitter, frame.tid);
         let hash = mix(id, 0);
@@ -103,7 +103,7 @@ impl Retries {
             None => {
                 let at = senders.len();
                 // 0xffff marks an empty entry: fragment 15 of the last number does not occur in practice.
-                senders.push(Sender { id, seen: [0xffff; FRAMES], next: 0 });
+                senders.push(RecentFrames { id, seen: [0xffff; FRAMES], next: 0 });
                 self.table.insert(hash, at as u32, |at| mix(senders[at as usize].id, 0));
                 at
             }

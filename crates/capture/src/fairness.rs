@@ -2,15 +2,16 @@
 //!
 //! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, per time bin. A
 //! flow is active from its first data until its FIN or a RST; without one until the end of the capture, unless it is
-//! known to have had no more to send ([`Connection::active_until`]). Jain's index is computed over the flows' goodput
-//! in the whole capture, in each bin over the flows active in it, and over the time in which all flows are active.
+//! known to have had no more to send ([`CapturedConnection::active_until`]). Jain's index is computed over the flows'
+//! goodput in the whole capture, in each bin over the flows active in it, and over the time in which all flows are
+//! active.
 //!
 //! Starvation is defined as for simulated runs (`wifair_metrics::starved`): a flow starves if it gets less than a tenth
 //! of its max-min fair share of what all flows got, counted in acknowledged bytes. A flow is considered to have asked
 //! for only what it got if its application limited it for longer than everything else, or if it ended with everything
 //! acknowledged while others continued; every other flow asked for more.
 //!
-//! [`Connection::active_until`]: crate::tcp::connection::Connection::active_until
+//! [`CapturedConnection::active_until`]: crate::tcp::connection::CapturedConnection::active_until
 //!
 //! Transmission sessions and their instantaneous fairness index follow Y.-J. Jung and C. Y. Park, "Instantaneous
 //! Fairness of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016. With the fair share S (eq. 1, measured
@@ -23,11 +24,11 @@ use wifair_metrics::{FinishRatios, Jain, Supply, jain_index, starved};
 use crate::analysis::Analysis;
 use crate::json::JsonWriter;
 use crate::segment::{Address, Endpoint};
-use crate::tcp::side::{Session, Side, Way};
+use crate::tcp::side::{Side, StationDirection, TransmissionSession};
 
 /// A direction that carried data.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
+pub struct CapturedFlow {
     /// Index of its connection.
     pub connection: usize,
     /// 0 from a to b, 1 from b to a.
@@ -37,7 +38,7 @@ pub struct Flow {
     /// New bytes.
     pub bytes: u64,
     /// Its direction seen from the stations, if networks were given or 802.11 headers show it.
-    pub way: Option<Way>,
+    pub way: Option<StationDirection>,
     /// Its first and last bin.
     pub bins: (usize, usize),
     /// New bytes per bin, from the first to the last.
@@ -59,7 +60,7 @@ pub struct Flow {
 
 /// What a host received and sent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Host {
+pub struct HostTraffic {
     /// The host.
     pub address: Address,
     /// New bytes that it sent.
@@ -72,9 +73,9 @@ pub struct Host {
 
 /// Sessions of all flows with pauses.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sessions {
+pub struct FlowSessions {
     /// Index into [`Fairness::flows`], and the session.
-    pub sessions: Vec<(usize, Session)>,
+    pub sessions: Vec<(usize, TransmissionSession)>,
     /// Sessions still in progress when the capture ended.
     pub unfinished: u64,
     /// Sessions without a duration: sent in a single burst, or never acknowledged.
@@ -93,9 +94,9 @@ pub struct Fairness {
     /// Width of the bins, in s.
     pub bin_s: f64,
     /// The flows, in the order of their connections.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<CapturedFlow>,
     /// The hosts that sent or received data, by address.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<HostTraffic>,
     /// Jain's index over the flows' goodput.
     pub jain: Option<f64>,
     /// Jain's index over the time in which all flows are active.
@@ -109,7 +110,7 @@ pub struct Fairness {
     /// Fair share of a flow, in bit/s: given, or measured.
     pub fair_share_bps: Option<f64>,
     /// Transmission sessions.
-    pub sessions: Sessions,
+    pub sessions: FlowSessions,
 }
 
 /// Jain's index; `None` without values or if all are zero.
@@ -123,7 +124,7 @@ fn some(index: f64) -> Option<f64> {
     (!index.is_nan()).then_some(index)
 }
 
-impl Flow {
+impl CapturedFlow {
     fn at(&self, bin: usize) -> u64 {
         bin.checked_sub(self.bins.0).and_then(|at| self.bytes_in_bins.get(at)).copied().unwrap_or(0)
     }
@@ -138,7 +139,7 @@ impl Analysis {
     #[must_use]
     pub fn fairness(&self) -> Fairness {
         let bin_s = self.bin as f64 / 1e9;
-        let mut flows: Vec<Flow> = Vec::new();
+        let mut flows: Vec<CapturedFlow> = Vec::new();
         let mut sides: Vec<&Side> = Vec::new();
         let latest = self.connections.iter().flat_map(|connection| &connection.sides).map(|side| side.last_data).max();
         let span = self.span.map_or(0, |(first, last)| last.saturating_sub(first));
@@ -161,7 +162,7 @@ impl Analysis {
                 let silence = if side.board.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
                 let seen = side.limits.congestion.saturating_add(side.limits.receiver);
                 let ends = [connection.ends[at], connection.ends[1 - at]];
-                flows.push(Flow {
+                flows.push(CapturedFlow {
                     connection: number,
                     side: at,
                     ends,
@@ -193,7 +194,7 @@ impl Analysis {
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
         }
-        let supply = |(flow, side): (&Flow, &&Side)| {
+        let supply = |(flow, side): (&CapturedFlow, &&Side)| {
             let got = side.board.acknowledged().map_or(flow.bytes, |acked| acked.min(flow.bytes)) as f64;
             // A burst in a single instant has no duration, so it counts as one bin.
             Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
@@ -203,7 +204,7 @@ impl Analysis {
             flow.starved = starved;
         }
         let overlap = overlap(&flows);
-        let in_overlap = |flow: &Flow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
+        let in_overlap = |flow: &CapturedFlow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
         let jain_overlap = if overlap.is_empty() { None } else { jain(flows.iter().map(in_overlap)) };
         let jain_in_bins = self.jain_in_bins(&flows, count);
         let busy = total.iter().filter(|(_, active)| *active > 0).count();
@@ -226,7 +227,7 @@ impl Analysis {
         }
     }
 
-    fn jain_in_bins(&self, flows: &[Flow], count: usize) -> Vec<Option<f64>> {
+    fn jain_in_bins(&self, flows: &[CapturedFlow], count: usize) -> Vec<Option<f64>> {
         // A single pass over the bins of each flow.
         let mut in_bins = vec![Jain::default(); count];
         for flow in flows {
@@ -244,29 +245,30 @@ impl Analysis {
     }
 
     /// The direction, from the given networks, or from the bits To DS and From DS of 802.11 frames.
-    pub(crate) fn way(&self, ends: &[Endpoint; 2], heard: Option<Way>) -> Option<Way> {
+    pub(crate) fn way(&self, ends: &[Endpoint; 2], heard: Option<StationDirection>) -> Option<StationDirection> {
         let local = &self.settings.local;
         if local.is_empty() {
             return heard;
         }
         let is_local = |end: &Endpoint| local.iter().any(|(network, prefix)| end.address.is_in(*network, *prefix));
         match [is_local(&ends[0]), is_local(&ends[1])] {
-            [true, false] => Some(Way::Up),
-            [false, true] => Some(Way::Down),
+            [true, false] => Some(StationDirection::Up),
+            [false, true] => Some(StationDirection::Down),
             _ => None,
         }
     }
 }
 
 /// New bytes sent by stations, and sent to stations; `None` if no flow's direction is known.
-fn uplink_downlink(flows: &[Flow]) -> Option<(u64, u64)> {
-    let of = |way: Way| flows.iter().filter(move |flow| flow.way == Some(way)).map(|flow| flow.bytes).sum();
-    flows.iter().any(|flow| flow.way.is_some()).then(|| (of(Way::Up), of(Way::Down)))
+fn uplink_downlink(flows: &[CapturedFlow]) -> Option<(u64, u64)> {
+    let of =
+        |way: StationDirection| flows.iter().filter(move |flow| flow.way == Some(way)).map(|flow| flow.bytes).sum();
+    flows.iter().any(|flow| flow.way.is_some()).then(|| (of(StationDirection::Up), of(StationDirection::Down)))
 }
 
 /// The bins in which all flows are active, without the first and last bin of any flow, in which a flow is active only
 /// in part.
-fn overlap(flows: &[Flow]) -> std::ops::Range<usize> {
+fn overlap(flows: &[CapturedFlow]) -> std::ops::Range<usize> {
     let from = flows.iter().map(|flow| flow.bins.0 + 1).max().unwrap_or(0);
     let to = flows.iter().map(|flow| flow.bins.1).min().unwrap_or(0);
     from..to.max(from)
@@ -276,11 +278,11 @@ fn longest_run(bins: &[u64]) -> usize {
     bins.split(|bytes| *bytes > 0).map(<[u64]>::len).max().unwrap_or(0)
 }
 
-fn hosts(flows: &[Flow], count: usize) -> Vec<Host> {
-    let mut hosts: std::collections::BTreeMap<Address, Host> = std::collections::BTreeMap::new();
+fn hosts(flows: &[CapturedFlow], count: usize) -> Vec<HostTraffic> {
+    let mut hosts: std::collections::BTreeMap<Address, HostTraffic> = std::collections::BTreeMap::new();
     for flow in flows {
         for (at, end) in flow.ends.iter().enumerate() {
-            let host = hosts.entry(end.address).or_insert_with(|| Host {
+            let host = hosts.entry(end.address).or_insert_with(|| HostTraffic {
                 address: end.address,
                 sent: 0,
                 received: 0,
@@ -300,8 +302,8 @@ fn hosts(flows: &[Flow], count: usize) -> Vec<Host> {
 }
 
 /// The sessions of flows that paused at least once; a flow without pauses is persistent, a single endless session.
-fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
-    let mut found = Sessions::default();
+fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> FlowSessions {
+    let mut found = FlowSessions::default();
     let (mut sent, mut acked) = (FinishRatios::default(), FinishRatios::default());
     for (at, side) in sides.iter().enumerate() {
         if side.sessions.ended.is_empty() {
@@ -349,7 +351,7 @@ impl Fairness {
                     json.put("from", flow.ends[0].to_string());
                     json.put("to", flow.ends[1].to_string());
                     json.put("bytes", flow.bytes);
-                    let way = flow.way.map(|way| if way == Way::Up { "up" } else { "down" });
+                    let way = flow.way.map(|way| if way == StationDirection::Up { "up" } else { "down" });
                     json.put("way", way);
                     json.put("fair_share_ratio", flow.share);
                     json.put("active_s", flow.active_s);
@@ -396,7 +398,7 @@ impl Fairness {
     }
 }
 
-impl Flow {
+impl CapturedFlow {
     /// The bins in which the flow is active, with its goodput in bit/s.
     pub fn goodput_bps(&self, bin_s: f64) -> impl Iterator<Item = (usize, f64)> + '_ {
         (self.bins.0..=self.bins.1)

@@ -1,18 +1,18 @@
 //! Entry points for the fuzzer and for the tests on its corpus: they accept any bytes and check what must always hold.
 
-use crate::analysis::{Analyzer, Settings, analyze};
+use crate::analysis::{AnalysisOptions, Analyzer, analyze};
 use crate::error::Error;
-use crate::link::Link;
+use crate::link::LinkType;
 use crate::reader::Record;
 use crate::segment::{Address, Endpoint, Segment};
-use crate::tcp::connection::{Connection, Context, Key};
+use crate::tcp::connection::{CapturedConnection, ConnectionKey, Context};
 
 /// Reads the bytes as a capture file.
 ///
 /// # Panics
 /// If an invariant is violated.
 pub fn file(bytes: &[u8]) {
-    let settings = Settings { rows: true, ..Settings::default() };
+    let settings = AnalysisOptions { rows: true, ..AnalysisOptions::default() };
     match analyze(bytes, settings, |_, _| true) {
         Ok(analysis) => {
             assert!(!analysis.to_json().is_empty());
@@ -29,19 +29,19 @@ pub fn file(bytes: &[u8]) {
 
 /// Reads the bytes as a frame; the first byte chooses the link type.
 pub fn frame(bytes: &[u8]) {
-    const LINKS: [Link; 8] = [
-        Link::Ethernet,
-        Link::RawIp,
-        Link::Loopback,
-        Link::Cooked,
-        Link::Cooked2,
-        Link::Wifi,
-        Link::Radiotap,
-        Link::Other(9),
+    const LINKS: [LinkType; 8] = [
+        LinkType::Ethernet,
+        LinkType::RawIp,
+        LinkType::Loopback,
+        LinkType::Cooked,
+        LinkType::Cooked2,
+        LinkType::Wifi,
+        LinkType::Radiotap,
+        LinkType::Other(9),
     ];
     let Some((first, data)) = bytes.split_first() else { return };
     let link = LINKS[usize::from(first & 7)];
-    let mut analyzer = Analyzer::new(Settings { rows: true, ..Settings::default() });
+    let mut analyzer = Analyzer::new(AnalysisOptions { rows: true, ..AnalysisOptions::default() });
     for (nanos, original) in [(0, data.len() as u32), (1_000_000, 40), (2_000_000, u32::MAX)] {
         let original = original.max(data.len() as u32);
         analyzer.take(&Record { nanos, interface: 0, link, original, data });
@@ -57,7 +57,7 @@ pub fn frame(bytes: &[u8]) {
 /// If an invariant is violated.
 pub fn segments(bytes: &[u8]) {
     let ends = [1, 2].map(|last| Endpoint { address: Address::v4(last), port: last as u16 });
-    let mut connection: Option<Connection> = None;
+    let mut connection: Option<CapturedConnection> = None;
     let mut nanos = 0u64;
     let mut next = [u32::MAX - 5_000, 7u32];
     let mut payloads = [0u64; 2];
@@ -92,8 +92,8 @@ pub fn segments(bytes: &[u8]) {
             length: payload + 40,
             options: if step[7] & 1 == 1 { &options[..20] } else { &[] },
         };
-        let (key, swapped) = Key::of(&segment, 0);
-        let connection = connection.get_or_insert_with(|| Connection::new(key, swapped, &segment, nanos));
+        let (key, swapped) = ConnectionKey::of(&segment, 0);
+        let connection = connection.get_or_insert_with(|| CapturedConnection::new(key, swapped, &segment, nanos));
         let side = usize::from(connection.swapped != swapped);
         let _ = connection.is_over(side, &segment, nanos);
         let verdict = connection.take(side, &segment, nanos, Context { pause: 1_000_000_000, bin: 0 });

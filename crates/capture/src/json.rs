@@ -52,13 +52,13 @@ impl JsonWriter {
     }
 
     /// A value under `key` (empty inside arrays).
-    pub(crate) fn put(&mut self, key: &str, value: impl Value) {
+    pub(crate) fn put(&mut self, key: &str, value: impl JsonValue) {
         self.begin(key);
         value.write(&mut self.text);
     }
 
     /// An array of values on one line.
-    pub(crate) fn list<V: Value>(&mut self, key: &str, values: impl IntoIterator<Item = V>) {
+    pub(crate) fn list<V: JsonValue>(&mut self, key: &str, values: impl IntoIterator<Item = V>) {
         self.begin(key);
         self.text.push('[');
         for (at, value) in values.into_iter().enumerate() {
@@ -77,23 +77,23 @@ impl JsonWriter {
 }
 
 /// A value that JSON can represent.
-pub(crate) trait Value {
+pub(crate) trait JsonValue {
     fn write(&self, text: &mut String);
 }
 
-impl Value for &str {
+impl JsonValue for &str {
     fn write(&self, text: &mut String) {
         string(text, self);
     }
 }
 
-impl Value for String {
+impl JsonValue for String {
     fn write(&self, text: &mut String) {
         string(text, self);
     }
 }
 
-impl Value for bool {
+impl JsonValue for bool {
     fn write(&self, text: &mut String) {
         text.push_str(if *self { "true" } else { "false" });
     }
@@ -101,7 +101,7 @@ impl Value for bool {
 
 macro_rules! whole {
     ($($kind:ty),*) => {$(
-        impl Value for $kind {
+        impl JsonValue for $kind {
             fn write(&self, text: &mut String) {
                 let _ = write!(text, "{self}");
             }
@@ -111,14 +111,14 @@ macro_rules! whole {
 
 whole!(u8, u16, u32, u64, usize, i8, i64);
 
-impl Value for f64 {
+impl JsonValue for f64 {
     /// The shortest digits that read back as the same number; null for values that JSON cannot represent.
     fn write(&self, text: &mut String) {
         let _ = if self.is_finite() { write!(text, "{self:?}") } else { write!(text, "null") };
     }
 }
 
-impl<V: Value> Value for Option<V> {
+impl<V: JsonValue> JsonValue for Option<V> {
     fn write(&self, text: &mut String) {
         match self {
             Some(value) => value.write(text),

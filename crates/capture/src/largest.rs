@@ -2,7 +2,7 @@
 //! and the more flows there are, the wider the time bins.
 
 use crate::analysis::Analyzer;
-use crate::tcp::connection::Connection;
+use crate::tcp::connection::CapturedConnection;
 
 /// Connections kept individually by default.
 pub const USUAL_CONNECTIONS: usize = 10_000;
@@ -22,12 +22,12 @@ pub struct Others {
 }
 
 /// The key by which connections are compared in size.
-fn size(connection: &Connection) -> (u64, u64) {
+fn size(connection: &CapturedConnection) -> (u64, u64) {
     let sum = |of: fn(&crate::tcp::side::Side) -> u64| connection.sides.iter().map(of).sum::<u64>();
     (sum(|side| side.unique_bytes), sum(|side| side.packets))
 }
 
-fn is_over(connection: &Connection) -> bool {
+fn is_over(connection: &CapturedConnection) -> bool {
     connection.sides.iter().any(|side| side.resets > 0) || connection.sides.iter().all(|side| side.fins > 0)
 }
 

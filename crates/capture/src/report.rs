@@ -8,8 +8,8 @@
 //! `rtt_full_size_*`.
 
 use crate::analysis::Analysis;
-use crate::json::{JsonWriter, Value};
-use crate::tcp::connection::Connection;
+use crate::json::{JsonValue, JsonWriter};
+use crate::tcp::connection::CapturedConnection;
 use crate::tcp::history::Samples;
 use crate::tcp::side::{Side, Spread};
 
@@ -28,7 +28,7 @@ pub enum Field {
     Missing,
 }
 
-impl Value for Field {
+impl JsonValue for Field {
     fn write(&self, text: &mut String) {
         match self {
             Self::Whole(value) => value.write(text),
@@ -76,7 +76,7 @@ fn seconds(nanos: u64) -> f64 {
 /// A connection of an analysis.
 #[derive(Clone, Copy)]
 pub struct ConnectionReport<'a> {
-    connection: &'a Connection,
+    connection: &'a CapturedConnection,
     number: usize,
 }
 
@@ -292,7 +292,7 @@ impl ConnectionReport<'_> {
     }
 }
 
-fn elapsed_us(connection: &Connection) -> f64 {
+fn elapsed_us(connection: &CapturedConnection) -> f64 {
     crate::tcp::history::elapsed_us(connection.first, connection.last)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::segment::{Options, Segment};
+use crate::segment::{Segment, TcpOptions};
 use crate::tcp::board::RetransmissionCause;
 use crate::tcp::connection::SegmentVerdict;
 
@@ -56,7 +56,7 @@ struct Index {
 
 /// A value of a row, as shown in tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell {
+pub enum RowCell {
     /// A count, or bytes.
     Count(u64),
     /// A number; NaN if missing.
@@ -66,57 +66,65 @@ pub enum Cell {
 }
 
 /// A column of a table of rows.
-pub struct Column {
+pub struct RowColumn {
     /// Its name, with the unit.
     pub name: &'static str,
     /// Its meaning.
     pub about: &'static str,
     /// Its value in a row.
-    pub at: fn(&Rows, usize) -> Cell,
+    pub at: fn(&Rows, usize) -> RowCell,
 }
 
 /// The columns of the table of rows.
-pub const COLUMNS: &[Column] = &[
-    Column { name: "frame", about: "Number of the frame in the capture, from 1.", at: |r, i| Cell::Count(r.frame[i]) },
-    Column { name: "time_ns", about: "Time of capture, since 1970 [ns].", at: |r, i| Cell::Count(r.nanos[i]) },
-    Column {
+pub const COLUMNS: &[RowColumn] = &[
+    RowColumn {
+        name: "frame",
+        about: "Number of the frame in the capture, from 1.",
+        at: |r, i| RowCell::Count(r.frame[i]),
+    },
+    RowColumn { name: "time_ns", about: "Time of capture, since 1970 [ns].", at: |r, i| RowCell::Count(r.nanos[i]) },
+    RowColumn {
         name: "time_s",
         about: "Time since the first packet of the capture [s].",
-        at: |r, i| Cell::Number(r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9),
+        at: |r, i| RowCell::Number(r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9),
     },
-    Column {
+    RowColumn {
         name: "connection",
         about: "Number of the connection, from 1.",
-        at: |r, i| Cell::Count(u64::from(r.connection[i]) + 1),
+        at: |r, i| RowCell::Count(u64::from(r.connection[i]) + 1),
     },
-    Column {
+    RowColumn {
         name: "direction",
         about: "`a2b` or `b2a`.",
-        at: |r, i| Cell::Text(if r.side[i] == 0 { "a2b" } else { "b2a" }),
+        at: |r, i| RowCell::Text(if r.side[i] == 0 { "a2b" } else { "b2a" }),
     },
-    Column { name: "seq", about: "First byte, counted from the SYN.", at: |r, i| Cell::Number(r.seq[i] as f64) },
-    Column {
+    RowColumn { name: "seq", about: "First byte, counted from the SYN.", at: |r, i| RowCell::Number(r.seq[i] as f64) },
+    RowColumn {
         name: "ack",
         about: "What it acknowledges, counted from the other end's SYN.",
-        at: |r, i| Cell::Number(if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 }),
+        at: |r, i| RowCell::Number(if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 }),
     },
-    Column { name: "payload_bytes", about: "Payload [bytes].", at: |r, i| Cell::Count(u64::from(r.payload[i])) },
-    Column {
+    RowColumn { name: "payload_bytes", about: "Payload [bytes].", at: |r, i| RowCell::Count(u64::from(r.payload[i])) },
+    RowColumn {
         name: "flags",
         about: "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32.",
-        at: |r, i| Cell::Count(u64::from(r.flags[i])),
+        at: |r, i| RowCell::Count(u64::from(r.flags[i])),
     },
-    Column { name: "window_bytes", about: "Window advertised, scaled [bytes].", at: |r, i| Cell::Count(r.window[i]) },
-    Column {
+    RowColumn {
+        name: "window_bytes",
+        about: "Window advertised, scaled [bytes].",
+        at: |r, i| RowCell::Count(r.window[i]),
+    },
+    RowColumn {
         name: "retransmitted_bytes",
         about: "Bytes (and SYN, FIN) that were seen before.",
-        at: |r, i| Cell::Count(u64::from(r.again[i])),
+        at: |r, i| RowCell::Count(u64::from(r.again[i])),
     },
-    Column {
+    RowColumn {
         name: "cause",
         about: "Why it was sent again, as known then: `fast`, `timeout` or `spurious`.",
         at: |r, i| {
-            Cell::Text(match r.marks[i] & (mark::FAST | mark::TIMEOUT | mark::SPURIOUS) {
+            RowCell::Text(match r.marks[i] & (mark::FAST | mark::TIMEOUT | mark::SPURIOUS) {
                 mark::FAST => "fast",
                 mark::TIMEOUT => "timeout",
                 mark::SPURIOUS => "spurious",
@@ -124,32 +132,32 @@ pub const COLUMNS: &[Column] = &[
             })
         },
     },
-    Column {
+    RowColumn {
         name: "out_of_order",
         about: "1 if it starts and ends below a segment seen before, and is new.",
         at: |r, i| r.bit(i, mark::OUT_OF_ORDER),
     },
-    Column { name: "duplicate_ack", about: "1 for a duplicate ACK.", at: |r, i| r.bit(i, mark::DUPLICATE_ACK) },
-    Column { name: "window_probe", about: "1 for a probe of a zero window.", at: |r, i| r.bit(i, mark::PROBE) },
-    Column {
+    RowColumn { name: "duplicate_ack", about: "1 for a duplicate ACK.", at: |r, i| r.bit(i, mark::DUPLICATE_ACK) },
+    RowColumn { name: "window_probe", about: "1 for a probe of a zero window.", at: |r, i| r.bit(i, mark::PROBE) },
+    RowColumn {
         name: "rtt_s",
         about: "Round-trip time that the ACK gives the other direction's data [s].",
-        at: |r, i| Cell::Number(if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 }),
+        at: |r, i| RowCell::Number(if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 }),
     },
-    Column {
+    RowColumn {
         name: "outstanding_bytes",
         about: "What the direction (without payload: the other one) has outstanding after it [bytes].",
-        at: |r, i| Cell::Count(r.outstanding[i]),
+        at: |r, i| RowCell::Count(r.outstanding[i]),
     },
-    Column {
+    RowColumn {
         name: "in_flight_bytes",
         about: "The same without what SACK reported [bytes].",
-        at: |r, i| Cell::Count(r.in_flight[i]),
+        at: |r, i| RowCell::Count(r.in_flight[i]),
     },
-    Column {
+    RowColumn {
         name: "pipe_bytes",
         about: "The same in the network, by RFC 6675 [bytes].",
-        at: |r, i| Cell::Count(r.pipe[i]),
+        at: |r, i| RowCell::Count(r.pipe[i]),
     },
 ];
 
@@ -173,14 +181,14 @@ pub mod mark {
 
 /// The position of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct SegmentPlace {
     pub(crate) frame: u64,
     pub(crate) connection: u32,
     pub(crate) side: usize,
 }
 
 impl Rows {
-    pub(crate) fn add(&mut self, place: Place, segment: &Segment<'_>, nanos: u64, verdict: &SegmentVerdict) {
+    pub(crate) fn add(&mut self, place: SegmentPlace, segment: &Segment<'_>, nanos: u64, verdict: &SegmentVerdict) {
         let flight = if segment.payload > 0 { verdict.flight } else { verdict.flight_back };
         let cause = match verdict.cause {
             Some(RetransmissionCause::Fast) => mark::FAST,
@@ -211,7 +219,7 @@ impl Rows {
         self.in_flight.push(flight.in_flight);
         self.pipe.push(flight.pipe);
         if let Some(ack) = verdict.ack {
-            let options = Options::parse(segment.options);
+            let options = TcpOptions::parse(segment.options);
             let row = (self.nanos.len() - 1) as u32;
             for (left, right) in &options.blocks[..usize::from(options.sacks)] {
                 let place = |edge: u32| ack + i64::from(edge.wrapping_sub(segment.ack).cast_signed());
@@ -273,8 +281,8 @@ impl Rows {
         }
     }
 
-    fn bit(&self, at: usize, bit: u8) -> Cell {
-        Cell::Count(u64::from(self.marks[at] & bit != 0))
+    fn bit(&self, at: usize, bit: u8) -> RowCell {
+        RowCell::Count(u64::from(self.marks[at] & bit != 0))
     }
 
     /// The number of rows.

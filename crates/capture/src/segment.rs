@@ -159,7 +159,7 @@ impl Segment<'_> {
 
 /// Options of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct TcpOptions {
     /// Timestamp value and echo.
     pub timestamps: Option<(u32, u32)>,
     /// Maximum segment size.
@@ -174,7 +174,7 @@ pub struct Options {
     pub sacks: u8,
 }
 
-impl Options {
+impl TcpOptions {
     /// Parses options up to the first that is truncated or malformed.
     #[inline]
     #[must_use]
@@ -272,7 +272,7 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     if fragment != 0 {
         return Payload::Fragment;
     }
-    let ip = Ip {
+    let ip = IpFields {
         source: address_v4([head[12], head[13], head[14], head[15]]),
         destination: address_v4([head[16], head[17], head[18], head[19]]),
         id: u16::from_be_bytes([head[4], head[5]]),
@@ -288,7 +288,7 @@ fn address_v4(bytes: [u8; 4]) -> Address {
     Address::v4(u32::from_be_bytes(bytes))
 }
 
-struct Ip {
+struct IpFields {
     source: Address,
     destination: Address,
     id: u16,
@@ -336,13 +336,13 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
         at += step;
     }
     let marked = head[1] >> 4 & 3 == 3;
-    let ip = Ip { source: address(8), destination: address(24), id: 0, ttl: head[7], marked, length };
+    let ip = IpFields { source: address(8), destination: address(24), id: 0, ttl: head[7], marked, length };
     above(next, &ip, bytes, at)
 }
 
 /// Parses the header that follows an IP header of `header` bytes.
 #[inline]
-fn above<'a>(protocol: u8, ip: &Ip, bytes: &'a [u8], header: usize) -> Payload<'a> {
+fn above<'a>(protocol: u8, ip: &IpFields, bytes: &'a [u8], header: usize) -> Payload<'a> {
     let Some(rest) = bytes.get(header..) else { return Payload::Short };
     match protocol {
         TCP => {

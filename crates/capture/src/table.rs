@@ -8,12 +8,12 @@
 /// Maps hashes to the indices of entries that are kept elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct HashTable {
-    slots: Vec<Slot>,
+    slots: Vec<HashSlot>,
     used: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct HashSlot {
     hash: u32,
     /// [`EMPTY`], or the index of an entry.
     entry: u32,
@@ -23,7 +23,7 @@ const EMPTY: u32 = u32::MAX;
 
 impl Default for HashTable {
     fn default() -> Self {
-        Self { slots: vec![Slot { hash: 0, entry: EMPTY }; 64], used: 0 }
+        Self { slots: vec![HashSlot { hash: 0, entry: EMPTY }; 64], used: 0 }
     }
 }
 
@@ -51,7 +51,7 @@ impl HashTable {
     pub(crate) fn insert(&mut self, hash: u64, entry: u32, hash_of: impl Fn(u32) -> u64) {
         if self.used * 8 >= self.slots.len() * 5 {
             let old = std::mem::take(&mut self.slots);
-            self.slots = vec![Slot { hash: 0, entry: EMPTY }; old.len() * 2];
+            self.slots = vec![HashSlot { hash: 0, entry: EMPTY }; old.len() * 2];
             for slot in old {
                 if slot.entry != EMPTY {
                     self.place(hash_of(slot.entry), slot.entry);
@@ -79,7 +79,7 @@ impl HashTable {
         while self.slots[at].entry != EMPTY {
             at = (at + 1) & mask;
         }
-        self.slots[at] = Slot { hash: hash as u32, entry };
+        self.slots[at] = HashSlot { hash: hash as u32, entry };
     }
 }
 

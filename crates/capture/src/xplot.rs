@@ -59,21 +59,21 @@ impl Plot {
     }
 
     fn mark(&mut self, kind: &str, x: u64, y: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "{kind} {} {y}", Time(x));
+        let _ = writeln!(self.text, "{kind} {} {y}", XplotTime(x));
     }
 
     fn line(&mut self, from: (u64, i64), to: (u64, i64)) {
-        let _ = writeln!(self.text, "line {} {} {} {}", Time(from.0), from.1, Time(to.0), to.1);
+        let _ = writeln!(self.text, "line {} {} {} {}", XplotTime(from.0), from.1, XplotTime(to.0), to.1);
     }
 
     fn letters(&mut self, kind: &str, x: u64, y: i64, letters: &str) {
-        let _ = writeln!(self.text, "{kind} {} {y}\n{letters}", Time(x));
+        let _ = writeln!(self.text, "{kind} {} {y}\n{letters}", XplotTime(x));
     }
 }
 
-struct Time(u64);
+struct XplotTime(u64);
 
-impl std::fmt::Display for Time {
+impl std::fmt::Display for XplotTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 % 1_000_000_000 / 1_000)
     }
@@ -255,7 +255,7 @@ fn round_trips(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot
         let (now, ms) = (rows.nanos[at], rows.rtt[at] as f64 * 1e-6);
         plot.mark("dot", now, format_args!("{ms:.3}"));
         if let Some((then, before)) = last.replace((now, ms)) {
-            let _ = writeln!(plot.text, "line {} {before:.3} {} {ms:.3}", Time(then), Time(now));
+            let _ = writeln!(plot.text, "line {} {before:.3} {} {ms:.3}", XplotTime(then), XplotTime(now));
         }
     }
 }

@@ -36,7 +36,7 @@ pub enum Rank {
 
 /// A value and its place.
 #[derive(Clone, Debug, Default)]
-pub struct Node {
+pub struct PlacedValue {
     /// The value.
     pub content: Content,
     /// Where it was written.
@@ -59,7 +59,7 @@ pub enum Content {
     /// A date or time, which no table uses.
     Date,
     /// A list.
-    List(Vec<Node>),
+    List(Vec<PlacedValue>),
     /// A table, in the order of the text.
     Table(Vec<Entry>),
 }
@@ -78,10 +78,10 @@ pub struct Entry {
     /// Where the key was written.
     pub place: Place,
     /// The value.
-    pub node: Node,
+    pub node: PlacedValue,
 }
 
-impl Node {
+impl PlacedValue {
     /// An empty table, as if written at `place`.
     #[must_use]
     pub fn empty(place: Place) -> Self {
@@ -133,8 +133,8 @@ impl Node {
     #[must_use]
     pub fn at(&self, path: &str) -> Option<&Self> {
         steps(path).ok()?.iter().try_fold(self, |node, (step, _)| match step {
-            Step::Key(key) => node.get(key),
-            Step::Index(index) => node.list().get(*index),
+            KeyStep::Key(key) => node.get(key),
+            KeyStep::Index(index) => node.list().get(*index),
         })
     }
 
@@ -226,7 +226,7 @@ impl Override {
 #[derive(Debug)]
 pub struct Document {
     /// The top table.
-    pub root: Node,
+    pub root: PlacedValue,
     pub(crate) sources: Vec<Source>,
     pub(crate) problems: Vec<Problem>,
     /// Lines with syntax errors; their contents are not checked further.
@@ -279,7 +279,7 @@ impl Document {
     /// All problems together.
     pub fn read_with<T: Table, U>(
         self,
-        finish: impl FnOnce(T, &Node, &mut Reader) -> Option<U>,
+        finish: impl FnOnce(T, &PlacedValue, &mut Reader) -> Option<U>,
     ) -> Result<U, Problems> {
         let Self { root, sources, problems, broken } = self;
         let broken_syntax = !broken.is_empty();
@@ -395,7 +395,7 @@ fn written_keys(text: &str) -> Vec<(String, Range<usize>)> {
     keys
 }
 
-fn convert(value: &Spanned<DeValue<'_>>, source: u32) -> Node {
+fn convert(value: &Spanned<DeValue<'_>>, source: u32) -> PlacedValue {
     let content = match value.get_ref() {
         DeValue::String(text) => Content::Text(text.clone().into_owned()),
         DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
@@ -408,10 +408,10 @@ fn convert(value: &Spanned<DeValue<'_>>, source: u32) -> Node {
         DeValue::Array(nodes) => Content::List(nodes.iter().map(|node| convert(node, source)).collect()),
         DeValue::Table(table) => return convert_table(table, value.span(), source),
     };
-    Node { content, place: Place { source: Some(source), span: value.span() }, rank: Rank::Own }
+    PlacedValue { content, place: Place { source: Some(source), span: value.span() }, rank: Rank::Own }
 }
 
-fn convert_table(table: &DeTable<'_>, span: Range<usize>, source: u32) -> Node {
+fn convert_table(table: &DeTable<'_>, span: Range<usize>, source: u32) -> PlacedValue {
     let mut entries: Vec<Entry> = table
         .iter()
         .map(|(name, value)| {
@@ -420,10 +420,10 @@ fn convert_table(table: &DeTable<'_>, span: Range<usize>, source: u32) -> Node {
         })
         .collect();
     entries.sort_by_key(|entry| entry.place.span.start);
-    Node { content: Content::Table(entries), place: Place { source: Some(source), span }, rank: Rank::Own }
+    PlacedValue { content: Content::Table(entries), place: Place { source: Some(source), span }, rank: Rank::Own }
 }
 
-enum Step {
+enum KeyStep {
     Key(String),
     Index(usize),
 }
@@ -431,7 +431,7 @@ enum Step {
 type PathError = (String, Range<usize>, String);
 
 /// `flows[0].tcp.cc` as steps, each with its span.
-fn steps(path: &str) -> Result<Vec<(Step, Range<usize>)>, PathError> {
+fn steps(path: &str) -> Result<Vec<(KeyStep, Range<usize>)>, PathError> {
     let mut steps = Vec::new();
     let mut at = 0;
     for part in path.split('.') {
@@ -442,7 +442,7 @@ fn steps(path: &str) -> Result<Vec<(Step, Range<usize>)>, PathError> {
             let note = "write it as in `ap.queue.limit` or `flows[0].tcp.cc`".to_owned();
             return Err((format!("`{}` is not a path", shown(path.trim())), 0..path.len(), note));
         }
-        steps.push((Step::Key(trimmed.trim_matches('"').to_owned()), start..start + trimmed.len()));
+        steps.push((KeyStep::Key(trimmed.trim_matches('"').to_owned()), start..start + trimmed.len()));
         while let Some(inner) = rest.strip_prefix('[') {
             let offset = at + part.len() - rest.len();
             let (index, after) = inner.split_once(']').unwrap_or((inner, ""));
@@ -450,7 +450,7 @@ fn steps(path: &str) -> Result<Vec<(Step, Range<usize>)>, PathError> {
             let Ok(index) = index.trim().parse() else {
                 return Err((format!("`[{}]` is not a place in a list", shown(index)), span, "write [0]".to_owned()));
             };
-            steps.push((Step::Index(index), span));
+            steps.push((KeyStep::Index(index), span));
             rest = after;
         }
         at += part.len() + 1;
@@ -459,7 +459,7 @@ fn steps(path: &str) -> Result<Vec<(Step, Range<usize>)>, PathError> {
 }
 
 /// Applies an override `PATH=VALUE`.
-fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<(), PathError> {
+fn apply(root: &mut PlacedValue, text: &str, source: u32, top: &Description) -> Result<(), PathError> {
     let Some((path, value)) = text.split_once('=') else {
         return Err((format!("`{}` sets nothing", shown(text)), 0..text.len(), "write PATH=VALUE".to_owned()));
     };
@@ -474,14 +474,14 @@ fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<
     let span = start..start + trimmed.len();
     let mut value = match DeValue::parse(trimmed) {
         Ok(parsed) if !matches!(parsed.get_ref(), DeValue::Datetime(_)) => convert(&parsed, source),
-        _ => Node { content: Content::Text(trimmed.to_owned()), place: Place::default(), rank: Rank::Override },
+        _ => PlacedValue { content: Content::Text(trimmed.to_owned()), place: Place::default(), rank: Rank::Override },
     };
     mark(&mut value, source, &span);
-    Change { path, value: &value, written: trimmed, source, top }.apply(root, &steps, Found::Table(top))
+    PathOverride { path, value: &value, written: trimmed, source, top }.apply(root, &steps, Found::Table(top))
 }
 
 /// Sets the place and the rank of all nodes of an override's value.
-fn mark(node: &mut Node, source: u32, span: &Range<usize>) {
+fn mark(node: &mut PlacedValue, source: u32, span: &Range<usize>) {
     node.place = Place { source: Some(source), span: span.clone() };
     node.rank = Rank::Override;
     match &mut node.content {
@@ -495,16 +495,21 @@ fn mark(node: &mut Node, source: u32, span: &Range<usize>) {
 }
 
 /// An override while its path is followed into the tree.
-struct Change<'a> {
+struct PathOverride<'a> {
     path: &'a str,
-    value: &'a Node,
+    value: &'a PlacedValue,
     written: &'a str,
     source: u32,
     top: &'a Description,
 }
 
-impl Change<'_> {
-    fn apply(&self, node: &mut Node, steps: &[(Step, Range<usize>)], kind: Found<'_>) -> Result<(), PathError> {
+impl PathOverride<'_> {
+    fn apply(
+        &self,
+        node: &mut PlacedValue,
+        steps: &[(KeyStep, Range<usize>)],
+        kind: Found<'_>,
+    ) -> Result<(), PathError> {
         let Some(((step, span), rest)) = steps.split_first() else {
             *node = self.value.clone();
             let number = matches!(node.content, Content::Integer(_) | Content::Float(_) | Content::Bool(_));
@@ -517,7 +522,7 @@ impl Change<'_> {
         let parent = self.path[..span.start].trim_end_matches(['.', ' ']);
         let parent = if parent.is_empty() { "a scenario".to_owned() } else { format!("`{}`", shown(parent)) };
         match (kind, step) {
-            (Found::Table(description), Step::Key(key)) => {
+            (Found::Table(description), KeyStep::Key(key)) => {
                 let Some(inner) = description.find(key) else {
                     let note = self.elsewhere(key, span, description);
                     let note = note.unwrap_or_else(|| hint(key, &description.all_names()));
@@ -545,19 +550,19 @@ impl Change<'_> {
                 }
                 Ok(())
             }
-            (Found::List(element), Step::Index(index)) => {
+            (Found::List(element), KeyStep::Index(index)) => {
                 let count = node.list().len();
                 let Some(child) = node.list_mut().get_mut(*index) else {
                     return error(format!("{parent} has no `[{index}]`"), format!("it has {count}, from [0]"));
                 };
                 self.apply(child, rest, Found::of(element))
             }
-            (Found::List(element), Step::Key(key)) => {
+            (Found::List(element), KeyStep::Key(key)) => {
                 let Found::Table(description) = Found::of(element) else {
                     return error(format!("{parent} is a list"), "write [0] for its first".to_owned());
                 };
                 // An element's name addresses that element; anything else is a key of all elements.
-                let named = |node: &Node| node.get("name").and_then(Node::text) == Some(key.as_str());
+                let named = |node: &PlacedValue| node.get("name").and_then(PlacedValue::text) == Some(key.as_str());
                 let nodes = node.list_mut();
                 if !rest.is_empty()
                     && let Some(child) = nodes.iter_mut().find(|node| named(node))
@@ -565,14 +570,14 @@ impl Change<'_> {
                     return self.apply(child, rest, Found::of(element));
                 }
                 if description.find(key).is_none() {
-                    let names = nodes.iter().filter_map(|node| node.get("name").and_then(Node::text));
+                    let names = nodes.iter().filter_map(|node| node.get("name").and_then(PlacedValue::text));
                     let known: Vec<&str> = names.chain(description.all_names()).collect();
                     let note = self.elsewhere(key, span, description).unwrap_or_else(|| hint(key, &known));
                     return error(format!("no name or key `{}` in {parent}", shown(key)), note);
                 }
                 nodes.iter_mut().try_for_each(|child| self.apply(child, steps, Found::Table(description)))
             }
-            (Found::Free, Step::Key(key)) => {
+            (Found::Free, KeyStep::Key(key)) => {
                 let place = Place { source: Some(self.source), span: span.clone() };
                 match node.make_at(key, &place, Rank::Override) {
                     Some(child) => self.apply(child, rest, Found::Free),

@@ -154,7 +154,7 @@ mod table;
 mod value;
 
 pub use describe::{Choice, Description, Found, Key, Shape, Variant, doc_text};
-pub use document::{Content, Document, Entry, Node, Override, Place, Rank};
+pub use document::{Content, Document, Entry, Override, Place, PlacedValue, Rank};
 pub use json::Json;
 pub use limit::Limit;
 pub use plain::Plain;

@@ -125,11 +125,11 @@ macro_rules! __table {
             fn shape_over(&self) -> $crate::Shape {
                 $crate::Shape::Table(<Self as $crate::Table>::describe_over(::std::option::Option::Some(self)))
             }
-            fn read(node: &$crate::Node, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
+            fn read(node: &$crate::PlacedValue, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
                 reader.read_table(node, key, ::std::option::Option::None)
             }
             fn read_element(
-                node: &$crate::Node,
+                node: &$crate::PlacedValue,
                 key: &str,
                 index: usize,
                 reader: &mut $crate::Reader,
@@ -176,7 +176,7 @@ macro_rules! choice {
             fn shape() -> $crate::Shape {
                 $crate::Shape::Choice(Self::describe())
             }
-            fn read(node: &$crate::Node, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
+            fn read(node: &$crate::PlacedValue, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
                 let name = $crate::__choose(node, key, &Self::NAMES, reader)?;
                 $( if name == $text { return ::std::option::Option::Some(Self::$variant); } )+
                 ::std::option::Option::None
@@ -222,7 +222,7 @@ macro_rules! choice {
                 $crate::Shape::Choice(Self::describe())
             }
             // Without neighbouring keys, as in a list: each variant with its defaults.
-            fn read(node: &$crate::Node, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
+            fn read(node: &$crate::PlacedValue, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
                 Self::named($crate::__choose(node, key, &Self::NAMES, reader)?)
             }
             fn to_plain(&self) -> $crate::Plain {

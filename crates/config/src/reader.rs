@@ -1,7 +1,7 @@
 //! Collects errors while a tree is read.
 
 use crate::describe::{Description, Found, Shape};
-use crate::document::{Content, Node, Place, Rank};
+use crate::document::{Content, Place, PlacedValue, Rank};
 use crate::problem::{Problem, Spot};
 use crate::source::Source;
 use crate::table::{At, Fields, Table};
@@ -22,7 +22,7 @@ impl Reader {
         Self { sources, problems: Vec::new(), labels: Vec::new(), top: Description::default }
     }
 
-    pub(crate) fn read_root<T: Table>(&mut self, root: &Node) -> Option<T> {
+    pub(crate) fn read_root<T: Table>(&mut self, root: &PlacedValue) -> Option<T> {
         self.top = T::describe;
         let mut fields = Fields::new(root, self);
         let value = T::read_fields(&mut fields, None);
@@ -30,14 +30,14 @@ impl Reader {
     }
 
     /// Reads the table `node`, the value of `key` or an element of the list `key`.
-    pub fn read_table<T: Table>(&mut self, node: &Node, key: &str, element: Option<usize>) -> Option<T> {
+    pub fn read_table<T: Table>(&mut self, node: &PlacedValue, key: &str, element: Option<usize>) -> Option<T> {
         self.read_table_over(node, key, element, None)
     }
 
     /// The same with the defaults of `base` where these differ from the table's own.
     pub fn read_table_over<T: Table>(
         &mut self,
-        node: &Node,
+        node: &PlacedValue,
         key: &str,
         element: Option<usize>,
         base: Option<&T>,
@@ -53,7 +53,7 @@ impl Reader {
     }
 
     /// Whether `node` is a table, whose label is then the innermost.
-    fn enters(&mut self, node: &Node, key: &str, element: Option<usize>, describe: fn() -> Description) -> bool {
+    fn enters(&mut self, node: &PlacedValue, key: &str, element: Option<usize>, describe: fn() -> Description) -> bool {
         if !matches!(node.content, Content::Table(_)) {
             let note = match node.text() {
                 Some(text) if element.is_none() => describe().where_to_write(key, text),
@@ -62,7 +62,7 @@ impl Reader {
             self.problem(&node.place, Some(key), &format!("`{key}` is {}, not a table", kind(node)), &note);
             return false;
         }
-        let name = node.get("name").and_then(Node::text);
+        let name = node.get("name").and_then(PlacedValue::text);
         self.labels.push(match (element, name) {
             (Some(_), Some(name)) if self.labels.is_empty() => {
                 format!("[[{key}]] \"{}\"", crate::problem::shown(name))
@@ -142,7 +142,7 @@ impl Reader {
     }
 
     /// Runs a check across several keys of a table; returns whether it reported nothing.
-    pub fn check(&mut self, node: &Node, check: impl FnOnce(&mut At<'_>)) -> bool {
+    pub fn check(&mut self, node: &PlacedValue, check: impl FnOnce(&mut At<'_>)) -> bool {
         let before = self.problems.len();
         check(&mut At::new(node, self));
         self.problems.len() == before
@@ -152,7 +152,7 @@ impl Reader {
     /// whether nothing was reported. The key is accepted if the choice was made with a higher rank than the key.
     pub(crate) fn without_effect(
         &mut self,
-        table: &Node,
+        table: &PlacedValue,
         key: &str,
         what: &str,
         choice: &str,
@@ -192,7 +192,7 @@ impl Reader {
 }
 
 /// The type of a node, with its article.
-pub(crate) fn kind(node: &Node) -> &'static str {
+pub(crate) fn kind(node: &PlacedValue) -> &'static str {
     match node.content {
         Content::Bool(_) => "true or false",
         Content::Integer(_) | Content::Float(_) => "a number",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use crate::describe::{Description, Key, Shape, doc_text};
-use crate::document::{Content, Entry, Node, Place};
+use crate::document::{Content, Entry, Place, PlacedValue};
 use crate::plain::Plain;
 use crate::reader::Reader;
 use crate::suggest::hint;
@@ -47,7 +47,7 @@ pub trait Table: Sized {
 /// A table that is being read: it hands out keys and, at the end, reports those that were never asked for.
 #[derive(Debug)]
 pub struct Fields<'n, 'r> {
-    node: &'n Node,
+    node: &'n PlacedValue,
     reader: &'r mut Reader,
     known: Vec<&'static str>,
     used: BTreeSet<String>,
@@ -55,12 +55,12 @@ pub struct Fields<'n, 'r> {
 }
 
 impl<'n, 'r> Fields<'n, 'r> {
-    pub(crate) fn new(node: &'n Node, reader: &'r mut Reader) -> Self {
+    pub(crate) fn new(node: &'n PlacedValue, reader: &'r mut Reader) -> Self {
         Self { node, reader, known: Vec::new(), used: BTreeSet::new(), good: true }
     }
 
     /// The value of `key`, which is now marked as known.
-    pub fn get(&mut self, key: &'static str) -> Option<&'n Node> {
+    pub fn get(&mut self, key: &'static str) -> Option<&'n PlacedValue> {
         if !self.known.contains(&key) {
             self.known.push(key);
         }
@@ -179,11 +179,11 @@ impl<'n, 'r> Fields<'n, 'r> {
         self.reader.read_table(&node, name, None)
     }
 
-    fn params_node(&mut self, key: &'static str, name: &'static str) -> Cow<'n, Node> {
+    fn params_node(&mut self, key: &'static str, name: &'static str) -> Cow<'n, PlacedValue> {
         if name == CLASS
             && let Some(class) = self.node.entry(key).filter(|entry| entry.node.text().is_some_and(is_class))
         {
-            let mut params = self.get(name).cloned().unwrap_or_else(|| Node::empty(class.node.place.clone()));
+            let mut params = self.get(name).cloned().unwrap_or_else(|| PlacedValue::empty(class.node.place.clone()));
             params.remove("class");
             if let Content::Table(entries) = &mut params.content {
                 entries.push(Entry { name: "class".to_owned(), ..class.clone() });
@@ -194,7 +194,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             return Cow::Borrowed(node);
         }
         let place = self.node.get(key).map_or_else(|| self.node.place.clone(), |node| node.place.clone());
-        Cow::Owned(Node::empty(place))
+        Cow::Owned(PlacedValue::empty(place))
     }
 
     /// Checks the parameters of a variant that `key` did not choose: they are an error unless the choice was made with
@@ -247,7 +247,7 @@ fn is_class(name: &str) -> bool {
 
 /// The one of `variants` that `node` names.
 #[doc(hidden)]
-pub fn choose(node: &Node, key: &str, variants: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
+pub fn choose(node: &PlacedValue, key: &str, variants: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
     let Content::Text(text) = &node.content else {
         let message = format!("`{key}` is {}, not a name", crate::reader::kind(node));
         reader.problem(&node.place, Some(key), &message, &hint("", variants));
@@ -265,12 +265,12 @@ pub fn choose(node: &Node, key: &str, variants: &[&'static str], reader: &mut Re
 /// A table that has been read, for checks across its keys.
 #[derive(Debug)]
 pub struct At<'a> {
-    node: &'a Node,
+    node: &'a PlacedValue,
     reader: &'a mut Reader,
 }
 
 impl<'a> At<'a> {
-    pub(crate) fn new(node: &'a Node, reader: &'a mut Reader) -> Self {
+    pub(crate) fn new(node: &'a PlacedValue, reader: &'a mut Reader) -> Self {
         Self { node, reader }
     }
 
@@ -366,6 +366,6 @@ pub fn take_table<T: Table>(fields: &mut Fields<'_, '_>, key: &'static str, defa
     if default.is_some() {
         return Taken::Absent;
     }
-    let empty = Node::empty(fields.node.place.clone());
+    let empty = PlacedValue::empty(fields.node.place.clone());
     fields.reader.read_table(&empty, key, None).map_or(Taken::Bad, Taken::Good)
 }

@@ -3,7 +3,7 @@
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Metres, ParseError, Quantity};
 
 use crate::describe::Shape;
-use crate::document::{Content, Node};
+use crate::document::{Content, PlacedValue};
 use crate::limit::Limit;
 use crate::plain::Plain;
 use crate::problem::shown;
@@ -35,7 +35,7 @@ pub trait Value: Clone + PartialEq {
     }
 
     /// Reads the value of `key`; if it is wrong, reports the error and returns `None`.
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self>;
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self>;
 
     /// The value as it is written in a file.
     fn to_plain(&self) -> Plain;
@@ -49,7 +49,7 @@ pub trait Value: Clone + PartialEq {
     }
 
     /// Reads one element of the list `key`.
-    fn read_element(node: &Node, key: &str, _index: usize, reader: &mut Reader) -> Option<Self> {
+    fn read_element(node: &PlacedValue, key: &str, _index: usize, reader: &mut Reader) -> Option<Self> {
         Self::read(node, key, reader)
     }
 
@@ -71,7 +71,7 @@ pub trait Value: Clone + PartialEq {
 }
 
 /// Reports that the value of `key` has the wrong type.
-fn wrong_type<T>(node: &Node, key: &str, wanted: &str, note: &str, reader: &mut Reader) -> Option<T> {
+fn wrong_type<T>(node: &PlacedValue, key: &str, wanted: &str, note: &str, reader: &mut Reader) -> Option<T> {
     reader.problem(&node.place, Some(key), &format!("`{key}` is {}, not {wanted}", kind(node)), note);
     None
 }
@@ -80,7 +80,7 @@ impl Value for bool {
     fn shape() -> Shape {
         Shape::Bool
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         match node.content {
             Content::Bool(b) => Some(b),
             _ => wrong_type(node, key, "true or false", "write true or false, without quotes", reader),
@@ -94,7 +94,7 @@ impl Value for bool {
     }
 }
 
-fn read_integer(node: &Node, key: &str, reader: &mut Reader, (least, most): (i128, i128)) -> Option<i128> {
+fn read_integer(node: &PlacedValue, key: &str, reader: &mut Reader, (least, most): (i128, i128)) -> Option<i128> {
     let Content::Integer(number) = node.content else {
         return wrong_type(node, key, "a whole number", "write a whole number, without quotes", reader);
     };
@@ -116,7 +116,7 @@ macro_rules! integers {
             fn shape() -> Shape {
                 Shape::Integer { min: <$int>::MIN as i128, max: <$int>::MAX as i128 }
             }
-            fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+            fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
                 read_integer(node, key, reader, (<$int>::MIN as i128, <$int>::MAX as i128))?.try_into().ok()
             }
             fn to_plain(&self) -> Plain {
@@ -135,7 +135,7 @@ impl Value for f64 {
         Shape::Float
     }
     #[allow(clippy::cast_precision_loss)]
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         match node.content {
             Content::Float(x) if x.is_finite() => Some(x),
             Content::Integer(i) => Some(i as Self),
@@ -158,7 +158,7 @@ impl Value for String {
     fn shape() -> Shape {
         Shape::Text
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         match &node.content {
             Content::Text(text) => Some(text.clone()),
             _ => wrong_type(node, key, "a string", &format!("write \"{}\"", node.shown()), reader),
@@ -177,7 +177,7 @@ impl Value for String {
 pub struct Free(pub Vec<(String, Plain)>);
 
 impl Free {
-    fn plain(node: &Node, key: &str, reader: &mut Reader) -> Option<Plain> {
+    fn plain(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Plain> {
         Some(match &node.content {
             Content::Bool(b) => Plain::Bool(*b),
             Content::Integer(i) => Plain::Integer(*i),
@@ -201,7 +201,7 @@ impl Value for Free {
     fn shape() -> Shape {
         Shape::Free
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         if !matches!(node.content, Content::Table(_)) {
             return wrong_type(node, key, "a table", "write { name = value }", reader);
         }
@@ -220,7 +220,7 @@ impl Value for Free {
 
 /// Reads a number with a unit.
 fn read_with_unit<T>(
-    node: &Node,
+    node: &PlacedValue,
     key: &str,
     reader: &mut Reader,
     name: &str,
@@ -233,7 +233,7 @@ fn read_with_unit<T>(
     parse(&text).map_err(|error| wrong_unit(node, key, reader, &text, error)).ok()
 }
 
-fn text_with_unit(node: &Node) -> Option<String> {
+fn text_with_unit(node: &PlacedValue) -> Option<String> {
     match &node.content {
         Content::Text(text) => Some(text.clone()),
         Content::Integer(_) | Content::Float(_) => Some(node.shown()),
@@ -241,7 +241,7 @@ fn text_with_unit(node: &Node) -> Option<String> {
     }
 }
 
-fn wrong_unit(node: &Node, key: &str, reader: &mut Reader, text: &str, error: ParseError) {
+fn wrong_unit(node: &PlacedValue, key: &str, reader: &mut Reader, text: &str, error: ParseError) {
     let unitless = error.message.ends_with("has no unit");
     let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
     // The units suggested first suit delays; these keys are rarely below a second.
@@ -265,7 +265,7 @@ macro_rules! quantities {
                     signed: <$quantity as Quantity>::SIGNED,
                 }
             }
-            fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+            fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
                 read_with_unit(node, key, reader, <$quantity as Quantity>::NAME, <$quantity as Quantity>::parse)
             }
             fn to_plain(&self) -> Plain {
@@ -287,7 +287,7 @@ impl Value for BitRate {
             signed: false,
         }
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         let rate = read_with_unit(node, key, reader, <Self as Quantity>::NAME, <Self as Quantity>::parse)?;
         if rate.as_bps() == 0 {
             reader.problem(&node.place, Some(key), &format!("`{key}` is zero"), "must be above 0");
@@ -307,7 +307,7 @@ impl Value for Limit {
     fn shape() -> Shape {
         Shape::Quantity { name: "limit", units: Self::UNITS.to_vec(), signed: false }
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         let limit = read_with_unit(node, key, reader, "limit", Self::parse)?;
         if matches!(limit, Self::Packets(0) | Self::Bytes(Bytes(0))) {
             reader.problem(&node.place, Some(key), &format!("`{key}` is zero"), "must be at least one packet");
@@ -327,7 +327,7 @@ impl<T: Value> Value for Option<T> {
     fn shape() -> Shape {
         Shape::Optional(Box::new(T::shape()))
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         T::read(node, key, reader).map(Some)
     }
     fn to_plain(&self) -> Plain {
@@ -364,7 +364,7 @@ impl<T: Value> Value for Vec<T> {
     fn shape() -> Shape {
         Shape::List(Box::new(T::shape()))
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         let Content::List(nodes) = &node.content else {
             let table = matches!(T::shape(), Shape::Table(_));
             let note = if table { format!("write it as [[{key}]]") } else { "write a list, as in [1, 2]".to_owned() };
@@ -390,7 +390,7 @@ impl<T: Value, const N: usize> Value for [T; N] {
     fn shape() -> Shape {
         Shape::List(Box::new(T::shape()))
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         let values = <Vec<T> as Value>::read(node, key, reader)?;
         let count = values.len();
         let array = values.try_into().ok();

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::net::{IpAddr, Ipv6Addr};
 
-use wifair_capture::{Address, Analysis, Analyzer, Link, Record, adjust};
+use wifair_capture::{Address, Analysis, Analyzer, LinkType, Record, adjust};
 use wifair_mac::{AccessCategory, DscpMapping};
 use wifair_packet::{Packet, flag};
-use wifair_sim::capture::{Capture, EPOCH, FrameLog, WriteError};
+use wifair_sim::capture::{CaptureWriter, EPOCH, FrameLog, WriteError};
 use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{Loss, RealPacket, WatchPlan};
-use wifair_sim::{Host, Options, Run};
+use wifair_sim::{Host, Run, RunOptions};
 use wifair_units::{Duration, Time};
 
 use crate::flows::{RealConnections, addresses, dscp};
@@ -23,7 +23,7 @@ const NUMBERS: usize = 8192;
 
 /// Options of an emulation.
 #[derive(Debug)]
-pub struct Settings {
+pub struct EmulationOptions {
     /// Seed of the simulation.
     pub seed: u64,
     /// Whether the scenario's own flows are simulated as well.
@@ -72,14 +72,14 @@ impl PacketCounts {
 
 /// A packet in transit, or one whose number is not reused yet.
 #[derive(Clone, Debug, Default)]
-struct Slot {
+struct PacketSlot {
     bytes: Vec<u8>,
     to: usize,
     window: u16,
     flags: u8,
 }
 
-impl Slot {
+impl PacketSlot {
     /// Writes the bytes of the packet with the window and the ECN mark that the simulation gave `packet`.
     fn write(&self, packet: &Packet, to: &mut Vec<u8>) {
         to.clear();
@@ -107,34 +107,34 @@ pub struct Delivery<'a> {
 }
 
 /// A simulation that carries packets of real programs and returns them when they arrive.
-pub struct Cell {
+pub struct EmulatedCell {
     run: Run,
     end: Time,
     flows: RealConnections,
     mapping: Option<DscpMapping>,
     hosts: Vec<Host>,
     owners: BTreeMap<Address, usize>,
-    slots: Vec<Slot>,
+    slots: Vec<PacketSlot>,
     free: VecDeque<u32>,
     buffer: Vec<u8>,
     counts: PacketCounts,
     analyzer: Option<Analyzer>,
     /// Which hops are at an access point, where connections are analysed: on arrival, and on departure.
     at_ap: (Vec<bool>, Vec<bool>),
-    capture: Option<Capture<BufWriter<File>>>,
+    capture: Option<CaptureWriter<BufWriter<File>>>,
     frames: Option<FrameLog>,
     failure: Option<WriteError>,
 }
 
-impl Cell {
+impl EmulatedCell {
     /// An emulation of `scenario` at time zero.
     #[must_use]
-    pub fn new(scenario: &Scenario, settings: &Settings) -> Self {
-        let options = Options {
+    pub fn new(scenario: &Scenario, settings: &EmulationOptions) -> Self {
+        let options = RunOptions {
             sample_every: settings.sample_every,
             real_programs: true,
             flows: settings.flows,
-            ..Options::default()
+            ..RunOptions::default()
         };
         let mut run = Run::new(scenario, settings.seed, &options);
         let hosts = run.hosts().list().to_vec();
@@ -156,9 +156,9 @@ impl Cell {
             free: VecDeque::new(),
             buffer: vec![],
             counts: PacketCounts::default(),
-            analyzer: Some(Analyzer::new(wifair_capture::Settings {
+            analyzer: Some(Analyzer::new(wifair_capture::AnalysisOptions {
                 local: vec![(Address::v4(0x0a10_0000), 12)],
-                ..wifair_capture::Settings::default()
+                ..wifair_capture::AnalysisOptions::default()
             })),
             at_ap,
             capture: None,
@@ -167,14 +167,14 @@ impl Cell {
         }
     }
 
-    /// The run; captures need it before [`Cell::begin`].
+    /// The run; captures need it before [`EmulatedCell::begin`].
     pub fn run(&mut self) -> &mut Run {
         &mut self.run
     }
 
     /// Starts the emulation, and starts writing to the captures and frame records given.
-    pub fn begin(&mut self, capture: Option<Capture<BufWriter<File>>>, frames: Option<FrameLog>) {
-        let mut plan = capture.as_ref().map(Capture::plan).unwrap_or_default();
+    pub fn begin(&mut self, capture: Option<CaptureWriter<BufWriter<File>>>, frames: Option<FrameLog>) {
+        let mut plan = capture.as_ref().map(CaptureWriter::plan).unwrap_or_default();
         let join = |marks: &mut Vec<bool>, more: &[bool]| {
             marks.resize(more.len(), false);
             marks.iter_mut().zip(more).for_each(|(mark, more)| *mark |= more);
@@ -247,7 +247,7 @@ impl Cell {
                 analyzer.take(&Record {
                     nanos: EPOCH + sighting.time.as_nanos(),
                     interface: 0,
-                    link: Link::RawIp,
+                    link: LinkType::RawIp,
                     original: u32::try_from(self.buffer.len()).unwrap_or(u32::MAX),
                     data: &self.buffer,
                 });
@@ -298,7 +298,7 @@ impl Cell {
         let seen = self.flows.see(world, path, category.index(), bytes).map_err(|_| Refusal::Malformed)?;
         let number = if self.slots.len() < NUMBERS { None } else { self.free.pop_front() };
         let number = number.unwrap_or_else(|| {
-            self.slots.push(Slot::default());
+            self.slots.push(PacketSlot::default());
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets are in transit")
         });
         let slot = &mut self.slots[number as usize];
@@ -345,7 +345,7 @@ pub struct Finished {
     /// Analysis of the real programs' connections, as seen at the access points.
     pub connections: Option<Analysis>,
     /// Captures whose files the caller has to close.
-    pub capture: Option<Capture<BufWriter<File>>>,
+    pub capture: Option<CaptureWriter<BufWriter<File>>>,
     /// The recorded frames.
     pub frames: Option<FrameLog>,
 }

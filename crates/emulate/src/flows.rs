@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use wifair_capture::{Datagram, Endpoint, Options, Payload, Segment, flag as wire, parse};
+use wifair_capture::{Datagram, Endpoint, Payload, Segment, TcpOptions, flag as wire, parse};
 use wifair_packet::{Kind, Packet, flag};
 use wifair_sim::world::World;
 use wifair_units::{Duration, Time};
@@ -26,11 +26,11 @@ const TIMESTAMPS: u16 = 12;
 const DEFAULT_MSS: u16 = 536;
 
 /// Both endpoints of a connection, the lower one first, and the protocol number.
-type Key = ([Endpoint; 2], u8);
+type EndpointPair = ([Endpoint; 2], u8);
 
 /// State of one side of a connection, from the segments that it sent.
 #[derive(Clone, Copy, Debug, Default)]
-struct Side {
+struct SideState {
     /// Sequence number before the first byte.
     initial: Option<u32>,
     /// The highest offset seen.
@@ -41,7 +41,7 @@ struct Side {
     timestamps: bool,
 }
 
-impl Side {
+impl SideState {
     /// The stream offset of a sequence number near the highest one seen.
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     fn offset_of(&mut self, seq: u32) -> u64 {
@@ -54,10 +54,10 @@ impl Side {
 }
 
 #[derive(Clone, Debug)]
-struct Connection {
+struct RealConnection {
     /// Its connection numbers in the simulation, one for each access category that it has used.
     numbers: [Option<u32>; 4],
-    sides: [Side; 2],
+    sides: [SideState; 2],
     /// The side that sends the data.
     source: usize,
     last: Time,
@@ -65,7 +65,7 @@ struct Connection {
 
 /// A packet as the simulation sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct SimulatedPacket {
     /// Number of its connection in the simulation.
     pub connection: u32,
     /// The packet.
@@ -81,7 +81,7 @@ pub struct Malformed;
 /// The connections of real programs.
 #[derive(Debug, Default)]
 pub struct RealConnections {
-    connections: BTreeMap<Key, Connection>,
+    connections: BTreeMap<EndpointPair, RealConnection>,
     swept: Time,
 }
 
@@ -91,7 +91,13 @@ impl RealConnections {
     /// # Errors
     /// If its headers are truncated or contradict each other.
     #[allow(clippy::cast_possible_truncation)]
-    pub fn see(&mut self, world: &mut World, way: usize, category: usize, bytes: &[u8]) -> Result<Seen, Malformed> {
+    pub fn see(
+        &mut self,
+        world: &mut World,
+        way: usize,
+        category: usize,
+        bytes: &[u8],
+    ) -> Result<SimulatedPacket, Malformed> {
         let now = world.now();
         self.sweep(world, now);
         let datagram = Datagram { bytes, original: bytes.len() as u32, place: 0 };
@@ -112,9 +118,9 @@ impl RealConnections {
             key = ([source, destination], u8::MAX);
             key.0.sort();
         }
-        let connection = self.connections.entry(key).or_insert_with(|| Connection {
+        let connection = self.connections.entry(key).or_insert_with(|| RealConnection {
             numbers: [None; 4],
-            sides: [Side::default(); 2],
+            sides: [SideState::default(); 2],
             source: side,
             last: now,
         });
@@ -132,7 +138,7 @@ impl RealConnections {
             (connection.full_payload(), scale)
         });
         let number = *connection.numbers[category].get_or_insert_with(|| world.open(way, category));
-        Ok(Seen { connection: number, packet, tcp })
+        Ok(SimulatedPacket { connection: number, packet, tcp })
     }
 
     /// Forgets connections without packets for [`FORGET_AFTER`].
@@ -151,14 +157,14 @@ impl RealConnections {
     }
 }
 
-impl Connection {
+impl RealConnection {
     /// Updates the state with a segment from `side`, and fills in `packet` from it.
     #[allow(clippy::cast_possible_truncation)]
     fn read(&mut self, segment: &Segment<'_>, side: usize, packet: &mut Packet) {
         if segment.has(wire::SYN) {
-            let options = Options::parse(segment.options);
+            let options = TcpOptions::parse(segment.options);
             if self.sides[side].initial != Some(segment.seq) {
-                self.sides[side] = Side { initial: Some(segment.seq), ..Side::default() };
+                self.sides[side] = SideState { initial: Some(segment.seq), ..SideState::default() };
             }
             self.sides[side].mss = options.mss;
             self.sides[side].scale = options.scale.map(|scale| scale.min(14)); // RFC 7323, section 2.3

@@ -1,14 +1,14 @@
 //! Emulation: real programs over the simulated air.
 //!
 //! ```text
-//! program --> TUN device --Cell::inject--> simulated links, queues, air --Cell::collect--> TUN device --> program
-//!                 live: follows the wall clock          |
-//!                                                       +--> captures, analysis of connections, recording
+//! program --> TUN device --inject--> simulated links, queues, air --collect--> TUN device --> program
+//!                 live: follows the wall clock   |
+//!                                                +--> captures, analysis of connections, recording
 //! ```
 //!
-//! [`Cell`] uses no clock and no device. Its behaviour is a function of the scenario, the seed, and the packets with
-//! their times of arrival, so that a [recording](record) can be replayed. `live` connects it to TUN devices in network
-//! namespaces, and needs Linux.
+//! [`EmulatedCell`] uses no clock and no device. Its behaviour is a function of the scenario, the seed, and the packets
+//! with their times of arrival, so that a [recording](record) can be replayed. `live` connects it to TUN devices in
+//! network namespaces, and needs Linux.
 
 mod cell;
 mod flows;
@@ -16,5 +16,5 @@ mod flows;
 pub mod live;
 pub mod record;
 
-pub use cell::{Cell, Delivery, Finished, LONGEST_PACKET, PacketCounts, Refusal, Settings, v6_of};
+pub use cell::{Delivery, EmulatedCell, EmulationOptions, Finished, LONGEST_PACKET, PacketCounts, Refusal, v6_of};
 pub use flows::MOST_CONNECTIONS;

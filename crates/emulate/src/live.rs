@@ -1,4 +1,4 @@
-//! Runs a [`Cell`] in real time, with packets from and to TUN devices in network namespaces.
+//! Runs an [`EmulatedCell`] in real time, with packets from and to TUN devices in network namespaces.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use wifair_metrics::Histogram;
 use wifair_units::{Duration, Time};
 
-use crate::cell::Cell;
+use crate::cell::EmulatedCell;
 use crate::record::Recorder;
 
 /// The most packets read from one device before the next device has its turn.
@@ -148,7 +148,7 @@ pub fn lock_memory() -> bool {
 
 /// The loop that runs a cell in real time.
 pub struct Live<'a> {
-    cell: &'a mut Cell,
+    cell: &'a mut EmulatedCell,
     devices: &'a mut [Device],
     control: &'a LiveControl,
     recorder: Option<Recorder<io::BufWriter<File>>>,
@@ -163,7 +163,7 @@ pub struct Live<'a> {
 impl<'a> Live<'a> {
     /// A loop that carries packets between `devices`, one for each host of `cell` in order. With `strict` it ends when
     /// the machine does not keep up.
-    pub fn new(cell: &'a mut Cell, devices: &'a mut [Device], control: &'a LiveControl, strict: bool) -> Self {
+    pub fn new(cell: &'a mut EmulatedCell, devices: &'a mut [Device], control: &'a LiveControl, strict: bool) -> Self {
         let sent = vec![0; devices.len()];
         Self {
             cell,

@@ -19,7 +19,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use wifair_units::{Duration, Time};
 
-use crate::cell::{Cell, Delivery};
+use crate::cell::{Delivery, EmulatedCell};
 
 /// The beginning of every recording.
 pub const MAGIC: &str = "wifair emulation 1\n";
@@ -91,7 +91,7 @@ impl<W: Write> Recorder<W> {
 
 /// An entry of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct RecordingEntry {
     kind: u8,
     cause: u8,
     host: usize,
@@ -146,7 +146,7 @@ impl<R: BufRead> Recording<R> {
     }
 
     /// The next entry; `None` at the end of the file or where it is truncated.
-    fn next(&mut self) -> io::Result<Option<Entry>> {
+    fn next(&mut self) -> io::Result<Option<RecordingEntry>> {
         let mut head = [0; 16];
         let read = |file: &mut R, to: &mut [u8]| match file.read_exact(to) {
             Ok(()) => Ok(true),
@@ -166,7 +166,7 @@ impl<R: BufRead> Recording<R> {
             return Ok(None);
         }
         let time = Time::from_nanos(u64::from_le_bytes(time));
-        Ok(Some(Entry { kind, cause, host: usize::from(u16::from_le_bytes([low, high])), time, bytes }))
+        Ok(Some(RecordingEntry { kind, cause, host: usize::from(u16::from_le_bytes([low, high])), time, bytes }))
     }
 
     /// Injects the packets of the recording into `cell` at the same simulated times. `cell` must have the same scenario
@@ -174,7 +174,7 @@ impl<R: BufRead> Recording<R> {
     ///
     /// # Errors
     /// If the recording cannot be read, or is damaged.
-    pub fn replay(&mut self, cell: &mut Cell, mut goes_on: impl FnMut() -> bool) -> io::Result<Replayed> {
+    pub fn replay(&mut self, cell: &mut EmulatedCell, mut goes_on: impl FnMut() -> bool) -> io::Result<Replayed> {
         let mut replayed = Replayed { is_cut: true, ..Replayed::default() };
         while let Some(entry) = self.next()? {
             if !goes_on() {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use wifair_emulate::record::{Recorder, Recording};
-use wifair_emulate::{Cell, LONGEST_PACKET, Refusal, Settings, v6_of};
+use wifair_emulate::{EmulatedCell, EmulationOptions, LONGEST_PACKET, Refusal, v6_of};
 use wifair_sim::scenario::Scenario;
 use wifair_units::{Duration, Time};
 
@@ -25,10 +25,10 @@ const CELL: &str = r#"
 "#;
 
 /// The cell with the line `ap` in place of the limit of the access point's queue.
-fn cell(ap: &str, flows: bool, seed: u64) -> Cell {
+fn cell(ap: &str, flows: bool, seed: u64) -> EmulatedCell {
     let text = CELL.replace("ap.queue.limit = \"20 packets\"", ap);
     let scenario = Scenario::parse(&text, "cell.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut cell = Cell::new(&scenario, &Settings { seed, flows, sample_every: None });
+    let mut cell = EmulatedCell::new(&scenario, &EmulationOptions { seed, flows, sample_every: None });
     cell.begin(None, None);
     cell
 }
@@ -47,7 +47,7 @@ fn sum(bytes: &[u8]) -> u16 {
 }
 
 /// An IP packet with the right checksums between two hosts.
-fn packet(cell: &Cell, from: usize, to: usize, v6: bool, ecn: u8, protocol: u8, inside: &[u8]) -> Vec<u8> {
+fn packet(cell: &EmulatedCell, from: usize, to: usize, v6: bool, ecn: u8, protocol: u8, inside: &[u8]) -> Vec<u8> {
     let address = |host: usize| match v6 {
         true => IpAddr::V6(v6_of(&cell.hosts()[host])),
         false => IpAddr::V4(cell.hosts()[host].address),
@@ -84,7 +84,7 @@ fn pseudo(packet: &[u8], start: usize) -> Vec<u8> {
     [addresses, &[0, 6], &length, &packet[start..]].concat()
 }
 
-fn udp(cell: &Cell, from: usize, to: usize, payload: usize) -> Vec<u8> {
+fn udp(cell: &EmulatedCell, from: usize, to: usize, payload: usize) -> Vec<u8> {
     let mut inside = vec![0x13, 0x88, 0x13, 0x89, 0, 0, 0, 0];
     inside[4..6].copy_from_slice(&u16::try_from(payload + 8).unwrap().to_be_bytes());
     inside.resize(payload + 8, 7);

@@ -8,38 +8,38 @@ use wifair_units::Time;
 /// Entries ordered by time; those with equal times in the order in which they were entered.
 #[derive(Clone, Debug)]
 pub struct EventQueue<T> {
-    queue: BinaryHeap<Reverse<Entry<T>>>,
+    queue: BinaryHeap<Reverse<QueuedEvent<T>>>,
     entered: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry<T> {
+struct QueuedEvent<T> {
     time: Time,
     number: u64,
     what: T,
 }
 
-impl<T> Entry<T> {
+impl<T> QueuedEvent<T> {
     fn key(&self) -> (Time, u64) {
         (self.time, self.number)
     }
 }
 
-impl<T> PartialEq for Entry<T> {
+impl<T> PartialEq for QueuedEvent<T> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<T> Eq for Entry<T> {}
+impl<T> Eq for QueuedEvent<T> {}
 
-impl<T> PartialOrd for Entry<T> {
+impl<T> PartialOrd for QueuedEvent<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Entry<T> {
+impl<T> Ord for QueuedEvent<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
@@ -55,7 +55,7 @@ impl<T> EventQueue<T> {
     /// Adds `what`, due at `time`.
     pub fn enter(&mut self, time: Time, what: T) {
         if time < Time::NEVER {
-            self.queue.push(Reverse(Entry { time, number: self.entered, what }));
+            self.queue.push(Reverse(QueuedEvent { time, number: self.entered, what }));
             self.entered += 1;
         }
     }

@@ -15,9 +15,9 @@ use wifair_units::Time;
 #[derive(Clone, Debug)]
 pub struct Timers {
     timers: Vec<Timer>,
-    run: VecDeque<Entry>,
-    heap: BinaryHeap<Reverse<Entry>>,
-    next: Entry,
+    run: VecDeque<TimerEntry>,
+    heap: BinaryHeap<Reverse<TimerEntry>>,
+    next: TimerEntry,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +32,16 @@ const STOPPED: Timer = Timer { deadline: Time::NEVER, queued: Time::NEVER };
 
 /// A time in the upper bits, an owner in the lower: timers due at the same instant fire in the order of their owners'
 /// numbers.
-type Entry = u128;
+type TimerEntry = u128;
 
-const NONE: Entry = Entry::MAX;
+const NONE: TimerEntry = TimerEntry::MAX;
 
-fn entry(time: Time, owner: u32) -> Entry {
-    Entry::from(time.as_nanos()) << 32 | Entry::from(owner)
+fn entry(time: Time, owner: u32) -> TimerEntry {
+    TimerEntry::from(time.as_nanos()) << 32 | TimerEntry::from(owner)
 }
 
 #[allow(clippy::cast_possible_truncation)]
-fn time_of(entry: Entry) -> Time {
+fn time_of(entry: TimerEntry) -> Time {
     Time::from_nanos((entry >> 32) as u64)
 }
 

@@ -7,7 +7,7 @@ use wifair_sim::record::{Figure, Row};
 
 /// The data of a column.
 #[derive(Debug)]
-pub enum Data {
+pub enum ColumnData {
     /// Floating-point numbers, and counts below 2^53.
     Numbers(Vec<f64>),
     /// Strings, each as its index in a list of distinct strings.
@@ -36,14 +36,14 @@ impl Words {
 
 /// A table to which rows can be added.
 #[derive(Debug)]
-pub struct Table {
+pub struct RowTable {
     name: &'static str,
-    columns: Vec<(&'static str, Data)>,
+    columns: Vec<(&'static str, ColumnData)>,
 }
 
-impl Table {
+impl RowTable {
     /// A table with these columns.
-    pub fn new(name: &'static str, columns: Vec<(&'static str, Data)>) -> Self {
+    pub fn new(name: &'static str, columns: Vec<(&'static str, ColumnData)>) -> Self {
         Self { name, columns }
     }
 
@@ -57,20 +57,22 @@ impl Table {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self.columns.first() {
-            Some((_, Data::Numbers(values))) => values.len(),
-            Some((_, Data::Texts(places, _))) => places.len(),
+            Some((_, ColumnData::Numbers(values))) => values.len(),
+            Some((_, ColumnData::Texts(places, _))) => places.len(),
             None => 0,
         }
     }
 
     /// Removes the rows whose value in `column` is below `least`. The rows must be sorted by that column.
     pub fn keep_from(&mut self, column: &str, least: f64) {
-        let Some((_, Data::Numbers(values))) = self.columns.iter().find(|(name, _)| *name == column) else { return };
+        let Some((_, ColumnData::Numbers(values))) = self.columns.iter().find(|(name, _)| *name == column) else {
+            return;
+        };
         let first = values.partition_point(|value| *value < least);
         for (_, data) in &mut self.columns {
             match data {
-                Data::Numbers(values) => drop(values.drain(..first)),
-                Data::Texts(places, _) => drop(places.drain(..first)),
+                ColumnData::Numbers(values) => drop(values.drain(..first)),
+                ColumnData::Texts(places, _) => drop(places.drain(..first)),
             }
         }
     }
@@ -82,16 +84,16 @@ impl Table {
             let figures = row.figures();
             if self.columns.is_empty() {
                 let fresh = |figure: &Figure| match figure {
-                    Figure::Text(_) => Data::Texts(vec![], Words::default()),
-                    Figure::Count(_) | Figure::Number(_) => Data::Numbers(vec![]),
+                    Figure::Text(_) => ColumnData::Texts(vec![], Words::default()),
+                    Figure::Count(_) | Figure::Number(_) => ColumnData::Numbers(vec![]),
                 };
                 self.columns = R::COLUMNS.iter().zip(&figures).map(|((name, _), one)| (*name, fresh(one))).collect();
             }
             for ((_, data), figure) in self.columns.iter_mut().zip(figures) {
                 match (data, figure) {
-                    (Data::Texts(places, words), Figure::Text(text)) => places.push(words.place(&text)),
-                    (Data::Numbers(values), Figure::Count(count)) => values.push(count as f64),
-                    (Data::Numbers(values), Figure::Number(number)) => values.push(number),
+                    (ColumnData::Texts(places, words), Figure::Text(text)) => places.push(words.place(&text)),
+                    (ColumnData::Numbers(values), Figure::Count(count)) => values.push(count as f64),
+                    (ColumnData::Numbers(values), Figure::Number(number)) => values.push(number),
                     _ => unreachable!("a column holds figures of one kind"),
                 }
             }
@@ -119,12 +121,12 @@ impl Reply {
     }
 
     /// Appends a table.
-    pub fn with(mut self, table: &Table) -> Self {
+    pub fn with(mut self, table: &RowTable) -> Self {
         let mut columns = vec![];
         for (name, data) in &table.columns {
             let at = self.body.len();
             match data {
-                Data::Numbers(values) => {
+                ColumnData::Numbers(values) => {
                     columns.push(json!({ "name": name, "at": at }));
                     // The bits of NaN differ between processors; write one NaN everywhere.
                     let plain = |value: &f64| if value.is_nan() { f64::NAN } else { *value };
@@ -133,7 +135,7 @@ impl Reply {
                         self.body.extend_from_slice(&plain(value).to_le_bytes());
                     }
                 }
-                Data::Texts(places, words) => {
+                ColumnData::Texts(places, words) => {
                     columns.push(json!({ "name": name, "at": at, "texts": words.list }));
                     self.body.extend(places.iter().flat_map(|place| place.to_le_bytes()));
                     self.body.resize(self.body.len().next_multiple_of(8), 0);
@@ -163,8 +165,9 @@ mod tests {
     /// The NaN of 0/0 has its sign bit set on x86 but not in WebAssembly, so replies used to differ in that bit.
     #[test]
     fn what_is_no_number_has_the_same_bytes_everywhere() {
-        let encoded =
-            |value: f64| Reply::of(json!({})).with(&Table::new("a", vec![("b", Data::Numbers(vec![value]))])).encode();
+        let encoded = |value: f64| {
+            Reply::of(json!({})).with(&RowTable::new("a", vec![("b", ColumnData::Numbers(vec![value]))])).encode()
+        };
         assert_eq!(encoded(-f64::NAN), encoded(f64::NAN));
     }
 }

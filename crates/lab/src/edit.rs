@@ -38,24 +38,24 @@ pub fn edit(text: &str, path: &str, value: Option<&str>) -> Result<String, Probl
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum EditStep {
     Key(String),
     Index(usize),
 }
 
-fn steps(path: &str) -> Vec<Step> {
+fn steps(path: &str) -> Vec<EditStep> {
     let mut steps = vec![];
     for part in path.split('.') {
         let mut pieces = part.split('[');
-        steps.push(Step::Key(pieces.next().unwrap_or_default().trim().to_owned()));
-        steps.extend(pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok()).map(Step::Index));
+        steps.push(EditStep::Key(pieces.next().unwrap_or_default().trim().to_owned()));
+        steps.extend(pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok()).map(EditStep::Index));
     }
     steps
 }
 
 /// The byte ranges of a key and its value.
 #[derive(Debug)]
-struct Spot {
+struct KeyRange {
     key: Range<usize>,
     value: Range<usize>,
 }
@@ -64,23 +64,23 @@ fn parsed(text: &str) -> Spanned<DeTable<'_>> {
     DeTable::parse_recoverable(text).0
 }
 
-fn find(text: &str, steps: &[Step]) -> Option<Spot> {
+fn find(text: &str, steps: &[EditStep]) -> Option<KeyRange> {
     let tree = parsed(text);
     let (last, way) = steps.split_last()?;
-    let Step::Key(last) = last else { return None };
+    let EditStep::Key(last) = last else { return None };
     let table = walk(tree.get_ref(), way)?;
     let (key, value) = table.iter().find(|(key, _)| key.get_ref() == last)?;
-    Some(Spot { key: key.span(), value: value.span() })
+    Some(KeyRange { key: key.span(), value: value.span() })
 }
 
-fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[Step]) -> Option<&'t DeTable<'a>> {
+fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[EditStep]) -> Option<&'t DeTable<'a>> {
     let mut table = root;
     let mut way = way.iter();
     while let Some(step) = way.next() {
-        let Step::Key(key) = step else { return None };
+        let EditStep::Key(key) = step else { return None };
         let mut value = table.iter().find(|(name, _)| name.get_ref() == key)?.1.get_ref();
         while let DeValue::Array(items) = value {
-            let Some(Step::Index(index)) = way.next() else { return None };
+            let Some(EditStep::Index(index)) = way.next() else { return None };
             value = items.get(*index)?.get_ref();
         }
         let DeValue::Table(inner) = value else { return None };
@@ -90,7 +90,7 @@ fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[Step]) -> Option<&'t DeTable<'a>> 
 }
 
 /// Removes a line, or an entry of an inline table.
-fn remove(text: &str, at: &Spot) -> String {
+fn remove(text: &str, at: &KeyRange) -> String {
     let line = text[..at.key.start].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at.value.end..].find('\n').map_or(text.len(), |end| at.value.end + end + 1);
     let before = text[line..at.key.start].trim();
@@ -106,7 +106,7 @@ fn remove(text: &str, at: &Spot) -> String {
 }
 
 /// Adds the key to the innermost table along its path that already has a key.
-fn insert(text: &str, steps: &[Step], value: &str) -> String {
+fn insert(text: &str, steps: &[EditStep], value: &str) -> String {
     let tree = parsed(text);
     for depth in (0..steps.len()).rev() {
         let Some(table) = walk(tree.get_ref(), &steps[..depth]) else { continue };
@@ -149,10 +149,10 @@ fn start_of_keys(text: &str) -> usize {
     at
 }
 
-fn dotted(steps: &[Step]) -> String {
+fn dotted(steps: &[EditStep]) -> String {
     let mut out = String::new();
     for step in steps {
-        if let Step::Key(key) = step {
+        if let EditStep::Key(key) = step {
             out = if out.is_empty() { key.clone() } else { format!("{out}.{key}") };
         }
     }

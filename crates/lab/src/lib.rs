@@ -26,12 +26,12 @@ use wifair_config::Problems;
 use wifair_sim::scenario;
 
 use columns::Reply;
-use session::Session;
+use session::LabRun;
 
 /// Answers requests, and holds the run that was started last.
 #[derive(Debug, Default)]
 pub struct Lab {
-    session: Option<Session>,
+    session: Option<LabRun>,
 }
 
 impl Lab {
@@ -56,7 +56,7 @@ impl Lab {
                     Err(problems) => check::problems_json(&problems),
                 }))
             }
-            "begin" => match Session::begin(request)? {
+            "begin" => match LabRun::begin(request)? {
                 Ok(mut session) => {
                     let reply = session.progress();
                     self.session = Some(session);
@@ -93,7 +93,7 @@ impl Lab {
             Ok(scenario) => scenario,
             Err(problems) => return failed(&text, &problems),
         };
-        let mut session = Session::of(&scenario, request)?;
+        let mut session = LabRun::of(&scenario, request)?;
         session.advance(request)?;
         let reply = session.columns().note("edited", Value::from(text)).note("checked", check::checked(&scenario));
         self.session = Some(session);

@@ -5,11 +5,11 @@ use wifair_config::Problems;
 use wifair_sim::capture::FrameLog;
 use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{FlowCounters, Loss, WatchPlan};
-use wifair_sim::{Options, Run};
+use wifair_sim::{Run, RunOptions};
 use wifair_units::{Duration, Time};
 
 use crate::check;
-use crate::columns::{Data, Reply, Table};
+use crate::columns::{ColumnData, Reply, RowTable};
 
 /// Simulated time between two drains of recorded frames.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -22,13 +22,13 @@ const MOST_SAMPLES: u64 = 100_000;
 
 /// The frames to record: those that overlap an interval, up to a number.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct WantedFrames {
     from: Time,
     to: Time,
     most: usize,
 }
 
-impl Wanted {
+impl WantedFrames {
     fn of(request: &Value) -> Result<Option<Self>, String> {
         let Some(frames) = request.get("frames").filter(|frames| !frames.is_null()) else { return Ok(None) };
         Ok(Some(Self {
@@ -68,25 +68,25 @@ const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
 
 /// A run in progress.
 #[derive(Debug)]
-pub struct Session {
+pub struct LabRun {
     seed: u64,
     run: Run,
     step: Duration,
     next: Time,
     /// When losses and timeouts were last collected.
     collected: Time,
-    wanted: Option<Wanted>,
+    wanted: Option<WantedFrames>,
     /// An empty record of frames, cloned for each drain.
     blank: Option<FrameLog>,
     drained: Time,
-    frames: Table,
-    backoffs: Table,
+    frames: RowTable,
+    backoffs: RowTable,
     complete: bool,
     before: Vec<FlowCounters>,
     events: Events,
 }
 
-impl Session {
+impl LabRun {
     /// Starts the run of a `begin` request. The outer error is about the request, the inner one about the scenario.
     pub fn begin(request: &Value) -> Result<Result<Self, Problems>, String> {
         let scenario = match check::parse(crate::text(request, "text")?, crate::name(request), &[]) {
@@ -104,8 +104,8 @@ impl Session {
             return Err(format!("a run has 1 to {MOST_SAMPLES} samples"));
         }
         let step = Duration::from_nanos(scenario.file.duration.as_nanos().div_ceil(samples).max(1));
-        let wanted = Wanted::of(request)?;
-        let mut run = Run::new(scenario, seed, &Options { sample_every: Some(step), ..Options::default() });
+        let wanted = WantedFrames::of(request)?;
+        let mut run = Run::new(scenario, seed, &RunOptions { sample_every: Some(step), ..RunOptions::default() });
         if wanted.is_some() {
             run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
         }
@@ -118,8 +118,8 @@ impl Session {
             run,
             step,
             wanted,
-            frames: Table::new("frames", vec![]),
-            backoffs: Table::new("backoffs", vec![]),
+            frames: RowTable::new("frames", vec![]),
+            backoffs: RowTable::new("backoffs", vec![]),
             complete: true,
             before: vec![FlowCounters::default(); scenario.network.flows.len()],
             events: Events::default(),
@@ -129,7 +129,7 @@ impl Session {
     /// Advances the run to the time in `request` or to its end, or until `most_events` events have been processed. The
     /// request may move the interval of recorded frames; frames recorded before and still in the interval are kept.
     pub fn advance(&mut self, request: &Value) -> Result<(), String> {
-        if let Some(wanted) = Wanted::of(request)? {
+        if let Some(wanted) = WantedFrames::of(request)? {
             if self.wanted.is_none() {
                 return Err("a run that began without `frames` cannot record them later".into());
             }
@@ -153,8 +153,8 @@ impl Session {
             let slice = match self.wanted {
                 // A sampling step of a long run may take seconds to simulate.
                 None => (self.collected + self.step).saturating_since(self.next).min(PIECE),
-                Some(Wanted { from, to, .. }) if self.next >= from && self.next < to => self.step.min(FINE),
-                Some(Wanted { from, .. }) => {
+                Some(WantedFrames { from, to, .. }) if self.next >= from && self.next < to => self.step.min(FINE),
+                Some(WantedFrames { from, .. }) => {
                     let drain = self.step.min(DRAIN);
                     if self.next < from { drain.min(from.saturating_since(self.next)) } else { drain }
                 }
@@ -172,7 +172,7 @@ impl Session {
     }
 
     fn collect_frames(&mut self) {
-        let (Some(Wanted { from, to, most }), Some(blank)) = (self.wanted, &self.blank) else { return };
+        let (Some(WantedFrames { from, to, most }), Some(blank)) = (self.wanted, &self.blank) else { return };
         let since = self.drained;
         self.drained = self.next;
         let world = self.run.world();
@@ -228,39 +228,39 @@ impl Session {
         head["measured_s"] = json!(outcome.measured_s);
         head["frames_complete"] = json!(self.complete);
         let mut reply = Reply::of(head)
-            .with(&Table::of("flows", &outcome.flows))
-            .with(&Table::of("cell", std::slice::from_ref(&outcome.cell)))
-            .with(&Table::of("stations", &outcome.stations))
-            .with(&Table::of("sessions", &outcome.sessions));
+            .with(&RowTable::of("flows", &outcome.flows))
+            .with(&RowTable::of("cell", std::slice::from_ref(&outcome.cell)))
+            .with(&RowTable::of("stations", &outcome.stations))
+            .with(&RowTable::of("sessions", &outcome.sessions));
         if let Some(series) = outcome.series {
-            let counts = |values: &[u64]| Data::Numbers(values.iter().map(|value| *value as f64).collect());
-            let places = |values: &[u32]| Data::Numbers(values.iter().map(|value| f64::from(*value)).collect());
+            let counts = |values: &[u64]| ColumnData::Numbers(values.iter().map(|value| *value as f64).collect());
+            let places = |values: &[u32]| ColumnData::Numbers(values.iter().map(|value| f64::from(*value)).collect());
             reply = reply
-                .with(&Table::new(
+                .with(&RowTable::new(
                     "series",
                     vec![
                         ("received_bytes", counts(&series.received_bytes)),
                         ("ap_drops", counts(&series.ap_drops)),
                         ("flow", places(&series.flow)),
-                        ("time_s", Data::Numbers(series.time_s)),
-                        ("cwnd", Data::Numbers(series.cwnd)),
-                        ("ssthresh", Data::Numbers(series.ssthresh)),
-                        ("srtt_s", Data::Numbers(series.srtt_s)),
+                        ("time_s", ColumnData::Numbers(series.time_s)),
+                        ("cwnd", ColumnData::Numbers(series.cwnd)),
+                        ("ssthresh", ColumnData::Numbers(series.ssthresh)),
+                        ("srtt_s", ColumnData::Numbers(series.srtt_s)),
                     ],
                 ))
-                .with(&Table::new(
+                .with(&RowTable::new(
                     "queues",
                     vec![
                         ("medium", places(&series.queue_medium)),
                         ("packets", counts(&series.queue_packets)),
-                        ("time_s", Data::Numbers(series.queue_time_s)),
+                        ("time_s", ColumnData::Numbers(series.queue_time_s)),
                     ],
                 ));
         }
-        let copied = |values: &Vec<f64>| Data::Numbers(values.clone());
+        let copied = |values: &Vec<f64>| ColumnData::Numbers(values.clone());
         let mut columns = vec![("time_s", copied(&self.events.time_s)), ("flow", copied(&self.events.flow))];
         columns.extend(EVENT_COLUMNS.into_iter().zip(self.events.counts.iter().map(copied)));
-        reply.with(&Table::new("events", columns)).with(&self.frames).with(&self.backoffs)
+        reply.with(&RowTable::new("events", columns)).with(&self.frames).with(&self.backoffs)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wifair_lab::Lab;
-use wifair_sim::{Options, run, scenario::Scenario};
+use wifair_sim::{RunOptions, run, scenario::Scenario};
 use wifair_units::Duration;
 
 const TEXT: &str = r#"
@@ -42,7 +42,8 @@ fn column(head: &Value, body: &[u8], table: &str, name: &str) -> Vec<f64> {
 #[test]
 fn a_run_in_pieces_gives_what_a_run_gives() {
     let scenario = Scenario::parse(TEXT, "a.toml", &[]).unwrap();
-    let outcome = run(&scenario, 7, &Options { sample_every: Some(Duration::from_millis(100)), ..Options::default() });
+    let outcome =
+        run(&scenario, 7, &RunOptions { sample_every: Some(Duration::from_millis(100)), ..RunOptions::default() });
     let expected: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_bps).collect();
     for frames in [Value::Null, json!({ "from_ns": 2_000_000_000_u64, "to_ns": 3_000_000_000_u64, "most": 100_000 })] {
         let mut lab = Lab::default();

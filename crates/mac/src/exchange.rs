@@ -4,7 +4,7 @@
 
 /// A frame of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ExchangeStep {
     /// Request to send, from the initiator.
     Rts,
     /// Clear to send, from the responder.
@@ -51,8 +51,8 @@ pub enum Protection {
 
 /// The frames of an exchange, in order.
 #[must_use]
-pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [Step] {
-    use Step::{Ack, Action, BlockAck, BlockAckReq, Cts, CtsToSelf, Data, Rts};
+pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [ExchangeStep] {
+    use ExchangeStep::{Ack, Action, BlockAck, BlockAckReq, Cts, CtsToSelf, Data, Rts};
     match (purpose, protection) {
         (Purpose::Broadcast, Protection::None | Protection::RtsCts) => &[Data],
         (Purpose::Broadcast, Protection::CtsToSelf) => &[CtsToSelf, Data],

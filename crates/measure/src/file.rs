@@ -22,7 +22,7 @@ table! {
         /// How many times each case is run.
         pub repetitions: u32 = 5, "from 1 to 1000" => |n| (1..=1000).contains(n);
         /// Order of cases and repetitions.
-        pub order: Order = Order::Interleaved;
+        pub order: CaseOrder = CaseOrder::Interleaved;
         /// Seed of the random order.
         pub seed: u64 = 1;
         /// Pause between two repetitions.
@@ -37,9 +37,9 @@ table! {
         /// The total that all stations can get at best, for the fair share of sessions (jung2016, equation 1).
         pub capacity: Option<BitRate> = None;
         /// Transfer settings of all flows; a flow's own settings have precedence.
-        pub transfer: Transfer = Transfer::default();
+        pub transfer: MeasuredTransfer = MeasuredTransfer::default();
         /// The stations, by the names under which they join.
-        pub stations: Vec<Stations> = Vec::new();
+        pub stations: Vec<MeasuredStations> = Vec::new();
         /// The cases to measure.
         pub cases: Vec<Case> = Vec::new();
     }
@@ -47,7 +47,7 @@ table! {
 
 choice! {
     /// Order of cases and repetitions.
-    pub enum Order {
+    pub enum CaseOrder {
         /// All cases once, then all again, so that slow changes of the channel affect all cases alike.
         Interleaved = "interleaved",
         /// All cases once in random order, then again in another order, so that neither slow nor regular changes look
@@ -60,7 +60,7 @@ choice! {
 
 table! {
     /// A station, or several identical ones.
-    pub struct Stations {
+    pub struct MeasuredStations {
         /// Name of the group, used by flows. A single station has this name, several are numbered: `sta1`, `sta2`, ...
         pub name: String;
         /// Number of stations.
@@ -77,19 +77,19 @@ table! {
         /// for a key press.
         pub place: String = String::new();
         /// Directions of flows that have none of their own; one case for each.
-        pub directions: Vec<Way> = Vec::new();
+        pub directions: Vec<TransferDirection> = Vec::new();
         /// RTS thresholds to set at the stations, one case for each; if empty, they stay unchanged.
         pub rts_thresholds: Vec<Bytes> = Vec::new();
         /// The total that all stations can get at best, if different from that of the plan.
         pub capacity: Option<BitRate> = None;
         /// The flows to run.
-        pub flows: Vec<Flow> = Vec::new();
+        pub flows: Vec<MeasuredFlow> = Vec::new();
     }
 }
 
 choice! {
     /// Direction of data between a station and the server.
-    pub enum Way {
+    pub enum TransferDirection {
         /// From the station to the server.
         Up = "up",
         /// From the server to the station.
@@ -99,7 +99,7 @@ choice! {
 
 choice! {
     /// Transport protocol.
-    pub enum Transport {
+    pub enum TransportProtocol {
         /// A TCP connection.
         Tcp = "tcp" from "RFC 9293",
         /// Datagrams at a constant rate.
@@ -109,13 +109,13 @@ choice! {
 
 table! {
     /// Flows that differ only in their station.
-    pub struct Flow {
+    pub struct MeasuredFlow {
         /// Name used in results; if absent, the station's name. Several flows with one name are numbered.
         pub name: Option<String> = None;
         /// The station, or a group of stations with one flow each.
         pub station: String;
         /// Direction of the data; if absent, that of the case.
-        pub direction: Option<Way> = None;
+        pub direction: Option<TransferDirection> = None;
         /// Number of simultaneous flows between each station and the server.
         pub count: u32 = 1, "from 1 to 256" => |count| (1..=256).contains(count);
         /// Start of the flow, counted from the common start.
@@ -124,15 +124,15 @@ table! {
         /// only such a flow of this station, if there is exactly one.
         pub alone: Option<String> = None;
         /// What is transferred, and how.
-        pub transfer => Transfer;
+        pub transfer => MeasuredTransfer;
     }
 }
 
 table! {
     /// What is transferred, and how. One of `size`, `duration` and `sessions` says how much.
-    pub struct Transfer {
+    pub struct MeasuredTransfer {
         /// Transport protocol; if absent, TCP.
-        pub transport: Option<Transport> = None;
+        pub transport: Option<TransportProtocol> = None;
         /// Amount of data, after which the connection is closed.
         pub size: Option<Bytes> = None, "from 1 B to 1000 GB" =>
             |size| size.is_none_or(|size| size.0 >= 1 && size <= LARGEST);
@@ -140,7 +140,7 @@ table! {
         pub duration: Option<Duration> = None, "more than 0 s and at most 24 h" =>
             |time| time.as_ref().is_none_or(within);
         /// Sessions at fixed times on one connection.
-        pub sessions: Option<Sessions> = None;
+        pub sessions: Option<PlannedSessions> = None;
         /// Congestion control of the sender, by its name in the kernel; if absent, the kernel's default.
         pub cc: Option<String> = None, "a name of letters, digits, - and _, at most 15 long" =>
             |cc| cc.as_deref().is_none_or(is_cc);
@@ -171,7 +171,7 @@ table! {
 
 table! {
     /// Sessions on one connection: each begins at its time, or once the previous one has been passed down.
-    pub struct Sessions {
+    pub struct PlannedSessions {
         /// Bytes of each session.
         pub size: Bytes, "from 1 B to 1 GB" => |size| (1..=1_000_000_000).contains(&size.0);
         /// Interval between starts.

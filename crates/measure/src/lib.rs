@@ -6,5 +6,8 @@
 mod file;
 mod plan;
 
-pub use file::{Case, Flow, Order, PlanFile, Sessions, Stations, Transfer, Transport, Way};
+pub use file::{
+    Case, CaseOrder, MeasuredFlow, MeasuredStations, MeasuredTransfer, PlanFile, PlannedSessions, TransferDirection,
+    TransportProtocol,
+};
 pub use plan::{Carrier, MeasurementPlan, PlanCase, PlanFlow, Work};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use wifair_config::{Document, Json, Node, Override, Problems, Reader, Source, Table, hint};
+use wifair_config::{Document, Json, Override, PlacedValue, Problems, Reader, Source, Table, hint};
 use wifair_units::{BitRate, Bytes, Duration};
 
-use crate::file::{Flow, PlanFile, Sessions, Transfer, Transport, Way};
+use crate::file::{MeasuredFlow, MeasuredTransfer, PlanFile, PlannedSessions, TransferDirection, TransportProtocol};
 
 /// The most flows of one case.
 const MOST_FLOWS: usize = 256;
@@ -48,7 +48,7 @@ pub struct PlanFlow {
     /// The station at one end.
     pub station: String,
     /// The direction of data.
-    pub direction: Way,
+    pub direction: TransferDirection,
     /// Start of the flow, counted from the common start.
     pub start: Duration,
     /// The amount and timing of the data.
@@ -71,7 +71,7 @@ pub enum Work {
     /// As much data as can be sent in this time.
     Duration(Duration),
     /// Sessions at fixed times.
-    Sessions(Sessions),
+    Sessions(PlannedSessions),
 }
 
 /// The transport of the data.
@@ -187,7 +187,7 @@ fn seconds(time: Duration) -> Json {
 }
 
 /// Resolves the names of a plan whose tables have each been checked.
-fn resolve(file: PlanFile, root: &Node, reader: &mut Reader) -> Option<MeasurementPlan> {
+fn resolve(file: PlanFile, root: &PlacedValue, reader: &mut Reader) -> Option<MeasurementPlan> {
     let mut resolver = Resolver { root, reader, good: true };
     if file.cases.is_empty() {
         resolver.problem("", "there is nothing to measure", "write [[cases]]");
@@ -220,7 +220,7 @@ fn resolve(file: PlanFile, root: &Node, reader: &mut Reader) -> Option<Measureme
 type Draft = (PlanCase, Vec<usize>);
 
 struct Resolver<'a> {
-    root: &'a Node,
+    root: &'a PlacedValue,
     reader: &'a mut Reader,
     good: bool,
 }
@@ -281,7 +281,7 @@ impl Resolver<'_> {
             let message = format!("an RTS threshold of {threshold}");
             self.problem(&format!("{at}.rts_thresholds"), &message, "must be at most 2347 B, which switches RTS off");
         }
-        let ways: Vec<Option<Way>> =
+        let ways: Vec<Option<TransferDirection>> =
             if case.directions.is_empty() { vec![None] } else { case.directions.iter().copied().map(Some).collect() };
         let thresholds: Vec<Option<Bytes>> = if case.rts_thresholds.is_empty() {
             vec![None]
@@ -318,7 +318,7 @@ impl Resolver<'_> {
         &mut self,
         file: &PlanFile,
         index: usize,
-        way: Option<Way>,
+        way: Option<TransferDirection>,
         groups: &BTreeMap<String, Vec<String>>,
         report: bool,
     ) -> (Vec<PlanFlow>, Vec<usize>) {
@@ -358,7 +358,7 @@ impl Resolver<'_> {
                 flows.push(PlanFlow {
                     name,
                     station: stations[place / flow.count as usize].clone(),
-                    direction: flow.direction.or(way).unwrap_or(Way::Up),
+                    direction: flow.direction.or(way).unwrap_or(TransferDirection::Up),
                     start: flow.start,
                     work: work.clone(),
                     carrier: carrier.clone(),
@@ -373,7 +373,7 @@ impl Resolver<'_> {
     }
 
     /// What a flow transfers, and over which transport.
-    fn transfer(&mut self, file: &PlanFile, flow: &Flow, at: &str, report: bool) -> Option<(Work, Carrier)> {
+    fn transfer(&mut self, file: &PlanFile, flow: &MeasuredFlow, at: &str, report: bool) -> Option<(Work, Carrier)> {
         let mut refuse = |key: &str, message: &str, note: &str| {
             if report {
                 // Keys that the flow does not set itself are taken from `[transfer]`.
@@ -407,9 +407,9 @@ impl Resolver<'_> {
             let message = format!("the flow ends {} after the start", flow.start + span);
             return refuse(key, &message, &format!("`warm_up` is {}", file.warm_up));
         }
-        let transport = own.transport.or(default.transport).unwrap_or(Transport::Tcp);
+        let transport = own.transport.or(default.transport).unwrap_or(TransportProtocol::Tcp);
         let carrier = match transport {
-            Transport::Tcp => {
+            TransportProtocol::Tcp => {
                 for (key, said) in [("rate", own.rate.is_some()), ("payload", own.payload.is_some())] {
                     if said {
                         return refuse(key, &format!("`{key}` is for UDP"), "write transport = \"udp\"");
@@ -417,7 +417,7 @@ impl Resolver<'_> {
                 }
                 Carrier::Tcp { cc: own.cc.clone().or_else(|| default.cc.clone()), mss: own.mss.or(default.mss) }
             }
-            Transport::Udp => {
+            TransportProtocol::Udp => {
                 for (key, said) in [("cc", own.cc.is_some()), ("mss", own.mss.is_some())] {
                     if said {
                         return refuse(key, &format!("`{key}` is for TCP"), "write transport = \"tcp\"");
@@ -498,13 +498,13 @@ fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<us
     }
 }
 
-fn work(transfer: &Transfer) -> Option<Work> {
+fn work(transfer: &MeasuredTransfer) -> Option<Work> {
     let size = transfer.size.map(Work::Size);
     size.or(transfer.duration.map(Work::Duration)).or(transfer.sessions.clone().map(Work::Sessions))
 }
 
 /// Names of the flows between each station and the server, station by station.
-fn names(flow: &Flow, stations: &[String]) -> Vec<String> {
+fn names(flow: &MeasuredFlow, stations: &[String]) -> Vec<String> {
     let count = flow.count as usize;
     if let Some(name) = &flow.name {
         return numbered(name, stations.len() * count);

@@ -1,7 +1,7 @@
 //! How plans are read, and their error messages.
 
 use wifair_config::{Override, Source};
-use wifair_measure::{Carrier, MeasurementPlan, Way, Work};
+use wifair_measure::{Carrier, MeasurementPlan, TransferDirection, Work};
 use wifair_units::{BitRate, Bytes, Duration};
 
 fn read(text: &str) -> Result<MeasurementPlan, String> {
@@ -33,7 +33,7 @@ fn the_study_of_kemerlis2006_has_sixteen_cases() {
     let flow = &last.flows[1];
     assert_eq!(
         (flow.name.as_str(), flow.direction, &flow.work),
-        ("apollo", Way::Down, &Work::Size(Bytes(15 * 1024 * 1024)))
+        ("apollo", TransferDirection::Down, &Work::Size(Bytes(15 * 1024 * 1024)))
     );
     assert_eq!(flow.carrier, Carrier::Tcp { cc: Some("reno".into()), mss: Some(Bytes(1460)) });
     assert_eq!(plan.cases[flow.alone.unwrap()].name, "one at B, down, RTS 200 B");

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wifair_packet::{Packet, flag};
-use wifair_tcp::{Receiver, Sender, State as SenderState};
+use wifair_tcp::{Receiver, Sender, SenderState};
 use wifair_units::{Duration, Time};
 
 use crate::offload::{BurstLimits, Bursts};
@@ -20,14 +20,14 @@ pub use arrival::reset_for;
 
 /// A segment sent, and its time.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct TimedSegment {
     pub at: Time,
     pub segment: ScriptSegment,
 }
 
 /// The state of a connection: those states of RFC 9293, section 3.3.2, that make a difference to what is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ConnectionStage {
     SynSent,
     SynReceived,
     Established,
@@ -98,8 +98,8 @@ impl Waits {
 
 /// One end of a connection.
 #[derive(Debug)]
-pub struct Connection {
-    pub stage: Stage,
+pub struct ScriptConnection {
+    pub stage: ConnectionStage,
     pub options: SocketOptions,
     /// The pending error, which the application's next call returns.
     pub error: Option<&'static str>,
@@ -159,10 +159,10 @@ fn scale_of(bytes: u64) -> u8 {
     (bytes.max(1 << 15).ilog2() - 15).min(14) as u8
 }
 
-impl Connection {
+impl ScriptConnection {
     fn new(system: &System, options: SocketOptions, now: Time, passive: bool) -> Self {
         Self {
-            stage: if passive { Stage::SynReceived } else { Stage::SynSent },
+            stage: if passive { ConnectionStage::SynReceived } else { ConnectionStage::SynSent },
             error: None,
             agreed: Agreed::default(),
             own_scale: scale_of(options.receive_buffer.unwrap_or(system.receive_buffer.0)),
@@ -204,7 +204,7 @@ impl Connection {
     }
 
     /// Opens a connection actively: sends a SYN.
-    pub fn connect(system: &System, options: SocketOptions, now: Time, out: &mut Vec<Sent>) -> Self {
+    pub fn connect(system: &System, options: SocketOptions, now: Time, out: &mut Vec<TimedSegment>) -> Self {
         let mut connection = Self::new(system, options, now, false);
         connection.agreed = Agreed {
             timestamps: system.timestamps,
@@ -223,7 +223,7 @@ impl Connection {
         options: SocketOptions,
         now: Time,
         syn: &ScriptSegment,
-        out: &mut Vec<Sent>,
+        out: &mut Vec<TimedSegment>,
     ) -> Self {
         let mut connection = Self::new(system, options, now, true);
         let offer = Agreed {
@@ -305,7 +305,7 @@ impl Connection {
         bytes: u64,
         more: bool,
         record: bool,
-        out: &mut Vec<Sent>,
+        out: &mut Vec<TimedSegment>,
     ) -> u64 {
         let taken = match self.options.send_buffer {
             Some(buffer) => {
@@ -374,7 +374,7 @@ impl Connection {
         now: Time,
         nodelay: Option<bool>,
         cork: Option<bool>,
-        out: &mut Vec<Sent>,
+        out: &mut Vec<TimedSegment>,
     ) {
         if let Some(nodelay) = nodelay {
             self.options.nodelay = nodelay;
@@ -396,24 +396,24 @@ impl Connection {
     }
 
     /// Closes the sending direction: a FIN follows the data.
-    pub fn close_write(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+    pub fn close_write(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
         self.write_closed = true;
         self.hand_down(now);
         self.flush(system, now, out);
     }
 
     /// Closes the socket.
-    pub fn close(&mut self, system: &System, now: Time, linger_zero: bool, out: &mut Vec<Sent>) {
+    pub fn close(&mut self, system: &System, now: Time, linger_zero: bool, out: &mut Vec<TimedSegment>) {
         self.closed = true;
-        if self.stage == Stage::SynSent {
-            self.stage = Stage::Gone;
-        } else if self.stage != Stage::Gone && (self.readable().0 > 0 || linger_zero) {
+        if self.stage == ConnectionStage::SynSent {
+            self.stage = ConnectionStage::Gone;
+        } else if self.stage != ConnectionStage::Gone && (self.readable().0 > 0 || linger_zero) {
             // RFC 2525, section 2.17: a reset tells the peer that its data will not be read.
             let seq = self.next_seq();
             let flags = Flags { rst: true, ack: true, ..Flags::default() };
             self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, None, out);
-            self.stage = Stage::Gone;
-        } else if self.stage != Stage::Gone && !self.write_closed {
+            self.stage = ConnectionStage::Gone;
+        } else if self.stage != ConnectionStage::Gone && !self.write_closed {
             self.close_write(system, now, out);
         }
     }
@@ -431,7 +431,7 @@ impl Connection {
     }
 
     /// Sends a segment: fills in its acknowledgement, window and options.
-    fn push(&self, now: Time, mut segment: ScriptSegment, from: Option<&Packet>, out: &mut Vec<Sent>) {
+    fn push(&self, now: Time, mut segment: ScriptSegment, from: Option<&Packet>, out: &mut Vec<TimedSegment>) {
         segment.ack = if segment.flags.ack { self.expected() } else { 0 };
         let mut options = Vec::new();
         if self.agreed.timestamps {
@@ -460,12 +460,12 @@ impl Connection {
         if segment.ecn.is_none() {
             segment.ecn = Some(Ecn::NotEct);
         }
-        out.push(Sent { at: now, segment });
+        out.push(TimedSegment { at: now, segment });
     }
 
     /// Sends all segments that may be sent now.
-    pub fn flush(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
-        if self.stage != Stage::Established || self.is_stuck(system, now) {
+    pub fn flush(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
+        if self.stage != ConnectionStage::Established || self.is_stuck(system, now) {
             return;
         }
         let mut segments = Vec::new();
@@ -525,7 +525,7 @@ impl Connection {
     }
 
     /// Sends segments of the sender, with PSH where Linux sets it.
-    fn emit(&mut self, system: &System, now: Time, segments: &[(Packet, bool)], out: &mut Vec<Sent>) {
+    fn emit(&mut self, system: &System, now: Time, segments: &[(Packet, bool)], out: &mut Vec<TimedSegment>) {
         let Some((sender, _)) = &self.ends else { return };
         let mss = u64::from(self.segment_size(system));
         let info = sender.info();
@@ -596,9 +596,9 @@ impl Connection {
         self.waits.set(now, wait);
     }
 
-    /// When [`Connection::on_timer`] must be called next.
+    /// When [`ScriptConnection::on_timer`] must be called next.
     pub fn deadline(&self) -> Time {
-        if self.stage == Stage::Gone {
+        if self.stage == ConnectionStage::Gone {
             return Time::NEVER;
         }
         let ends =
@@ -609,8 +609,8 @@ impl Connection {
             .min(self.stuck.map_or(Time::NEVER, |(_, retry)| retry))
     }
 
-    /// Handles the timers that are due; called at [`Connection::deadline`].
-    pub fn on_timer(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+    /// Handles the timers that are due; called at [`ScriptConnection::deadline`].
+    pub fn on_timer(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
         if now >= self.syn_at {
             if self.syns.len() > system.syn_retries as usize {
                 self.fail("ETIMEDOUT");
@@ -654,7 +654,7 @@ impl Connection {
 
     /// Ends the connection with an error for the application.
     fn fail(&mut self, error: &'static str) {
-        self.stage = Stage::Gone;
+        self.stage = ConnectionStage::Gone;
         self.error = Some(error);
         self.syn_at = Time::NEVER;
     }

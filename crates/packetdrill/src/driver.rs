@@ -1,4 +1,4 @@
-//! Plays a script on a [`Host`] in simulated time.
+//! Plays a script on a [`ScriptHost`] in simulated time.
 //!
 //! Times are compared as in packetdrill: a relative time counts from the previous event, or from its scheduled time if
 //! two injected segments follow each other; and an expected segment may be early or late by the tolerance, which is 4
@@ -8,8 +8,8 @@
 use wifair_units::{Duration, Time};
 
 use crate::compare::difference;
-use crate::expression::{Failure, Variables, run as run_code};
-use crate::host::Host;
+use crate::expression::{CodeFailure, Variables, run as run_code};
+use crate::host::ScriptHost;
 use crate::parser::parse;
 use crate::script::{Event, Script, ScriptAction, ScriptPlace, ScriptSegment, SystemCall, When};
 use crate::syscall::CallRefusal;
@@ -17,7 +17,7 @@ use crate::system::{ReadFile, System};
 
 /// The verdict on a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ScriptVerdict {
     /// Everything happens as the script says.
     Pass,
     /// Something differs from the script.
@@ -28,7 +28,7 @@ pub enum Verdict {
     Error,
 }
 
-impl Verdict {
+impl ScriptVerdict {
     /// Its name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -45,7 +45,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ScriptVerdict,
     /// The place of the deciding event or error; `None` for a script that passes.
     pub place: Option<ScriptPlace>,
     /// The reason in one line; empty for a script that passes.
@@ -54,7 +54,7 @@ pub struct Report {
 
 /// How to run a script.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RunOptions {
+pub struct PlayOptions {
     /// Tolerance of times, in microseconds; overrides that of the script.
     pub tolerance_us: Option<u64>,
 }
@@ -66,18 +66,18 @@ const MAX_STEPS: u32 = 200_000;
 const TOLERANCE_US: i64 = 4000;
 const TOLERANCE_PARTS: i64 = 8;
 
-enum Stop {
+enum ScriptStop {
     Differs(String),
     Unsupported(String),
 }
 
 /// Parses and runs a script; `read` returns the text of the files that it names.
 #[must_use]
-pub fn run(text: &str, options: RunOptions, read: ReadFile<'_>) -> Report {
+pub fn run(text: &str, options: PlayOptions, read: ReadFile<'_>) -> Report {
     let script = match parse(text) {
         Ok(script) => script,
         Err(error) => {
-            return Report { verdict: Verdict::Error, place: Some(error.place), reason: error.message };
+            return Report { verdict: ScriptVerdict::Error, place: Some(error.place), reason: error.message };
         }
     };
     let mut driver = match Driver::new(&script, options, read) {
@@ -92,16 +92,16 @@ pub fn run(text: &str, options: RunOptions, read: ReadFile<'_>) -> Report {
             Err(stopped) => stopped,
         };
         let (verdict, reason) = match stopped {
-            Stop::Differs(reason) => (Verdict::Differs, reason),
-            Stop::Unsupported(reason) => (Verdict::Unsupported, reason),
+            ScriptStop::Differs(reason) => (ScriptVerdict::Differs, reason),
+            ScriptStop::Unsupported(reason) => (ScriptVerdict::Unsupported, reason),
         };
         return Report { verdict, place: Some(event.place), reason };
     }
-    Report { verdict: Verdict::Pass, place: None, reason: String::new() }
+    Report { verdict: ScriptVerdict::Pass, place: None, reason: String::new() }
 }
 
 struct Driver<'a> {
-    host: Host,
+    host: ScriptHost,
     read: ReadFile<'a>,
     tolerance_us: i64,
     tolerance_parts: i64,
@@ -130,9 +130,9 @@ fn time(micros: i64) -> Time {
 }
 
 impl<'a> Driver<'a> {
-    fn new(script: &Script, options: RunOptions, read: ReadFile<'a>) -> Result<Self, Report> {
+    fn new(script: &Script, options: PlayOptions, read: ReadFile<'a>) -> Result<Self, Report> {
         let mut driver = Self {
-            host: Host::new(System::default()),
+            host: ScriptHost::new(System::default()),
             read,
             tolerance_us: TOLERANCE_US,
             tolerance_parts: TOLERANCE_PARTS,
@@ -155,7 +155,7 @@ impl<'a> Driver<'a> {
                 ) => {}
                 _ => {
                     return Err(Report {
-                        verdict: Verdict::Unsupported,
+                        verdict: ScriptVerdict::Unsupported,
                         place: Some(*place),
                         reason: format!("the option `--{name}={value}`"),
                     });
@@ -169,7 +169,7 @@ impl<'a> Driver<'a> {
         Ok(driver)
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), Stop> {
+    fn event(&mut self, event: &Event) -> Result<(), ScriptStop> {
         let injects = matches!(event.action, ScriptAction::Inject(_));
         let now = micros(self.host.now);
         let base = if injects && self.before.1 { self.before.0 } else { now };
@@ -185,7 +185,7 @@ impl<'a> Driver<'a> {
             }
             other => {
                 if start < now - self.tolerance_us {
-                    return Err(Stop::Differs(format!(
+                    return Err(ScriptStop::Differs(format!(
                         "this was to happen at {:.6} s, and it is {:.6} s already",
                         seconds(start),
                         seconds(now)
@@ -206,17 +206,19 @@ impl<'a> Driver<'a> {
                         _ => self.call(call, start)?,
                     },
                     ScriptAction::Command(text) => {
-                        self.host.system.apply(text, self.read).map_err(Stop::Unsupported)?;
+                        self.host.system.apply(text, self.read).map_err(ScriptStop::Unsupported)?;
                     }
                     ScriptAction::Code(code) => {
                         let host = &self.host;
                         let lookup = |name: &str| host.variable(name);
                         run_code(code, &mut self.variables, &lookup).map_err(|failure| match failure {
-                            Failure::False(_, text) => Stop::Differs(format!("at {:.6} s, {text}", seconds(start))),
-                            Failure::Unknown(_, what) => Stop::Unsupported(what),
+                            CodeFailure::False(_, text) => {
+                                ScriptStop::Differs(format!("at {:.6} s, {text}", seconds(start)))
+                            }
+                            CodeFailure::Unknown(_, what) => ScriptStop::Unsupported(what),
                         })?;
                     }
-                    ScriptAction::Unsupported(what) => return Err(Stop::Unsupported(what.clone())),
+                    ScriptAction::Unsupported(what) => return Err(ScriptStop::Unsupported(what.clone())),
                     ScriptAction::Expect(_) => {}
                 }
             }
@@ -225,15 +227,15 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn call(&mut self, call: &SystemCall, at: i64) -> Result<(), Stop> {
+    fn call(&mut self, call: &SystemCall, at: i64) -> Result<(), ScriptStop> {
         self.host.call(call).map_err(|refusal| match refusal {
-            CallRefusal::Differs(reason) => Stop::Differs(format!("at {:.6} s, {reason}", seconds(at))),
-            CallRefusal::Unsupported(what) => Stop::Unsupported(what),
+            CallRefusal::Differs(reason) => ScriptStop::Differs(format!("at {:.6} s, {reason}", seconds(at))),
+            CallRefusal::Unsupported(what) => ScriptStop::Unsupported(what),
         })
     }
 
     /// Completes the blocking call if it returns before `to`.
-    fn unblock(&mut self, to: i64) -> Result<(), Stop> {
+    fn unblock(&mut self, to: i64) -> Result<(), ScriptStop> {
         match self.blocked.take() {
             Some((end, call)) if end < to => {
                 self.advance(end + self.tolerance_us.min(to - end - 1))?;
@@ -246,7 +248,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn advance(&mut self, to: i64) -> Result<(), Stop> {
+    fn advance(&mut self, to: i64) -> Result<(), ScriptStop> {
         let to = time(to);
         for _ in 0..MAX_STEPS {
             if !self.host.step(to) {
@@ -254,11 +256,11 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
         }
-        Err(Stop::Unsupported("so much activity between two events".to_owned()))
+        Err(ScriptStop::Unsupported("so much activity between two events".to_owned()))
     }
 
     /// Waits for a segment, joins segments that were sent in a row, and compares.
-    fn expect(&mut self, expected: &ScriptSegment, start: i64, end: i64, slack: i64) -> Result<(), Stop> {
+    fn expect(&mut self, expected: &ScriptSegment, start: i64, end: i64, slack: i64) -> Result<(), ScriptStop> {
         let latest = time(end.saturating_add(slack).saturating_add(1));
         let mut whole: Option<(Time, ScriptSegment)> = None;
         let mut steps = 0;
@@ -269,7 +271,7 @@ impl<'a> Driver<'a> {
                     continue;
                 }
                 let got = whole.map_or_else(|| "nothing".to_owned(), |(_, segment)| format!("`> {segment}` alone"));
-                return Err(Stop::Differs(format!(
+                return Err(ScriptStop::Differs(format!(
                     "expected `> {expected}` at {:.6} s, and {got} left until {:.6} s",
                     seconds(start),
                     seconds(end.saturating_add(slack))
@@ -284,7 +286,7 @@ impl<'a> Driver<'a> {
                         && next.segment.flags.rst == sum.flags.rst
                         && next.segment.flags.ece == sum.flags.ece;
                     if !follows {
-                        return Err(Stop::Differs(format!(
+                        return Err(ScriptStop::Differs(format!(
                             "expected `> {expected}`, got `> {sum}` and `> {}`",
                             next.segment
                         )));
@@ -311,7 +313,7 @@ impl<'a> Driver<'a> {
             _ => true,
         };
         if let Some(difference) = difference(expected, &got, &check_stamp) {
-            return Err(Stop::Differs(format!(
+            return Err(ScriptStop::Differs(format!(
                 "expected `> {expected}`, got `> {got}` at {:.6} s ({difference})",
                 seconds(micros(at))
             )));
@@ -319,7 +321,7 @@ impl<'a> Driver<'a> {
         self.host.note_stamp(expected, &got);
         let at_us = micros(at);
         if at_us < start.saturating_sub(slack) || at_us > end.saturating_add(slack) {
-            return Err(Stop::Differs(format!(
+            return Err(ScriptStop::Differs(format!(
                 "`> {got}` left at {:.6} s, expected at {:.6} s (tolerance {:.6} s)",
                 seconds(at_us),
                 seconds(start),

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
-use crate::script::{ScriptError, ScriptPlace};
+use crate::parser::Parsed;
+use crate::script::ScriptPlace;
 
 /// The greatest depth of nested expressions.
 const MAX_DEPTH: u32 = 64;
@@ -24,9 +25,9 @@ pub struct Statement {
 
 #[derive(Clone, Debug)]
 enum StatementKind {
-    Assert(Expression),
+    Assert(ScriptExpression),
     /// Name, operator if the assignment is augmented, and the value.
-    Assign(String, Option<Binary>, Expression),
+    Assign(String, Option<Binary>, ScriptExpression),
     Print,
 }
 
@@ -53,7 +54,7 @@ enum Comparison {
 }
 
 #[derive(Clone, Debug)]
-enum Expression {
+enum ScriptExpression {
     Number(f64),
     Text(String),
     Name(String),
@@ -69,7 +70,7 @@ enum Expression {
 
 /// The value of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ExpressionValue {
     /// A number; truth values are 0 and 1.
     Number(f64),
     /// A string.
@@ -78,7 +79,7 @@ pub enum Value {
 
 /// Why code fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum CodeFailure {
     /// An assertion is false; the message quotes it and gives the values of its variables.
     False(ScriptPlace, String),
     /// A name or operation is unknown.
@@ -110,8 +111,6 @@ const BEGINNINGS: [&str; 6] = ["~", "[", "{", "lambda", "await", "yield"];
 const RESERVED: [&str; 14] =
     ["and", "or", "not", "in", "is", "if", "else", "for", "async", "lambda", "await", "yield", "assert", "import"];
 
-type Parsed<T> = Result<T, ScriptError>;
-
 /// Parses code that begins at `place`. The inner error names a construct that is not supported.
 ///
 /// # Errors
@@ -135,11 +134,11 @@ pub fn parse(code: &str, place: ScriptPlace) -> Parsed<Result<Vec<Statement>, St
         if text.is_empty() {
             return cursor.expected("a statement");
         }
-        let mut parser = Parser { tokens: &tokens, next: 0, depth: 0 };
+        let mut parser = ExpressionParser { tokens: &tokens, next: 0, depth: 0 };
         match parser.statement() {
             Ok(kind) => statements.push(Statement { place: start, text, kind }),
-            Err(Stop::Unsupported(what)) => return Ok(Err(what)),
-            Err(Stop::Malformed(place, message)) => return Cursor::error_at(place.unwrap_or(start), message),
+            Err(ExpressionStop::Unsupported(what)) => return Ok(Err(what)),
+            Err(ExpressionStop::Malformed(place, message)) => return Cursor::error_at(place.unwrap_or(start), message),
         }
     }
 }
@@ -200,18 +199,18 @@ fn number(cursor: &mut Cursor<'_>) -> Parsed<Token> {
     }
 }
 
-enum Stop {
+enum ExpressionStop {
     Unsupported(String),
     Malformed(Option<ScriptPlace>, String),
 }
 
-struct Parser<'a> {
+struct ExpressionParser<'a> {
     tokens: &'a [(ScriptPlace, Token)],
     next: usize,
     depth: u32,
 }
 
-impl Parser<'_> {
+impl ExpressionParser<'_> {
     fn peek(&self) -> &Token {
         self.tokens.get(self.next).map_or(&Token::End, |(_, token)| token)
     }
@@ -240,28 +239,30 @@ impl Parser<'_> {
 
     /// Stops after an expression that does not end as expected: a construct of Python that this language lacks is
     /// unsupported, anything else is malformed.
-    fn stop_after<T>(&self, expected: &str) -> Result<T, Stop> {
+    fn stop_after<T>(&self, expected: &str) -> Result<T, ExpressionStop> {
         match (self.at_any(&CONTINUATIONS), self.peek()) {
-            (Some(text), _) => Err(Stop::Unsupported(format!("`{text}` in code"))),
-            (None, Token::Text(_)) => Err(Stop::Unsupported("strings in a row or with a prefix in code".to_owned())),
+            (Some(text), _) => Err(ExpressionStop::Unsupported(format!("`{text}` in code"))),
+            (None, Token::Text(_)) => {
+                Err(ExpressionStop::Unsupported("strings in a row or with a prefix in code".to_owned()))
+            }
             _ => self.malformed(expected),
         }
     }
 
-    fn malformed<T>(&self, message: &str) -> Result<T, Stop> {
-        Err(Stop::Malformed(self.tokens.get(self.next).map(|(place, _)| *place), message.to_owned()))
+    fn malformed<T>(&self, message: &str) -> Result<T, ExpressionStop> {
+        Err(ExpressionStop::Malformed(self.tokens.get(self.next).map(|(place, _)| *place), message.to_owned()))
     }
 
-    fn statement(&mut self) -> Result<StatementKind, Stop> {
+    fn statement(&mut self) -> Result<StatementKind, ExpressionStop> {
         const KEYWORDS: [&str; 15] = [
             "if", "elif", "else", "for", "while", "def", "import", "from", "class", "return", "try", "with", "del",
             "raise", "lambda",
         ];
         let Token::Word(word) = self.peek().clone() else {
-            return Err(Stop::Unsupported("code that is neither an assertion nor an assignment".to_owned()));
+            return Err(ExpressionStop::Unsupported("code that is neither an assertion nor an assignment".to_owned()));
         };
         if KEYWORDS.contains(&word.as_str()) {
-            return Err(Stop::Unsupported(format!("`{word}` in code")));
+            return Err(ExpressionStop::Unsupported(format!("`{word}` in code")));
         }
         self.next += 1;
         if word == "assert" {
@@ -285,35 +286,35 @@ impl Parser<'_> {
                 return Ok(StatementKind::Assign(word, operator, value));
             }
         }
-        Err(Stop::Unsupported(format!("the statement that begins with `{word}`")))
+        Err(ExpressionStop::Unsupported(format!("the statement that begins with `{word}`")))
     }
 
-    fn end(&self) -> Result<(), Stop> {
+    fn end(&self) -> Result<(), ExpressionStop> {
         if *self.peek() == Token::End { Ok(()) } else { self.stop_after("expected the end of the statement") }
     }
 
-    fn expression(&mut self) -> Result<Expression, Stop> {
+    fn expression(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return self.malformed("expressions are nested too deeply");
         }
         let mut left = self.conjunction()?;
         while self.eat_word("or") {
-            left = Expression::Or(Box::new(left), Box::new(self.conjunction()?));
+            left = ScriptExpression::Or(Box::new(left), Box::new(self.conjunction()?));
         }
         self.depth -= 1;
         Ok(left)
     }
 
-    fn conjunction(&mut self) -> Result<Expression, Stop> {
+    fn conjunction(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let mut left = self.negation()?;
         while self.eat_word("and") {
-            left = Expression::And(Box::new(left), Box::new(self.negation()?));
+            left = ScriptExpression::And(Box::new(left), Box::new(self.negation()?));
         }
         Ok(left)
     }
 
-    fn negation(&mut self) -> Result<Expression, Stop> {
+    fn negation(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let mut negations = 0_u32;
         while self.eat_word("not") {
             negations += 1;
@@ -321,12 +322,12 @@ impl Parser<'_> {
         let inner = self.comparison()?;
         Ok(match negations {
             0 => inner,
-            n if n % 2 == 1 => Expression::Not(Box::new(inner)),
-            _ => Expression::Not(Box::new(Expression::Not(Box::new(inner)))),
+            n if n % 2 == 1 => ScriptExpression::Not(Box::new(inner)),
+            _ => ScriptExpression::Not(Box::new(ScriptExpression::Not(Box::new(inner)))),
         })
     }
 
-    fn comparison(&mut self) -> Result<Expression, Stop> {
+    fn comparison(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let left = self.bits()?;
         let mut chain = Vec::new();
         'chain: loop {
@@ -345,10 +346,10 @@ impl Parser<'_> {
             }
             break;
         }
-        Ok(if chain.is_empty() { left } else { Expression::Compare(Box::new(left), chain) })
+        Ok(if chain.is_empty() { left } else { ScriptExpression::Compare(Box::new(left), chain) })
     }
 
-    fn bits(&mut self) -> Result<Expression, Stop> {
+    fn bits(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let mut left = self.sum()?;
         loop {
             let operator = if self.eat("&") {
@@ -358,11 +359,11 @@ impl Parser<'_> {
             } else {
                 return Ok(left);
             };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.sum()?));
+            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.sum()?));
         }
     }
 
-    fn sum(&mut self) -> Result<Expression, Stop> {
+    fn sum(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let mut left = self.product()?;
         loop {
             let operator = if self.eat("+") {
@@ -372,11 +373,11 @@ impl Parser<'_> {
             } else {
                 return Ok(left);
             };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.product()?));
+            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.product()?));
         }
     }
 
-    fn product(&mut self) -> Result<Expression, Stop> {
+    fn product(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let mut left = self.unary()?;
         loop {
             let operator = if self.eat("*") {
@@ -390,11 +391,11 @@ impl Parser<'_> {
             } else {
                 return Ok(left);
             };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.unary()?));
+            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.unary()?));
         }
     }
 
-    fn unary(&mut self) -> Result<Expression, Stop> {
+    fn unary(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let mut negative = false;
         loop {
             if self.eat("-") {
@@ -404,12 +405,12 @@ impl Parser<'_> {
             }
         }
         let inner = self.primary()?;
-        Ok(if negative { Expression::Negate(Box::new(inner)) } else { inner })
+        Ok(if negative { ScriptExpression::Negate(Box::new(inner)) } else { inner })
     }
 
-    fn primary(&mut self) -> Result<Expression, Stop> {
+    fn primary(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         if let Some(text) = self.at_any(&BEGINNINGS) {
-            return Err(Stop::Unsupported(format!("`{text}` in code")));
+            return Err(ExpressionStop::Unsupported(format!("`{text}` in code")));
         }
         if self.at_any(&RESERVED).is_some() {
             return self.malformed("expected a value");
@@ -417,25 +418,27 @@ impl Parser<'_> {
         let token = self.peek().clone();
         self.next += 1;
         match token {
-            Token::Number(value) => Ok(Expression::Number(value)),
-            Token::Text(text) => Ok(Expression::Text(text)),
+            Token::Number(value) => Ok(ScriptExpression::Number(value)),
+            Token::Text(text) => Ok(ScriptExpression::Text(text)),
             Token::Word(word) => {
                 if !self.eat("(") {
                     return match self.peek() {
-                        Token::Sign("." | "[") => Err(Stop::Unsupported(format!("an attribute of `{word}` in code"))),
-                        _ => Ok(Expression::Name(word)),
+                        Token::Sign("." | "[") => {
+                            Err(ExpressionStop::Unsupported(format!("an attribute of `{word}` in code")))
+                        }
+                        _ => Ok(ScriptExpression::Name(word)),
                     };
                 }
                 let arguments = self.list()?;
                 if ["abs", "min", "max", "int", "len"].contains(&word.as_str()) {
-                    Ok(Expression::Apply(word, arguments))
+                    Ok(ScriptExpression::Apply(word, arguments))
                 } else {
-                    Err(Stop::Unsupported(format!("the function `{word}` in code")))
+                    Err(ExpressionStop::Unsupported(format!("the function `{word}` in code")))
                 }
             }
             Token::Sign("(") => {
                 let mut items = self.list()?;
-                Ok(if items.len() == 1 { items.swap_remove(0) } else { Expression::Tuple(items) })
+                Ok(if items.len() == 1 { items.swap_remove(0) } else { ScriptExpression::Tuple(items) })
             }
             _ => {
                 self.next -= 1;
@@ -444,7 +447,7 @@ impl Parser<'_> {
         }
     }
 
-    fn list(&mut self) -> Result<Vec<Expression>, Stop> {
+    fn list(&mut self) -> Result<Vec<ScriptExpression>, ExpressionStop> {
         let mut items = Vec::new();
         while !self.eat(")") {
             if !items.is_empty() && !self.eat(",") {
@@ -460,7 +463,7 @@ impl Parser<'_> {
 }
 
 /// Variables set by code; they last until the end of the script.
-pub type Variables = BTreeMap<String, Value>;
+pub type Variables = BTreeMap<String, ExpressionValue>;
 
 /// Runs `statements`; `lookup` returns the variables of the connection.
 ///
@@ -470,11 +473,12 @@ pub fn run(
     statements: &[Statement],
     variables: &mut Variables,
     lookup: &dyn Fn(&str) -> Option<i64>,
-) -> Result<(), Failure> {
+) -> Result<(), CodeFailure> {
     for statement in statements {
-        let get =
-            |name: &str| variables.get(name).cloned().or_else(|| lookup(name).map(|value| Value::Number(value as f64)));
-        let unknown = |what: String| Failure::Unknown(statement.place, what);
+        let get = |name: &str| {
+            variables.get(name).cloned().or_else(|| lookup(name).map(|value| ExpressionValue::Number(value as f64)))
+        };
+        let unknown = |what: String| CodeFailure::Unknown(statement.place, what);
         match &statement.kind {
             StatementKind::Print => {}
             StatementKind::Assert(condition) => {
@@ -486,7 +490,7 @@ pub fn run(
                         .filter_map(|name| get(name).map(|value| format!("{name} = {}", show(&value))))
                         .collect();
                     let text = format!("`{}` is false: {}", statement.text, values.join(", "));
-                    return Err(Failure::False(statement.place, text));
+                    return Err(CodeFailure::False(statement.place, text));
                 }
             }
             StatementKind::Assign(name, operator, value) => {
@@ -503,65 +507,70 @@ pub fn run(
 }
 
 /// Collects the names in an expression, each once.
-fn name_all<'a>(expression: &'a Expression, names: &mut Vec<&'a str>) {
+fn name_all<'a>(expression: &'a ScriptExpression, names: &mut Vec<&'a str>) {
     match expression {
-        Expression::Name(name) => {
+        ScriptExpression::Name(name) => {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
         }
-        Expression::Number(_) | Expression::Text(_) => {}
-        Expression::Tuple(items) | Expression::Apply(_, items) => items.iter().for_each(|item| name_all(item, names)),
-        Expression::Not(inner) | Expression::Negate(inner) => name_all(inner, names),
-        Expression::And(a, b) | Expression::Or(a, b) | Expression::Binary(_, a, b) => {
+        ScriptExpression::Number(_) | ScriptExpression::Text(_) => {}
+        ScriptExpression::Tuple(items) | ScriptExpression::Apply(_, items) => {
+            items.iter().for_each(|item| name_all(item, names))
+        }
+        ScriptExpression::Not(inner) | ScriptExpression::Negate(inner) => name_all(inner, names),
+        ScriptExpression::And(a, b) | ScriptExpression::Or(a, b) | ScriptExpression::Binary(_, a, b) => {
             name_all(a, names);
             name_all(b, names);
         }
-        Expression::Compare(first, chain) => {
+        ScriptExpression::Compare(first, chain) => {
             name_all(first, names);
             chain.iter().for_each(|(_, item)| name_all(item, names));
         }
     }
 }
 
-fn show(value: &Value) -> String {
+fn show(value: &ExpressionValue) -> String {
     match value {
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) => format!("'{text}'"),
+        ExpressionValue::Number(number) => number.to_string(),
+        ExpressionValue::Text(text) => format!("'{text}'"),
     }
 }
 
-fn truth(value: &Value) -> bool {
+fn truth(value: &ExpressionValue) -> bool {
     match value {
-        Value::Number(number) => *number != 0.0,
-        Value::Text(text) => !text.is_empty(),
+        ExpressionValue::Number(number) => *number != 0.0,
+        ExpressionValue::Text(text) => !text.is_empty(),
     }
 }
 
-fn evaluate(expression: &Expression, get: &dyn Fn(&str) -> Option<Value>) -> Result<Value, String> {
-    let eval = |inner: &Expression| evaluate(inner, get);
-    let logical = |value: bool| Ok(Value::Number(f64::from(value)));
+fn evaluate(
+    expression: &ScriptExpression,
+    get: &dyn Fn(&str) -> Option<ExpressionValue>,
+) -> Result<ExpressionValue, String> {
+    let eval = |inner: &ScriptExpression| evaluate(inner, get);
+    let logical = |value: bool| Ok(ExpressionValue::Number(f64::from(value)));
     match expression {
-        Expression::Number(value) => Ok(Value::Number(*value)),
-        Expression::Text(text) => Ok(Value::Text(text.clone())),
-        Expression::Name(name) => match name.as_str() {
+        ScriptExpression::Number(value) => Ok(ExpressionValue::Number(*value)),
+        ScriptExpression::Text(text) => Ok(ExpressionValue::Text(text.clone())),
+        ScriptExpression::Name(name) => match name.as_str() {
             "True" => logical(true),
             "False" => logical(false),
             _ => get(name).ok_or_else(|| format!("the name `{name}`")),
         },
-        Expression::Tuple(_) => Err("a tuple as a value".to_owned()),
-        Expression::Not(inner) => logical(!truth(&eval(inner)?)),
-        Expression::Negate(inner) => Ok(Value::Number(-number_of(&eval(inner)?)?)),
-        Expression::And(left, right) => {
+        ScriptExpression::Tuple(_) => Err("a tuple as a value".to_owned()),
+        ScriptExpression::Not(inner) => logical(!truth(&eval(inner)?)),
+        ScriptExpression::Negate(inner) => Ok(ExpressionValue::Number(-number_of(&eval(inner)?)?)),
+        ScriptExpression::And(left, right) => {
             let left = eval(left)?;
             if truth(&left) { eval(right) } else { Ok(left) }
         }
-        Expression::Or(left, right) => {
+        ScriptExpression::Or(left, right) => {
             let left = eval(left)?;
             if truth(&left) { Ok(left) } else { eval(right) }
         }
-        Expression::Binary(operator, left, right) => compute(*operator, &eval(left)?, &eval(right)?),
-        Expression::Compare(first, chain) => {
+        ScriptExpression::Binary(operator, left, right) => compute(*operator, &eval(left)?, &eval(right)?),
+        ScriptExpression::Compare(first, chain) => {
             let mut left = eval(first)?;
             for (comparison, right) in chain {
                 let right = eval(right)?;
@@ -572,32 +581,32 @@ fn evaluate(expression: &Expression, get: &dyn Fn(&str) -> Option<Value>) -> Res
             }
             logical(true)
         }
-        Expression::Apply(name, arguments) => {
+        ScriptExpression::Apply(name, arguments) => {
             let values = arguments.iter().map(eval).collect::<Result<Vec<_>, _>>()?;
-            if let ("len", [Value::Text(text)]) = (name.as_str(), values.as_slice()) {
-                return Ok(Value::Number(text.chars().count() as f64));
+            if let ("len", [ExpressionValue::Text(text)]) = (name.as_str(), values.as_slice()) {
+                return Ok(ExpressionValue::Number(text.chars().count() as f64));
             }
             let numbers = values.iter().map(number_of).collect::<Result<Vec<_>, _>>()?;
             match (name.as_str(), numbers.as_slice()) {
-                ("abs", [value]) => Ok(Value::Number(value.abs())),
-                ("int", [value]) => Ok(Value::Number(value.trunc())),
-                ("min", [first, rest @ ..]) => Ok(Value::Number(rest.iter().fold(*first, |a, b| a.min(*b)))),
-                ("max", [first, rest @ ..]) => Ok(Value::Number(rest.iter().fold(*first, |a, b| a.max(*b)))),
+                ("abs", [value]) => Ok(ExpressionValue::Number(value.abs())),
+                ("int", [value]) => Ok(ExpressionValue::Number(value.trunc())),
+                ("min", [first, rest @ ..]) => Ok(ExpressionValue::Number(rest.iter().fold(*first, |a, b| a.min(*b)))),
+                ("max", [first, rest @ ..]) => Ok(ExpressionValue::Number(rest.iter().fold(*first, |a, b| a.max(*b)))),
                 _ => Err(format!("`{name}` with these arguments")),
             }
         }
     }
 }
 
-fn number_of(value: &Value) -> Result<f64, String> {
+fn number_of(value: &ExpressionValue) -> Result<f64, String> {
     match value {
-        Value::Number(number) => Ok(*number),
-        Value::Text(_) => Err("arithmetic with strings".to_owned()),
+        ExpressionValue::Number(number) => Ok(*number),
+        ExpressionValue::Text(_) => Err("arithmetic with strings".to_owned()),
     }
 }
 
-fn compute(operator: Binary, left: &Value, right: &Value) -> Result<Value, String> {
-    if let (Value::Text(_), Binary::Modulo) = (left, operator) {
+fn compute(operator: Binary, left: &ExpressionValue, right: &ExpressionValue) -> Result<ExpressionValue, String> {
+    if let (ExpressionValue::Text(_), Binary::Modulo) = (left, operator) {
         return Err("a formatted string as a value".to_owned());
     }
     let (a, b) = (number_of(left)?, number_of(right)?);
@@ -605,7 +614,7 @@ fn compute(operator: Binary, left: &Value, right: &Value) -> Result<Value, Strin
     if divides && b == 0.0 {
         return Err("a division by zero".to_owned());
     }
-    Ok(Value::Number(match operator {
+    Ok(ExpressionValue::Number(match operator {
         Binary::Add => a + b,
         Binary::Subtract => a - b,
         Binary::Multiply => a * b,
@@ -617,7 +626,7 @@ fn compute(operator: Binary, left: &Value, right: &Value) -> Result<Value, Strin
     }))
 }
 
-fn holds(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, String> {
+fn holds(comparison: Comparison, left: &ExpressionValue, right: &ExpressionValue) -> Result<bool, String> {
     match comparison {
         Comparison::Equal => return Ok(left == right),
         Comparison::Unequal => return Ok(left != right),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wifair_units::{Duration, Time};
 
-use crate::connection::{Connection, Sent, SocketOptions, reset_for};
+use crate::connection::{ScriptConnection, SocketOptions, TimedSegment, reset_for};
 use crate::script::{ScriptSegment, TcpOption};
 use crate::system::System;
 
@@ -21,22 +21,22 @@ pub enum Socket {
 
 /// The host under test.
 #[derive(Debug)]
-pub struct Host {
+pub struct ScriptHost {
     /// Its settings.
     pub system: System,
     /// Simulated time.
     pub now: Time,
     pub(crate) sockets: BTreeMap<i64, Socket>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) connections: Vec<ScriptConnection>,
     /// Connections that the application has not accepted yet.
     pub(crate) waiting: VecDeque<usize>,
     /// Sockets that reset their connection when they are closed (`SO_LINGER` with 0 s).
     pub(crate) lingers_not: BTreeSet<i64>,
     /// Segments sent and not compared yet.
-    pub(crate) sent: VecDeque<Sent>,
+    pub(crate) sent: VecDeque<TimedSegment>,
 }
 
-impl Host {
+impl ScriptHost {
     /// A host with these settings, at time zero.
     #[must_use]
     pub fn new(system: System) -> Self {
@@ -53,7 +53,7 @@ impl Host {
 
     /// When the next timer is due.
     fn deadline(&self) -> Time {
-        self.connections.iter().map(Connection::deadline).min().unwrap_or(Time::NEVER)
+        self.connections.iter().map(ScriptConnection::deadline).min().unwrap_or(Time::NEVER)
     }
 
     /// Advances the time to `to`, and handles all timers due before.
@@ -79,7 +79,7 @@ impl Host {
         true
     }
 
-    pub(crate) fn take(&mut self, out: Vec<Sent>) {
+    pub(crate) fn take(&mut self, out: Vec<TimedSegment>) {
         if !self.system.device_full {
             self.sent.extend(out);
         }
@@ -107,7 +107,7 @@ impl Host {
             });
             match listening {
                 Some(options) if segment.flags.syn && !segment.flags.ack => {
-                    self.connections.push(Connection::accept(system, options, now, segment, &mut out));
+                    self.connections.push(ScriptConnection::accept(system, options, now, segment, &mut out));
                     self.waiting.push_back(self.connections.len() - 1);
                 }
                 _ if segment.flags.rst => {}
@@ -118,7 +118,7 @@ impl Host {
     }
 
     /// The connection under test: the last one opened.
-    pub(crate) fn connection(&self) -> Option<&Connection> {
+    pub(crate) fn connection(&self) -> Option<&ScriptConnection> {
         self.connections.last()
     }
 

@@ -17,6 +17,6 @@ pub mod script;
 mod syscall;
 mod system;
 
-pub use driver::{Report, RunOptions, Verdict, run};
+pub use driver::{PlayOptions, Report, ScriptVerdict, run};
 pub use parser::{MAX_BYTES, parse};
 pub use system::{ReadFile, System};

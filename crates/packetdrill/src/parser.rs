@@ -7,11 +7,12 @@
 use crate::cursor::Cursor;
 use crate::expression;
 use crate::script::{
-    Ecn, Event, Flags, Script, ScriptAction, ScriptError, ScriptPlace, ScriptSegment, SystemCall, TcpOption, Value,
+    Argument, Ecn, Event, Flags, Script, ScriptAction, ScriptError, ScriptPlace, ScriptSegment, SystemCall, TcpOption,
     When,
 };
 
-type Parsed<T> = Result<T, ScriptError>;
+/// What a parser returns.
+pub(crate) type Parsed<T> = Result<T, ScriptError>;
 
 /// The greatest size of a script, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -27,14 +28,14 @@ const MAX_SECONDS: f64 = 1e6;
 /// # Errors
 /// If it is malformed; the error has the line, the column, and what is expected there.
 pub fn parse(text: &str) -> Parsed<Script> {
-    let mut parser = Parser { cursor: Cursor::new(text, ScriptPlace { line: 1, column: 1 }) };
+    let mut parser = ScriptParser { cursor: Cursor::new(text, ScriptPlace { line: 1, column: 1 }) };
     if text.len() > MAX_BYTES {
         return Cursor::error_at(parser.cursor.place(), format!("the script has more than {MAX_BYTES} bytes"));
     }
     parser.script()
 }
 
-struct Parser<'a> {
+struct ScriptParser<'a> {
     cursor: Cursor<'a>,
 }
 
@@ -42,7 +43,7 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-impl<'a> Parser<'a> {
+impl<'a> ScriptParser<'a> {
     fn script(&mut self) -> Parsed<Script> {
         let mut script = Script::default();
         self.skip()?;
@@ -412,7 +413,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses values separated by commas, up to `end`.
-    fn values(&mut self, end: &str, depth: u32) -> Parsed<Vec<Value>> {
+    fn values(&mut self, end: &str, depth: u32) -> Parsed<Vec<Argument>> {
         let mut values = Vec::new();
         self.skip()?;
         while !self.cursor.eat(end) {
@@ -425,53 +426,53 @@ impl<'a> Parser<'a> {
         Ok(values)
     }
 
-    fn value(&mut self, depth: u32) -> Parsed<Value> {
+    fn value(&mut self, depth: u32) -> Parsed<Argument> {
         let mut parts = vec![self.single(depth)?];
         self.skip()?;
         while self.cursor.eat("|") {
             parts.push(self.single(depth)?);
             self.skip()?;
         }
-        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Value::Or(parts) })
+        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Argument::Or(parts) })
     }
 
-    fn single(&mut self, depth: u32) -> Parsed<Value> {
+    fn single(&mut self, depth: u32) -> Parsed<Argument> {
         self.skip()?;
         if depth > MAX_DEPTH {
             return self.cursor.expected("less deeply nested arguments");
         }
         match self.cursor.peek() {
-            Some('.') if self.cursor.eat("...") => Ok(Value::Any),
+            Some('.') if self.cursor.eat("...") => Ok(Argument::Any),
             Some('[') => {
                 self.cursor.bump();
-                self.values("]", depth + 1).map(Value::List)
+                self.values("]", depth + 1).map(Argument::List)
             }
             Some('{') => {
                 self.cursor.bump();
-                self.fields(depth + 1).map(Value::Struct)
+                self.fields(depth + 1).map(Argument::Struct)
             }
             Some('"') => {
                 self.cursor.bump();
                 let text = self.until("\"", "string")?.to_owned();
                 self.skip()?;
                 self.cursor.eat("...");
-                Ok(Value::Text(text))
+                Ok(Argument::Text(text))
             }
-            Some(c) if c.is_ascii_digit() || c == '-' => self.integer("a number").map(Value::Integer),
+            Some(c) if c.is_ascii_digit() || c == '-' => self.integer("a number").map(Argument::Integer),
             Some(c) if is_word(c) => {
                 let word = self.word("a name")?.to_owned();
                 self.skip()?;
                 if self.cursor.eat("(") {
-                    return Ok(Value::Apply(word, self.values(")", depth + 1)?));
+                    return Ok(Argument::Apply(word, self.values(")", depth + 1)?));
                 }
-                Ok(Value::Word(word))
+                Ok(Argument::Word(word))
             }
             _ => self.cursor.expected("an argument"),
         }
     }
 
     /// Parses fields `name = value` or `value`, separated by commas, up to `}`.
-    fn fields(&mut self, depth: u32) -> Parsed<Vec<(Option<String>, Value)>> {
+    fn fields(&mut self, depth: u32) -> Parsed<Vec<(Option<String>, Argument)>> {
         let mut fields = Vec::new();
         self.skip()?;
         while !self.cursor.eat("}") {
@@ -481,7 +482,7 @@ impl<'a> Parser<'a> {
             let value = self.value(depth)?;
             self.skip()?;
             let name = match &value {
-                Value::Word(name) | Value::Apply(name, _) => Some(name.clone()),
+                Argument::Word(name) | Argument::Apply(name, _) => Some(name.clone()),
                 _ => None,
             };
             match name {

@@ -222,16 +222,16 @@ pub struct SystemCall {
     /// Name of the function.
     pub name: String,
     /// Arguments.
-    pub arguments: Vec<Value>,
+    pub arguments: Vec<Argument>,
     /// The value that it returns.
-    pub result: Value,
+    pub result: Argument,
     /// The error that it sets.
     pub errno: Option<String>,
 }
 
 /// An argument of a system call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum Argument {
     /// `...`.
     Any,
     /// A number.
@@ -250,7 +250,7 @@ pub enum Value {
     Apply(String, Vec<Self>),
 }
 
-impl Value {
+impl Argument {
     /// The number, if it is one.
     #[must_use]
     pub const fn integer(&self) -> Option<i64> {

@@ -2,9 +2,9 @@
 
 use wifair_units::Duration;
 
-use crate::connection::{Connection, SocketOptions, Stage};
-use crate::host::{Host, Socket};
-use crate::script::{SystemCall, Value};
+use crate::connection::{ConnectionStage, ScriptConnection, SocketOptions};
+use crate::host::{ScriptHost, Socket};
+use crate::script::{Argument, SystemCall};
 use crate::system::CONGESTION_CONTROLS;
 
 /// Why a call fails.
@@ -19,7 +19,7 @@ pub enum CallRefusal {
 /// The result of a call: the number returned, and the error if that is -1.
 type Returned = (i64, Option<&'static str>);
 
-fn argument(call: &SystemCall, index: usize) -> Result<&Value, CallRefusal> {
+fn argument(call: &SystemCall, index: usize) -> Result<&Argument, CallRefusal> {
     call.arguments.get(index).ok_or_else(|| CallRefusal::Unsupported(format!("`{}` with so few arguments", call.name)))
 }
 
@@ -30,7 +30,7 @@ fn number(call: &SystemCall, index: usize) -> Result<i64, CallRefusal> {
 
 fn bytes(call: &SystemCall, index: usize) -> Result<u64, CallRefusal> {
     match argument(call, index)? {
-        Value::Any => Err(CallRefusal::Unsupported(format!("`{}` of unknown length", call.name))),
+        Argument::Any => Err(CallRefusal::Unsupported(format!("`{}` of unknown length", call.name))),
         _ => u64::try_from(number(call, index)?)
             .ok()
             .filter(|bytes| *bytes < 1 << 40)
@@ -39,14 +39,14 @@ fn bytes(call: &SystemCall, index: usize) -> Result<u64, CallRefusal> {
 }
 
 /// The first number of `[n]` or `n`.
-fn option_value(value: &Value) -> Option<i64> {
+fn option_value(value: &Argument) -> Option<i64> {
     match value {
-        Value::List(items) => items.first().and_then(Value::integer),
+        Argument::List(items) => items.first().and_then(Argument::integer),
         other => other.integer(),
     }
 }
 
-impl Host {
+impl ScriptHost {
     /// Makes a system call of the application.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Host {
     pub fn call(&mut self, call: &SystemCall) -> Result<(), CallRefusal> {
         let (value, errno) = self.returned(call)?;
         let as_expected = match &call.result {
-            Value::Any => true,
+            Argument::Any => true,
             result => result.integer() == Some(value) && call.errno.as_deref() == errno,
         };
         if as_expected {
@@ -65,7 +65,7 @@ impl Host {
             None => value.to_owned(),
         };
         let wanted = match &call.result {
-            Value::Integer(value) => value.to_string(),
+            Argument::Integer(value) => value.to_string(),
             other => format!("{other:?}"),
         };
         Err(CallRefusal::Differs(format!(
@@ -166,7 +166,7 @@ impl Host {
     }
 
     /// The connection of the first argument.
-    fn connected(&mut self, call: &SystemCall) -> Result<&mut Connection, CallRefusal> {
+    fn connected(&mut self, call: &SystemCall) -> Result<&mut ScriptConnection, CallRefusal> {
         let fd = number(call, 0)?;
         match self.sockets.get(&fd) {
             Some(Socket::Connected(index)) => Ok(&mut self.connections[*index]),
@@ -175,7 +175,8 @@ impl Host {
     }
 
     fn accept(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
-        let ready = self.waiting.iter().position(|&index| self.connections[index].stage == Stage::Established);
+        let ready =
+            self.waiting.iter().position(|&index| self.connections[index].stage == ConnectionStage::Established);
         let Some(index) = ready.and_then(|at| self.waiting.remove(at)) else { return Ok((-1, Some("EAGAIN"))) };
         let fd = call.result.integer().unwrap_or(4);
         self.sockets.insert(fd, Socket::Connected(index));
@@ -189,7 +190,7 @@ impl Host {
                 let connection = &mut self.connections[*index];
                 Ok(match (connection.error.take(), connection.stage) {
                     (Some(error), _) => (-1, Some(error)),
-                    (None, Stage::Established) => (0, None),
+                    (None, ConnectionStage::Established) => (0, None),
                     _ => (-1, Some("EALREADY")),
                 })
             }
@@ -197,7 +198,7 @@ impl Host {
                 let options = options.clone();
                 let nonblocking = options.nonblocking;
                 let mut out = Vec::new();
-                self.connections.push(Connection::connect(&self.system, options, self.now, &mut out));
+                self.connections.push(ScriptConnection::connect(&self.system, options, self.now, &mut out));
                 self.sockets.insert(fd, Socket::Connected(self.connections.len() - 1));
                 self.take(out);
                 Ok(if nonblocking { (-1, Some("EINPROGRESS")) } else { (0, None) })
@@ -212,18 +213,18 @@ impl Host {
             "write" | "send" | "sendto" => bytes(call, 2)?,
             _ => {
                 let vectors = match (name, argument(call, 1)?) {
-                    ("sendmsg", Value::Struct(fields)) => {
+                    ("sendmsg", Argument::Struct(fields)) => {
                         fields.iter().find_map(|(field, value)| (field.as_deref() == Some("msg_iov")).then_some(value))
                     }
                     (_, value) => Some(value),
                 };
-                let Some(Value::List(vectors)) = vectors else {
+                let Some(Argument::List(vectors)) = vectors else {
                     return Err(CallRefusal::Unsupported(format!("the vectors of `{name}`")));
                 };
                 let mut sum = 0_u64;
                 for vector in vectors {
                     let length = match vector {
-                        Value::Struct(fields) => fields.get(1).and_then(|(_, value)| value.integer()),
+                        Argument::Struct(fields) => fields.get(1).and_then(|(_, value)| value.integer()),
                         _ => None,
                     };
                     let length =
@@ -236,7 +237,7 @@ impl Host {
         let flags = match name {
             "send" | "sendto" => argument(call, 3)?.clone(),
             "sendmsg" => argument(call, 2)?.clone(),
-            _ => Value::Integer(0),
+            _ => Argument::Integer(0),
         };
         for other in ["MSG_ZEROCOPY", "MSG_FASTOPEN", "MSG_OOB"] {
             if flags.names(other) {
@@ -249,7 +250,7 @@ impl Host {
         if let Some(error) = connection.error.take() {
             return Ok((-1, Some(error)));
         }
-        if connection.write_closed || connection.stage == Stage::Gone {
+        if connection.write_closed || connection.stage == ConnectionStage::Gone {
             return Ok((-1, Some("EPIPE")));
         }
         let taken = connection.write(&system, now, length, flags.names("MSG_MORE"), flags.names("MSG_EOR"), &mut out);
@@ -295,7 +296,7 @@ impl Host {
                 }
             }
             "SO_LINGER" => {
-                if let Value::Struct(fields) = &value {
+                if let Argument::Struct(fields) = &value {
                     let field = |index: usize| fields.get(index).and_then(|(_, value)| value.integer());
                     if (field(0), field(1)) == (Some(1), Some(0)) {
                         self.lingers_not.insert(fd);
@@ -331,7 +332,7 @@ impl Host {
                 }
             }
             "TCP_CONGESTION" => match &value {
-                Value::Text(name) if CONGESTION_CONTROLS.contains(&name.as_str()) => {
+                Argument::Text(name) if CONGESTION_CONTROLS.contains(&name.as_str()) => {
                     options.congestion_control = Some(name.clone());
                 }
                 _ => return Err(unsupported()),
@@ -381,9 +382,9 @@ impl Host {
 }
 
 /// Compares the error of `SO_ERROR`, by name, with the script.
-fn compare_name(wanted: &Value, error: &str) -> Result<Returned, CallRefusal> {
+fn compare_name(wanted: &Argument, error: &str) -> Result<Returned, CallRefusal> {
     match wanted {
-        Value::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),
+        Argument::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),
         _ => Err(CallRefusal::Differs(format!("the pending error is {error}"))),
     }
 }

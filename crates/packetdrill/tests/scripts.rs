@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use wifair_packetdrill::{Report, RunOptions, Verdict, run};
+use wifair_packetdrill::{PlayOptions, Report, ScriptVerdict, run};
 
 fn nothing(_: &str) -> Option<String> {
     None
 }
 
 fn verdict(text: &str) -> Report {
-    run(text, RunOptions::default(), &nothing)
+    run(text, PlayOptions::default(), &nothing)
 }
 
 /// The scripts beside this file, by name.
@@ -38,7 +38,7 @@ fn scripts_written_from_rfcs_pass() {
         .iter()
         .filter_map(|(name, text)| {
             let report = verdict(text);
-            (report.verdict != Verdict::Pass).then(|| format!("{name}: {report:?}"))
+            (report.verdict != ScriptVerdict::Pass).then(|| format!("{name}: {report:?}"))
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -48,7 +48,7 @@ const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ...,
                     +0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 7>\n+0 > S. 0:0(0) ack 1 <...>\n\
                     +.1 < . 1:1(0) ack 1 win 1000\n+0 accept(3, ..., ...) = 4\n";
 
-fn after_open(rest: &str) -> (Verdict, u32, String) {
+fn after_open(rest: &str) -> (ScriptVerdict, u32, String) {
     let report = verdict(&format!("{OPEN}{rest}"));
     (report.verdict, report.place.map_or(0, |place| place.line), report.reason)
 }
@@ -68,23 +68,23 @@ fn what_differs_is_told_with_both_sides() {
         ("+0 read(4, ..., 1000) = 0\n+0 > P. 1:1001(1000) ack 1\n", "returned -1 EAGAIN, expected 0"),
     ] {
         let (verdict, line, reason) = after_open(rest);
-        assert_eq!(verdict, Verdict::Differs, "{rest}: {reason}");
+        assert_eq!(verdict, ScriptVerdict::Differs, "{rest}: {reason}");
         assert!(line >= 8 && reason.contains(expected), "{rest}: line {line}, {reason}");
     }
-    assert_eq!(after_open("+1 > P. 1:1001(1000) ack 1\n").0, Verdict::Differs);
+    assert_eq!(after_open("+1 > P. 1:1001(1000) ack 1\n").0, ScriptVerdict::Differs);
 }
 
 /// The tolerance is 4 ms or an eighth of the wait, whichever is more; an option replaces both.
 #[test]
 fn times_are_held_to_the_tolerance() {
     let late = |micros: u32| format!("+0 write(4, ..., 1000) = 1000\n+.{micros:06} > P. 1:1001(1000) ack 1\n");
-    assert_eq!(after_open(&late(4000)).0, Verdict::Pass);
-    assert_eq!(after_open(&late(5000)).0, Verdict::Differs);
+    assert_eq!(after_open(&late(4000)).0, ScriptVerdict::Pass);
+    assert_eq!(after_open(&late(5000)).0, ScriptVerdict::Differs);
     let text = format!("{OPEN}{}", late(5000));
-    let wide = run(&text, RunOptions { tolerance_us: Some(6000) }, &nothing);
-    assert_eq!(wide.verdict, Verdict::Pass, "{}", wide.reason);
-    assert_eq!(run(&text, RunOptions { tolerance_us: Some(100) }, &nothing).verdict, Verdict::Differs);
-    assert_eq!(verdict(&format!("--tolerance_usecs=6000\n{text}")).verdict, Verdict::Pass);
+    let wide = run(&text, PlayOptions { tolerance_us: Some(6000) }, &nothing);
+    assert_eq!(wide.verdict, ScriptVerdict::Pass, "{}", wide.reason);
+    assert_eq!(run(&text, PlayOptions { tolerance_us: Some(100) }, &nothing).verdict, ScriptVerdict::Differs);
+    assert_eq!(verdict(&format!("--tolerance_usecs=6000\n{text}")).verdict, ScriptVerdict::Pass);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn unknown_statements_are_unsupported_with_their_line() {
         "+0 < U. 1:1(0) ack 1 win 1000 urg 3\n",
     ] {
         let (verdict, line, reason) = after_open(rest);
-        assert_eq!((verdict, line), (Verdict::Unsupported, 8), "{rest}: {reason}");
+        assert_eq!((verdict, line), (ScriptVerdict::Unsupported, 8), "{rest}: {reason}");
     }
 }
 
@@ -125,7 +125,7 @@ fn malformed_scripts_are_errors_with_line_and_column() {
         ("+99999999 > . 1:1(0) ack 1\n", 2),
     ] {
         let report = verdict(&format!("{OPEN}{rest}"));
-        assert_eq!(report.verdict, Verdict::Error, "{rest}: {}", report.reason);
+        assert_eq!(report.verdict, ScriptVerdict::Error, "{rest}: {}", report.reason);
         let place = report.place.expect("an error has a place");
         assert!(place.line >= 8 && (place.line > 8 || place.column == column), "{rest}: {place:?}, {}", report.reason);
     }
@@ -136,7 +136,7 @@ fn malformed_scripts_are_errors_with_line_and_column() {
 fn a_script_without_events_is_an_error() {
     for text in ["", "\n\n", "// a comment\n/* and another */\n", "--tolerance_usecs=1000\n"] {
         let report = verdict(text);
-        assert_eq!(report.verdict, Verdict::Error, "{text:?}");
+        assert_eq!(report.verdict, ScriptVerdict::Error, "{text:?}");
         assert!(report.place.is_some() && report.reason.contains("no event"), "{text:?}: {}", report.reason);
     }
 }
@@ -145,10 +145,10 @@ fn a_script_without_events_is_an_error() {
 #[test]
 fn extremes_are_refused() {
     let deep = format!("+0 f({}1{}) = 0\n", "[".repeat(10_000), "]".repeat(10_000));
-    assert_eq!(after_open(&deep).0, Verdict::Error);
-    assert_eq!(after_open("+0 write(4, ..., 99999999999999999999) = 1\n").0, Verdict::Error);
-    assert_eq!(after_open("+0 write(4, ..., 999999999999999999) = 1\n").0, Verdict::Unsupported);
-    assert_eq!(after_open("+0 < . 4294967295:4294967295(0) ack 4294967295 win 0\n").0, Verdict::Pass);
+    assert_eq!(after_open(&deep).0, ScriptVerdict::Error);
+    assert_eq!(after_open("+0 write(4, ..., 99999999999999999999) = 1\n").0, ScriptVerdict::Error);
+    assert_eq!(after_open("+0 write(4, ..., 999999999999999999) = 1\n").0, ScriptVerdict::Unsupported);
+    assert_eq!(after_open("+0 < . 4294967295:4294967295(0) ack 4294967295 win 0\n").0, ScriptVerdict::Pass);
 }
 
 proptest! {
@@ -183,8 +183,8 @@ proptest! {
             }
         }
         let report = verdict(&text);
-        prop_assert!(report.place.is_some() == (report.verdict != Verdict::Pass));
-        prop_assert!(report.reason.is_empty() == (report.verdict == Verdict::Pass));
+        prop_assert!(report.place.is_some() == (report.verdict != ScriptVerdict::Pass));
+        prop_assert!(report.reason.is_empty() == (report.verdict == ScriptVerdict::Pass));
     }
 
     /// Any text gets a verdict.

@@ -42,7 +42,7 @@ pub use non_ht::{DsssMode, OfdmMode};
 pub use operating_channel::{Arrival, ChannelError, OperatingChannel, SEGMENTS};
 pub use outage::{Outage, OutageProcess};
 pub use ppdu::{PacketPadding, PpduOptions, PpduParts, PpduTiming};
-pub use radio::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
+pub use radio::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
 pub use response::BasicRates;
 pub use tx_mode::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, ModulationClass, TxMode};
 pub use vht::VhtMode;

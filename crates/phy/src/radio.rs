@@ -47,7 +47,7 @@ impl Radio {
 
 choice! {
     /// Which of several overlapping frames a receiver can receive.
-    pub enum Capture {
+    pub enum CaptureEffect {
         /// None.
         None = "none",
         /// The first one that it senses, readable or not, if it is stronger than each later one by the threshold.
@@ -95,7 +95,7 @@ table! {
         /// What makes the reception of a frame fail.
         pub spoils: Spoils = Spoils::Threshold;
         /// Which of several overlapping frames a receiver can receive.
-        pub capture: Capture = Capture::Header;
+        pub capture: CaptureEffect = CaptureEffect::Header;
         /// How much stronger than its interference a frame must be: during its whole length if `spoils` is "threshold",
         /// only at its start if it is "bits".
         pub capture_threshold: Db = Db(match spoils {
@@ -115,7 +115,7 @@ impl Reception {
     pub fn ns2() -> Self {
         Self {
             spoils: Spoils::Threshold,
-            capture: Capture::First,
+            capture: CaptureEffect::First,
             capture_threshold: Db(10.0),
             interference: Interference::Strongest,
             carrier_sense: CarrierSense::Frame,

@@ -8,20 +8,20 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use wifair_capture::{Address, Analysis, COLUMNS, Cell, Error, Field, Filter, Graph, Settings, analyze};
+use wifair_capture::{Address, Analysis, AnalysisOptions, COLUMNS, Error, Field, Filter, Graph, RowCell, analyze};
 use wifair_units::{BitRate, Duration, Quantity};
 
 use crate::columns::{column, counts, numbers};
 use crate::control::{Control, Shared};
 
 /// The results for a capture.
-#[pyclass(frozen, module = "wifair._core")]
-pub struct Capture {
+#[pyclass(frozen, module = "wifair._core", name = "Capture")]
+pub struct PyCapture {
     pub(crate) inner: Analysis,
 }
 
 #[pymethods]
-impl Capture {
+impl PyCapture {
     /// All results except the rows, as JSON.
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| self.inner.to_json())
@@ -70,12 +70,14 @@ impl Capture {
         for wanted in COLUMNS {
             let cells = (0..rows.len()).map(|at| (wanted.at)(rows, at));
             let data = match cells.clone().next() {
-                Some(Cell::Text(_)) => {
-                    let texts = cells.map(|cell| if let Cell::Text(text) = cell { text } else { "" });
+                Some(RowCell::Text(_)) => {
+                    let texts = cells.map(|cell| if let RowCell::Text(text) = cell { text } else { "" });
                     PyList::new(py, texts)?.into_any()
                 }
-                Some(Cell::Count(_)) => counts(py, cells.map(|cell| if let Cell::Count(n) = cell { n } else { 0 }))?,
-                _ => numbers(py, cells.map(|cell| if let Cell::Number(x) = cell { x } else { f64::NAN }))?,
+                Some(RowCell::Count(_)) => {
+                    counts(py, cells.map(|cell| if let RowCell::Count(n) = cell { n } else { 0 }))?
+                }
+                _ => numbers(py, cells.map(|cell| if let RowCell::Number(x) = cell { x } else { f64::NAN }))?,
             };
             columns.append(column(py, wanted.name, wanted.about, data)?)?;
         }
@@ -119,7 +121,7 @@ fn cells_of<'py, 'a>(py: Python<'py>, cells: impl Iterator<Item = &'a Field> + C
 /// Options of an analysis, as given by users.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wanted {
+pub struct AnalysisRequest {
     hosts: Vec<String>,
     ports: Vec<u16>,
     from_time: Option<String>,
@@ -133,8 +135,8 @@ pub struct Wanted {
     most_connections: usize,
 }
 
-impl Wanted {
-    fn settings(&self) -> Result<Settings, String> {
+impl AnalysisRequest {
+    fn settings(&self) -> Result<AnalysisOptions, String> {
         let time = |what: &str, text: &str| Duration::parse(text).map_err(|why| format!("{what}: {why}"));
         let optional = |what: &str, text: &Option<String>| text.as_deref().map(|text| time(what, text)).transpose();
         let positive = |what: &str, value: Duration| {
@@ -146,7 +148,7 @@ impl Wanted {
         {
             return Err(format!("from {from} to {to} there is nothing: write an end after the start"));
         }
-        Ok(Settings {
+        Ok(AnalysisOptions {
             pause: positive("pause", time("pause", &self.pause)?)?,
             bin: optional("bin", &self.bin)?.map(|bin| positive("bin", bin)).transpose()?,
             keep_copies: self.keep_copies,
@@ -185,12 +187,12 @@ fn network(text: &str) -> Result<(Address, u8), String> {
 }
 
 /// Counts the bytes read from a file, for the progress bar.
-struct Counted<R> {
+struct CountingReader<R> {
     source: R,
     shared: Arc<Shared>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.shared.is_stopped() {
             return Ok(0);
@@ -204,7 +206,12 @@ impl<R: Read> Read for Counted<R> {
 /// Reads and analyses a capture without the GIL, from standard input if `path` is absent. If stopped, returns the
 /// results up to that point.
 #[pyfunction]
-pub fn read_capture(py: Python<'_>, path: Option<PathBuf>, wanted: Wanted, control: &Control) -> PyResult<Capture> {
+pub fn read_capture(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    wanted: AnalysisRequest,
+    control: &Control,
+) -> PyResult<PyCapture> {
     let settings = wanted.settings().map_err(PyValueError::new_err)?;
     let shared = control.share();
     let found = py.detach(|| {
@@ -212,13 +219,13 @@ pub fn read_capture(py: Python<'_>, path: Option<PathBuf>, wanted: Wanted, contr
         match path {
             Some(path) => {
                 let source = std::fs::File::open(path).map_err(Error::Io)?;
-                analyze(Counted { source, shared: Arc::clone(&shared) }, settings, go_on)
+                analyze(CountingReader { source, shared: Arc::clone(&shared) }, settings, go_on)
             }
-            None => analyze(Counted { source: std::io::stdin(), shared: Arc::clone(&shared) }, settings, go_on),
+            None => analyze(CountingReader { source: std::io::stdin(), shared: Arc::clone(&shared) }, settings, go_on),
         }
     });
     match found {
-        Ok(inner) => Ok(Capture { inner }),
+        Ok(inner) => Ok(PyCapture { inner }),
         Err(Error::Io(error)) => Err(io_error(error)),
         Err(error) => Err(capture_error(py, &error.to_string())),
     }

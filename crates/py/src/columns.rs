@@ -8,7 +8,7 @@ use wifair_sim::record::{Figure, Row, csv};
 
 /// The data of a column, as passed from Python.
 #[derive(FromPyObject)]
-pub enum Data {
+pub enum PyColumnData {
     /// Dtype and bytes of an array.
     Array(PyBackedStr, PyBackedBytes),
     /// Texts.
@@ -17,13 +17,13 @@ pub enum Data {
 
 /// A table of columns as CSV.
 #[pyfunction]
-pub fn csv_text(names: Vec<PyBackedStr>, columns: Vec<Data>) -> PyResult<String> {
-    let columns: Vec<csv::Column<'_>> = columns
+pub fn csv_text(names: Vec<PyBackedStr>, columns: Vec<PyColumnData>) -> PyResult<String> {
+    let columns: Vec<csv::CsvColumn<'_>> = columns
         .iter()
         .map(|data| match data {
-            Data::Texts(texts) => csv::Column::Texts(texts.iter().map(|text| &**text).collect()),
-            Data::Array(kind, bytes) if **kind == *"<u8" => csv::Column::Counts(bytes),
-            Data::Array(_, bytes) => csv::Column::Numbers(bytes),
+            PyColumnData::Texts(texts) => csv::CsvColumn::Texts(texts.iter().map(|text| &**text).collect()),
+            PyColumnData::Array(kind, bytes) if **kind == *"<u8" => csv::CsvColumn::Counts(bytes),
+            PyColumnData::Array(_, bytes) => csv::CsvColumn::Numbers(bytes),
         })
         .collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();

@@ -14,25 +14,25 @@ use pyo3::types::PyDict;
 use wifair_capture::Analysis;
 use wifair_emulate::live::{self, Device, Ended, Lateness, Live, LiveControl};
 use wifair_emulate::record::{Recorder, Recording};
-use wifair_emulate::{Cell, PacketCounts, Settings, v6_of};
+use wifair_emulate::{EmulatedCell, EmulationOptions, PacketCounts, v6_of};
 use wifair_sim::capture::FrameLog;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario;
 use wifair_sim::world::Loss;
 use wifair_units::{Duration, Time};
 
-use crate::capture::Capture;
+use crate::capture::PyCapture;
 use crate::columns::of_rows;
-use crate::scenario::{Scenario, Taps, Unwritten, file_error, to_dict};
+use crate::scenario::{PyScenario, Taps, Unwritten, file_error, to_dict};
 
 /// The outcome of an emulation.
 struct Done {
-    cell: Cell,
+    cell: EmulatedCell,
     ended: std::io::Result<(Ended, Lateness)>,
 }
 
-enum State {
-    Ready(Box<Cell>, Vec<Device>),
+enum EmulationState {
+    Ready(Box<EmulatedCell>, Vec<Device>),
     Running(JoinHandle<Done>),
     Over(Box<Done>),
     Taken,
@@ -41,7 +41,7 @@ enum State {
 /// An emulation of a scenario.
 #[pyclass(module = "wifair._core")]
 pub struct Emulation {
-    state: Mutex<State>,
+    state: Mutex<EmulationState>,
     control: Arc<LiveControl>,
     taps: Taps,
     record: Option<(PathBuf, String)>,
@@ -68,7 +68,7 @@ pub struct FlowRow {
 }
 
 fn flow_rows(scenario: &scenario::Scenario, seed: u64) -> Vec<FlowRow> {
-    let row = |flow: &scenario::Flow| {
+    let row = |flow: &scenario::NetworkFlow| {
         let group = scenario.flows_of(flow);
         let (cc, max_cwnd, rate_bps, payload_bytes) = match &group.transport {
             scenario::Transport::Tcp(tcp) => {
@@ -100,7 +100,7 @@ impl Emulation {
     #[new]
     #[pyo3(signature = (scenario, seed, flows, sample_step_ns=None, taps=None, record=None))]
     fn new(
-        scenario: &Scenario,
+        scenario: &PyScenario,
         seed: u64,
         flows: bool,
         sample_step_ns: Option<u64>,
@@ -112,20 +112,20 @@ impl Emulation {
             return Err(PyValueError::new_err(why));
         }
         let taps = taps.unwrap_or_default();
-        let settings = Settings { seed, flows, sample_every: sample_step_ns.map(Duration::from_nanos) };
-        let mut cell = Cell::new(&scenario.inner, &settings);
+        let settings = EmulationOptions { seed, flows, sample_every: sample_step_ns.map(Duration::from_nanos) };
+        let mut cell = EmulatedCell::new(&scenario.inner, &settings);
         let capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&scenario.inner, seed, cell.run())).transpose();
         let capture = capture.map_err(unwritten)?;
         let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
         let frames = taps.frames_ns.map(|(from, to)| FrameLog::new(&scenario.inner, seed, time(from), time(to)));
         cell.begin(capture, frames);
-        let state = Mutex::new(State::Ready(Box::new(cell), vec![]));
+        let state = Mutex::new(EmulationState::Ready(Box::new(cell), vec![]));
         Ok(Self { state, control: Arc::default(), taps, record, flows: flow_rows(&scenario.inner, seed) })
     }
 
     /// Name, IPv4 and IPv6 address of each host, and whether it is a station.
     fn hosts(&mut self) -> PyResult<Vec<HostRow>> {
-        let State::Ready(cell, _) = self.state() else { return Err(began()) };
+        let EmulationState::Ready(cell, _) = self.state() else { return Err(began()) };
         let row = |host: &wifair_sim::Host| {
             (host.name.clone(), host.address.to_string(), v6_of(host).to_string(), host.is_station)
         };
@@ -139,7 +139,7 @@ impl Emulation {
 
     /// Creates the TUN device of the next host in the network namespace given by a file, with or without IPv6.
     fn open(&mut self, namespace: PathBuf, name: &str, mtu: u16, v6: bool) -> PyResult<()> {
-        let State::Ready(cell, devices) = self.state() else { return Err(began()) };
+        let EmulationState::Ready(cell, devices) = self.state() else { return Err(began()) };
         let Some(host) = cell.hosts().get(devices.len()) else { return Err(began()) };
         let v6 = v6.then(|| (v6_of(host), 64));
         let device = Device::open(&namespace, name, mtu, (host.address, 8), v6);
@@ -150,7 +150,8 @@ impl Emulation {
     /// Starts the emulation; returns the number of the thread that follows the clock. With `strict` it ends if the
     /// machine does not keep up.
     fn start(&mut self, strict: bool) -> PyResult<i32> {
-        let State::Ready(mut cell, mut devices) = std::mem::replace(self.state(), State::Taken) else {
+        let EmulationState::Ready(mut cell, mut devices) = std::mem::replace(self.state(), EmulationState::Taken)
+        else {
             return Err(began());
         };
         let recorder = self.record.as_ref().map(|(path, about)| {
@@ -166,19 +167,19 @@ impl Emulation {
             let ended = Live::new(&mut cell, &mut devices, &control, strict).recording(recorder).run();
             Done { cell: *cell, ended }
         });
-        *self.state() = State::Running(thread);
+        *self.state() = EmulationState::Running(thread);
         let told: Receiver<i32> = told;
         told.recv().map_err(|_| PyRuntimeError::new_err("the thread of the emulation has failed"))
     }
 
     /// Whether it has started.
     fn has_begun(&mut self) -> bool {
-        !matches!(self.state(), State::Ready(..) | State::Taken)
+        !matches!(self.state(), EmulationState::Ready(..) | EmulationState::Taken)
     }
 
     /// Whether it is running.
     fn is_running(&mut self) -> bool {
-        matches!(self.state(), State::Running(thread) if !thread.is_finished())
+        matches!(self.state(), EmulationState::Running(thread) if !thread.is_finished())
     }
 
     /// Whether the machine has ever failed to keep up.
@@ -198,7 +199,9 @@ impl Emulation {
 
     /// Waits for its end, and returns why it ended: "stopped", "over" or "behind".
     fn join(&mut self, py: Python<'_>) -> PyResult<&'static str> {
-        let State::Running(thread) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
+        let EmulationState::Running(thread) = std::mem::replace(self.state(), EmulationState::Taken) else {
+            return Err(began());
+        };
         let done = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulation has failed"))?;
         let why = match &done.ended {
             Ok((Ended::Stopped, _)) => "stopped",
@@ -209,13 +212,15 @@ impl Emulation {
                 return Err(file_error(&path, error));
             }
         };
-        *self.state() = State::Over(Box::new(done));
+        *self.state() = EmulationState::Over(Box::new(done));
         Ok(why)
     }
 
     /// Replays a recording instead of running. Returns `(put in, same, differs at ns, is cut)`.
     fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, Option<u64>, bool)> {
-        let State::Ready(mut cell, _) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
+        let EmulationState::Ready(mut cell, _) = std::mem::replace(self.state(), EmulationState::Taken) else {
+            return Err(began());
+        };
         let replayed = py.detach(|| {
             let mut recording = Recording::open(BufReader::new(File::open(&path)?))?;
             recording.replay(&mut cell, || true)
@@ -224,13 +229,19 @@ impl Emulation {
             Some(_) => file_error(&path, &error),
             None => PyValueError::new_err(format!("{}: {error}", path.display())),
         })?;
-        *self.state() = State::Over(Box::new(Done { cell: *cell, ended: Ok((Ended::Over, Lateness::default())) }));
+        *self.state() =
+            EmulationState::Over(Box::new(Done { cell: *cell, ended: Ok((Ended::Over, Lateness::default())) }));
         Ok((replayed.inject, replayed.same, replayed.differs_at, replayed.is_cut))
     }
 
     /// Results as for a run, the connections of real programs, packet counts, and lateness.
-    fn results<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Option<Capture>, Bound<'py, PyDict>)> {
-        let State::Over(mut done) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
+    fn results<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyDict>, Option<PyCapture>, Bound<'py, PyDict>)> {
+        let EmulationState::Over(mut done) = std::mem::replace(self.state(), EmulationState::Taken) else {
+            return Err(began());
+        };
         let outcome: Outcome = done.cell.run().outcome();
         let finished = done.cell.finish();
         if let (Some(capture), Some(wanted)) = (finished.capture, &self.taps.pcap) {
@@ -248,12 +259,12 @@ impl Emulation {
         if let Ok((_, lateness)) = &done.ended {
             packets.set_item("lateness", lateness_dict(py, lateness)?)?;
         }
-        Ok((dict, finished.connections.map(|inner: Analysis| Capture { inner }), packets))
+        Ok((dict, finished.connections.map(|inner: Analysis| PyCapture { inner }), packets))
     }
 }
 
 impl Emulation {
-    fn state(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut EmulationState {
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,14 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// Answers requests of the page; keeps the run that was started last.
-#[pyclass(frozen, module = "wifair._core")]
+#[pyclass(frozen, module = "wifair._core", name = "Lab")]
 #[derive(Debug, Default)]
-pub struct Lab {
+pub struct PyLab {
     inner: Mutex<wifair_lab::Lab>,
 }
 
 #[pymethods]
-impl Lab {
+impl PyLab {
     #[new]
     fn new() -> Self {
         Self::default()

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::airtime::{airtime, airtime_table};
     #[pymodule_export]
-    use crate::capture::{Capture, read_capture};
+    use crate::capture::{PyCapture, read_capture};
     #[pymodule_export]
     use crate::columns::csv_text;
     #[pymodule_export]
@@ -31,9 +31,9 @@ mod _core {
     #[pymodule_export]
     use crate::emulation::{Emulation, lock_memory, recording_about};
     #[pymodule_export]
-    use crate::extend::{Ack, CongestionControl, Packet, QueueDiscipline};
+    use crate::extend::{PyAck, PyCongestionControl, PyPacket, QueueDiscipline};
     #[pymodule_export]
-    use crate::lab::Lab;
+    use crate::lab::PyLab;
     #[pymodule_export]
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]
@@ -42,7 +42,7 @@ mod _core {
     use crate::packetdrill::packetdrill;
     #[pymodule_export]
     use crate::scenario::{
-        Scenario, catalogue, figures, parse, reference, sample_step, schema, time_of_run, too_large,
+        PyScenario, catalogue, figures, parse, reference, sample_step, schema, time_of_run, too_large,
     };
 
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use pyo3::prelude::*;
-use wifair_packetdrill::{MAX_BYTES, RunOptions, run};
+use wifair_packetdrill::{MAX_BYTES, PlayOptions, run};
 
 /// Reads a file, but at most one byte more than a script may have.
 fn read(path: &Path) -> std::io::Result<String> {
@@ -32,7 +32,7 @@ pub fn packetdrill(
             // Only regular files: reading from a device or a pipe might not end.
             if file.is_file() { read(&file).ok() } else { None }
         };
-        run(&text, RunOptions { tolerance_us }, &beside)
+        run(&text, PlayOptions { tolerance_us }, &beside)
     });
     Ok((report.verdict.name(), report.place.map(|p| p.line), report.place.map(|p| p.column), report.reason))
 }

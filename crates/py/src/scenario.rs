@@ -9,16 +9,16 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
-use wifair_sim::capture::{Capture, CapturePoints, Format, FrameLog, WriteError};
+use wifair_sim::capture::{CapturePoints, CaptureWriter, Format, FrameLog, WriteError};
 use wifair_sim::estimate::{Extras, estimate};
 use wifair_sim::record::{CellOutcome, Outcome, Row, Series};
 use wifair_sim::world::WatchPlan;
-use wifair_sim::{Options, Run, scenario};
+use wifair_sim::{Run, RunOptions, scenario};
 use wifair_units::{Duration, Quantity, Time};
 
 use crate::columns::{column, counts, numbers, of_rows};
 use crate::control::{Control, Shared};
-use crate::extend::{Classes, Failure};
+use crate::extend::{Classes, FirstFault};
 use crate::sweep::{Rule, describe_rule};
 
 /// A run checks at least this many times over its duration whether it must end.
@@ -73,14 +73,14 @@ impl Wish {
         scenario: &scenario::Scenario,
         seed: u64,
         run: &mut Run,
-    ) -> Result<Capture<BufWriter<File>>, Unwritten> {
+    ) -> Result<CaptureWriter<BufWriter<File>>, Unwritten> {
         let points = CapturePoints::choose(scenario, &self.points).map_err(Unwritten::Points)?;
         std::fs::create_dir_all(&self.folder).map_err(|error| Unwritten::File(self.folder.clone(), error))?;
         let open = |name: &str| {
             self.refuse(name)?;
             Ok(BufWriter::with_capacity(1 << 16, File::create(self.folder.join(partial(name)))?))
         };
-        let capture = Capture::new(scenario, seed, run.world(), points, self.format(), self.snap, open)
+        let capture = CaptureWriter::new(scenario, seed, run.world(), points, self.format(), self.snap, open)
             .map_err(|why| Unwritten::File(self.folder.join(why.file), why.error))?;
         self.write_hosts(&capture.hosts()).map_err(|error| Unwritten::File(self.folder.join(HOSTS), error))?;
         Ok(capture)
@@ -108,7 +108,7 @@ impl Wish {
     }
 
     /// Ends captures: gives their files their final names.
-    pub(crate) fn finish(&self, capture: Capture<BufWriter<File>>) -> Result<(), Unwritten> {
+    pub(crate) fn finish(&self, capture: CaptureWriter<BufWriter<File>>) -> Result<(), Unwritten> {
         let failed = |file: &str, error| Unwritten::File(self.folder.join(file), error);
         for (name, sink) in capture.finish().map_err(|why| failed(&why.file, why.error))? {
             let file = sink.into_inner().map_err(|why| failed(&name, why.into_error()))?;
@@ -149,9 +149,9 @@ pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
 }
 
 /// A scenario that was read and checked.
-#[pyclass(frozen, module = "wifair._core")]
+#[pyclass(frozen, module = "wifair._core", name = "Scenario")]
 #[derive(Debug)]
-pub struct Scenario {
+pub struct PyScenario {
     pub(crate) inner: scenario::Scenario,
     /// Whether it names Python classes.
     custom_classes: bool,
@@ -160,7 +160,7 @@ pub struct Scenario {
 }
 
 #[pymethods]
-impl Scenario {
+impl PyScenario {
     #[getter]
     fn name(&self) -> &str {
         &self.inner.file.name
@@ -265,9 +265,10 @@ impl Scenario {
             for (class, base) in self.inner.classes() {
                 find.call1((class, base, &self.folder))?; // fail before the run starts
             }
-            let failure = Arc::new(Failure::default());
+            let failure = Arc::new(FirstFault::default());
             let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
-            let options = Options { sample_every, custom_classes: Some(classes), fast_paths, ..Options::default() };
+            let options =
+                RunOptions { sample_every, custom_classes: Some(classes), fast_paths, ..RunOptions::default() };
             // Release the GIL to other threads between slices.
             let outcome = self.simulate(seed, &options, &taps, &shared, || {
                 py.detach(|| ());
@@ -279,9 +280,13 @@ impl Scenario {
             outcome
         } else {
             py.detach(|| {
-                self.simulate(seed, &Options { sample_every, fast_paths, ..Options::default() }, &taps, &shared, || {
-                    true
-                })
+                self.simulate(
+                    seed,
+                    &RunOptions { sample_every, fast_paths, ..RunOptions::default() },
+                    &taps,
+                    &shared,
+                    || true,
+                )
             })
         };
         match outcome {
@@ -330,12 +335,12 @@ impl Scenario {
     }
 }
 
-impl Scenario {
+impl PyScenario {
     /// Runs the simulation in slices; `goes_on` is called between slices and stops it by returning false.
     fn simulate(
         &self,
         seed: u64,
-        options: &Options,
+        options: &RunOptions,
         taps: &Taps,
         shared: &Shared,
         mut goes_on: impl FnMut() -> bool,
@@ -346,7 +351,7 @@ impl Scenario {
         let mut log = taps.frames_ns.map(|(from, to)| FrameLog::new(&self.inner, seed, time(from), time(to)));
         let watches = capture.is_some() || log.is_some();
         if watches {
-            let plan = capture.as_ref().map(Capture::plan).unwrap_or_default();
+            let plan = capture.as_ref().map(CaptureWriter::plan).unwrap_or_default();
             run.world().watch(WatchPlan { air: plan.air || log.is_some(), ..plan });
         }
         let share = Duration::from_nanos(self.inner.file.duration.as_nanos().div_ceil(LOOKS));
@@ -398,7 +403,7 @@ pub fn parse(
     overrides: Vec<(String, String)>,
     folder: &str,
     for_programs: bool,
-) -> PyResult<Scenario> {
+) -> PyResult<PyScenario> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
     let mut load = |file: &str| std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| why.to_string());
     let scenario = Source::from_bytes(name, data).and_then(|source| match for_programs {
@@ -407,7 +412,7 @@ pub fn parse(
     });
     let whole = |inner: scenario::Scenario| {
         let custom_classes = !inner.classes().is_empty();
-        Scenario { inner, custom_classes, folder: folder.to_owned() }
+        PyScenario { inner, custom_classes, folder: folder.to_owned() }
     };
     scenario.map(whole).map_err(|problems| to_error(py, &problems))
 }

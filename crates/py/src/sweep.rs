@@ -3,9 +3,9 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use wifair_config::{Problem, Source};
-use wifair_sim::scenario::sweep::{self, Axis, Change, Fault, Setting, StopRule};
+use wifair_sim::scenario::sweep::{self, Axis, Change, Setting, SpannedError, StopRule};
 
-use crate::scenario::{Scenario, to_error};
+use crate::scenario::{PyScenario, to_error};
 
 /// The points of a sweep, each computed when requested.
 #[pyclass(frozen, module = "wifair._core")]
@@ -37,7 +37,7 @@ impl Plan {
                 Ok(changes.into_iter().map(|Change { origin, path, value }| (origin, path, value)).collect())
             }
             Err((change, why)) => {
-                let fault = Fault { message: why, span: 0..change.path.len(), note: String::new() };
+                let fault = SpannedError { message: why, span: 0..change.path.len(), note: String::new() };
                 Err(to_error(py, &problem(&change.origin, &change.path, &fault).into()))
             }
         }
@@ -48,7 +48,7 @@ impl Plan {
 #[pyfunction]
 pub fn plan(
     py: Python<'_>,
-    base: &Scenario,
+    base: &PyScenario,
     axes: Vec<(String, String)>,
     points: Vec<(String, String)>,
 ) -> PyResult<Plan> {
@@ -104,7 +104,7 @@ pub fn number_of(text: &str) -> Option<f64> {
 
 fn collect<T>(
     texts: &[(String, String)],
-    parse: impl Fn(&str, &str) -> Result<T, Fault>,
+    parse: impl Fn(&str, &str) -> Result<T, SpannedError>,
     problems: &mut Vec<Problem>,
 ) -> Vec<T> {
     let mut values = Vec::new();
@@ -117,7 +117,7 @@ fn collect<T>(
     values
 }
 
-fn problem(option: &str, text: &str, fault: &Fault) -> Problem {
+fn problem(option: &str, text: &str, fault: &SpannedError) -> Problem {
     let spot = Source::option(option, text).spot(fault.span.clone(), &fault.note);
     Problem::new(&fault.message).with_spot(spot)
 }

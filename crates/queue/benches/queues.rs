@@ -10,13 +10,16 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use wifair_packet::{Packet, Packets};
-use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings};
+use wifair_queue::{Chosen, Discipline, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Duration, Time};
 
 fn measure(name: &str, flows: u32, count: u32) {
     let limit = Limit::Packets(u64::from(flows) + 1);
-    let settings =
-        Settings { discipline: Chosen::named(name).expect("a name of the list"), limit, ..Settings::default() };
+    let settings = QueueSettings {
+        discipline: Chosen::named(name).expect("a name of the list"),
+        limit,
+        ..QueueSettings::default()
+    };
     let mut queue = Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "bench");
     let (mut packets, mut dropped) = (Packets::default(), vec![]);
     for flow in 0..flows {

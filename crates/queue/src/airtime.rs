@@ -23,7 +23,7 @@ use wifair_config::table;
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
-use super::fq::{Fq, Group};
+use super::fq::{Fq, NewAndOldLists};
 use super::{AirUse, Discipline, Dropped, Site, codel, flow_key, station_key};
 
 table! {
@@ -48,8 +48,8 @@ table! {
 const ACTIVE: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default)]
-struct Station {
-    group: Group,
+struct AirtimeStation {
+    group: NewAndOldLists,
     /// In nanoseconds.
     deficit: i64,
     listed: bool,
@@ -63,7 +63,7 @@ pub struct Airtime {
     fq: Fq,
     quantum: i64,
     count_received: bool,
-    stations: Vec<Station>,
+    stations: Vec<AirtimeStation>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
 }
@@ -85,9 +85,9 @@ impl Airtime {
         }
     }
 
-    fn station(&mut self, number: usize) -> &mut Station {
+    fn station(&mut self, number: usize) -> &mut AirtimeStation {
         if self.stations.len() <= number {
-            self.stations.resize(number + 1, Station::default());
+            self.stations.resize(number + 1, AirtimeStation::default());
         }
         &mut self.stations[number]
     }
@@ -197,13 +197,13 @@ impl Discipline for Airtime {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     /// Frames of station 1 take 8 ms, of station 2 1 ms, of station 3 0.5 ms, each with 1000 B; all stations always
     /// have packets. Returns how often each is served in 4000 frames.
     fn serve(params: &Params) -> [u32; 4] {
-        let mut bench = Bench::new(Airtime::new(params, &Bench::<Airtime>::SITE));
+        let mut bench = QueueBench::new(Airtime::new(params, &QueueBench::<Airtime>::SITE));
         let packet = |to| Packet { flow: to, size: 1000, ..Packet::default() };
         for to in [1, 2, 3, 1, 2, 3] {
             bench.put_to(packet(to), to);
@@ -233,8 +233,10 @@ mod tests {
     #[test]
     fn what_a_station_sends_counts_too() {
         for (count_received, expected) in [(true, 100.0), (false, 0.0)] {
-            let mut bench =
-                Bench::new(Airtime::new(&Params { count_received, ..Params::default() }, &Bench::<Airtime>::SITE));
+            let mut bench = QueueBench::new(Airtime::new(
+                &Params { count_received, ..Params::default() },
+                &QueueBench::<Airtime>::SITE,
+            ));
             let air = Duration::from_millis(1);
             let used = |peer, sent, air| AirUse { peer, sent, air, attempts: 1, delivered: true };
             let mut served = [0.0; 3];
@@ -260,7 +262,7 @@ mod tests {
     /// and becomes old; station 2 sends its only packet.
     #[test]
     fn a_station_that_runs_empty_waits_for_its_turn() {
-        let mut bench = Bench::new(Airtime::new(&Params::default(), &Bench::<Airtime>::SITE));
+        let mut bench = QueueBench::new(Airtime::new(&Params::default(), &QueueBench::<Airtime>::SITE));
         let packet = |to| Packet { flow: to, size: 1000, ..Packet::default() };
         for to in [1, 1, 1, 1, 2] {
             bench.put_to(packet(to), to);
@@ -279,7 +281,7 @@ mod tests {
     /// sends. Both have 1 then. 2 uses two halves, and 1 sends next.
     #[test]
     fn many_rounds_without_a_packet_pass_at_once() {
-        let mut bench = Bench::new(Airtime::new(&Params::default(), &Bench::<Airtime>::SITE));
+        let mut bench = QueueBench::new(Airtime::new(&Params::default(), &QueueBench::<Airtime>::SITE));
         for to in [1, 1, 2, 2] {
             bench.put_to(Packet { flow: to, size: 1000, ..Packet::default() }, to);
         }

@@ -216,11 +216,11 @@ mod tests {
     use wifair_packet::flag;
 
     use super::super::Limit;
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
-    fn codel(params: &Params) -> Bench<Codel> {
-        Bench::new(Codel::new(params, &Site { limit: Limit::Packets(5000), ..Bench::<Codel>::SITE }))
+    fn codel(params: &Params) -> QueueBench<Codel> {
+        QueueBench::new(Codel::new(params, &Site { limit: Limit::Packets(5000), ..QueueBench::<Codel>::SITE }))
     }
 
     fn packet(flags: u8) -> Packet {

@@ -130,7 +130,7 @@ mod tests {
     use wifair_packet::{Packet, flag};
     use wifair_units::Duration;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     fn tried(attempts: u32) -> AirUse {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn the_mean_of_retries_by_hand() {
         let params = Params { min_retries: 0.5, max_retries: 2.5, max_p: 1.0, weight: 0.5, ..Params::default() };
-        let mut bench = Bench::new(ContentionRed::new(&params, &Bench::<ContentionRed>::SITE));
+        let mut bench = QueueBench::new(ContentionRed::new(&params, &QueueBench::<ContentionRed>::SITE));
         let mut seen = vec![];
         for attempts in [3, 1, 1] {
             bench.wait(Duration::from_millis(10));
@@ -155,7 +155,7 @@ mod tests {
     /// Pacing: after a frame that took 2 ms per attempt, the next packet waits 2 ms.
     #[test]
     fn packets_are_spaced_while_there_is_contention() {
-        let mut bench = Bench::new(ContentionRed::new(&Params::default(), &Bench::<ContentionRed>::SITE));
+        let mut bench = QueueBench::new(ContentionRed::new(&Params::default(), &QueueBench::<ContentionRed>::SITE));
         bench.put_all([Packet { size: 1000, flags: flag::ECT, ..Packet::default() }; 2]);
         assert!(bench.get().is_some());
         bench.queue.on_air(bench.now, &tried(7));
@@ -167,7 +167,7 @@ mod tests {
     /// Permanent contention, max_p 0.1: one arrival in ten is dropped.
     #[test]
     fn the_probability_is_bounded() {
-        let mut bench = Bench::new(ContentionRed::new(&Params::default(), &Bench::<ContentionRed>::SITE));
+        let mut bench = QueueBench::new(ContentionRed::new(&Params::default(), &QueueBench::<ContentionRed>::SITE));
         for _ in 0..1000 {
             bench.queue.on_air(bench.now, &tried(7));
         }

@@ -32,7 +32,7 @@ table! {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct DrrLine {
     deficit: u64,
     /// Whether it is in the round of visits.
     active: bool,
@@ -43,7 +43,7 @@ struct Line {
 pub struct Drr {
     buffer: SharedBuffer,
     quantum: u64,
-    lines: Vec<Line>,
+    lines: Vec<DrrLine>,
     active: VecDeque<usize>,
     /// Whether the line that is being visited has received its quantum.
     visiting: bool,
@@ -70,11 +70,11 @@ impl Discipline for Drr {
         }
         let class = self.buffer.class(id, to, packets);
         if self.lines.len() <= class {
-            self.lines.resize(class + 1, Line::default());
+            self.lines.resize(class + 1, DrrLine::default());
         }
         self.buffer.push(class, id, 0, packets, dropped, |_, _, _| {});
         if !self.lines[class].active && self.buffer.lines.packets(class) > 0 {
-            self.lines[class] = Line { deficit: 0, active: true };
+            self.lines[class] = DrrLine { deficit: 0, active: true };
             self.active.push_back(class);
         }
     }
@@ -126,12 +126,12 @@ mod tests {
     use wifair_packet::Packet;
 
     use super::super::Limit;
-    use super::super::testing::{Bench, unfairness};
+    use super::super::testing::{QueueBench, unfairness};
     use super::*;
 
-    fn drr(quantum: u64, limit: u64, by: Class) -> Bench<Drr> {
+    fn drr(quantum: u64, limit: u64, by: Class) -> QueueBench<Drr> {
         let params = Params { quantum: Bytes(quantum), by };
-        Bench::new(Drr::new(&params, &Site { limit: Limit::Packets(limit), ..Bench::<Drr>::SITE }))
+        QueueBench::new(Drr::new(&params, &Site { limit: Limit::Packets(limit), ..QueueBench::<Drr>::SITE }))
     }
 
     /// Quantum 500. Flow 0 has 200, 750, 20; flow 1 has 500, 500; flow 2 has 600. Round 1: 0 sends 200, keeps 300; 1

@@ -39,7 +39,7 @@ table! {
 }
 
 #[derive(Clone, Debug)]
-struct Line {
+struct DualLine {
     room: Room,
     packets: VecDeque<PacketId>,
     /// When a packet of each flow last arrived, by flow number.
@@ -47,7 +47,7 @@ struct Line {
     flows: u32,
 }
 
-impl Line {
+impl DualLine {
     const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
         Self { room: Room::new(limit, mark_above), packets: VecDeque::new(), seen: vec![], flows: 0 }
     }
@@ -78,8 +78,8 @@ impl Line {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Dual {
-    data: Line,
-    acks: Line,
+    data: DualLine,
+    acks: DualLine,
     params: Params,
     draws: Stream,
     /// The next time at which silent flows are removed.
@@ -95,8 +95,8 @@ impl Dual {
             Limit::Bytes(limit) => (Limit::Bytes(Bytes(limit.0.div_ceil(2))), Limit::Bytes(Bytes(limit.0 / 2))),
         };
         Self {
-            data: Line::new(data, site.mark_above),
-            acks: Line::new(acks, site.mark_above),
+            data: DualLine::new(data, site.mark_above),
+            acks: DualLine::new(acks, site.mark_above),
             params: params.clone(),
             draws: site.stream(),
             forget_at: Time::ZERO + params.period,
@@ -166,7 +166,7 @@ impl Discipline for Dual {
 mod tests {
     use wifair_packet::Packet;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     fn packet(flow: u32, kind: Kind) -> Packet {
@@ -179,7 +179,7 @@ mod tests {
     fn the_share_of_data_follows_the_number_of_flows() {
         for (data_per_ack, expected) in [(1.0, 0.75), (2.0, 6.0 / 7.0)] {
             let params = Params { data_per_ack, ..Params::default() };
-            let mut bench = Bench::new(Dual::new(&params, &Bench::<Dual>::SITE));
+            let mut bench = QueueBench::new(Dual::new(&params, &QueueBench::<Dual>::SITE));
             bench.put_all([0, 1, 2].map(|flow| packet(flow, Kind::Data)));
             bench.put_all([packet(3, Kind::Ack); 3]);
             let (n, mut data) = (100_000, 0);
@@ -195,8 +195,10 @@ mod tests {
 
     #[test]
     fn each_line_has_its_own_half() {
-        let mut bench =
-            Bench::new(Dual::new(&Params::default(), &Site { limit: Limit::Packets(5), ..Bench::<Dual>::SITE }));
+        let mut bench = QueueBench::new(Dual::new(
+            &Params::default(),
+            &Site { limit: Limit::Packets(5), ..QueueBench::<Dual>::SITE },
+        ));
         bench.put_all([packet(0, Kind::Data); 4]);
         bench.put_all([packet(1, Kind::Ack); 4]);
         assert_eq!(bench.lost.iter().map(|p| p.kind).collect::<Vec<_>>(), [Kind::Data, Kind::Ack, Kind::Ack]);
@@ -205,7 +207,7 @@ mod tests {
     /// Download seen at 0 s, upload at 0 and 4 s: at 5 s only the upload counts.
     #[test]
     fn silent_flows_do_not_count() {
-        let mut bench = Bench::new(Dual::new(&Params::default(), &Bench::<Dual>::SITE));
+        let mut bench = QueueBench::new(Dual::new(&Params::default(), &QueueBench::<Dual>::SITE));
         bench.put_all([packet(0, Kind::Data), packet(1, Kind::Ack)]);
         assert!((bench.queue.data_share() - 0.5).abs() < 1e-12);
         bench.wait(Duration::from_secs(4));
@@ -221,8 +223,8 @@ mod tests {
         for (limit, data, acks) in [(3000, 1500, 1500), (3001, 1501, 1500)] {
             for (kind, fits) in [(Kind::Data, data), (Kind::Ack, acks)] {
                 for (size, lost) in [(fits, 0), (fits + 1, 1)] {
-                    let site = Site { limit: Limit::Bytes(Bytes(limit)), ..Bench::<Dual>::SITE };
-                    let mut bench = Bench::new(Dual::new(&Params::default(), &site));
+                    let site = Site { limit: Limit::Bytes(Bytes(limit)), ..QueueBench::<Dual>::SITE };
+                    let mut bench = QueueBench::new(Dual::new(&Params::default(), &site));
                     bench.put(Packet { kind, size, ..Packet::default() });
                     assert_eq!(bench.lost.len(), lost, "{kind:?} of {size} B in {limit} B");
                 }
@@ -234,7 +236,7 @@ mod tests {
     /// from 10.525 s on, and then a download last seen at 5 s is forgotten.
     #[test]
     fn silent_flows_are_looked_for_again_and_again() {
-        let mut bench = Bench::new(Dual::new(&Params::default(), &Bench::<Dual>::SITE));
+        let mut bench = QueueBench::new(Dual::new(&Params::default(), &QueueBench::<Dual>::SITE));
         bench.wait(Duration::from_secs(5));
         bench.put_all([packet(0, Kind::Data), packet(1, Kind::Ack)]);
         for (step, share) in [(4900, 0.5), (100, 0.5), (524, 0.5), (1, 0.0)] {
@@ -248,8 +250,8 @@ mod tests {
     #[test]
     fn a_queue_is_full_where_one_line_is() {
         for kind in [Kind::Data, Kind::Ack] {
-            let site = Site { limit: Limit::Packets(4), ..Bench::<Dual>::SITE };
-            let mut bench = Bench::new(Dual::new(&Params::default(), &site));
+            let site = Site { limit: Limit::Packets(4), ..QueueBench::<Dual>::SITE };
+            let mut bench = QueueBench::new(Dual::new(&Params::default(), &site));
             let mut seen = vec![bench.queue.is_full()];
             for _ in 0..2 {
                 bench.put(packet(0, kind));

@@ -226,12 +226,12 @@ impl Discipline for Fifo {
 mod tests {
     use wifair_units::Bytes;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::super::{Limit, Site};
     use super::*;
 
     fn queue(limit: u64, packets: u64) -> (Fifo, Packets) {
-        let site = Site { limit: Limit::Packets(limit), ..Bench::<Fifo>::SITE };
+        let site = Site { limit: Limit::Packets(limit), ..QueueBench::<Fifo>::SITE };
         let mut queue = Fifo::new(&Params { drop: Victim::Tail }, &site);
         let mut arena = Packets::default();
         let ids: Vec<_> =
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn run(limit: Limit, drop: Victim, sizes: &[u16]) -> (Vec<u64>, Vec<u64>) {
-        let mut bench = Bench::new(Fifo::new(&Params { drop }, &Site { limit, ..Bench::<Fifo>::SITE }));
+        let mut bench = QueueBench::new(Fifo::new(&Params { drop }, &Site { limit, ..QueueBench::<Fifo>::SITE }));
         for (seq, size) in (0..).zip(sizes) {
             bench.put(Packet { seq, size: *size, ..Default::default() });
         }

@@ -26,7 +26,7 @@ use super::{Cause, Dropped, Limit};
 const BATCH: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct CodelLine {
     control: CodelState,
     credits: i64,
     listed: bool,
@@ -34,7 +34,7 @@ struct Line {
 
 /// A pair of lists of lines: new and old.
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub struct NewAndOldLists {
     new: VecDeque<usize>,
     old: VecDeque<usize>,
 }
@@ -44,7 +44,7 @@ pub struct Group {
 pub struct Fq {
     pub room: Room,
     lines: Lines,
-    states: Vec<Line>,
+    states: Vec<CodelLine>,
     quantum: i64,
     codel: codel::Params,
 }
@@ -61,7 +61,7 @@ impl Fq {
         now: Time,
         id: PacketId,
         line: usize,
-        group: &mut Group,
+        group: &mut NewAndOldLists,
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) {
@@ -73,7 +73,7 @@ impl Fq {
         self.room.enter(packet);
         self.lines.push(line, id, packet.size, now.as_nanos());
         if self.states.len() <= line {
-            self.states.resize(line + 1, Line::default());
+            self.states.resize(line + 1, CodelLine::default());
         }
         let state = &mut self.states[line];
         if !state.listed {
@@ -101,7 +101,7 @@ impl Fq {
     pub fn dequeue(
         &mut self,
         now: Time,
-        group: &mut Group,
+        group: &mut NewAndOldLists,
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Option<PacketId> {

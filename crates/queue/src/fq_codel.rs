@@ -11,7 +11,7 @@ use wifair_config::table;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{Bytes, Time};
 
-use super::fq::{Fq, Group};
+use super::fq::{Fq, NewAndOldLists};
 use super::{Discipline, Dropped, Site, codel, flow_key};
 
 table! {
@@ -30,7 +30,7 @@ table! {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     fq: Fq,
-    group: Group,
+    group: NewAndOldLists,
     lines: u64,
     key: u64,
 }
@@ -42,7 +42,7 @@ impl FqCodel {
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control),
-            group: Group::default(),
+            group: NewAndOldLists::default(),
             lines: u64::from(params.lines),
             key: site.stream().bits(),
         }
@@ -91,11 +91,14 @@ mod tests {
     use wifair_units::Duration;
 
     use super::super::Limit;
-    use super::super::testing::{Bench, unfairness};
+    use super::super::testing::{QueueBench, unfairness};
     use super::*;
 
-    fn fq_codel(limit: u64) -> Bench<FqCodel> {
-        Bench::new(FqCodel::new(&Params::default(), &Site { limit: Limit::Packets(limit), ..Bench::<FqCodel>::SITE }))
+    fn fq_codel(limit: u64) -> QueueBench<FqCodel> {
+        QueueBench::new(FqCodel::new(
+            &Params::default(),
+            &Site { limit: Limit::Packets(limit), ..QueueBench::<FqCodel>::SITE },
+        ))
     }
 
     fn packet(flow: u32, seq: u64, size: u16) -> Packet {
@@ -128,7 +131,7 @@ mod tests {
     #[test]
     fn flows_are_spread_by_splitmix64() {
         let params = Params { lines: 1024, ..Params::default() };
-        let queue = FqCodel { key: 0, ..FqCodel::new(&params, &Bench::<FqCodel>::SITE) };
+        let queue = FqCodel { key: 0, ..FqCodel::new(&params, &QueueBench::<FqCodel>::SITE) };
         assert_eq!([1, 2, 3].map(|flow| queue.hash(flow)), [0x1af, 0x1f4, 0x14f]);
     }
 
@@ -142,7 +145,7 @@ mod tests {
     /// line.
     #[test]
     fn flows_are_spread_over_the_lines() {
-        let queue = FqCodel::new(&Params::default(), &Bench::<FqCodel>::SITE);
+        let queue = FqCodel::new(&Params::default(), &QueueBench::<FqCodel>::SITE);
         let mut used = [0_u32; 1024];
         for flow in 0..102_400 {
             used[queue.hash(flow)] += 1;

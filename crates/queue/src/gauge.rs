@@ -98,11 +98,12 @@ mod tests {
     fn a_queue_is_looked_at_after_each_change() {
         use wifair_packet::{Packet, Packets};
 
-        use super::super::{Chosen, Limit, Settings};
+        use super::super::{Chosen, Limit, QueueSettings};
 
         for discipline in ["fifo", "drr"] {
             let discipline = Chosen::named(discipline).expect("a name of the list");
-            let settings = Settings { discipline, limit: Limit::Packets(2), mark_above: None, routing_first: false };
+            let settings =
+                QueueSettings { discipline, limit: Limit::Packets(2), mark_above: None, routing_first: false };
             let mut queue = Queue::new(&settings, None, 1, "test");
             let (mut packets, mut dropped, mut gauge) = (Packets::default(), vec![], Gauge::default());
             for at in [Time::ZERO, Time::from_nanos(3)] {

@@ -115,17 +115,17 @@ mod tests {
 
     /// A key that counts how often it is compared.
     #[derive(Clone, Copy, PartialEq, Eq)]
-    struct Counted(u64);
+    struct CountedKey(u64);
 
     thread_local! { static COMPARISONS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) } }
 
-    impl PartialOrd for Counted {
+    impl PartialOrd for CountedKey {
         fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
             Some(self.cmp(other))
         }
     }
 
-    impl Ord for Counted {
+    impl Ord for CountedKey {
         fn cmp(&self, other: &Self) -> std::cmp::Ordering {
             COMPARISONS.set(COMPARISONS.get() + 1);
             self.0.cmp(&other.0)
@@ -139,12 +139,12 @@ mod tests {
         for n in [10_u32, 100, 1_000, 10_000] {
             let mut heap = IndexHeap::default();
             let levels = n.ilog2() + 1;
-            let mut check = |operate: &dyn Fn(&mut IndexHeap<Counted>)| {
+            let mut check = |operate: &dyn Fn(&mut IndexHeap<CountedKey>)| {
                 COMPARISONS.set(0);
                 operate(&mut heap);
                 assert!(COMPARISONS.get() <= 2 * levels + 2, "{} comparisons among {n}", COMPARISONS.get());
             };
-            let scattered = |i: u32| Counted(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20);
+            let scattered = |i: u32| CountedKey(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20);
             (0..n).for_each(|i| check(&|heap| heap.set(i, scattered(i))));
             (0..n).for_each(|i| check(&|heap| heap.set(i, scattered(i + n))));
             (0..n / 2).for_each(|i| check(&|heap| heap.remove(i)));

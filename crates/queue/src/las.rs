@@ -48,7 +48,7 @@ choice! {
 
 choice! {
     /// Which bytes are counted.
-    pub enum Count {
+    pub enum CountedBytes {
         /// Payload, or the whole packet if it has none.
         Payload = "payload",
         /// The IP packet.
@@ -62,14 +62,14 @@ table! {
         /// What a pure ACK is charged with.
         pub ack: AckCharge = AckCharge::Acknowledged;
         /// Which bytes are counted.
-        pub count: Count = Count::Payload;
+        pub count: CountedBytes = CountedBytes::Payload;
         /// A flow is forgotten after this time without packets; if absent, never.
         pub forget_after: Option<Duration> = None;
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
+struct FlowService {
     /// Bytes accepted and not dropped; for ACKs the tag of the latest.
     attained: u64,
     /// The byte number from which ACKs count.
@@ -83,7 +83,7 @@ struct Flow {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct LasSlot {
     id: PacketId,
     flow: u32,
     size: u16,
@@ -96,8 +96,8 @@ struct Slot {
 pub struct Las {
     params: Params,
     room: Room,
-    flows: Vec<Flow>,
-    slots: Vec<Slot>,
+    flows: Vec<FlowService>,
+    slots: Vec<LasSlot>,
     free: Vec<u32>,
     /// Ordered by tag, turn and arrival: the first is sent next.
     first: IndexHeap<(u64, u64, u64)>,
@@ -125,26 +125,26 @@ impl Las {
     /// The tag of an arrival, and what it adds to its flow's attained service.
     fn charge(&mut self, now: Time, packet: &Packet, key: usize) -> (u64, u64) {
         if self.flows.len() <= key {
-            self.flows.resize(key + 1, Flow::default());
+            self.flows.resize(key + 1, FlowService::default());
         }
         let flow = &mut self.flows[key];
         let by_ack = packet.kind == Kind::Ack && self.params.ack == AckCharge::Acknowledged;
         let idle = self.params.forget_after.is_some_and(|idle| now.saturating_since(flow.last) >= idle);
         if flow.queued == 0 && (idle || packet.has(flag::SYN)) {
-            *flow = Flow { base: if by_ack { packet.ack } else { 0 }, ..Flow::default() };
+            *flow = FlowService { base: if by_ack { packet.ack } else { 0 }, ..FlowService::default() };
         }
         flow.last = now;
         if by_ack {
             return (packet.ack.saturating_sub(flow.base), 0);
         }
         let bytes = match self.params.count {
-            Count::Payload if packet.payload > 0 => packet.payload,
-            Count::Payload | Count::Packet => packet.size,
+            CountedBytes::Payload if packet.payload > 0 => packet.payload,
+            CountedBytes::Payload | CountedBytes::Packet => packet.size,
         };
         (flow.attained, u64::from(bytes))
     }
 
-    fn take(&mut self, index: u32) -> Slot {
+    fn take(&mut self, index: u32) -> LasSlot {
         let slot = self.slots[index as usize];
         self.free.push(index);
         self.room.leave(u64::from(slot.size));
@@ -172,7 +172,7 @@ impl Discipline for Las {
         flow.attained = if bytes == 0 { tag } else { flow.attained + bytes };
         let round = flow.round;
         self.arrivals += 1;
-        let slot = Slot { id, flow: key as u32, size, charge: bytes as u32 };
+        let slot = LasSlot { id, flow: key as u32, size, charge: bytes as u32 };
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(slot);
             (self.slots.len() - 1) as u32
@@ -224,14 +224,14 @@ mod tests {
     use wifair_units::Bytes;
 
     use super::super::Limit;
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
-    fn las(limit: Limit, params: &Params) -> Bench<Las> {
-        Bench::new(Las::new(params, &Site { limit, ..Bench::<Las>::SITE }))
+    fn las(limit: Limit, params: &Params) -> QueueBench<Las> {
+        QueueBench::new(Las::new(params, &Site { limit, ..QueueBench::<Las>::SITE }))
     }
 
-    fn packets(limit: u64) -> Bench<Las> {
+    fn packets(limit: u64) -> QueueBench<Las> {
         las(Limit::Packets(limit), &Params::default())
     }
 
@@ -262,7 +262,7 @@ mod tests {
     fn what_counts_is_the_payload_where_there_is_one() {
         let long = |seq| Packet { size: 2000, ..data(7, seq) };
         let empty = |seq| Packet { payload: 0, size: 1500, ..data(7, seq) };
-        let size = Params { count: Count::Packet, ..Params::default() };
+        let size = Params { count: CountedBytes::Packet, ..Params::default() };
         for (params, first, order) in [
             (Params::default(), long(0), [(7, 0), (9, 0), (7, 1), (9, 1)]),
             (size, long(0), [(7, 0), (9, 0), (9, 1), (7, 1)]),

@@ -176,7 +176,7 @@ impl Clone for Box<dyn CustomDiscipline> {
 
 table! {
     /// A queue of packets for the air or for a wired link. The packet being sent is not part of it.
-    pub struct Settings {
+    pub struct QueueSettings {
         /// Which packet is sent next, and which is dropped.
         pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
         /// Capacity.
@@ -220,18 +220,18 @@ impl Site<'_> {
 impl Queue {
     /// An empty queue of the owner `name`, which feeds a link or air interface of this `rate`.
     #[must_use]
-    pub fn new(settings: &Settings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
+    pub fn new(settings: &QueueSettings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
         let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
         Self::build(&settings.discipline, &site).behind_routing(settings)
     }
 
     /// A discipline from outside this crate instead of the one that `settings` choose.
     #[must_use]
-    pub fn custom(settings: &Settings, queue: Box<dyn CustomDiscipline>) -> Self {
+    pub fn custom(settings: &QueueSettings, queue: Box<dyn CustomDiscipline>) -> Self {
         Self::Custom(queue).behind_routing(settings)
     }
 
-    fn behind_routing(self, settings: &Settings) -> Self {
+    fn behind_routing(self, settings: &QueueSettings) -> Self {
         if settings.routing_first { RoutingFirst::new(self, settings.limit).into() } else { self }
     }
 

@@ -139,7 +139,7 @@ impl Discipline for Paced {
 mod tests {
     use wifair_packet::Packet;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     /// 1250 B take 1 ms at 10 Mb/s and amount to 10 kb/s over a second. With thresholds at 20, 30 and 40 kb/s the queue
@@ -158,8 +158,8 @@ mod tests {
             spread: 0.0,
             ..Params::default()
         };
-        let site = Site { rate: Some(BitRate::from_mbps(10)), ..Bench::<Paced>::SITE };
-        let mut bench = Bench::new(Paced::new(&params, &site));
+        let site = Site { rate: Some(BitRate::from_mbps(10)), ..QueueBench::<Paced>::SITE };
+        let mut bench = QueueBench::new(Paced::new(&params, &site));
         bench.put_all([Packet { size: 1250, ..Packet::default() }; 7]);
         let waits = [1, 6, 11, 21, 21].map(|expected| {
             assert!(bench.get().is_some());
@@ -189,7 +189,7 @@ mod tests {
         };
         for spread in [0.5, 1.0] {
             let params = Params { spread, ..params.clone() };
-            let mut bench = Bench::new(Paced::new(&params, &Site { rate: None, ..Bench::<Paced>::SITE }));
+            let mut bench = QueueBench::new(Paced::new(&params, &Site { rate: None, ..QueueBench::<Paced>::SITE }));
             let (n, mut sum) = (10_000, 0.0);
             for _ in 0..n {
                 bench.put(Packet { size: 1250, ..Packet::default() });
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn the_output_is_that_of_the_window() {
         let params = Params { window: Duration::from_secs(2), ..Params::default() };
-        let mut bench = Bench::new(Paced::new(&params, &Bench::<Paced>::SITE));
+        let mut bench = QueueBench::new(Paced::new(&params, &QueueBench::<Paced>::SITE));
         let packet = Packet { size: 1250, ..Packet::default() };
         bench.put_all([Packet { kind: Kind::Routing, ..packet }, packet]);
         for expected in [0.0, 5000.0] {

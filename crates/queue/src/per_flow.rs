@@ -134,16 +134,16 @@ mod tests {
     use wifair_packet::Packet;
     use wifair_units::Bytes;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
-    fn per_flow(rule: DropRule, limit: Limit) -> Bench<PerFlow> {
+    fn per_flow(rule: DropRule, limit: Limit) -> QueueBench<PerFlow> {
         let params = Params { rule, by: Class::Flow };
-        Bench::new(PerFlow::new(&params, &Site { limit, ..Bench::<PerFlow>::SITE }))
+        QueueBench::new(PerFlow::new(&params, &Site { limit, ..QueueBench::<PerFlow>::SITE }))
     }
 
     /// Enqueues packets of these flows, numbered in order; returns which are dropped and which are sent.
-    fn run(bench: &mut Bench<PerFlow>, flows: &[u32]) -> (Vec<u64>, Vec<u64>) {
+    fn run(bench: &mut QueueBench<PerFlow>, flows: &[u32]) -> (Vec<u64>, Vec<u64>) {
         for (seq, flow) in (0..).zip(flows) {
             bench.put(Packet { seq, flow: *flow, size: 100, ..Packet::default() });
         }

@@ -262,11 +262,11 @@ impl Discipline for Red {
 mod tests {
     use wifair_packet::flag;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
-    fn red(params: &Params) -> Bench<Red> {
-        Bench::new(Red::new(params, &Bench::<Red>::SITE))
+    fn red(params: &Params) -> QueueBench<Red> {
+        QueueBench::new(Red::new(params, &QueueBench::<Red>::SITE))
     }
 
     fn packet(flags: u8) -> Packet {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     /// Keeps ten packets in the queue for `arrivals` more and lists the numbers of those that are marked.
-    fn marked_at_ten(bench: &mut Bench<Red>, flags: u8, arrivals: u64) -> Vec<u64> {
+    fn marked_at_ten(bench: &mut QueueBench<Red>, flags: u8, arrivals: u64) -> Vec<u64> {
         let mut marked = vec![];
         for n in 0..arrivals {
             let lost = bench.lost.len();

@@ -103,12 +103,12 @@ impl Discipline for RoutingFirst {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     #[test]
     fn routing_messages_overtake_and_have_a_limit_of_their_own() {
-        let mut bench = Bench::new(RoutingFirst::new(Queue::fifo(Limit::Packets(2)), Limit::Packets(2)));
+        let mut bench = QueueBench::new(RoutingFirst::new(Queue::fifo(Limit::Packets(2)), Limit::Packets(2)));
         let kinds = [Kind::Data, Kind::Routing, Kind::Ack, Kind::Udp, Kind::Routing, Kind::Routing];
         for (seq, kind) in (0..).zip(kinds) {
             bench.put(Packet { seq, kind, size: 40, ..Packet::default() });
@@ -121,18 +121,18 @@ mod tests {
     /// wait where it holds packets back.
     #[test]
     fn the_discipline_behind_is_asked() {
-        use super::super::{Chosen, Settings};
-        let named = |name| Settings {
+        use super::super::{Chosen, QueueSettings};
+        let named = |name| QueueSettings {
             discipline: Chosen::named(name).expect("a name of the list"),
             routing_first: true,
             limit: Limit::Packets(50),
             mark_above: Some(Limit::Packets(1)),
         };
-        let mut bench = Bench::new(Queue::new(&named("paced"), None, 1, "test"));
+        let mut bench = QueueBench::new(Queue::new(&named("paced"), None, 1, "test"));
         let data = Packet { size: 1000, flags: wifair_packet::flag::ECT, ..Packet::default() };
         bench.put_all([data; 3]);
         assert_eq!(bench.queue.marks(), 1); // the third finds more than one
-        let mut bench = Bench::new(Queue::new(&named("contention-red"), None, 1, "test"));
+        let mut bench = QueueBench::new(Queue::new(&named("contention-red"), None, 1, "test"));
         assert!(bench.queue.wants_air_use());
         assert!(!Queue::new(&named("fifo"), None, 1, "test").wants_air_use());
         let used =

@@ -118,17 +118,17 @@ mod tests {
     use wifair_packet::Packet;
 
     use super::super::Limit;
-    use super::super::testing::{Bench, unfairness};
+    use super::super::testing::{QueueBench, unfairness};
     use super::*;
 
-    fn scfq(limit: u64) -> Bench<Scfq> {
-        Bench::new(Scfq::new(
+    fn scfq(limit: u64) -> QueueBench<Scfq> {
+        QueueBench::new(Scfq::new(
             &Params { by: Class::Flow },
-            &Site { limit: Limit::Packets(limit), ..Bench::<Scfq>::SITE },
+            &Site { limit: Limit::Packets(limit), ..QueueBench::<Scfq>::SITE },
         ))
     }
 
-    fn put(bench: &mut Bench<Scfq>, flow: u32, size: u16) {
+    fn put(bench: &mut QueueBench<Scfq>, flow: u32, size: u16) {
         bench.put(Packet { flow, size, ..Packet::default() });
     }
 

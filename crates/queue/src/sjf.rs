@@ -102,12 +102,13 @@ mod tests {
     use wifair_packet::Packet;
 
     use super::super::Limit;
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     #[test]
     fn short_packets_overtake_and_the_longest_is_dropped() {
-        let mut bench = Bench::new(Sjf::new(&Params {}, &Site { limit: Limit::Packets(4), ..Bench::<Sjf>::SITE }));
+        let mut bench =
+            QueueBench::new(Sjf::new(&Params {}, &Site { limit: Limit::Packets(4), ..QueueBench::<Sjf>::SITE }));
         let sizes = [(0, 1500), (1, 40), (2, 576), (3, 40), (4, 1500), (5, 576)];
         bench.put_all(sizes.map(|(seq, size)| Packet { seq, size, ..Packet::default() }));
         assert_eq!(bench.lost.iter().map(|p| p.seq).collect::<Vec<_>>(), [4, 0]);

@@ -104,7 +104,7 @@ impl Discipline for Spm {
 #[cfg(test)]
 mod tests {
     use super::super::Limit;
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     fn data(seq: u64) -> Packet {
@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn the_start_of_a_flow_takes_the_place_of_the_latest_other() {
         let params = Params { protect: Bytes(2000) };
-        let mut bench = Bench::new(Spm::new(&params, &Site { limit: Limit::Packets(3), ..Bench::<Spm>::SITE }));
+        let mut bench =
+            QueueBench::new(Spm::new(&params, &Site { limit: Limit::Packets(3), ..QueueBench::<Spm>::SITE }));
         bench.put_all([data(9000), data(1000), data(8000), data(7000), data(0)]);
         bench.put(Packet { flags: flag::SYN, ..data(20_000) });
         bench.put(data(1500));
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn acks_are_protected_by_what_they_acknowledge() {
-        let spm = Spm::new(&Params { protect: Bytes(2000) }, &Bench::<Spm>::SITE);
+        let spm = Spm::new(&Params { protect: Bytes(2000) }, &QueueBench::<Spm>::SITE);
         let ack = |ack| Packet { ack, kind: Kind::Ack, ..Packet::default() };
         assert!(spm.is_selected(&ack(2000)) && !spm.is_selected(&ack(2001)));
     }

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::{Cause, Chosen, Discipline, Dropped, Limit, Queue, Settings, Site};
+use super::{Cause, Chosen, Discipline, Dropped, Limit, Queue, QueueSettings, Site};
 
 /// A discipline with an arena, a clock, and a list of what it dropped.
-pub struct Bench<Q> {
+pub struct QueueBench<Q> {
     pub queue: Q,
     pub packets: Packets,
     pub now: Time,
@@ -16,7 +16,7 @@ pub struct Bench<Q> {
     dropped: Dropped,
 }
 
-impl<Q: Discipline> Bench<Q> {
+impl<Q: Discipline> QueueBench<Q> {
     /// Fifty packets, 11 Mb/s.
     pub const SITE: Site<'static> =
         Site { limit: Limit::Packets(50), mark_above: None, rate: Some(BitRate::from_mbps(11)), seed: 1, name: "test" };
@@ -74,7 +74,7 @@ impl<Q: Discipline> Bench<Q> {
 
 /// The largest difference in bytes between the service of any two flows, over any interval in which all flows have
 /// packets waiting. Flows 0 and 1 have packets of the first and the second size, flows 2 and 3 of all sizes in turn.
-pub fn unfairness<Q: Discipline>(mut bench: Bench<Q>, sizes: &[u16]) -> u64 {
+pub fn unfairness<Q: Discipline>(mut bench: QueueBench<Q>, sizes: &[u16]) -> u64 {
     for n in 0..2000 {
         let (up, down) = (sizes[n % sizes.len()], sizes[sizes.len() - 1 - n % sizes.len()]);
         for (flow, size) in [(0, sizes[0]), (1, sizes[1]), (2, up), (3, down)] {
@@ -98,7 +98,7 @@ pub fn unfairness<Q: Discipline>(mut bench: Bench<Q>, sizes: &[u16]) -> u64 {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum QueueStep {
     Put {
         flow: u32,
         kind: Kind,
@@ -119,7 +119,7 @@ enum Step {
     },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = QueueStep> {
     let kind = prop_oneof![
         4 => Just(Kind::Data),
         2 => Just(Kind::Ack),
@@ -128,12 +128,12 @@ fn step() -> impl Strategy<Value = Step> {
     let flags = prop_oneof![Just(0), Just(flag::ECT), Just(flag::SYN), Just(flag::RETRANSMISSION)];
     prop_oneof![
         6 => (0_u32..6, kind, prop_oneof![Just(0_u16), 1_u16..1461], flags, 0_u64..100_000, 0_u32..4)
-            .prop_map(|(flow, kind, payload, flags, ack, to)| Step::Put { flow, kind, payload, flags, ack, to }),
-        5 => Just(Step::Get),
-        2 => (0_u32..4).prop_map(Step::GetFor),
-        2 => (0_u64..300_000_000).prop_map(Step::Wait),
+            .prop_map(|(flow, kind, payload, flags, ack, to)| QueueStep::Put { flow, kind, payload, flags, ack, to }),
+        5 => Just(QueueStep::Get),
+        2 => (0_u32..4).prop_map(QueueStep::GetFor),
+        2 => (0_u64..300_000_000).prop_map(QueueStep::Wait),
         1 => (0_u32..4, any::<bool>(), 0_u64..5_000, 1_u32..8)
-            .prop_map(|(peer, sent, micros, attempts)| Step::Air { peer, sent, micros, attempts }),
+            .prop_map(|(peer, sent, micros, attempts)| QueueStep::Air { peer, sent, micros, attempts }),
     ]
 }
 
@@ -154,24 +154,24 @@ proptest! {
         steps in prop::collection::vec(step(), 1..400),
     ) {
         let discipline = Chosen::named(name).expect("a name of the list");
-        let settings = Settings { discipline, limit, mark_above, routing_first };
-        let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
+        let settings = QueueSettings { discipline, limit, mark_above, routing_first };
+        let mut bench = QueueBench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
         let (mut inside, mut bytes, mut routing) = (0_usize, 0_u64, 0_usize);
         let (mut marked, mut marked_and_lost) = (0_u64, 0_u64);
         let mut steps = steps;
         // Drain the queue at the end.
-        steps.extend([Step::Wait(10_000_000_000), Step::Get].repeat(200));
+        steps.extend([QueueStep::Wait(10_000_000_000), QueueStep::Get].repeat(200));
         for step in steps {
             let lost_before = bench.lost.len();
             match step {
-                Step::Put { flow, kind, payload, flags, ack, to } => {
+                QueueStep::Put { flow, kind, payload, flags, ack, to } => {
                     let size = payload + 40;
                     bench.put_to(Packet { flow, kind, payload, size, flags, ack, hop: to, ..Packet::default() }, to);
                     inside += 1;
                     bytes += u64::from(size);
                     routing += usize::from(kind == Kind::Routing);
                 }
-                Step::Get => {
+                QueueStep::Get => {
                     let holds_back = bench.queue.ready() > bench.now;
                     let got = bench.get();
                     let dropped_all = inside == bench.lost.len() - lost_before;
@@ -183,7 +183,7 @@ proptest! {
                         routing -= usize::from(packet.kind == Kind::Routing);
                     }
                 }
-                Step::GetFor(to) => {
+                QueueStep::GetFor(to) => {
                     if let Some(packet) = bench.get_for(to) {
                         marked += u64::from(packet.has(flag::CE));
                         inside -= 1;
@@ -191,8 +191,8 @@ proptest! {
                         routing -= usize::from(packet.kind == Kind::Routing);
                     }
                 }
-                Step::Wait(nanos) => bench.wait(Duration::from_nanos(nanos)),
-                Step::Air { peer, sent, micros, attempts } => {
+                QueueStep::Wait(nanos) => bench.wait(Duration::from_nanos(nanos)),
+                QueueStep::Air { peer, sent, micros, attempts } => {
                     let air = Duration::from_micros(micros);
                     let used = super::AirUse { peer, sent, air, attempts, delivered: attempts < 7 };
                     bench.queue.on_air(bench.now, &used);
@@ -228,14 +228,14 @@ proptest! {
 }
 
 /// State variables, by name.
-type Variables = &'static [(&'static str, f64)];
+type StateVariables = &'static [(&'static str, f64)];
 
 /// What disciplines say of themselves, by hand. Two downloads to stations 1 and 2 and the ACKs of an upload of station
 /// 1: three packets of 1000 B, one of 500 B, an ACK of 40 B that acknowledges 10 kB, all within the first 15 kB of
 /// their flows. After 20 ms one leaves: by SCFQ the ACK, whose tag is the smallest, by the others a packet of 1000 B.
 #[test]
 fn state_variables_by_hand() {
-    let expected: &[(&str, Variables, Variables)] = &[
+    let expected: &[(&str, StateVariables, StateVariables)] = &[
         ("drr", &[("lines", 3.0)], &[("lines", 3.0)]),
         ("fq-codel", &[("lines", 3.0)], &[("lines", 3.0)]),
         ("per-flow", &[("lines", 3.0)], &[("lines", 3.0)]),
@@ -267,8 +267,8 @@ fn state_variables_by_hand() {
     ];
     for (name, before, after) in expected {
         let discipline = Chosen::named(name).expect("a name of the list");
-        let settings = Settings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
-        let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
+        let settings = QueueSettings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
+        let mut bench = QueueBench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
         for (flow, kind, to, payload, ack) in [
             (0, Kind::Data, 1, 960, 0),
             (0, Kind::Data, 1, 960, 0),
@@ -306,8 +306,8 @@ fn disciplines_with_a_rule_of_their_own_count_their_marks() {
         named("contention-red"),
     ] {
         let what = format!("{discipline:?}");
-        let settings = Settings { discipline, limit: Limit::Packets(400), mark_above: None, routing_first: false };
-        let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
+        let settings = QueueSettings { discipline, limit: Limit::Packets(400), mark_above: None, routing_first: false };
+        let mut bench = QueueBench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
         let packet = Packet { size: 1000, flags: flag::ECT, ..Packet::default() };
         bench.put_all([packet; 40]);
         let mut marked = 0;
@@ -333,7 +333,7 @@ fn disciplines_with_a_rule_of_their_own_count_their_marks() {
 fn two_disciplines_want_to_know_the_use_of_the_air() {
     let wants = |name: &&str| {
         let discipline = Chosen::named(name).expect("a name of the list");
-        let settings = Settings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
+        let settings = QueueSettings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
         Queue::new(&settings, None, 1, "test").wants_air_use()
     };
     assert_eq!(Chosen::NAMES.into_iter().filter(wants).collect::<Vec<_>>(), ["contention-red", "airtime"]);

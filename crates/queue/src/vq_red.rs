@@ -162,7 +162,7 @@ impl Discipline for VqRed {
 mod tests {
     use wifair_packet::Packet;
 
-    use super::super::testing::Bench;
+    use super::super::testing::QueueBench;
     use super::*;
 
     /// Mean = present queue (w = 1), room for 20. Station 1 alone may use all 20 (max_share 1), and RED is certain only
@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn a_station_above_its_share_is_dropped() {
         let params = Params { weight: 1.0, min_share: 0.9, ..Params::default() };
-        let mut bench = Bench::new(VqRed::new(&params, &Site { limit: Limit::Packets(20), ..Bench::<VqRed>::SITE }));
+        let mut bench =
+            QueueBench::new(VqRed::new(&params, &Site { limit: Limit::Packets(20), ..QueueBench::<VqRed>::SITE }));
         let packet = Packet { size: 1000, ..Packet::default() };
         for _ in 0..12 {
             bench.put_to(packet, 1);
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn departures_leave_the_virtual_queues() {
         let params = Params { min_share: 0.9, ..Params::default() };
-        let mut bench = Bench::new(VqRed::new(&params, &Bench::<VqRed>::SITE));
+        let mut bench = QueueBench::new(VqRed::new(&params, &QueueBench::<VqRed>::SITE));
         for (to, size) in [(1, 1000), (2, 400), (1, 1000), (1, 400)] {
             bench.put_to(Packet { size, ..Packet::default() }, to);
         }

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     /// Stations, the links between them, and announcements in transit.
-    struct Network {
+    struct TestNetwork {
         stations: Vec<Dsdv>,
         linked: Vec<Vec<bool>>,
         /// Time of arrival, sender, receiver, contents.
@@ -303,7 +303,7 @@ mod tests {
         announced: usize,
     }
 
-    impl Network {
+    impl TestNetwork {
         fn new(seed: u64, n: usize, loss: f64) -> Self {
             let station = |me: u32| Dsdv::new(Params::default(), me, n, stream(seed, "dsdv", &me.to_string()));
             Self {
@@ -439,7 +439,7 @@ mod tests {
     /// A chain of n needs at most n intervals at first; fewer in practice, because new routes are announced at once.
     #[test]
     fn a_chain_is_known_after_the_first_round() {
-        let mut network = Network::new(3, 6, 0.0);
+        let mut network = TestNetwork::new(3, 6, 0.0);
         (0..5).for_each(|a| network.link(a, a + 1, true));
         network.run(after(15 + 6));
         network.assert_shortest();
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_silent_neighbour_is_gone_after_three_intervals() {
-        let mut network = Network::new(3, 3, 0.0);
+        let mut network = TestNetwork::new(3, 3, 0.0);
         network.link(0, 1, true);
         network.link(1, 2, true);
         network.run(after(60));
@@ -475,7 +475,7 @@ mod tests {
             n in 2_usize..9,
             changes in prop::collection::vec((0_usize..9, 0_usize..9, any::<bool>(), 0_u64..30, any::<bool>()), 1..40),
         ) {
-            let mut network = Network::new(seed, n, 0.2);
+            let mut network = TestNetwork::new(seed, n, 0.2);
             let mut time = 0;
             for (a, b, up, pause, noticed) in changes {
                 let (a, b) = (a % n, b % n);

@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use wifair_config::{Override, Source};
-use wifair_sim::{Options, Run, scenario::Scenario};
+use wifair_sim::{Run, RunOptions, scenario::Scenario};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut run = Run::new(&scenario, 1, &Options::default());
+    let mut run = Run::new(&scenario, 1, &RunOptions::default());
     run.advance(run.end());
     let outcome = run.outcome();
     let frames: u64 = outcome.stations.iter().map(|station| station.attempts).sum();

@@ -8,21 +8,21 @@ use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
 use wifair_mac::{AccessCategory, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Capture, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
-use wifair_queue::{self as queue, Chosen, Limit, Queue, Site};
+use wifair_phy::{CaptureEffect, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
+use wifair_queue::{Chosen, Limit, Queue, QueueSettings, Site};
 use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::scenario::{
-    self, Ap, ConnectionUse, EdcaParameterSet, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Stations,
-    Step, Wlan,
+    self, Ap, ConnectionUse, EdcaParameterSet, ErrorsAt, NetworkFlow, Node, OwnMode, PathStep, Protocol, Scenario,
+    Standard, Stations, Wlan,
 };
 use crate::world::{
     CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, RoutingPlan, StationCategories, TransportPlan,
     WiredLinkPlan, WorkloadPlan, WorldPlan,
 };
-use crate::{Options, hosts};
+use crate::{RunOptions, hosts};
 
 /// The nodes of one channel.
 struct ChannelNodes {
@@ -34,7 +34,7 @@ struct ChannelNodes {
 }
 
 /// The assignment of nodes to channels, and of stations to access points.
-struct Air {
+struct ChannelAssignment {
     channels: Vec<ChannelNodes>,
     /// Channel of each node, and its number there.
     places: BTreeMap<Node, (u16, u32)>,
@@ -42,7 +42,7 @@ struct Air {
     access_points: Vec<usize>,
 }
 
-impl Air {
+impl ChannelAssignment {
     fn new(scenario: &Scenario, seed: u64) -> Self {
         let access_points = scenario.access_points(seed);
         let airs: Vec<u32> = (0..scenario.network.aps.len()).map(|ap| scenario.air(ap)).collect();
@@ -79,14 +79,14 @@ impl Air {
         Self { channels, places, access_points }
     }
 
-    fn hop(&self, step: Step) -> Hop {
+    fn hop(&self, step: PathStep) -> Hop {
         match step {
-            Step::Air { from, to } => {
+            PathStep::Air { from, to } => {
                 let (channel, from) = self.places[&from];
                 Hop::Air { channel, from, to: self.places[&to].1 }
             }
-            Step::Wired { wire, reverse } => {
-                Hop::Wired(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
+            PathStep::Wired { link, reverse } => {
+                Hop::Wired(u32::try_from(2 * link + usize::from(reverse)).expect("links can be numbered"))
             }
         }
     }
@@ -94,13 +94,13 @@ impl Air {
 
 /// The nodes of each channel, in the order of their numbers in the channel.
 pub(crate) fn nodes_by_channel(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>> {
-    Air::new(scenario, seed).channels.into_iter().map(|on_channel| on_channel.nodes).collect()
+    ChannelAssignment::new(scenario, seed).channels.into_iter().map(|on_channel| on_channel.nodes).collect()
 }
 
 /// Builds the plan of the run with this seed, and the names for its report.
-pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (WorldPlan, Labels) {
+pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &RunOptions) -> (WorldPlan, Labels) {
     let file = &scenario.file;
-    let air = Air::new(scenario, seed);
+    let air = ChannelAssignment::new(scenario, seed);
     let flows = scenario.network.flows.iter();
     let dsdv = match &file.routing.protocol {
         Protocol::Dsdv(params) if scenario.is_ad_hoc() => Some(params),
@@ -154,7 +154,7 @@ fn access_point(scenario: &Scenario) -> Ap {
 }
 
 /// The provider of the user-defined classes named in the scenario.
-fn custom_classes(options: &Options) -> &dyn crate::CustomClasses {
+fn custom_classes(options: &RunOptions) -> &dyn crate::CustomClasses {
     options.custom_classes.as_deref().expect("a scenario that names classes in Python is run where these can be found")
 }
 
@@ -162,12 +162,12 @@ fn custom_classes(options: &Options) -> &dyn crate::CustomClasses {
 #[derive(Clone, Copy)]
 struct Queues<'a> {
     seed: u64,
-    options: &'a Options,
+    options: &'a RunOptions,
 }
 
 impl Queues<'_> {
     /// An empty queue of the owner `name`, which feeds a link or air interface of this `rate`.
-    fn build(self, settings: &queue::Settings, rate: BitRate, name: &str) -> Queue {
+    fn build(self, settings: &QueueSettings, rate: BitRate, name: &str) -> Queue {
         let (rate, seed) = (Some(rate), self.seed);
         if let Chosen::Python(params) = &settings.discipline {
             let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
@@ -297,7 +297,7 @@ fn channel_plan(
 
 /// Links on which all nodes can read each other, and all frames that overlap are lost.
 fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, SignalSettings) {
-    let reception = Reception { capture: Capture::None, ..Reception::default() };
+    let reception = Reception { capture: CaptureEffect::None, ..Reception::default() };
     let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
     let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
     (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
@@ -428,7 +428,7 @@ fn station(
     queues: Queues<'_>,
     cw_min: Option<u32>,
     cw_max: Option<u32>,
-    queue: &queue::Settings,
+    queue: &QueueSettings,
 ) -> StationSettings {
     StationSettings {
         cw_min: cw_min.unwrap_or(wlan.cw_min),
@@ -447,27 +447,27 @@ fn station(
 
 /// Both directions of each wired link, one after the other.
 fn links(scenario: &Scenario, queues: Queues<'_>) -> Vec<WiredLinkPlan> {
-    let wires = &scenario.network.wires;
+    let links = &scenario.network.links;
     let direction = |index: usize, path: &str| {
-        let wire = &wires[index];
+        let link = &links[index];
         let name = format!("link{index}-{path}");
         WiredLinkPlan {
-            rate: Some(wire.rate),
-            burst: wire.burst,
-            delay: wire.delay,
-            queue: queues.build(&wire.queue, wire.rate, &name),
+            rate: Some(link.rate),
+            burst: link.burst,
+            delay: link.delay,
+            queue: queues.build(&link.queue, link.rate, &name),
         }
     };
-    (0..wires.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
+    (0..links.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
 }
 
 fn flow_plan(
     scenario: &Scenario,
-    flow: &Flow,
+    flow: &NetworkFlow,
     seed: u64,
-    air: &Air,
+    air: &ChannelAssignment,
     paths: Option<&ShortestPaths>,
-    options: &Options,
+    options: &RunOptions,
 ) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
@@ -521,12 +521,12 @@ fn hops(
     scenario: &Scenario,
     from: Node,
     to: Node,
-    given: Option<&[Step]>,
-    air: &Air,
+    given: Option<&[PathStep]>,
+    air: &ChannelAssignment,
     paths: Option<&ShortestPaths>,
 ) -> Option<(Vec<Hop>, Vec<Hop>)> {
     let chosen = if scenario.is_ad_hoc() {
-        given.is_none().then(|| vec![Step::Air { from, to }])
+        given.is_none().then(|| vec![PathStep::Air { from, to }])
     } else if given.is_none() || scenario.network.aps.len() > 1 {
         scenario.network.path(from, to, &|station| air.access_points[station])
     } else {

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use wifair_config::Limit;
 use wifair_units::{Bytes, Duration};
 
-use crate::scenario::{ConnectionUse, Flow, Flows, Node, Scenario, SizeLaw, Sizes, Step, Transport, Wlan, Workload};
+use crate::scenario::{
+    ConnectionUse, Flows, NetworkFlow, Node, PathStep, Scenario, SizeLaw, Sizes, Transport, Wlan, Workload,
+};
 use crate::world::{CONNECTION_BYTES, CONNECTION_KEPT};
 
 /// Optional data that a run keeps besides its outcome.
@@ -266,26 +268,26 @@ fn payload(group: &Flows) -> Bytes {
 }
 
 /// The resource that limits a flow: the air or, without air, the slowest link on its path.
-fn resource(scenario: &Scenario, flow: &Flow) -> (bool, usize) {
-    let on_air = flow.path.iter().any(|step| matches!(step, Step::Air { .. }));
+fn resource(scenario: &Scenario, flow: &NetworkFlow) -> (bool, usize) {
+    let on_air = flow.path.iter().any(|step| matches!(step, PathStep::Air { .. }));
     if on_air || flow.path.is_empty() {
         return (true, 0);
     }
-    let wires = flow.path.iter().filter_map(|step| match step {
-        Step::Wired { wire, .. } => Some(*wire),
-        Step::Air { .. } => None,
+    let links = flow.path.iter().filter_map(|step| match step {
+        PathStep::Wired { link, .. } => Some(*link),
+        PathStep::Air { .. } => None,
     });
-    (false, wires.min_by_key(|wire| scenario.network.wires[*wire].rate).unwrap_or_default())
+    (false, links.min_by_key(|link| scenario.network.links[*link].rate).unwrap_or_default())
 }
 
 /// Packets per second that a flow could send if it had its limiting resource to itself.
 #[allow(clippy::cast_precision_loss)]
-fn capacity(scenario: &Scenario, flow: &Flow) -> f64 {
+fn capacity(scenario: &Scenario, flow: &NetworkFlow) -> f64 {
     let bits = 8.0 * (payload(scenario.flows_of(flow)).0 as f64 + 40.0);
     match (resource(scenario, flow), &scenario.file.wlan) {
         ((true, _), Some(wlan)) => scenario.network.aps.len().max(1) as f64 / air_time(wlan, bits),
-        ((_, wire), _) => {
-            scenario.network.wires.get(wire).map_or(f64::INFINITY, |wire| wire.rate.as_bps() as f64 / bits)
+        ((_, link), _) => {
+            scenario.network.links.get(link).map_or(f64::INFINITY, |link| link.rate.as_bps() as f64 / bits)
         }
     }
 }

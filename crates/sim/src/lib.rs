@@ -45,7 +45,7 @@ use world::{Labels, World};
 
 /// Options of a run besides scenario and seed.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// The sampling interval of the series; `None` takes no samples.
     pub sample_every: Option<Duration>,
     /// The provider of the user-defined classes that a scenario names.
@@ -59,7 +59,7 @@ pub struct Options {
     pub flows: bool,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self { sample_every: None, custom_classes: None, fast_paths: true, real_programs: false, flows: true }
     }
@@ -89,7 +89,7 @@ impl Run {
     /// # Panics
     /// If the scenario names a Python class and `options.custom_classes` is `None`.
     #[must_use]
-    pub fn new(scenario: &Scenario, seed: u64, options: &Options) -> Self {
+    pub fn new(scenario: &Scenario, seed: u64, options: &RunOptions) -> Self {
         let (plan, labels) = build::plan(scenario, seed, options);
         let hosts = if options.real_programs { Hosts::new(scenario, &plan) } else { Hosts::default() };
         Self { world: World::new(plan), labels, hosts, end: Time::ZERO + scenario.file.duration }
@@ -136,7 +136,7 @@ impl Run {
 /// # Panics
 /// As for [`Run::new`].
 #[must_use]
-pub fn run(scenario: &Scenario, seed: u64, options: &Options) -> Outcome {
+pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions) -> Outcome {
     let mut run = Run::new(scenario, seed, options);
     run.advance(run.end());
     run.outcome()

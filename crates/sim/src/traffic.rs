@@ -31,7 +31,7 @@ choice! {
         /// Sends a number of bytes once, then closes the connection.
         Transfer(Transfer) = "transfer" from "ttcp, as in kemerlis2006",
         /// Sessions given as a list.
-        Sessions(Sessions) = "sessions" from "jung2016, section 3.1",
+        Sessions(ListedSessions) = "sessions" from "jung2016, section 3.1",
         /// Sessions of equal length at regular intervals.
         Periodic(Periodic) = "periodic" from "jung2016, section 3.3",
         /// Transfers or sporadic sessions that start as a Poisson process.
@@ -77,7 +77,7 @@ table! {
 
 table! {
     /// A session.
-    pub struct Session {
+    pub struct ListedSession {
         /// Start time, counted from the start of the flow.
         pub start: Duration;
         /// Bytes to send.
@@ -87,9 +87,9 @@ table! {
 
 table! {
     /// Sessions listed one by one.
-    pub struct Sessions {
+    pub struct ListedSessions {
         /// The sessions, ordered by start.
-        pub list: Vec<Session>;
+        pub list: Vec<ListedSession>;
         /// The connections that carry the sessions.
         pub connection: ConnectionUse = ConnectionUse::Keep;
     }
@@ -602,10 +602,10 @@ mod tests {
         let late = Time::from_nanos(18_000_000_000_000_000_000);
         let long = Duration::from_secs(9_000_000_000);
         let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
-        let session = Session { start: long, length: Bytes(1) };
+        let session = ListedSession { start: long, length: Bytes(1) };
         for workload in [
             Workload::Poisson(Poisson { interval: long, sizes, connection: ConnectionUse::New, most: None }),
-            Workload::Sessions(Sessions { list: vec![session], connection: ConnectionUse::New }),
+            Workload::Sessions(ListedSessions { list: vec![session], connection: ConnectionUse::New }),
         ] {
             let sessions = workload.sessions(late, Time::NEVER, (0, 1), stream(1, "s", "a"));
             assert_eq!(sessions.map(Iterator::count), Some(0));

@@ -10,12 +10,12 @@ use std::time::Instant;
 
 use wifair_config::{Document, Source};
 use wifair_packet::{Kind, Packet, flag};
-use wifair_tcp::{Receiver, Sender, Settings};
+use wifair_tcp::{Receiver, Sender, TcpSettings};
 use wifair_units::{Duration, Time};
 
 fn ends(text: &str) -> (Sender, Receiver) {
     let document = Document::parse(Source::file("bench.toml", text));
-    let (sender, receiver) = document.read::<Settings>().unwrap_or_else(|problems| panic!("{problems}")).resolve();
+    let (sender, receiver) = document.read::<TcpSettings>().unwrap_or_else(|problems| panic!("{problems}")).resolve();
     (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
 }
 

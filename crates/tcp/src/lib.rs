@@ -22,8 +22,8 @@ pub use config::{
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
-pub use sender::{Info, RecoveryState, Sender, SenderCounters, State};
-pub use settings::{Settings, Stack};
+pub use sender::{Info, RecoveryState, Sender, SenderCounters, SenderState};
+pub use settings::{Stack, TcpSettings};
 
 /// Length of the timestamps option with its padding, in bytes (RFC 7323, appendix A).
 const TIMESTAMP_OPTION: u16 = 12;

@@ -6,12 +6,12 @@ use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
 use wifair_units::{BitRate, Duration, Time};
 
-use crate::{Receiver, Sender, Settings};
+use crate::{Receiver, Sender, TcpSettings};
 
 /// Sender and receiver with the settings in `text`.
 pub fn ends(text: &str) -> (Sender, Receiver) {
     let (sender, receiver) = Document::parse(Source::file("tcp.toml", text))
-        .read::<Settings>()
+        .read::<TcpSettings>()
         .unwrap_or_else(|problems| panic!("{problems}"))
         .resolve();
     (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
@@ -42,7 +42,7 @@ pub struct Offer {
     pub n: u64,
 }
 
-type Script = Box<dyn FnMut(Offer) -> SegmentFate>;
+type FateScript = Box<dyn FnMut(Offer) -> SegmentFate>;
 
 /// Both ends, and a link with a queue each way.
 pub struct Pipe {
@@ -52,7 +52,7 @@ pub struct Pipe {
     rate: BitRate,
     delay: Duration,
     /// Decides the fate of each packet.
-    script: Script,
+    script: FateScript,
     /// What would arrive within this interval arrives at its end instead, in order.
     pub silence: (Time, Time),
     /// Packets in transit, keyed by arrival and order; `true` is towards the receiver.

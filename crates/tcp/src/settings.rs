@@ -66,7 +66,7 @@ const MOST_BYTES: u64 = 1 << 40;
 
 table! {
     /// TCP of a flow. `stack` sets the defaults of all options in which implementations differ; each can be overridden.
-    pub struct Settings {
+    pub struct TcpSettings {
         /// Which implementation the connection imitates.
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
@@ -226,7 +226,7 @@ table! {
     }
 }
 
-impl Settings {
+impl TcpSettings {
     /// The sender's and the receiver's configuration.
     #[must_use]
     pub fn resolve(&self) -> (SenderConfig, ReceiverConfig) {
@@ -338,8 +338,8 @@ mod tests {
     use super::*;
     use crate::cc::hystart::HyStartVariant;
 
-    fn read(text: &str) -> Result<Settings, String> {
-        Document::parse(Source::file("tcp.toml", text)).read::<Settings>().map_err(|problems| problems.to_string())
+    fn read(text: &str) -> Result<TcpSettings, String> {
+        Document::parse(Source::file("tcp.toml", text)).read::<TcpSettings>().map_err(|problems| problems.to_string())
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(linux.mss + linux.header + Bytes(12), Bytes(1500));
         let by_hand = "stack = 'modern'\nmss = '1448 B'\nsack_compression = '1 ms'\npacing_burst = 2
             cubic.hystart = 'classic'\ncubic.whole_segments = true";
-        let modern = Settings { stack: Stack::Linux, ..read(by_hand).expect("it is right") };
+        let modern = TcpSettings { stack: Stack::Linux, ..read(by_hand).expect("it is right") };
         assert_eq!(linux, modern);
         // What is written out reads back the same.
         assert_eq!(read(&linux.to_toml()).expect("it is right"), linux);

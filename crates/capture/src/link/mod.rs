@@ -11,7 +11,7 @@ use radiotap::RadioInfo;
 
 /// The link type of an interface: what its packets start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
+pub enum LinkType {
     /// BSD loopback: four bytes of protocol family.
     Loopback,
     /// Ethernet.
@@ -30,7 +30,7 @@ pub enum Link {
     Other(u16),
 }
 
-impl Link {
+impl LinkType {
     /// The link type with this number in the registry.
     #[must_use]
     pub const fn from_number(number: u16) -> Self {
@@ -106,7 +106,7 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
 /// Receives the contents of a frame.
 pub trait Sink<'a> {
     /// Called for an 802.11 frame before its contents. Returns whether the contents are wanted.
-    fn frame(&mut self, frame: &wifi::Frame<'a>, radio: &RadioInfo) -> bool {
+    fn frame(&mut self, frame: &wifi::WifiFrame<'a>, radio: &RadioInfo) -> bool {
         let _ = (frame, radio);
         true
     }
@@ -123,31 +123,31 @@ impl<'a, F: FnMut(&Datagram<'a>)> Sink<'a> for F {
 
 /// Passes the contents of a frame to `sink`.
 #[inline]
-pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
+pub fn decode<'a>(link: LinkType, data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
     match link {
-        Link::Ethernet => ethernet(data, original, sink),
-        Link::RawIp => ip(data, original, 0, sink),
-        Link::Loopback => after(data, original, 4, |rest, original| ip(rest, original, 0, sink)),
-        Link::Cooked => {
+        LinkType::Ethernet => ethernet(data, original, sink),
+        LinkType::RawIp => ip(data, original, 0, sink),
+        LinkType::Loopback => after(data, original, 4, |rest, original| ip(rest, original, 0, sink)),
+        LinkType::Cooked => {
             let (Some(kind), Some(protocol)) = (be16(data, 0), be16(data, 14)) else { return DecodeOutcome::Malformed };
             after(data, original, 16, |rest, original| by_type(protocol, rest, original, u32::from(kind), sink))
         }
-        Link::Cooked2 => {
+        LinkType::Cooked2 => {
             let Some(head) = data.first_chunk::<20>() else { return DecodeOutcome::Malformed };
             let protocol = u16::from_be_bytes([head[0], head[1]]);
             let interface = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
             let place = interface << 8 | u32::from(head[10]);
             after(data, original, 20, |rest, original| by_type(protocol, rest, original, place, sink))
         }
-        Link::Radiotap => match radiotap::parse(data) {
+        LinkType::Radiotap => match radiotap::parse(data) {
             Some((radio, rest)) => {
                 let original = original.saturating_sub((data.len() - rest.len()) as u32);
                 wifi::decode(rest, original, &radio, sink)
             }
             None => DecodeOutcome::Malformed,
         },
-        Link::Wifi => wifi::decode(data, original, &RadioInfo::default(), sink),
-        Link::Other(_) => DecodeOutcome::Other,
+        LinkType::Wifi => wifi::decode(data, original, &RadioInfo::default(), sink),
+        LinkType::Other(_) => DecodeOutcome::Other,
     }
 }
 

@@ -54,7 +54,7 @@ pub enum WifiFrameKind {
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct WifiFrame<'a> {
     /// The kind of frame.
     pub kind: WifiFrameKind,
     /// Retry bit: the transmitter has sent the frame before.
@@ -102,7 +102,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
         (2, _) => WifiFrameKind::Data,
         _ => WifiFrameKind::Extension,
     };
-    let mut frame = Frame {
+    let mut frame = WifiFrame {
         kind,
         retry: flags & 0x08 != 0,
         to_ds: flags & 0x01 != 0,

@@ -11,7 +11,7 @@ mod pcapng;
 use std::io::Read;
 
 use crate::error::{Damage, Error};
-use crate::link::Link;
+use crate::link::LinkType;
 use input::{Fill, Input};
 
 /// The longest record in bytes; a longer one is taken for damage. It exceeds twice the longest IP packet, which leaves
@@ -24,19 +24,19 @@ const MOST_INTERFACES: usize = 65_536;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its link type.
-    pub link: Link,
+    pub link: LinkType,
     /// Bytes captured of each packet at most; 0 for no limit.
     pub snap_length: u32,
     /// Its name, if the file gives one.
     pub name: Option<String>,
     /// Packets that the capturing system dropped, if the file says so.
     pub dropped: Option<u64>,
-    clock: Clock,
+    clock: InterfaceClock,
 }
 
 /// How the time stamps of an interface are converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Clock {
+struct InterfaceClock {
     unit: ClockUnit,
     /// Seconds to add to each stamp.
     offset: i64,
@@ -50,7 +50,7 @@ enum ClockUnit {
     PerSecond(u64),
 }
 
-impl Clock {
+impl InterfaceClock {
     const MICROSECONDS: Self = Self { unit: ClockUnit::Nanos(1_000), offset: 0 };
 
     /// Nanoseconds since 1970; a stamp outside 1970 to 2554 is clamped.
@@ -75,10 +75,10 @@ impl Clock {
 pub struct Record<'a> {
     /// When it was captured, in ns since 1970.
     pub nanos: u64,
-    /// Index into [`Reader::interfaces`].
+    /// Index into [`CaptureReader::interfaces`].
     pub interface: u32,
     /// The link type of that interface.
-    pub link: Link,
+    pub link: LinkType,
     /// Its length on the wire, in bytes; never less than the captured length.
     pub original: u32,
     /// The captured bytes.
@@ -86,7 +86,7 @@ pub struct Record<'a> {
 }
 
 /// The position of a record in the buffer.
-struct Found {
+struct RecordPosition {
     nanos: u64,
     interface: u32,
     original: u32,
@@ -97,8 +97,8 @@ struct Found {
 }
 
 /// What was found at the current position.
-enum Step {
-    Packet(Found),
+enum ReadStep {
+    Packet(RecordPosition),
     /// The end of the file, at a place where it may end.
     End,
     Damaged(String),
@@ -112,16 +112,16 @@ enum FileFormat {
 /// Reads a capture record by record.
 ///
 /// ```
-/// # use wifair_capture::{Link, PcapWriter, Reader};
+/// # use wifair_capture::{CaptureReader, LinkType, PcapWriter};
 /// let mut file = Vec::new();
-/// PcapWriter::new(&mut file, Link::RawIp, 65_535)?.write(1_500, 40, &[0x45; 20])?;
-/// let mut reader = Reader::new(&file[..])?;
+/// PcapWriter::new(&mut file, LinkType::RawIp, 65_535)?.write(1_500, 40, &[0x45; 20])?;
+/// let mut reader = CaptureReader::new(&file[..])?;
 /// let record = reader.next()?.expect("there is one packet");
 /// assert_eq!((record.nanos, record.original, record.data.len()), (1_500, 40, 20));
 /// assert!(reader.next()?.is_none() && reader.damage().is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Reader<'a> {
+pub struct CaptureReader<'a> {
     input: Input<'a>,
     format: FileFormat,
     interfaces: Vec<Interface>,
@@ -131,11 +131,12 @@ pub struct Reader<'a> {
     done: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CaptureReader<'a> {
     /// Opens a capture and reads its header.
     ///
     /// # Errors
-    /// If the input is empty, is not a capture, or cannot be read. A truncated header is [`Reader::damage`] instead.
+    /// If the input is empty, is not a capture, or cannot be read. A truncated header is [`CaptureReader::damage`]
+    /// instead.
     pub fn new(source: impl Read + Send + 'a) -> Result<Self, Error> {
         let mut input = Input::new(source).map_err(Error::Io)?;
         let ready = input.need(4).map_err(Error::Io)?;
@@ -163,7 +164,7 @@ impl<'a> Reader<'a> {
                 Ok(interface) => reader.interfaces.push(interface),
                 Err(what) => reader.spoil(what),
             }
-            if let Some(Interface { link: Link::Other(number), .. }) = reader.interfaces.first() {
+            if let Some(Interface { link: LinkType::Other(number), .. }) = reader.interfaces.first() {
                 return Err(Error::LinkType { number: u32::from(*number) });
             }
         }
@@ -187,21 +188,21 @@ impl<'a> Reader<'a> {
             FileFormat::Pcapng(state) => state.next(&mut self.input, &mut self.interfaces),
         };
         match step.map_err(Error::Io)? {
-            Step::Packet(found) => {
+            ReadStep::Packet(found) => {
                 self.held = found.next;
                 let link = self.interfaces[found.interface as usize].link;
                 let data = &self.input.bytes()[found.begin..found.end];
                 let original = found.original.max(data.len() as u32);
                 Ok(Some(Record { nanos: found.nanos, interface: found.interface, link, original, data }))
             }
-            Step::End => {
+            ReadStep::End => {
                 self.done = true;
                 if let Some(fault) = self.input.fault().map(str::to_owned) {
                     self.spoil(fault);
                 }
                 Ok(None)
             }
-            Step::Damaged(what) => {
+            ReadStep::Damaged(what) => {
                 self.spoil(what);
                 Ok(None)
             }

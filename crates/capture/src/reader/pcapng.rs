@@ -2,8 +2,10 @@
 
 use std::io;
 
-use super::{Clock, ClockUnit, Fill, Found, Input, Interface, LONGEST, MOST_INTERFACES, Step, cut};
-use crate::link::Link;
+use super::{
+    ClockUnit, Fill, Input, Interface, InterfaceClock, LONGEST, MOST_INTERFACES, ReadStep, RecordPosition, cut,
+};
+use crate::link::LinkType;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -35,11 +37,11 @@ impl PcapngState {
         if self.big_endian { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) }
     }
 
-    pub(super) fn next(&mut self, input: &mut Input<'_>, interfaces: &mut Vec<Interface>) -> io::Result<Step> {
+    pub(super) fn next(&mut self, input: &mut Input<'_>, interfaces: &mut Vec<Interface>) -> io::Result<ReadStep> {
         loop {
             if matches!(input.need(12)?, Fill::Ended) {
                 let have = input.bytes().len();
-                return Ok(if have == 0 { Step::End } else { Step::Damaged(cut("a block", have, 12)) });
+                return Ok(if have == 0 { ReadStep::End } else { ReadStep::Damaged(cut("a block", have, 12)) });
             }
             let kind = self.u32(input.bytes(), 0);
             if kind == SECTION {
@@ -47,49 +49,51 @@ impl PcapngState {
                 self.big_endian = match input.bytes()[8..12] {
                     [0x1a, 0x2b, 0x3c, 0x4d] => true,
                     [0x4d, 0x3c, 0x2b, 0x1a] => false,
-                    _ => return Ok(Step::Damaged("a section without the byte-order word".into())),
+                    _ => return Ok(ReadStep::Damaged("a section without the byte-order word".into())),
                 };
             }
             let length = self.u32(input.bytes(), 4);
             if length < 12 || !length.is_multiple_of(4) {
-                return Ok(Step::Damaged(format!("a block claims {length} bytes")));
+                return Ok(ReadStep::Damaged(format!("a block claims {length} bytes")));
             }
             let known = matches!(kind, SECTION | INTERFACE | OLD_PACKET | SIMPLE_PACKET | STATISTICS | ENHANCED_PACKET);
             if !known {
                 let skipped = input.skip(u64::from(length))?;
                 if skipped < u64::from(length) {
-                    return Ok(Step::Damaged(cut("a block", skipped as usize, u64::from(length))));
+                    return Ok(ReadStep::Damaged(cut("a block", skipped as usize, u64::from(length))));
                 }
                 continue;
             }
             if length > LONGEST_BLOCK {
-                return Ok(Step::Damaged(format!("a block claims {length} bytes, more than {LONGEST_BLOCK} can be")));
+                return Ok(ReadStep::Damaged(format!(
+                    "a block claims {length} bytes, more than {LONGEST_BLOCK} can be"
+                )));
             }
             let size = length as usize;
             if matches!(input.need(size)?, Fill::Ended) {
-                return Ok(Step::Damaged(cut("a block", input.bytes().len(), u64::from(length))));
+                return Ok(ReadStep::Damaged(cut("a block", input.bytes().len(), u64::from(length))));
             }
             let block = &input.bytes()[..size];
             let behind = self.u32(block, size - 4);
             if behind != length {
-                return Ok(Step::Damaged(format!("a block of {length} bytes ends with length {behind}")));
+                return Ok(ReadStep::Damaged(format!("a block of {length} bytes ends with length {behind}")));
             }
             let body = &block[8..size - 4];
             match kind {
                 SECTION => self.first_interface = interfaces.len(),
                 INTERFACE => {
                     if interfaces.len() - self.first_interface >= MOST_INTERFACES {
-                        return Ok(Step::Damaged(format!("more than {MOST_INTERFACES} interfaces")));
+                        return Ok(ReadStep::Damaged(format!("more than {MOST_INTERFACES} interfaces")));
                     }
                     match self.interface(body) {
                         Ok(interface) => {
                             // A file of many sections may repeat the same interface over and over: one entry is enough.
                             if interfaces.len() >= 4 * MOST_INTERFACES {
-                                return Ok(Step::Damaged("too many interfaces".into()));
+                                return Ok(ReadStep::Damaged("too many interfaces".into()));
                             }
                             interfaces.push(interface);
                         }
-                        Err(what) => return Ok(Step::Damaged(what)),
+                        Err(what) => return Ok(ReadStep::Damaged(what)),
                     }
                 }
                 STATISTICS => self.statistics(body, interfaces),
@@ -104,9 +108,9 @@ impl PcapngState {
                             found.begin += 8;
                             found.end += 8;
                             found.next = size;
-                            Step::Packet(found)
+                            ReadStep::Packet(found)
                         }
-                        Err(what) => Step::Damaged(what),
+                        Err(what) => ReadStep::Damaged(what),
                     });
                 }
             }
@@ -131,7 +135,7 @@ impl PcapngState {
         if body.len() < 8 {
             return Err(cut("an interface block", body.len(), 8));
         }
-        let mut clock = Clock::MICROSECONDS;
+        let mut clock = InterfaceClock::MICROSECONDS;
         let mut name = None;
         self.options(&body[8..], |code, value| match (code, value) {
             (2, _) => name = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0').to_owned()),
@@ -144,7 +148,7 @@ impl PcapngState {
             _ => {}
         });
         Ok(Interface {
-            link: Link::from_number(self.u16(body, 0)),
+            link: LinkType::from_number(self.u16(body, 0)),
             snap_length: self.u32(body, 4),
             name,
             dropped: None,
@@ -177,7 +181,13 @@ impl PcapngState {
     }
 
     #[inline]
-    fn stamped(&self, body: &[u8], number: usize, interfaces: &[Interface], at: usize) -> Result<Found, String> {
+    fn stamped(
+        &self,
+        body: &[u8],
+        number: usize,
+        interfaces: &[Interface],
+        at: usize,
+    ) -> Result<RecordPosition, String> {
         let ticks = u64::from(self.u32(body, at)) << 32 | u64::from(self.u32(body, at + 4));
         let (captured, original) = (self.u32(body, at + 8), self.u32(body, at + 12));
         let (begin, end) = (at + 16, (at + 16).saturating_add(captured as usize));
@@ -185,11 +195,11 @@ impl PcapngState {
             return Err(format!("a packet claims {captured} bytes in a block of {}", body.len()));
         }
         let nanos = interfaces[number].clock.nanos(ticks);
-        Ok(Found { nanos, interface: number as u32, original, begin, end, next: 0 })
+        Ok(RecordPosition { nanos, interface: number as u32, original, begin, end, next: 0 })
     }
 
     #[inline]
-    fn enhanced(&self, body: &[u8], interfaces: &[Interface]) -> Result<Found, String> {
+    fn enhanced(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, String> {
         if body.len() < 20 {
             return Err(cut("a packet block", body.len(), 20));
         }
@@ -197,7 +207,7 @@ impl PcapngState {
         self.stamped(body, number, interfaces, 4)
     }
 
-    fn old(&self, body: &[u8], interfaces: &[Interface]) -> Result<Found, String> {
+    fn old(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, String> {
         if body.len() < 20 {
             return Err(cut("a packet block", body.len(), 20));
         }
@@ -207,7 +217,7 @@ impl PcapngState {
 
     /// A simple packet block: no time stamp, no captured length; it belongs to the first interface and is cut at its
     /// snap length.
-    fn simple(&self, body: &[u8], interfaces: &[Interface]) -> Result<Found, String> {
+    fn simple(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, String> {
         if body.len() < 4 {
             return Err(cut("a packet block", body.len(), 4));
         }
@@ -218,7 +228,7 @@ impl PcapngState {
             limit => limit,
         };
         let captured = (original.min(limit) as usize).min(body.len() - 4);
-        Ok(Found { nanos: 0, interface: number as u32, original, begin: 4, end: 4 + captured, next: 0 })
+        Ok(RecordPosition { nanos: 0, interface: number as u32, original, begin: 4, end: 4 + captured, next: 0 })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::board::{Flight, RetransmissionCause, repeated};
 use super::history::{AckKind, elapsed_us};
 use super::side::Side;
-use crate::segment::{Endpoint, Options, Segment, flag};
+use crate::segment::{Endpoint, Segment, TcpOptions, flag};
 
 /// The analysis of one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct SegmentVerdict {
 
 /// The identity of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct ConnectionKey {
     /// The smaller endpoint, then the larger one.
     low: Endpoint,
     high: Endpoint,
@@ -44,7 +44,7 @@ pub(crate) struct Key {
     pub(crate) interface: u32,
 }
 
-impl Key {
+impl ConnectionKey {
     /// The key of a segment, and whether its source is the larger endpoint.
     #[inline]
     pub(crate) fn of(segment: &Segment<'_>, interface: u32) -> (Self, bool) {
@@ -93,8 +93,8 @@ impl HandshakeTimes {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Connection {
-    pub(crate) key: Key,
+pub(crate) struct CapturedConnection {
+    pub(crate) key: ConnectionKey,
     /// The sender of the first segment, then the other end.
     pub(crate) ends: [Endpoint; 2],
     /// Whether the first sender is the larger endpoint.
@@ -121,8 +121,8 @@ const SILENCE: u64 = 240 * 1_000_000_000;
 /// The largest distance at which numbers fit those before.
 const NEAR: u64 = 1 << 20;
 
-impl Connection {
-    pub(crate) fn new(key: Key, swapped: bool, segment: &Segment<'_>, nanos: u64) -> Self {
+impl CapturedConnection {
+    pub(crate) fn new(key: ConnectionKey, swapped: bool, segment: &Segment<'_>, nanos: u64) -> Self {
         Self {
             key,
             ends: [segment.source, segment.destination],
@@ -204,7 +204,7 @@ impl Connection {
         nanos: u64,
         context: Context,
     ) -> SegmentVerdict {
-        let options = Options::parse(segment.options);
+        let options = TcpOptions::parse(segment.options);
         let fresh = self.last;
         self.last = nanos;
         let [a, b] = &mut self.sides;

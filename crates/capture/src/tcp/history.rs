@@ -24,7 +24,7 @@ const MOST_CLOSED: usize = 1 << 10;
 
 /// A range of sequence numbers.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentRange {
     first: i64,
     /// The last number, inclusive.
     last: i64,
@@ -107,10 +107,10 @@ pub(crate) enum AckKind {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     /// Acknowledged ranges, below all others.
-    closed: Vec<Sent>,
+    closed: Vec<SentRange>,
     /// When the most recently sent of them was sent.
     closed_nanos: u64,
-    open: VecDeque<Sent>,
+    open: VecDeque<SentRange>,
     pub(crate) rtt: Samples,
     /// Samples timed from the last copy of a segment sent more than once.
     pub(crate) rtt_last_copy: Samples,
@@ -144,14 +144,14 @@ impl History {
             (None, None) => i64::MIN,
         };
         if first > end {
-            self.push(Sent { first, last, nanos, again: 0, acked: 0 });
+            self.push(SentRange { first, last, nanos, again: 0, acked: 0 });
             return Added::default();
         }
         self.add_below(first, last, nanos)
     }
 
     #[inline]
-    fn push(&mut self, sent: Sent) {
+    fn push(&mut self, sent: SentRange) {
         self.open.push_back(sent);
         if self.open.len() > MOST_OPEN {
             self.shorten_open();
@@ -162,7 +162,7 @@ impl History {
     fn shorten_open(&mut self) {
         for sent in self.open.drain(..MOST_OPEN / 2) {
             self.closed_nanos = self.closed_nanos.max(sent.nanos);
-            close(&mut self.closed, Sent { acked: 1, ..sent });
+            close(&mut self.closed, SentRange { acked: 1, ..sent });
         }
     }
 
@@ -180,7 +180,7 @@ impl History {
             let there = self.get(at);
             if first < there.first {
                 added.out_of_order |= last < there.last;
-                let new = Sent { first, last: last.min(there.first - 1), nanos, again: 0, acked: 0 };
+                let new = SentRange { first, last: last.min(there.first - 1), nanos, again: 0, acked: 0 };
                 at = self.insert(at, new) + 1;
                 if last < there.first {
                     return added;
@@ -200,7 +200,7 @@ impl History {
             first = there.last + 1;
             at += 1;
         }
-        self.push(Sent { first, last, nanos, again: 0, acked: 0 });
+        self.push(SentRange { first, last, nanos, again: 0, acked: 0 });
         added
     }
 
@@ -219,20 +219,20 @@ impl History {
         }
     }
 
-    fn get(&self, at: usize) -> Sent {
+    fn get(&self, at: usize) -> SentRange {
         match self.closed.get(at) {
             Some(sent) => *sent,
             None => self.open[at - self.closed.len()],
         }
     }
 
-    fn get_mut(&mut self, at: usize) -> &mut Sent {
+    fn get_mut(&mut self, at: usize) -> &mut SentRange {
         let closed = self.closed.len();
         if at < closed { &mut self.closed[at] } else { &mut self.open[at - closed] }
     }
 
     /// Inserts an unacknowledged range at index `at`; returns its index.
-    fn insert(&mut self, at: usize, new: Sent) -> usize {
+    fn insert(&mut self, at: usize, new: SentRange) -> usize {
         let closed = self.closed.len();
         if at < closed {
             // Stretches after an unacknowledged one are no longer closed.
@@ -326,7 +326,7 @@ impl History {
 
     /// Handles an ACK that ends at a newly acknowledged segment; `latest` is when it or an earlier one was last sent.
     #[inline]
-    fn ends_at(&mut self, sent: &Sent, nanos: u64, latest: u64) -> AckKind {
+    fn ends_at(&mut self, sent: &SentRange, nanos: u64, latest: u64) -> AckKind {
         if latest / 1_000 > sent.nanos / 1_000 {
             self.last_rtt = 0.0;
             self.no_sample += 1;
@@ -354,7 +354,7 @@ impl History {
 
 /// Appends an acknowledged stretch, merged with the previous one if they are adjacent.
 #[inline]
-fn close(closed: &mut Vec<Sent>, sent: Sent) {
+fn close(closed: &mut Vec<SentRange>, sent: SentRange) {
     match closed.last_mut() {
         Some(before) if before.last + 1 == sent.first => {
             before.last = sent.last;

@@ -53,7 +53,7 @@ impl Spread {
 
 /// The direction of data, seen from the stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum StationDirection {
     /// From a station.
     Up,
     /// To a station.
@@ -62,7 +62,7 @@ pub enum Way {
 
 /// A transmission session: data sent without a pause (Jung and Park 2016, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct TransmissionSession {
     /// When its first byte was sent, in ns.
     pub start: u64,
     /// New bytes in it.
@@ -75,15 +75,15 @@ pub struct Session {
 
 /// The sessions of one direction.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sessions {
+pub(crate) struct SideSessions {
     /// The first [`MOST_SESSIONS`] sessions without the current one.
-    pub(crate) ended: Vec<Session>,
-    pub(crate) current: Option<Session>,
+    pub(crate) ended: Vec<TransmissionSession>,
+    pub(crate) current: Option<TransmissionSession>,
     /// Sessions that were not kept.
     pub(crate) dropped: u64,
 }
 
-impl Sessions {
+impl SideSessions {
     fn end(&mut self) {
         if let Some(session) = self.current.take() {
             if self.ended.len() < MOST_SESSIONS {
@@ -241,7 +241,7 @@ pub(crate) struct Side {
 
     pub(crate) area: Area,
     pub(crate) limits: SenderLimits,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: SideSessions,
     /// The right edge of the other end's window, if its scale is known.
     pub(crate) allowed: Option<i64>,
     /// Whether the window had no room for another segment after the last data.
@@ -263,7 +263,7 @@ pub(crate) struct Side {
     /// New bytes per time bin.
     pub(crate) bins: Bins,
     /// Its direction seen from the stations, if 802.11 headers show it.
-    pub(crate) way: Option<Way>,
+    pub(crate) way: Option<StationDirection>,
 }
 
 /// IP identifications of the last segments.
@@ -401,7 +401,7 @@ impl Side {
     pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, turn: Option<f64>, unique: u64) {
         let previous = self.last_data;
         if self.data_packets == 0 {
-            self.sessions.current = Some(Session { start: nanos, bytes: unique, sent: nanos, acked: None });
+            self.sessions.current = Some(TransmissionSession { start: nanos, bytes: unique, sent: nanos, acked: None });
             return;
         }
         let wait = nanos.saturating_sub(previous);
@@ -437,7 +437,7 @@ impl Side {
                 session.sent = nanos;
                 session.acked = None;
             }
-            none => *none = Some(Session { start: nanos, bytes: unique, sent: nanos, acked: None }),
+            none => *none = Some(TransmissionSession { start: nanos, bytes: unique, sent: nanos, acked: None }),
         }
     }
 }

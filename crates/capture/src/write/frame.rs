@@ -16,7 +16,7 @@
 
 use crate::link::radiotap::RadioRate;
 use crate::link::wifi::Mac;
-use crate::segment::{Address, Endpoint, Options};
+use crate::segment::{Address, Endpoint, TcpOptions};
 
 /// A TCP segment to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Tcp {
     /// Window, unscaled.
     pub window: u16,
     /// Options.
-    pub options: Options,
+    pub options: TcpOptions,
     /// Payload, in bytes.
     pub payload: u16,
     /// Identification of IPv4.
@@ -58,7 +58,7 @@ impl Tcp {
             ack: 0,
             flags: 0,
             window: 0,
-            options: Options::default(),
+            options: TcpOptions::default(),
             payload: 0,
             ip_id: 0,
             ttl: 64,
@@ -109,7 +109,7 @@ fn folded(mut sum: u64) -> [u8; 2] {
     (!(sum as u16)).to_be_bytes()
 }
 
-struct Ip {
+struct IpHeader {
     source: Endpoint,
     destination: Endpoint,
     protocol: u8,
@@ -120,7 +120,7 @@ struct Ip {
 }
 
 /// Appends an IP header before `above` bytes; returns the sum of the pseudo header.
-fn ip(frame: &mut Vec<u8>, head: &Ip, above: usize) -> u64 {
+fn ip(frame: &mut Vec<u8>, head: &IpHeader, above: usize) -> u64 {
     let (source, destination) = (head.source.address, head.destination.address);
     assert_eq!(source.is_v6(), destination.is_v6(), "both ends of a packet are of one family");
     let start = frame.len();
@@ -156,7 +156,7 @@ pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
     put_options(&mut options, &segment.options);
     assert!(options.len() <= 40, "TCP options take 40 bytes at most");
     let header = 20 + options.len();
-    let head = Ip {
+    let head = IpHeader {
         source: segment.source,
         destination: segment.destination,
         protocol: 6,
@@ -180,7 +180,7 @@ pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
     frame.resize(frame.len() + segment.payload.min(u16::try_from(keep).unwrap_or(u16::MAX)) as usize, 0);
 }
 
-fn put_options(bytes: &mut Vec<u8>, options: &Options) {
+fn put_options(bytes: &mut Vec<u8>, options: &TcpOptions) {
     if let Some(mss) = options.mss {
         bytes.extend([2, 4]);
         bytes.extend(mss.to_be_bytes());
@@ -212,7 +212,7 @@ fn put_options(bytes: &mut Vec<u8>, options: &Options) {
 
 /// A UDP datagram to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Udp<'a> {
+pub struct UdpDatagram<'a> {
     /// Sender.
     pub source: Endpoint,
     /// Receiver.
@@ -233,10 +233,10 @@ pub struct Udp<'a> {
 ///
 /// # Panics
 /// As for [`tcp`].
-pub fn udp(frame: &mut Vec<u8>, udp: &Udp<'_>, keep: u32) {
-    let Udp { source, destination, payload, ip_id, ttl, dscp, .. } = *udp;
+pub fn udp(frame: &mut Vec<u8>, udp: &UdpDatagram<'_>, keep: u32) {
+    let UdpDatagram { source, destination, payload, ip_id, ttl, dscp, .. } = *udp;
     let content = &udp.content[..udp.content.len().min(usize::from(payload) & !1)];
-    let head = Ip { source, destination, protocol: 17, id: ip_id, ttl, dscp, ecn: 0 };
+    let head = IpHeader { source, destination, protocol: 17, id: ip_id, ttl, dscp, ecn: 0 };
     let length = payload.checked_add(8).expect("a UDP datagram has 65,535 bytes at most");
     let pseudo = ip(frame, &head, usize::from(length));
     let start = frame.len();
@@ -284,7 +284,7 @@ pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
     assert!(!echo.source.is_v6(), "echoes are of IPv4");
     let end = |address| Endpoint { address, port: 0 };
     let (source, destination) = (end(echo.source), end(echo.destination));
-    let head = Ip { source, destination, protocol: 1, id: echo.ip_id, ttl: 64, dscp: echo.dscp, ecn: 0 };
+    let head = IpHeader { source, destination, protocol: 1, id: echo.ip_id, ttl: 64, dscp: echo.dscp, ecn: 0 };
     ip(frame, &head, 8 + usize::from(echo.payload));
     let start = frame.len();
     frame.extend([if echo.reply { 0 } else { 8 }, 0, 0, 0]);
@@ -405,7 +405,7 @@ pub enum Course {
 
 /// An 802.11 data frame to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Data {
+pub struct WifiDataFrame {
     /// Its direction.
     pub course: Course,
     /// Retry bit.
@@ -425,14 +425,14 @@ pub struct Data {
 }
 
 /// Appends the header of an 802.11 data frame with LLC and SNAP, to be followed by an IP packet.
-pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
+pub fn wifi_data(frame: &mut Vec<u8>, data: &WifiDataFrame, v6: bool) {
     wifi_header(frame, data, 0);
     frame.extend(LLC_SNAP);
     frame.extend(ether_type(v6));
 }
 
 /// Appends the header of an 802.11 data frame with an A-MSDU, to be followed by subframes. Address 3 is the BSSID.
-pub fn wifi_amsdu(frame: &mut Vec<u8>, data: &Data) {
+pub fn wifi_amsdu(frame: &mut Vec<u8>, data: &WifiDataFrame) {
     wifi_header(frame, data, 0x80);
 }
 
@@ -462,7 +462,7 @@ pub fn end_subframe(frame: &mut Vec<u8>, start: usize, is_last: bool) {
 
 const LLC_SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
-fn wifi_header(frame: &mut Vec<u8>, data: &Data, qos: u8) {
+fn wifi_header(frame: &mut Vec<u8>, data: &WifiDataFrame, qos: u8) {
     frame.push(if data.tid.is_some() { 0x88 } else { 0x08 });
     let course = match data.course {
         Course::Direct => 0,

@@ -4,14 +4,14 @@ pub mod frame;
 
 use std::io::{self, Write};
 
-use crate::link::Link;
+use crate::link::LinkType;
 
 /// Writes a pcap file with time stamps in nanoseconds.
 ///
 /// ```
-/// # use wifair_capture::{Link, PcapWriter, Reader};
+/// # use wifair_capture::{CaptureReader, LinkType, PcapWriter};
 /// let mut file = Vec::new();
-/// let mut writer = PcapWriter::new(&mut file, Link::Ethernet, 96)?;
+/// let mut writer = PcapWriter::new(&mut file, LinkType::Ethernet, 96)?;
 /// writer.write(1_000_000_007, 1514, &[0; 1514])?;
 /// assert_eq!(file.len(), 24 + 16 + 96);
 /// # Ok::<(), std::io::Error>(())
@@ -27,7 +27,7 @@ impl<W: Write> PcapWriter<W> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn new(mut file: W, link: Link, snap_length: u32) -> io::Result<Self> {
+    pub fn new(mut file: W, link: LinkType, snap_length: u32) -> io::Result<Self> {
         let mut head = Vec::with_capacity(24);
         head.extend(0xa1b2_3c4d_u32.to_le_bytes());
         head.extend(2u16.to_le_bytes());
@@ -67,13 +67,13 @@ impl<W: Write> PcapWriter<W> {
 /// Writes a pcapng file of several interfaces, with time stamps in nanoseconds.
 ///
 /// ```
-/// # use wifair_capture::{Link, PcapngWriter, Reader};
+/// # use wifair_capture::{CaptureReader, LinkType, PcapngWriter};
 /// let mut file = Vec::new();
 /// let mut writer = PcapngWriter::new(&mut file)?;
-/// let wire = writer.interface("eth0", Link::Ethernet, 0)?;
-/// let air = writer.interface("mon0", Link::Radiotap, 256)?;
+/// let wire = writer.interface("eth0", LinkType::Ethernet, 0)?;
+/// let air = writer.interface("mon0", LinkType::Radiotap, 256)?;
 /// writer.write(air, 5, 300, &[0; 300])?;
-/// let mut reader = Reader::new(&file[..])?;
+/// let mut reader = CaptureReader::new(&file[..])?;
 /// let record = reader.next()?.expect("there is one packet");
 /// assert_eq!((record.interface, record.original, record.data.len()), (air, 300, 256));
 /// assert_eq!(reader.interfaces()[wire as usize].name.as_deref(), Some("eth0"));
@@ -108,7 +108,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Panics
     /// If the name is longer than 65,535 bytes.
-    pub fn interface(&mut self, name: &str, link: Link, snap_length: u32) -> io::Result<u32> {
+    pub fn interface(&mut self, name: &str, link: LinkType, snap_length: u32) -> io::Result<u32> {
         self.block.extend(link.number().to_le_bytes());
         self.block.extend([0; 2]);
         self.block.extend(snap_length.to_le_bytes());

@@ -1,9 +1,11 @@
 //! 802.11 frames, written by hand and read back: what is told of each station.
 
-use wifair_capture::frame::{self, Course, Data, Echo, Heard, HeardLater};
+use wifair_capture::frame::{self, Course, Echo, Heard, HeardLater, WifiDataFrame};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
-use wifair_capture::link::wifi::{Frame, Mac, WifiFrameKind};
-use wifair_capture::{Address, Analysis, Datagram, DecodeOutcome, Link, PcapWriter, Settings, Sink, analyze, decode};
+use wifair_capture::link::wifi::{Mac, WifiFrame, WifiFrameKind};
+use wifair_capture::{
+    Address, Analysis, AnalysisOptions, Datagram, DecodeOutcome, LinkType, PcapWriter, Sink, analyze, decode,
+};
 
 use crate::common::talk::MS;
 
@@ -15,10 +17,10 @@ fn heard(rate: u8, levels: Option<(i8, i8)>) -> Heard {
     Heard { rate: RadioRate::Legacy(rate), frequency: 2_437, levels, bad_fcs: false }
 }
 
-fn data(transmitter: Mac, receiver: Mac, retry: bool) -> Data {
+fn data(transmitter: Mac, receiver: Mac, retry: bool) -> WifiDataFrame {
     let course = if transmitter == ACCESS_POINT { Course::FromAccessPoint } else { Course::ToAccessPoint };
     let third = Mac([2, 0, 0, 0, 0, 7]);
-    Data { course, retry, receiver, transmitter, third, sequence: 1, tid: None, duration: 0 }
+    WifiDataFrame { course, retry, receiver, transmitter, third, sequence: 1, tid: None, duration: 0 }
 }
 
 /// Appends a frame without its check sequence.
@@ -27,7 +29,7 @@ type Body<'a> = &'a dyn Fn(&mut Vec<u8>);
 /// A capture of frames, each with its radiotap header, 1 ms apart.
 fn analyzed(frames: &[(Heard, Body<'_>)]) -> Analysis {
     let mut file = Vec::new();
-    let mut writer = PcapWriter::new(&mut file, Link::Radiotap, 65_535).expect("memory can be written");
+    let mut writer = PcapWriter::new(&mut file, LinkType::Radiotap, 65_535).expect("memory can be written");
     for (number, (heard, body)) in frames.iter().enumerate() {
         let mut bytes = Vec::new();
         frame::radiotap(&mut bytes, heard);
@@ -36,7 +38,7 @@ fn analyzed(frames: &[(Heard, Body<'_>)]) -> Analysis {
         frame::fcs(&mut bytes, start);
         writer.write(number as u64 * MS, bytes.len() as u32, &bytes).expect("memory can be written");
     }
-    analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture")
+    analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture")
 }
 
 /// Levels, rates, retries and bytes by station; noise by the capturing radio. The header of a data frame with LLC is
@@ -91,7 +93,7 @@ struct Seen {
 }
 
 impl<'a> Sink<'a> for Seen {
-    fn frame(&mut self, frame: &Frame<'a>, _: &RadioInfo) -> bool {
+    fn frame(&mut self, frame: &WifiFrame<'a>, _: &RadioInfo) -> bool {
         self.frames.push((frame.kind, frame.tid));
         true
     }
@@ -115,7 +117,7 @@ fn the_tid_is_in_the_low_bits() {
         frame.extend([0x10, 0, control_bits, 0]);
         frame.truncate(length);
         let mut seen = Seen { frames: vec![] };
-        assert_eq!(decode(Link::Wifi, &frame, length as u32, &mut seen), outcome, "{control:x}, {length}");
+        assert_eq!(decode(LinkType::Wifi, &frame, length as u32, &mut seen), outcome, "{control:x}, {length}");
         let expected = if length == 26 { vec![(WifiFrameKind::Data, Some(5))] } else { vec![] };
         assert_eq!(seen.frames, expected);
     }

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use crate::common::{analyzed, capture, names};
-use wifair_capture::{Error, Link, PcapWriter, PcapngWriter, Reader, Settings, analyze};
+use wifair_capture::{AnalysisOptions, CaptureReader, Error, LinkType, PcapWriter, PcapngWriter, analyze};
 
 fn count(bytes: &[u8]) -> (u64, Option<String>) {
-    let mut reader = Reader::new(bytes).expect("it is a capture");
+    let mut reader = CaptureReader::new(bytes).expect("it is a capture");
     let mut packets = 0;
     while reader.next().expect("bytes can be read").is_some() {
         packets += 1;
@@ -16,19 +16,21 @@ fn count(bytes: &[u8]) -> (u64, Option<String>) {
 
 #[test]
 fn a_file_without_bytes_or_of_another_kind_is_an_error() {
-    assert!(matches!(Reader::new(&b""[..]), Err(Error::Empty)));
+    assert!(matches!(CaptureReader::new(&b""[..]), Err(Error::Empty)));
     for other in [&b"\x89PNG\r\n\x1a\n"[..], b"#!/bin/sh\n", b"x", b"{}"] {
-        let Err(error) = Reader::new(other) else { panic!("{other:?} is no capture") };
+        let Err(error) = CaptureReader::new(other) else { panic!("{other:?} is no capture") };
         assert!(error.to_string().starts_with("not a capture: it starts with"), "{error}");
     }
     let mut bluetooth = Vec::new();
-    PcapWriter::new(&mut bluetooth, Link::Other(201), 100).and_then(PcapWriter::finish).expect("memory can be written");
-    assert!(matches!(Reader::new(&bluetooth[..]), Err(Error::LinkType { number: 201 })));
+    PcapWriter::new(&mut bluetooth, LinkType::Other(201), 100)
+        .and_then(PcapWriter::finish)
+        .expect("memory can be written");
+    assert!(matches!(CaptureReader::new(&bluetooth[..]), Err(Error::LinkType { number: 201 })));
 }
 
 #[test]
 fn a_capture_without_packets_is_an_empty_result() {
-    let analysis = analyzed("q_empty.pcap", Settings::default());
+    let analysis = analyzed("q_empty.pcap", AnalysisOptions::default());
     assert_eq!((analysis.connections().len(), analysis.counts.packets), (0, 0));
     assert!(analysis.damage.is_none() && analysis.span.is_none());
 }
@@ -123,7 +125,7 @@ fn every_form_of_a_file_tells_the_same() {
 }
 
 fn check(file: &[u8], stamps: &[u64], packet: &[u8]) {
-    let mut reader = Reader::new(file).expect("it is a capture");
+    let mut reader = CaptureReader::new(file).expect("it is a capture");
     for stamp in stamps {
         let record = reader.next().expect("bytes can be read").expect("a packet is there");
         // Ticks of a millisecond, or of 2^-20 s, are coarser than the stamps.
@@ -171,7 +173,7 @@ fn a_simple_packet_is_cut_at_the_snap_length() {
         block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
         block(1, &[&[1, 0, 0, 0][..], &snap.to_le_bytes()].concat());
         block(3, &[&original.to_le_bytes()[..], &[7; 12][..there]].concat());
-        let mut reader = Reader::new(&file[..]).expect("it is a capture");
+        let mut reader = CaptureReader::new(&file[..]).expect("it is a capture");
         let record = reader.next().expect("bytes can be read").expect("there is a packet");
         assert_eq!((record.original, record.data.len()), (original, captured));
         assert!(reader.next().expect("bytes can be read").is_none());
@@ -181,7 +183,7 @@ fn a_simple_packet_is_cut_at_the_snap_length() {
 
 #[test]
 fn two_interfaces_are_two_capture_points() {
-    let analysis = analyzed("g_two_if_native.pcapng", Settings::default());
+    let analysis = analyzed("g_two_if_native.pcapng", AnalysisOptions::default());
     let names: Vec<_> = analysis.interfaces.iter().map(|interface| interface.snap_length).collect();
     assert_eq!(names, [262_144, 96]);
     assert_eq!(analysis.connections().len(), 2);
@@ -192,7 +194,7 @@ fn two_interfaces_are_two_capture_points() {
 fn a_damaged_length_ends_the_reading() {
     let mut file = Vec::new();
     let mut writer = PcapngWriter::new(&mut file).expect("memory can be written");
-    let wire = writer.interface("eth0", Link::Ethernet, 0).expect("memory can be written");
+    let wire = writer.interface("eth0", LinkType::Ethernet, 0).expect("memory can be written");
     for nanos in 0..3 {
         writer.write(wire, nanos, 60, &[0; 60]).expect("memory can be written");
     }
@@ -206,8 +208,8 @@ fn a_damaged_length_ends_the_reading() {
 #[test]
 fn copies_of_an_any_capture_are_recognised() {
     for name in ["m_any_sll1.pcap", "m_any_sll2.pcap"] {
-        let with = analyzed(name, Settings { keep_copies: true, ..Settings::default() });
-        let without = analyzed(name, Settings::default());
+        let with = analyzed(name, AnalysisOptions { keep_copies: true, ..AnalysisOptions::default() });
+        let without = analyzed(name, AnalysisOptions::default());
         assert_eq!(with.counts.tcp, without.counts.tcp + without.counts.copies, "{name}");
         let field = |analysis: &wifair_capture::Analysis, wanted: &str| {
             let connection = analysis.connections().next().expect("there is a connection");
@@ -226,7 +228,7 @@ fn copies_of_an_any_capture_are_recognised() {
 fn progress_can_end_the_analysis() {
     let mut calls = 0;
     let bytes = capture("a_reno_down_snd.pcap");
-    let analysis = analyze(&bytes[..], Settings::default(), |_, _| {
+    let analysis = analyze(&bytes[..], AnalysisOptions::default(), |_, _| {
         calls += 1;
         false
     });

@@ -5,12 +5,13 @@ use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::frame::{Heard, HeardLater};
 use wifair_capture::link::radiotap::{self, RadioRate};
 use wifair_capture::{
-    DecodeOutcome, Field, Link, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
+    AnalysisOptions, CaptureReader, DecodeOutcome, Field, LinkType, Payload, PcapngWriter, analyze, decode, flag,
+    frame, parse,
 };
 
 /// The analysis of the single connection, without the values that depend on the link.
 fn said(file: &[u8]) -> Vec<(&'static str, Field)> {
-    let analysis = analyze(file, Settings::default(), |_, _| true).expect("it is a capture");
+    let analysis = analyze(file, AnalysisOptions::default(), |_, _| true).expect("it is a capture");
     assert!(analysis.damage.is_none());
     let mut connections = analysis.connections();
     let connection = connections.next().expect("there is a connection");
@@ -156,7 +157,7 @@ fn the_length_in_the_ip_header_counts_unless_it_is_zero() {
 #[test]
 fn segments_are_written_as_linux_writes_them() {
     let file = capture("a_reno_down_snd.pcap");
-    let mut reader = Reader::new(&file[..]).expect("it is a capture");
+    let mut reader = CaptureReader::new(&file[..]).expect("it is a capture");
     let mut compared = 0;
     while let Some(record) = reader.next().expect("bytes can be read") {
         let (mut same, mut packet) = (false, Vec::new());
@@ -173,7 +174,7 @@ fn segments_are_written_as_linux_writes_them() {
                     ack: segment.ack,
                     flags: segment.flags,
                     window: segment.window,
-                    options: wifair_capture::Options::parse(segment.options),
+                    options: wifair_capture::TcpOptions::parse(segment.options),
                     payload: 0,
                     ip_id: segment.ip_id,
                     ttl: segment.ttl,
@@ -258,7 +259,7 @@ fn tshark_finds_no_fault() {
             for (number, (at, tcp)) in upload(ends(v6), 1_000).iter().enumerate() {
                 let frame = wrap.frame(tcp, number as u16);
                 writer.write(interface, at + MS, frame.len() as u32, &frame).expect("memory can be written");
-                expected.push((name.clone(), v6, wrap.link() == Link::Radiotap));
+                expected.push((name.clone(), v6, wrap.link() == LinkType::Radiotap));
             }
         }
     }

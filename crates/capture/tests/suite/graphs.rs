@@ -1,10 +1,10 @@
 //! Graphs for xplot follow its grammar and contain as many marks as those of tcptrace.
 
 use crate::common::{analyzed, names};
-use wifair_capture::{Graph, Settings};
+use wifair_capture::{AnalysisOptions, Graph};
 
-fn rows() -> Settings {
-    Settings { rows: true, ..Settings::default() }
+fn rows() -> AnalysisOptions {
+    AnalysisOptions { rows: true, ..AnalysisOptions::default() }
 }
 
 /// The commands of `xplot.org`: how many numbers each takes, and whether a line of text follows.

@@ -6,7 +6,7 @@ use crate::common::{analyzed, capture};
 use wifair_capture::frame::Tcp;
 use wifair_capture::link::radiotap::{RadioInfo, RadioRate};
 use wifair_capture::link::wifi::air_time_us;
-use wifair_capture::{Address, Analysis, Field, Filter, Options, Settings, Way, analyze, flag};
+use wifair_capture::{Address, Analysis, AnalysisOptions, Field, Filter, StationDirection, TcpOptions, analyze, flag};
 use wifair_units::{BitRate, Duration};
 
 fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f64 {
@@ -58,11 +58,11 @@ fn air_times_follow_the_standard() {
 /// The slow reader was limited by its window, the bulk sender by the network, the sender of 10 KB per second by itself.
 #[test]
 fn what_held_a_sender_back_is_told() {
-    let slow = analyzed("e3_zero_window_snd.pcap", Settings::default());
+    let slow = analyzed("e3_zero_window_snd.pcap", AnalysisOptions::default());
     assert!(number(&slow, 0, 1, "limited_by_receiver") > 0.9);
-    let bulk = analyzed("a_reno_down_snd.pcap", Settings::default());
+    let bulk = analyzed("a_reno_down_snd.pcap", AnalysisOptions::default());
     assert!(number(&bulk, 0, 1, "limited_by_congestion") > 0.99);
-    let paced = analyzed("d_intermittent_ap.pcap", Settings::default());
+    let paced = analyzed("d_intermittent_ap.pcap", AnalysisOptions::default());
     assert!(number(&paced, 1, 1, "limited_by_application") > 0.8);
     for (analysis, connection) in [(&slow, 0), (&bulk, 0), (&paced, 1)] {
         let sum: f64 = ["application", "receiver", "congestion", "unknown"]
@@ -90,10 +90,10 @@ fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() 
     }
     for (id, (_, tcp)) in steps.iter_mut().enumerate() {
         tcp.ip_id = id as u16 + 1;
-        tcp.options = Options::default();
+        tcp.options = TcpOptions::default();
     }
     let file = talk::capture(&steps, Wrap::Raw, 1_000 * MS, 100);
-    let analysis = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture");
+    let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
     assert_eq!(number(&analysis, 0, 0, "rexmt_spurious_pkts"), 3.0);
     let network = number(&analysis, 0, 0, "limited_by_congestion");
     assert!((network - 7.0 / 7.5).abs() < 1e-9, "{network}");
@@ -102,7 +102,7 @@ fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() 
 /// The slow reader's 14 zero windows were probed 14 times (tshark: 14 keep-alives); tcptrace counts none of these.
 #[test]
 fn empty_probes_of_a_zero_window_are_counted() {
-    let slow = analyzed("e3_zero_window_snd.pcap", Settings::default());
+    let slow = analyzed("e3_zero_window_snd.pcap", AnalysisOptions::default());
     assert_eq!(number(&slow, 0, 1, "window_probes"), 14.0);
     assert_eq!(number(&slow, 0, 1, "zwnd_probe_pkts"), 0.0);
     assert_eq!(number(&slow, 0, 0, "zero_win_adv"), 14.0);
@@ -131,7 +131,7 @@ fn sessions() -> Vec<Step> {
     steps.sort_by_key(|(at, _)| *at);
     for (id, (_, tcp)) in steps.iter_mut().enumerate() {
         tcp.ip_id = id as u16 + 1;
-        tcp.options = Options::default();
+        tcp.options = TcpOptions::default();
     }
     steps
 }
@@ -141,7 +141,7 @@ fn sessions() -> Vec<Step> {
 #[test]
 fn instantaneous_fairness_is_that_of_the_paper() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
-    let settings = Settings { fair_share: Some(BitRate::from_mbps(8)), ..Settings::default() };
+    let settings = AnalysisOptions { fair_share: Some(BitRate::from_mbps(8)), ..AnalysisOptions::default() };
     let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
     let sessions = analysis.fairness().sessions;
     assert_eq!((sessions.sessions.len(), sessions.unfinished, sessions.unmeasured), (3, 0, 0));
@@ -153,7 +153,7 @@ fn instantaneous_fairness_is_that_of_the_paper() {
     assert_eq!(number(&analysis, 0, 0, "idle_periods"), 2.0);
     assert!((number(&analysis, 0, 0, "idle_s") - 2.0 * 1.981).abs() < 1e-9);
     // If the required pause is longer than any there is, the flow is one endless session without an index.
-    let settings = Settings { pause: Duration::from_secs(3), ..Settings::default() };
+    let settings = AnalysisOptions { pause: Duration::from_secs(3), ..AnalysisOptions::default() };
     let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
     assert!(analysis.fairness().sessions.sessions.is_empty());
 }
@@ -170,7 +170,7 @@ fn a_session_without_its_last_ack_is_unfinished_unless_the_connection_ends() {
             steps.push((5_000 * MS, fin));
         }
         let file = talk::capture(&steps, Wrap::Raw, 1_000 * MS, 100);
-        let settings = Settings { fair_share: Some(BitRate::from_mbps(8)), ..Settings::default() };
+        let settings = AnalysisOptions { fair_share: Some(BitRate::from_mbps(8)), ..AnalysisOptions::default() };
         let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
         let sessions = analysis.fairness().sessions;
         assert_eq!((sessions.sessions.len(), sessions.unfinished), expected);
@@ -181,7 +181,7 @@ fn a_session_without_its_last_ack_is_unfinished_unless_the_connection_ends() {
 #[test]
 fn kinds_without_packets_are_not_listed() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
-    let json = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture").to_json();
+    let json = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture").to_json();
     let listed = json.split("\"not_analysed\"").nth(1).expect("the object is there");
     let listed = &listed[..listed.find('}').expect("it ends")];
     assert!(!listed.contains(": 0"), "{listed}");
@@ -192,7 +192,7 @@ fn kinds_without_packets_are_not_listed() {
 #[test]
 fn outstanding_data_has_its_mean_over_time() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
-    let analysis = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture");
+    let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
     assert_eq!(number(&analysis, 0, 0, "outstanding_max_bytes"), 10_000.0);
     let mean = number(&analysis, 0, 0, "outstanding_mean_bytes");
     assert!((mean - 3.0 * 10_000.0 * 10.0 / 4_019.0).abs() < 1e-6, "{mean}");
@@ -202,10 +202,10 @@ fn outstanding_data_has_its_mean_over_time() {
 /// that time, and the index follows from the shares: (x + y)^2 / (2 (x^2 + y^2)).
 #[test]
 fn fairness_of_two_uploads() {
-    let settings = Settings { local: vec![(Address::v4(0x0a0a_0100), 24)], ..Settings::default() };
+    let settings = AnalysisOptions { local: vec![(Address::v4(0x0a0a_0100), 24)], ..AnalysisOptions::default() };
     let fairness = analyzed("b_cubic_2up_ap.pcap", settings).fairness();
     let [first, second] = &fairness.flows[..] else { panic!("there are two flows") };
-    assert_eq!((first.way, second.way), (Some(Way::Up), Some(Way::Up)));
+    assert_eq!((first.way, second.way), (Some(StationDirection::Up), Some(StationDirection::Up)));
     let expected = |x: f64, y: f64| (x + y).powi(2) / (2.0 * (x * x + y * y));
     let jain = fairness.jain.expect("data was sent");
     assert!((jain - expected(first.bytes as f64, second.bytes as f64)).abs() < 1e-12);
@@ -221,7 +221,7 @@ fn fairness_of_two_uploads() {
 /// However narrow the requested bins, their number stays bounded, and no byte is lost.
 #[test]
 fn narrow_bins_become_wider_not_more() {
-    let settings = Settings { bin: Some(Duration::from_nanos(1)), ..Settings::default() };
+    let settings = AnalysisOptions { bin: Some(Duration::from_nanos(1)), ..AnalysisOptions::default() };
     let fairness = analyzed("a_reno_down_snd.pcap", settings).fairness();
     let flow = &fairness.flows[0];
     assert!(flow.bytes_in_bins.len() <= wifair_capture::MOST_BINS);
@@ -230,7 +230,8 @@ fn narrow_bins_become_wider_not_more() {
 
 #[test]
 fn a_filter_lets_through_what_it_should() {
-    let filtered = |filter: Filter| analyzed("d_intermittent_ap.pcap", Settings { filter, ..Settings::default() });
+    let filtered =
+        |filter: Filter| analyzed("d_intermittent_ap.pcap", AnalysisOptions { filter, ..AnalysisOptions::default() });
     let all = filtered(Filter::default()).counts.tcp;
     let one = filtered(Filter { ports: vec![5_002], ..Filter::default() });
     assert_eq!((one.connections().len(), one.counts.tcp + one.counts.filtered), (1, all));
@@ -243,7 +244,7 @@ fn a_filter_lets_through_what_it_should() {
 #[test]
 fn results_do_not_grow_with_the_packets() {
     let once = capture("a_reno_down_snd.pcap");
-    let analysis = analyze(&once[..], Settings::default(), |_, _| true).expect("it is a capture");
+    let analysis = analyze(&once[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
     assert!(analysis.rows.is_none());
     let json = analysis.to_json().len();
     assert!(json < 20_000, "8,858 packets gave {json} bytes");

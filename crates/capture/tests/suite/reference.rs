@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::common::{analyzed, folder, names};
 use serde_json::Value;
-use wifair_capture::{Analysis, Rows, Settings, flag, mark};
+use wifair_capture::{Analysis, AnalysisOptions, Rows, flag, mark};
 
 fn reference(name: &str) -> Value {
     let stem = name.strip_suffix(".pcap").map_or_else(|| name.replace(".pcapng", "_pcapng"), str::to_owned);
@@ -24,7 +24,7 @@ fn fields_equal_those_of_tcptrace() {
     let (mut compared, mut wrong) = (0, Vec::new());
     for name in names().iter().filter(|name| *name != "q_zero.pcap") {
         // tcptrace counts copies on several interfaces as retransmissions.
-        let settings = Settings { keep_copies: name.starts_with("m_any"), ..Settings::default() };
+        let settings = AnalysisOptions { keep_copies: name.starts_with("m_any"), ..AnalysisOptions::default() };
         let (ours, theirs) = (json(&analyzed(name, settings)), reference(name));
         let (ours, theirs) = (&ours["connections"], &theirs["connections"]);
         assert_eq!(ours.as_array().map(Vec::len), theirs.as_array().map(Vec::len), "{name}: connections");
@@ -110,7 +110,7 @@ fn last_blocks(rows: &Rows) -> Vec<i64> {
 fn packets_equal_those_of_tshark() {
     for name in names().iter().filter(|name| !name.starts_with("q_zero") && !name.starts_with("s_")) {
         let keep_copies = name.starts_with("m_any");
-        let analysis = analyzed(name, Settings { keep_copies, rows: true, ..Settings::default() });
+        let analysis = analyzed(name, AnalysisOptions { keep_copies, rows: true, ..AnalysisOptions::default() });
         let rows = analysis.rows.as_ref().expect("rows were asked for");
         let table = Packets::read(name);
         let blocks = last_blocks(rows);
@@ -204,7 +204,7 @@ fn outstanding_data_is_what_the_kernel_counted() {
         let n = samples.len() as f64;
         let mean = samples.iter().sum::<f64>() / n;
         let deviation = (samples.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-        let ours = json(&analyzed(name, Settings::default()));
+        let ours = json(&analyzed(name, AnalysisOptions::default()));
         let ours = &ours["connections"][connection][["a2b", "b2a"][side]];
         let outstanding = ours["outstanding_mean_bytes"].as_f64().expect("data was sent");
         let tolerance = 3.0 * deviation / n.sqrt();
@@ -224,7 +224,7 @@ fn retransmissions_are_those_of_the_kernel() {
         ("r_uml_westwood_vs_reno_snd.pcap", 0, "b2a", "uml_westwood_vs_reno.westwood", 0),
         ("r_uml_westwood_vs_reno_snd.pcap", 1, "b2a", "uml_westwood_vs_reno.reno", 0),
     ] {
-        let ours = json(&analyzed(name, Settings::default()));
+        let ours = json(&analyzed(name, AnalysisOptions::default()));
         let ours = &ours["connections"][connection][side];
         let last = kernel(socket).pop().expect("there are samples");
         assert_eq!(ours["rexmt_data_pkts"].as_f64(), Some(last["total_retrans"] + f64::from(after)), "{name}");

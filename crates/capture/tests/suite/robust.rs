@@ -5,11 +5,11 @@ use std::io::Write;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use crate::common::{capture, names};
 use proptest::prelude::*;
-use wifair_capture::{Error, Graph, Link, PcapngWriter, Settings, analyze};
+use wifair_capture::{AnalysisOptions, Error, Graph, LinkType, PcapngWriter, analyze};
 
 /// Analyses with all options on, and writes everything that can be written.
 fn survive(bytes: &[u8]) -> Option<u64> {
-    let settings = Settings { rows: true, ..Settings::default() };
+    let settings = AnalysisOptions { rows: true, ..AnalysisOptions::default() };
     match analyze(bytes, settings, |_, _| true) {
         Ok(analysis) => {
             let json = analysis.to_json();
@@ -188,7 +188,7 @@ fn hostile_captures_take_bounded_time_and_memory() {
     // Time stamps that jump over centuries.
     let mut file = Vec::new();
     let mut writer = PcapngWriter::new(&mut file).expect("memory can be written");
-    let wire = writer.interface("x", Link::RawIp, 0).expect("memory can be written");
+    let wire = writer.interface("x", LinkType::RawIp, 0).expect("memory can be written");
     for (i, (_, tcp)) in upload(ends(false), 5).iter().enumerate() {
         let frame = Wrap::Raw.frame(tcp, 1);
         let nanos = [0, u64::MAX, 1 << 40, u64::MAX / 2][i % 4];
@@ -210,7 +210,7 @@ fn stamps_of_any_distance_are_survived() {
         for stride in 1..ends_of_time.len() {
             let mut file = Vec::new();
             let mut writer = PcapngWriter::new(&mut file).expect("memory can be written");
-            let wire = writer.interface("x", Link::RawIp, 0).expect("memory can be written");
+            let wire = writer.interface("x", LinkType::RawIp, 0).expect("memory can be written");
             for (i, (_, tcp)) in steps.iter().enumerate() {
                 let frame = Wrap::Raw.frame(tcp, 1);
                 let nanos = ends_of_time[(shift + i * stride) % ends_of_time.len()];

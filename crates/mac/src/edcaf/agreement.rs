@@ -17,7 +17,7 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::ppdu::rules_between;
 use super::settings::BLOCK_ACK_REQ;
-use super::window::Window;
+use super::window::SendWindow;
 use super::{Edcafs, Task, number};
 use crate::exchange::Purpose;
 use crate::tap::FrameKind;
@@ -164,7 +164,7 @@ impl Edcafs {
         for originator in 0..self.contenders.len() {
             let station = self.station_of(originator);
             for place in 0..self.contenders[originator].windows.len() {
-                let &Window { to, agreement, used_at, .. } = &self.contenders[originator].windows[place];
+                let &SendWindow { to, agreement, used_at, .. } = &self.contenders[originator].windows[place];
                 let rules = rules_between(&self.stations, station, to).filter(|rules| rules.makes_agreements());
                 if rules.is_none() || agreement != Agreement::Established {
                     continue;

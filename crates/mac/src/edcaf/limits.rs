@@ -9,7 +9,7 @@ use wifair_units::{Bytes, Duration, Time};
 use super::links::LinkMode;
 use super::ppdu::{rules_between, single_psdu};
 use super::settings::AggregationRules;
-use super::{BROADCAST, Edcafs, Step, Task, control_air};
+use super::{BROADCAST, Edcafs, ExchangeStep, Task, control_air};
 use crate::exchange::{Purpose, sequence};
 
 impl Edcafs {
@@ -68,7 +68,8 @@ impl Edcafs {
     /// Time taken by protection before data.
     fn protection_time(&self, psdu: Bytes, to: u32, station: usize) -> Duration {
         let steps = sequence(Purpose::Single, self.protection(psdu, to, station, None));
-        let before = steps.iter().filter(|step| matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf));
+        let before =
+            steps.iter().filter(|step| matches!(step, ExchangeStep::Rts | ExchangeStep::Cts | ExchangeStep::CtsToSelf));
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
     }
 

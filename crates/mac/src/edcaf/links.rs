@@ -12,7 +12,7 @@ use wifair_phy::{Band, BitErrors, LegacyMode, PpduOptions, PpduTiming, TxMode, m
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::AggregationRules;
-use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, Station, Step, number};
+use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
@@ -408,7 +408,7 @@ impl Edcafs {
     pub(crate) fn loses_response(&mut self, sender: usize) -> bool {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let (to, is_block_ack) = (ppdu.to, ppdu.has(Step::BlockAck));
+        let (to, is_block_ack) = (ppdu.to, ppdu.has(ExchangeStep::BlockAck));
         let purpose = ppdu.purpose;
         let is_lost = if self.stations[self.rate_of(station, to)].link.is_noisy() {
             let length = self.response_length(station, to, purpose);

@@ -34,11 +34,11 @@ pub(crate) use self::settings::BLOCK_ACK_REQ;
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules,
 };
-use self::waiting::Waiting;
-use self::window::{Chain, Mpdu, Released, Window};
+use self::waiting::CategoryQueues;
+use self::window::{Chain, Mpdu, Released, SendWindow};
 use crate::access_category::AccessCategory;
 use crate::category::Category;
-use crate::exchange::Step;
+use crate::exchange::ExchangeStep;
 use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
@@ -91,7 +91,7 @@ impl Task {
 /// One category of one station: an EDCA function.
 #[derive(Clone, Debug)]
 pub(crate) struct Edcaf {
-    pub waiting: Waiting,
+    pub waiting: CategoryQueues,
     /// Limit of each queue, in packets.
     limit: usize,
     /// Since when it has held back packets in order to aggregate more.
@@ -102,7 +102,7 @@ pub(crate) struct Edcaf {
     pub burst: u32,
     /// What is sent next, if anything.
     pub task: Option<Task>,
-    pub windows: Vec<Window>,
+    pub windows: Vec<SendWindow>,
     /// Windows with MPDUs to retransmit, the one waiting longest first.
     pub backlog: Vec<usize>,
     /// Windows for which a BlockAckReq is due.
@@ -129,8 +129,8 @@ impl Edcaf {
         }
         *self.window_of[place].get_or_insert_with(|| {
             let mut window = match rules {
-                Some(rules) if to != BROADCAST => Window::new(to, rules.window, rules.max_ampdu.0 > 0),
-                _ => Window::new(to, 1, false),
+                Some(rules) if to != BROADCAST => SendWindow::new(to, rules.window, rules.max_ampdu.0 > 0),
+                _ => SendWindow::new(to, 1, false),
             };
             if to != BROADCAST && rules.is_some_and(AggregationRules::makes_agreements) {
                 window.agreement = Agreement::Needed(Time::ZERO);
@@ -142,7 +142,7 @@ impl Edcaf {
 
     /// Number of packets in MPDUs that are neither acknowledged nor given up.
     fn in_flight(&self) -> usize {
-        self.windows.iter().map(Window::packets_pending).sum()
+        self.windows.iter().map(SendWindow::packets_pending).sum()
     }
 
     /// Until when it holds back its packets in order to aggregate more, if it does.
@@ -241,7 +241,7 @@ impl Edcafs {
                 station.cw_max = parameters.cw_max;
                 station.backoff = backoff;
                 contenders.push(Edcaf {
-                    waiting: Waiting::new(queues),
+                    waiting: CategoryQueues::new(queues),
                     limit,
                     held_since: None,
                     contention: Contention::new(&station),
@@ -373,7 +373,7 @@ impl Edcafs {
     #[must_use]
     pub fn packets_held(&self) -> usize {
         let held = |contender: &Edcaf| {
-            contender.waiting.len() + contender.windows.iter().map(Window::packets_held).sum::<usize>()
+            contender.waiting.len() + contender.windows.iter().map(SendWindow::packets_held).sum::<usize>()
         };
         self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len()
     }
@@ -587,7 +587,7 @@ impl Edcafs {
         next_hops: NextHops<'_>,
     ) -> bool {
         let contender = &mut self.contenders[sender];
-        let is_short = by_rts || !contender.ppdu.has(Step::Rts);
+        let is_short = by_rts || !contender.ppdu.has(ExchangeStep::Rts);
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
@@ -638,11 +638,17 @@ fn rate_of(stations: &[Station], station: usize, to: u32) -> usize {
 const QOS_CONTROL: u64 = 2;
 
 /// Air time of a control frame before data.
-pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
+pub(crate) fn control_air(access: &Access, step: ExchangeStep) -> Duration {
     match step {
-        Step::Rts => access.timing.frame(access.timing.sizes.rts, control_rate(access)),
-        Step::Cts | Step::CtsToSelf => access.timing.frame(access.timing.sizes.cts, control_rate(access)),
-        Step::Data | Step::Ack | Step::BlockAckReq | Step::BlockAck | Step::Action => {
+        ExchangeStep::Rts => access.timing.frame(access.timing.sizes.rts, control_rate(access)),
+        ExchangeStep::Cts | ExchangeStep::CtsToSelf => {
+            access.timing.frame(access.timing.sizes.cts, control_rate(access))
+        }
+        ExchangeStep::Data
+        | ExchangeStep::Ack
+        | ExchangeStep::BlockAckReq
+        | ExchangeStep::BlockAck
+        | ExchangeStep::Action => {
             unreachable!("{step:?} does not precede data")
         }
     }

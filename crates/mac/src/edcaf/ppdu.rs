@@ -8,8 +8,8 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use super::links::LinkMode;
 use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
 use super::settings::{AggregationRules, CategoryCounters};
-use super::window::{Mpdu, Window};
-use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, rate_of};
+use super::window::{Mpdu, SendWindow};
+use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
@@ -32,7 +32,7 @@ pub(crate) struct Ppdu {
     /// The first packet.
     pub first: PacketId,
     pub purpose: Purpose,
-    sequence: &'static [Step],
+    sequence: &'static [ExchangeStep],
     pub(super) mpdus: Vec<PpduMpdu>,
     /// Highest number of attempts among its MPDUs, and the earliest expiry.
     pub(super) most_attempts: u8,
@@ -82,13 +82,16 @@ impl Default for Ppdu {
 
 impl Ppdu {
     /// Whether the exchange includes this frame.
-    pub fn has(&self, step: Step) -> bool {
+    pub fn has(&self, step: ExchangeStep) -> bool {
         self.sequence.contains(&step)
     }
 
     /// The frames before the data.
-    pub fn before_data(&self) -> &'static [Step] {
-        let data = self.sequence.iter().position(|step| matches!(step, Step::Data | Step::BlockAckReq | Step::Action));
+    pub fn before_data(&self) -> &'static [ExchangeStep] {
+        let data = self
+            .sequence
+            .iter()
+            .position(|step| matches!(step, ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action));
         &self.sequence[..data.unwrap_or(0)]
     }
 
@@ -224,7 +227,7 @@ impl Ppdu {
     }
 
     /// Prepares the retransmission of its MPDUs.
-    fn send_again(&mut self, window: &mut Window) {
+    fn send_again(&mut self, window: &mut SendWindow) {
         self.retries = 0;
         self.is_counted = false;
         for mpdu in &mut self.mpdus {
@@ -238,7 +241,7 @@ impl Ppdu {
     }
 
     /// Undoes the attempts of its MPDUs, which were not sent because the RTS got no CTS.
-    pub(super) fn take_back(&mut self, window: &mut Window) {
+    pub(super) fn take_back(&mut self, window: &mut SendWindow) {
         for mpdu in &self.mpdus {
             let unsent = window.mpdu_mut(mpdu.number);
             unsent.attempts -= 1;
@@ -400,7 +403,7 @@ impl Edcafs {
         let Station { choice, max_width, .. } = &self.stations[station];
         let timed = (choice.is_none() && *max_width == ANY_WIDTH).then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
-            if !ppdu.has(Step::Rts) {
+            if !ppdu.has(ExchangeStep::Rts) {
                 ppdu.count(counters);
             }
             return; // the same as the previous one
@@ -413,7 +416,7 @@ impl Edcafs {
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, protection);
         ppdu.timed = timed;
-        if !ppdu.has(Step::Rts) {
+        if !ppdu.has(ExchangeStep::Rts) {
             ppdu.count(counters);
         }
     }

@@ -3,8 +3,8 @@
 use wifair_packet::{Packet, Packets};
 
 use super::ppdu::Ppdu;
-use super::waiting::Waiting;
-use super::window::Window;
+use super::waiting::CategoryQueues;
+use super::window::SendWindow;
 
 /// Delimiter of an MPDU in an A-MPDU, in bytes.
 pub(super) const DELIMITER: u64 = 4;
@@ -87,8 +87,8 @@ impl SameSizePackets {
     #[inline]
     pub fn add_following(
         &self,
-        window: &mut Window,
-        waiting: &mut Waiting,
+        window: &mut SendWindow,
+        waiting: &mut CategoryQueues,
         ppdu: &mut Ppdu,
         builder: &mut PsduBuilder,
         packets: &Packets,

@@ -5,7 +5,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::agreement::ActionKind;
 use super::ppdu::PpduMpdu;
-use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_rate, number};
+use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, ExchangeStep, Ppdu, control_air, control_rate, number};
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
 impl Edcafs {
@@ -21,23 +21,23 @@ impl Edcafs {
     }
 
     /// Record of a frame before the data that began at `began`.
-    pub(crate) fn control_record(&self, sender: usize, step: Step, began: Time, fate: Fate) -> FrameRecord {
+    pub(crate) fn control_record(&self, sender: usize, step: ExchangeStep, began: Time, fate: Fate) -> FrameRecord {
         let timing = &self.access.timing;
         let ppdu = &self.contenders[sender].ppdu;
         let from = number(self.station_of(sender));
         let (kind, ends, length) = match step {
-            Step::Rts => (FrameKind::Rts, (from, ppdu.to), timing.sizes.rts),
-            Step::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
+            ExchangeStep::Rts => (FrameKind::Rts, (from, ppdu.to), timing.sizes.rts),
+            ExchangeStep::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
             _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
         };
         let rate = control_rate(&self.access);
         let end = began + control_air(&self.access, step);
         // A CTS announces the duration of the RTS, less its own and the gap before it.
-        let cts = timing.sifs + control_air(&self.access, Step::Cts);
+        let cts = timing.sifs + control_air(&self.access, ExchangeStep::Cts);
         let after_rts = cts + timing.sifs * 2 + ppdu.air + ppdu.response;
         let reserves = match step {
-            Step::Rts => self.reserves(sender, end, after_rts),
-            Step::Cts => self.reserves(sender, end - cts, after_rts) - cts,
+            ExchangeStep::Rts => self.reserves(sender, end, after_rts),
+            ExchangeStep::Cts => self.reserves(sender, end - cts, after_rts) - cts,
             _ => self.reserves(sender, end, timing.sifs * 2 + ppdu.air + ppdu.response),
         };
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
@@ -131,7 +131,7 @@ impl Edcafs {
     pub(crate) fn response_record(&self, sender: usize, now: Time, fate: Fate) -> FrameRecord {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let is_block_ack = ppdu.has(Step::BlockAck);
+        let is_block_ack = ppdu.has(ExchangeStep::BlockAck);
         let (kind, length) = match &self.aggregation {
             Some(_) if is_block_ack => (FrameKind::BlockAck, self.response_length(station, ppdu.to, ppdu.purpose)),
             _ => (FrameKind::Ack, self.access.timing.sizes.ack),

@@ -6,7 +6,7 @@ use wifair_units::Time;
 
 use super::ppdu::{PpduMpdu, rules_between};
 use super::window::Released;
-use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Step};
+use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
 
 impl Edcafs {
     /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
@@ -29,7 +29,7 @@ impl Edcafs {
         }
         // To and from stations without block ACK, data after RTS and CTS have a limit of their own.
         let own = &self.contenders[sender].ppdu;
-        let is_long = own.has(Step::Rts) && rules_between(&self.stations, station, own.to).is_none();
+        let is_long = own.has(ExchangeStep::Rts) && rules_between(&self.stations, station, own.to).is_none();
         let long = is_long.then_some(self.access.long_retry_limit);
         let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();

@@ -16,7 +16,7 @@ use wifair_queue::{AirUse, Discipline, Dropped, Fifo, Queue};
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct CategoryQueues {
     queues: Vec<Queue>,
     /// Receivers with waiting packets, in turn, and whether each is listed.
     turns: VecDeque<usize>,
@@ -33,7 +33,7 @@ pub(crate) struct Waiting {
     next: Option<PacketId>,
 }
 
-impl Waiting {
+impl CategoryQueues {
     /// One queue, or one for each receiver by its number.
     pub fn new(queues: Vec<Queue>) -> Self {
         let full = queues.iter().filter(|queue| queue.is_full()).count();
@@ -194,8 +194,8 @@ impl Waiting {
     }
 
     /// Dequeues the next packet for the receiver `to` that is certainly not longer than `room` bytes, as far as the
-    /// discipline allows. `next_hops` gives the receiver of a packet. [`Waiting::count`] must be called after the last
-    /// of these calls.
+    /// discipline allows. `next_hops` gives the receiver of a packet. [`CategoryQueues::count`] must be called after
+    /// the last of these calls.
     #[inline(always)]
     pub fn dequeue_for<'a>(
         &mut self,
@@ -216,9 +216,9 @@ impl Waiting {
         taken
     }
 
-    /// Dequeues packets that follow the one last returned by [`Waiting::dequeue_for`], at most `most`, up to the first
-    /// that is not alike; only with a single FIFO for all receivers. All are `size` bytes long and are passed to
-    /// `take`. Returns their number; [`Waiting::count`] must be called afterwards.
+    /// Dequeues packets that follow the one last returned by [`CategoryQueues::dequeue_for`], at most `most`, up to the
+    /// first that is not alike; only with a single FIFO for all receivers. All are `size` bytes long and are passed to
+    /// `take`. Returns their number; [`CategoryQueues::count`] must be called afterwards.
     #[inline]
     pub fn take_matching(
         &mut self,
@@ -287,7 +287,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use wifair_queue::{Chosen, Limit, Settings};
+    use wifair_queue::{Chosen, Limit, QueueSettings};
 
     use super::*;
 
@@ -297,8 +297,8 @@ mod tests {
     fn an_aggregate_takes_what_the_discipline_gives_next_to_the_same_receiver() {
         let codel = Chosen::named("codel").expect("a discipline");
         let settings =
-            Settings { discipline: codel, limit: Limit::Packets(50), mark_above: None, routing_first: false };
-        let mut waiting = Waiting::new(vec![Queue::new(&settings, None, 1, "ap")]);
+            QueueSettings { discipline: codel, limit: Limit::Packets(50), mark_above: None, routing_first: false };
+        let mut waiting = CategoryQueues::new(vec![Queue::new(&settings, None, 1, "ap")]);
         let (mut packets, mut dropped) = (Packets::default(), vec![]);
         let next_hops = NextHops(&[0, 1, 2]);
         let now = Time::ZERO;

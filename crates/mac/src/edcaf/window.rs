@@ -110,7 +110,7 @@ impl Mpdu {
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct SendWindow {
     /// The receiver.
     pub to: u32,
     /// Maximum number of outstanding MPDUs.
@@ -141,7 +141,7 @@ pub(crate) struct Window {
     /// Number of MPDUs that the recipient holds behind a gap, and since when it has held the first.
     buffered: usize,
     blocked_since: Option<Time>,
-    /// Time that packets handed up have waited for others, not yet collected by [`Window::take_reorder_delay`].
+    /// Time that packets handed up have waited for others, not yet collected by [`SendWindow::take_reorder_delay`].
     reorder_delay: Duration,
 }
 
@@ -206,7 +206,7 @@ impl HandedUp {
     }
 }
 
-impl Window {
+impl SendWindow {
     /// A window towards `to` for `size` outstanding MPDUs.
     pub fn new(to: u32, size: u16, block_ack: bool) -> Self {
         Self {
@@ -321,7 +321,7 @@ impl Window {
         (is_new && mpdu.packets < u8::MAX && mpdu.is_pending()).then_some(last)
     }
 
-    /// Maximum length of a packet, LLC header included, that [`Window::append`] can add to the last MPDU.
+    /// Maximum length of a packet, LLC header included, that [`SendWindow::append`] can add to the last MPDU.
     pub fn room_in_last(&self, overhead: u64, longest: u64) -> u64 {
         let Some(last) = self.last_unsent().map(|last| self.mpdu(last)) else { return 0 };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
@@ -385,7 +385,7 @@ impl Window {
         (self.origin..self.next).find(|number| self.mpdu(*number).is_pending())
     }
 
-    /// The recipient receives an MPDU; [`Window::hand_up`] must follow after all MPDUs of the PPDU.
+    /// The recipient receives an MPDU; [`SendWindow::hand_up`] must follow after all MPDUs of the PPDU.
     #[inline]
     pub fn receive(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         let (is_next, is_alone, to) = (number == self.released, self.buffered == 0, self.to);
@@ -603,7 +603,7 @@ mod tests {
     fn the_first_mpdu_held_behind_a_gap_has_the_clock() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let (chain, mut released, mut packets) = (Chain::default(), Released::default(), Packets::default());
-        let mut window = Window::new(0, 64, true);
+        let mut window = SendWindow::new(0, 64, true);
         for _ in 0..7 {
             window.push(Mpdu::new(packets.insert(Packet::default()), 1538, Time::NEVER));
         }

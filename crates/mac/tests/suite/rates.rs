@@ -9,7 +9,7 @@ use wifair_mac::{
 };
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelParams};
-use wifair_phy::{BitErrors, Capture, Dsss, LegacyMode, Radio, Reception, Spoils, Timing};
+use wifair_phy::{BitErrors, CaptureEffect, Dsss, LegacyMode, Radio, Reception, Spoils, Timing};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
 fn mbps(rate: u64) -> BitRate {
@@ -17,7 +17,12 @@ fn mbps(rate: u64) -> BitRate {
 }
 
 fn by_bits() -> Reception {
-    Reception { spoils: Spoils::Bits, capture: Capture::Header, capture_threshold: Db(-5.0), ..Reception::default() }
+    Reception {
+        spoils: Spoils::Bits,
+        capture: CaptureEffect::Header,
+        capture_threshold: Db(-5.0),
+        ..Reception::default()
+    }
 }
 
 /// Stations that receive each other with `power`, with noise of `noise`.
@@ -278,7 +283,7 @@ fn ofdm_is_noise_to_an_80211b_station() {
     let received = |rate: BitRate| {
         let stations = (0..3).map(|n| station(1, n, (15, 1023), rate)).collect();
         let settings = SignalSettings {
-            reception: Reception { capture: Capture::None, ..Reception::default() },
+            reception: Reception { capture: CaptureEffect::None, ..Reception::default() },
             fading: Fading::None,
             chances: chances(3, 1),
             legacy: vec![false, false, true],
@@ -307,7 +312,7 @@ fn protection_makes_80211b_stations_wait() {
         let rates = [mbps(54), mbps(54), mbps(11), mbps(11)];
         let stations = (0..4).map(|n| station(1, n, (15, 1023), rates[n as usize])).collect();
         let settings = SignalSettings {
-            reception: Reception { capture: Capture::None, ..Reception::default() },
+            reception: Reception { capture: CaptureEffect::None, ..Reception::default() },
             fading: Fading::None,
             chances: chances(4, 1),
             legacy: vec![false, false, true, true],

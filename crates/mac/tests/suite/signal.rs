@@ -4,7 +4,7 @@ use crate::common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
 use wifair_mac::{Access, BROADCAST, Counters, Eifs, Fate, FrameKind, Hearing, RadioLinks, SignalSettings};
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
-use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
+use wifair_phy::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
 use wifair_units::{Db, Dbm, Duration, Metres, Time};
 
 /// Radios of 0 dBm, so that a received power is 0 dBm minus the loss.
@@ -13,7 +13,7 @@ fn budget(stations: u32, loss: impl Fn(u32, u32) -> f64) -> RadioLinks {
     RadioLinks::from_radios(&vec![radio; stations as usize], |from, to| Db(-loss(from, to)), Dbm(-100.0))
 }
 
-fn reception(capture: Capture, threshold: f64, interference: Interference) -> Reception {
+fn reception(capture: CaptureEffect, threshold: f64, interference: Interference) -> Reception {
     Reception {
         spoils: Spoils::Threshold,
         capture,
@@ -55,7 +55,7 @@ fn ns2_chains_hear_as_far_as_its_ranges_say() {
 fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
     let model = Propagation::TwoRay(two_ray::Params::default());
     for (far, captured) in [(100.0, false), (177.0, false), (178.5, true), (240.0, true)] {
-        for capture in [Capture::First, Capture::Header, Capture::Late, Capture::None] {
+        for capture in [CaptureEffect::First, CaptureEffect::Header, CaptureEffect::Late, CaptureEffect::None] {
             for interference in [Interference::Sum, Interference::Strongest] {
                 let at: [f64; 3] = [0.0, 100.0, -far];
                 let radios = vec![Radio::ns2(); 3];
@@ -72,7 +72,7 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
                 }
                 run.until(at_us(1_000_000));
                 let near = run.arrived_from(1);
-                if captured && capture != Capture::None {
+                if captured && capture != CaptureEffect::None {
                     assert_eq!(near, 3, "{far} m, {capture:?}");
                     // When it is alone on the air, the far one is received as well.
                     assert_eq!(run.arrived_from(2), 3, "{far} m, {capture:?}");
@@ -92,7 +92,7 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
 /// after the first (each takes about 1 ms).
 #[test]
 fn what_of_two_overlapping_frames_is_received() {
-    let received = |capture: Capture, first_is_strong: bool, later_us: u64| {
+    let received = |capture: CaptureEffect, first_is_strong: bool, later_us: u64| {
         let links = budget(3, |from, to| match (from, to) {
             (1, 0) => 50.0,
             (2, 0) => 70.0,
@@ -108,15 +108,15 @@ fn what_of_two_overlapping_frames_is_received() {
         run.until(at_us(10_000));
         run.arrivals.iter().map(|arrival| arrival.from).collect::<Vec<_>>()
     };
-    for capture in [Capture::First, Capture::Header, Capture::Late] {
+    for capture in [CaptureEffect::First, CaptureEffect::Header, CaptureEffect::Late] {
         assert_eq!(received(capture, true, 500), [1], "{capture:?}: the strong one, which is first, is not disturbed");
     }
-    assert_eq!(received(Capture::None, true, 500), []);
-    for capture in [Capture::None, Capture::First, Capture::Header] {
+    assert_eq!(received(CaptureEffect::None, true, 500), []);
+    for capture in [CaptureEffect::None, CaptureEffect::First, CaptureEffect::Header] {
         assert_eq!(received(capture, false, 500), [], "{capture:?}: the receiver stays with the weak one");
     }
-    assert_eq!(received(Capture::Late, false, 500), [1], "the strong one takes over");
-    for capture in [Capture::First, Capture::Header, Capture::Late] {
+    assert_eq!(received(CaptureEffect::Late, false, 500), [1], "the strong one takes over");
+    for capture in [CaptureEffect::First, CaptureEffect::Header, CaptureEffect::Late] {
         assert_eq!(received(capture, false, 0), [1], "{capture:?}: of two at the same instant the strong one is first");
         assert_eq!(received(capture, true, 2000), [1, 2], "{capture:?}: one after the other");
     }
@@ -125,7 +125,9 @@ fn what_of_two_overlapping_frames_is_received() {
 /// A frame too weak to be read occupies ns-2's receiver, but not one that requires a header.
 #[test]
 fn an_unreadable_frame_holds_the_receiver_of_ns2_only() {
-    for (capture, expected) in [(Capture::None, 0), (Capture::First, 0), (Capture::Header, 1), (Capture::Late, 1)] {
+    for (capture, expected) in
+        [(CaptureEffect::None, 0), (CaptureEffect::First, 0), (CaptureEffect::Header, 1), (CaptureEffect::Late, 1)]
+    {
         // -90 dBm is sensed (from -95 dBm), not read (from -82 dBm).
         let mut radio = vec![Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() }; 3];
         radio[0].carrier_sense = Dbm(-95.0);
@@ -158,7 +160,7 @@ fn interference_adds_up() {
             (_, 0) => 68.0,
             _ => 200.0,
         });
-        let reception = reception(Capture::Header, 10.0, interference);
+        let reception = reception(CaptureEffect::Header, 10.0, interference);
         let mut run = Run::new(long_preamble(), links, (31, 31), 1).with(signals(reception, 5, 1));
         run.offer(at_us(1000), 1, BROADCAST, 1000);
         for interferer in 2..5 {
@@ -177,7 +179,7 @@ fn a_frame_must_stand_out_from_the_noise() {
     for (noise, expected) in [(-93.0, 1), (-91.0, 0)] {
         let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(noise), sensitivity: Dbm(-90.0), ..Radio::default() };
         let links = RadioLinks::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0), Dbm(-110.0));
-        let reception = reception(Capture::Header, 10.0, Interference::Sum);
+        let reception = reception(CaptureEffect::Header, 10.0, Interference::Sum);
         let mut run = Run::new(long_preamble(), links, (31, 31), 1).with(signals(reception, 2, 1));
         run.offer(at_us(1000), 0, BROADCAST, 1000);
         run.until(at_us(10_000));
@@ -212,7 +214,7 @@ fn energy_of_several_frames_makes_the_medium_busy() {
             (2, 3) => 60.0,
             _ => 200.0,
         });
-        let reception = Reception { carrier_sense, ..reception(Capture::Header, 10.0, Interference::Sum) };
+        let reception = Reception { carrier_sense, ..reception(CaptureEffect::Header, 10.0, Interference::Sum) };
         let mut run = Run::new(long_preamble(), links, (0, 0), 1).with(signals(reception, 4, 1));
         for (at, sender) in [(2000, 0), (2100, 1), (2200, 2)] {
             run.until(at_us(at));
@@ -235,7 +237,7 @@ fn a_carrier_sense_that_fails_hides_stations() {
             None => Run::new(long_preamble(), links, (31, 1023), 7),
             Some(p) => {
                 let links = links.with_misses(|from, to| if from > 0 && to > 0 { p } else { 0.0 });
-                let none = reception(Capture::None, 0.0, Interference::Sum);
+                let none = reception(CaptureEffect::None, 0.0, Interference::Sum);
                 Run::new(long_preamble(), links, (31, 1023), 7).with(signals(none, 3, 7))
             }
         };
@@ -262,7 +264,7 @@ fn rayleigh_fading_loses_frames_as_the_exponential_says() {
         let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() };
         let links = RadioLinks::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0 + margin_db), Dbm(-120.0));
         let settings = SignalSettings {
-            reception: reception(Capture::Header, 10.0, Interference::Sum),
+            reception: reception(CaptureEffect::Header, 10.0, Interference::Sum),
             fading: Fading::Rayleigh,
             chances: chances(2, 3),
             legacy: vec![],
@@ -386,7 +388,7 @@ fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
     for carrier_sense in [CarrierSense::Frame, CarrierSense::Total] {
         let radio = Radio { sensitivity: Dbm(-60.0), carrier_sense: Dbm(-95.0), ..Radio::default() };
         let links = RadioLinks::from_radios(&vec![radio; 2], |_, _| Db(-90.0), Dbm(-100.0));
-        let reception = Reception { carrier_sense, ..reception(Capture::Header, 10.0, Interference::Sum) };
+        let reception = Reception { carrier_sense, ..reception(CaptureEffect::Header, 10.0, Interference::Sum) };
         let access = Access { short_retry_limit: 1, ..long_preamble() };
         let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 2, 1));
         run.offer(at_us(1000), 1, 0, 1000);
@@ -403,7 +405,7 @@ fn records_tell_what_was_not_noticed_from_what_was_not_read() {
     let radios = vec![Radio::default(); 3];
     let gain = |from: u32, to: u32| Db(if from.max(to) == 2 { -120.0 } else { -60.0 });
     let links = RadioLinks::from_radios(&radios, gain, Dbm(-110.0)).with_misses(|from, _| f64::from(from));
-    let reception = reception(Capture::Header, 10.0, Interference::Sum);
+    let reception = reception(CaptureEffect::Header, 10.0, Interference::Sum);
     let access = Access { short_retry_limit: 1, ..long_preamble() };
     let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 3, 1));
     run.space.set_tap(true);
@@ -449,7 +451,7 @@ fn after_what_ns2_cannot_read_it_waits_eifs_and_difs() {
             },
             Dbm(-100.0),
         );
-        let reception = reception(Capture::First, 10.0, Interference::Strongest);
+        let reception = reception(CaptureEffect::First, 10.0, Interference::Strongest);
         let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 4, 1));
         run.space.set_tap(true);
         for (sender, size, at) in frames {

@@ -4,22 +4,28 @@ use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
 use wifair_tcp::Sender;
 use wifair_units::{Duration, Time};
 
-use super::{Connection, MAX_BURST, Sent, Stage};
+use super::{ConnectionStage, MAX_BURST, ScriptConnection, TimedSegment};
 use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
 
-impl Connection {
+impl ScriptConnection {
     /// Handles a segment. Returns false if the segment does not belong to this connection; the answer is then RST.
-    pub fn on_segment(&mut self, system: &System, now: Time, segment: &ScriptSegment, out: &mut Vec<Sent>) -> bool {
+    pub fn on_segment(
+        &mut self,
+        system: &System,
+        now: Time,
+        segment: &ScriptSegment,
+        out: &mut Vec<TimedSegment>,
+    ) -> bool {
         match self.stage {
-            Stage::Gone => false,
-            Stage::SynSent => {
+            ConnectionStage::Gone => false,
+            ConnectionStage::SynSent => {
                 self.on_segment_syn_sent(system, now, segment, out);
                 true
             }
-            Stage::SynReceived => {
+            ConnectionStage::SynReceived => {
                 if segment.flags.rst {
-                    self.stage = Stage::Gone;
+                    self.stage = ConnectionStage::Gone;
                 } else if segment.flags.syn {
                     self.send_syn(system, now, out);
                 } else if segment.flags.ack && segment.ack == 1 {
@@ -28,14 +34,20 @@ impl Connection {
                 }
                 true
             }
-            Stage::Established => {
+            ConnectionStage::Established => {
                 self.on_segment_established(system, now, segment, out);
                 true
             }
         }
     }
 
-    fn on_segment_syn_sent(&mut self, system: &System, now: Time, segment: &ScriptSegment, out: &mut Vec<Sent>) {
+    fn on_segment_syn_sent(
+        &mut self,
+        system: &System,
+        now: Time,
+        segment: &ScriptSegment,
+        out: &mut Vec<TimedSegment>,
+    ) {
         let acceptable = segment.flags.ack && segment.ack == 1;
         if segment.flags.rst {
             if acceptable {
@@ -53,7 +65,13 @@ impl Connection {
         }
     }
 
-    fn on_segment_established(&mut self, system: &System, now: Time, segment: &ScriptSegment, out: &mut Vec<Sent>) {
+    fn on_segment_established(
+        &mut self,
+        system: &System,
+        now: Time,
+        segment: &ScriptSegment,
+        out: &mut Vec<TimedSegment>,
+    ) {
         let stamp = segment.options.iter().flatten().find_map(|option| match option {
             TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
             _ => None,
@@ -146,7 +164,7 @@ impl Connection {
         if self.closed && segment.payload > 0 && end > 0 && self.write_closed {
             // RFC 9293, section 3.6.1: data arrived after the application closed the socket.
             out.push(reset_for(now, segment));
-            self.stage = Stage::Gone;
+            self.stage = ConnectionStage::Gone;
             return;
         }
         self.unblock();
@@ -154,7 +172,7 @@ impl Connection {
         self.flush(system, now, out);
         // The side that closed second has no TIME-WAIT state.
         if self.fin_acked && self.peer_closed_first {
-            self.stage = Stage::Gone;
+            self.stage = ConnectionStage::Gone;
         }
     }
 
@@ -172,7 +190,7 @@ impl Connection {
     }
 
     /// Sends an ACK without data at once, as for a segment that is not acceptable.
-    pub(super) fn answer(&mut self, now: Time, out: &mut Vec<Sent>) {
+    pub(super) fn answer(&mut self, now: Time, out: &mut Vec<TimedSegment>) {
         self.fin_ack_at = Time::NEVER;
         let flags = Flags { ack: true, ..Flags::default() };
         let seq = self.next_seq();
@@ -226,7 +244,7 @@ impl Connection {
 }
 
 /// The reset that answers a segment without a connection (RFC 9293, section 3.10.7.1).
-pub fn reset_for(now: Time, segment: &ScriptSegment) -> Sent {
+pub fn reset_for(now: Time, segment: &ScriptSegment) -> TimedSegment {
     let mut reset = ScriptSegment {
         flags: Flags { rst: true, ..Flags::default() },
         ecn: Some(Ecn::NotEct),
@@ -241,5 +259,5 @@ pub fn reset_for(now: Time, segment: &ScriptSegment) -> Sent {
         let length = segment.payload + u32::from(segment.flags.syn) + u32::from(segment.flags.fin);
         reset.ack = segment.seq.wrapping_add(length);
     }
-    Sent { at: now, segment: reset }
+    TimedSegment { at: now, segment: reset }
 }

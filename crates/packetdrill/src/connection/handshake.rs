@@ -4,14 +4,14 @@ use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
 use wifair_tcp::cc::AlgorithmChoice;
 use wifair_tcp::cc::hystart::HyStartVariant;
-use wifair_tcp::{Receiver, Sender, Settings};
+use wifair_tcp::{Receiver, Sender, TcpSettings};
 use wifair_units::{Duration, Time};
 
-use super::{Agreed, Connection, Sent, Stage, micros};
+use super::{Agreed, ConnectionStage, ScriptConnection, TimedSegment, micros};
 use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
 
-impl Connection {
+impl ScriptConnection {
     /// Agrees on options from our `offer` and the peer's SYN.
     pub(super) fn agree(&mut self, offer: Agreed, syn: &ScriptSegment) {
         let mut agreed = Agreed { peer_mss: 536, ecn: offer.ecn, ..Agreed::default() };
@@ -58,7 +58,7 @@ impl Connection {
         u32::try_from(window.min(65_535)).unwrap_or(65_535)
     }
 
-    pub(super) fn send_syn(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+    pub(super) fn send_syn(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
         let agreed = self.agreed;
         let mut options = vec![TcpOption::Mss(self.advertised_mss(system))];
         match (agreed.sack, agreed.timestamps) {
@@ -89,7 +89,7 @@ impl Connection {
             options: Some(options),
             ..ScriptSegment::default()
         };
-        out.push(Sent { at: now, segment });
+        out.push(TimedSegment { at: now, segment });
         if !self.syns.is_empty() {
             self.syn_rto = self.syn_rto * 2;
         }
@@ -109,7 +109,7 @@ impl Connection {
             "stack = 'modern'\nmss = '{mss} B'\ncc = '{cc}'\nsack = {}\ntimestamps = {}",
             self.agreed.sack, self.agreed.timestamps
         );
-        let settings: Settings = Document::parse(Source::file("packetdrill", &text))
+        let settings: TcpSettings = Document::parse(Source::file("packetdrill", &text))
             .read()
             .unwrap_or_else(|problems| panic!("the settings of a connection are right: {problems}"));
         let (mut sender, mut receiver) = settings.resolve();
@@ -165,7 +165,7 @@ impl Connection {
             // The timestamp of the SYN is the first one to echo.
             receiver.start(self.peer_ts);
         }
-        self.stage = Stage::Established;
+        self.stage = ConnectionStage::Established;
         self.established_at = Some(now);
         self.syn_at = Time::NEVER;
         self.last_data = now;

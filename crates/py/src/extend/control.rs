@@ -14,9 +14,9 @@ use super::{Caller, Draws, own_method, set_attributes};
 const MOST_SEGMENTS: f64 = (1u64 << 30) as f64;
 
 /// An ACK, and the sender's state after processing it.
-#[pyclass(frozen, get_all, module = "wifair")]
+#[pyclass(frozen, get_all, module = "wifair", name = "Ack")]
 #[derive(Clone, Debug)]
-pub struct Ack {
+pub struct PyAck {
     /// When it arrived [s].
     now_s: f64,
     /// When it arrived [ns], exact.
@@ -62,7 +62,7 @@ pub struct Ack {
 }
 
 #[pymethods]
-impl Ack {
+impl PyAck {
     #[new]
     #[pyo3(signature = (*, now_s=0.0, segments=1.0, bytes=1000, rtt_s=None, one_way_delay_s=None, srtt_s=0.0,
         min_rtt_s=f64::INFINITY, una=0, nxt=0, in_flight=0.0, delivered=0, lost=0.0, rate_bps=None,
@@ -121,7 +121,7 @@ impl Ack {
     }
 }
 
-impl From<&cc::Ack> for Ack {
+impl From<&cc::Ack> for PyAck {
     fn from(ack: &cc::Ack) -> Self {
         Self {
             now_s: ack.now.as_secs(),
@@ -155,9 +155,9 @@ impl From<&cc::Ack> for Ack {
 /// attributes are parameters: the values of `parameters` in a scenario are set on the object, unless `__init__` is
 /// overridden, which then gets them as keyword arguments. `rules_recovery` and attributes that begin with `wants_` tell
 /// the sender what to do for the class: see "Extending" in the documentation.
-#[pyclass(subclass, module = "wifair")]
+#[pyclass(subclass, module = "wifair", name = "CongestionControl")]
 #[derive(Debug)]
-pub struct CongestionControl {
+pub struct PyCongestionControl {
     window: Window,
     pacing_rate_bps: Option<f64>,
     mss: f64,
@@ -165,7 +165,7 @@ pub struct CongestionControl {
     draws: Draws,
 }
 
-impl CongestionControl {
+impl PyCongestionControl {
     fn grow(&mut self, segments: f64, grows: bool) {
         if grows {
             self.window.grow(segments, 1.0);
@@ -174,7 +174,7 @@ impl CongestionControl {
 }
 
 #[pymethods]
-impl CongestionControl {
+impl PyCongestionControl {
     #[classattr]
     #[pyo3(name = "wants_every_rtt")]
     const WANTS_EVERY_RTT: bool = true;
@@ -288,7 +288,7 @@ impl CongestionControl {
 
     /// Called for every ACK, also for duplicates and during recovery. Reno: slow start below `ssthresh`, then one
     /// segment per round trip.
-    fn on_ack(&mut self, ack: &Ack) {
+    fn on_ack(&mut self, ack: &PyAck) {
         self.grow(ack.segments, ack.window_limited && !ack.in_recovery);
     }
 
@@ -341,7 +341,7 @@ pub fn maker(
         Python::attach(|py| {
             let made = class.as_ref().filter(|_| !caller.failure.happened()).and_then(|class| {
                 let (class, arguments) = &**class;
-                let made = Control::new(py, class.bind(py), arguments.bind(py), start, &caller, &draws);
+                let made = PythonControl::new(py, class.bind(py), arguments.bind(py), start, &caller, &draws);
                 made.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok()
             });
             match made {
@@ -363,8 +363,8 @@ fn wish(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
 
 /// A congestion control in Python, as seen by the sender.
 #[derive(Debug)]
-struct Control {
-    object: Py<CongestionControl>,
+struct PythonControl {
+    object: Py<PyCongestionControl>,
     on_ack: Option<Py<PyAny>>,
     on_loss: Option<Py<PyAny>>,
     on_timeout: Option<Py<PyAny>>,
@@ -385,7 +385,7 @@ struct Control {
     caller: Caller,
 }
 
-impl Control {
+impl PythonControl {
     fn new(
         py: Python<'_>,
         class: &Bound<'_, PyType>,
@@ -395,7 +395,7 @@ impl Control {
         draws: &str,
     ) -> PyResult<Self> {
         let any = class.call_method1("__new__", (class,))?;
-        let object = any.cast::<CongestionControl>()?;
+        let object = any.cast::<PyCongestionControl>()?;
         {
             let mut own = object.borrow_mut();
             own.window = Window::new(start);
@@ -403,7 +403,7 @@ impl Control {
             own.draws = Draws::new(format!("{draws}/{}", start.seed));
         }
         any.call_method("__init__", (), Some(arguments))?;
-        let base = py.get_type::<CongestionControl>();
+        let base = py.get_type::<PyCongestionControl>();
         let method = |name| own_method(&any, &base, name);
         let own = object.borrow();
         Ok(Self {
@@ -436,7 +436,7 @@ impl Control {
         name: &'static str,
         own: impl FnOnce(&Self) -> Option<&Py<PyAny>>,
         arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
-        base: impl FnOnce(&mut CongestionControl),
+        base: impl FnOnce(&mut PyCongestionControl),
     ) {
         if self.caller.failure.happened() {
             return;
@@ -466,13 +466,13 @@ impl Control {
     }
 }
 
-impl cc::CongestionControl for Control {
+impl cc::CongestionControl for PythonControl {
     fn on_ack(&mut self, ack: &cc::Ack) {
         self.now = ack.now;
         self.call(
             "on_ack",
             |own| own.on_ack.as_ref(),
-            |py| (Ack::from(ack),).into_pyobject(py),
+            |py| (PyAck::from(ack),).into_pyobject(py),
             |base| base.grow(ack.segments, ack.window_limited && !ack.in_recovery),
         );
     }
@@ -536,7 +536,7 @@ impl cc::CongestionControl for Control {
             "on_spurious",
             |own| own.on_spurious.as_ref(),
             |py| Ok(PyTuple::empty(py)),
-            CongestionControl::on_spurious,
+            PyCongestionControl::on_spurious,
         );
     }
 

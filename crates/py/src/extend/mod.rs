@@ -19,12 +19,12 @@ use wifair_sim::CustomClasses;
 use wifair_tcp::cc;
 use wifair_units::Time;
 
-pub use control::{Ack, CongestionControl};
-pub use queue::{Packet, QueueDiscipline};
+pub use control::{PyAck, PyCongestionControl};
+pub use queue::{PyPacket, QueueDiscipline};
 
 /// An exception in a callback.
 #[derive(Debug)]
-pub struct Fault {
+pub struct CallbackFault {
     /// `Class.method`.
     what: String,
     /// The object that it belongs to, as in `flow up1`.
@@ -35,19 +35,19 @@ pub struct Fault {
 
 /// Shared by all callbacks of one run: the first fault, and whether there is one.
 #[derive(Debug, Default)]
-pub struct Failure {
+pub struct FirstFault {
     happened: AtomicBool,
-    fault: Mutex<Option<Fault>>,
+    fault: Mutex<Option<CallbackFault>>,
 }
 
-impl Failure {
+impl FirstFault {
     /// Whether a fault has occurred, after which no callbacks are made.
     #[inline]
     pub fn happened(&self) -> bool {
         self.happened.load(Ordering::Relaxed)
     }
 
-    fn note(&self, fault: Fault) {
+    fn note(&self, fault: CallbackFault) {
         let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         slot.get_or_insert(fault);
         self.happened.store(true, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Failure {
     /// The exception to raise.
     pub fn raise(&self, py: Python<'_>, seed: u64) -> PyErr {
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Fault { what, place, now, error }) = fault else {
+        let Some(CallbackFault { what, place, now, error }) = fault else {
             unreachable!("a run that failed has noted why");
         };
         let class = py.import("wifair.errors").and_then(|module| module.getattr("ExtensionError"));
@@ -87,13 +87,13 @@ impl Failure {
 pub struct Caller {
     class: Arc<str>,
     place: Arc<str>,
-    failure: Arc<Failure>,
+    failure: Arc<FirstFault>,
 }
 
 impl Caller {
     fn fail(&self, method: &str, now: Time, error: PyErr) {
         let what = format!("{}.{method}", self.class);
-        self.failure.note(Fault { what, place: self.place.to_string(), now, error });
+        self.failure.note(CallbackFault { what, place: self.place.to_string(), now, error });
     }
 }
 
@@ -102,12 +102,12 @@ impl Caller {
 pub struct Classes {
     seed: u64,
     folder: String,
-    failure: Arc<Failure>,
+    failure: Arc<FirstFault>,
 }
 
 impl Classes {
     /// For the run with this seed of a scenario located in `folder`.
-    pub fn new(seed: u64, folder: &str, failure: Arc<Failure>) -> Self {
+    pub fn new(seed: u64, folder: &str, failure: Arc<FirstFault>) -> Self {
         Self { seed, folder: folder.to_owned(), failure }
     }
 

@@ -4,8 +4,8 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_config::Limit;
-use wifair_packet::{Kind, Packet as Inner, PacketId, Packets, flag};
-use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, Settings, Site};
+use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
+use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, QueueSettings, Site};
 use wifair_units::{BitRate, Duration, Time};
 
 use super::{Caller, Draws, own_method, set_attributes};
@@ -15,7 +15,7 @@ const FULL_SIZE: u64 = 1500;
 
 /// Where a packet is, from the queue's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PacketState {
     /// Passed to `enqueue`, which has not returned yet.
     Arriving,
     Inside,
@@ -23,11 +23,11 @@ enum State {
 }
 
 /// A packet in a queue.
-#[pyclass(module = "wifair")]
+#[pyclass(module = "wifair", name = "Packet")]
 #[derive(Clone, Debug)]
-pub struct Packet {
+pub struct PyPacket {
     id: Option<PacketId>,
-    state: State,
+    state: PacketState,
     /// Whether it is marked with "congestion experienced", here or before.
     #[pyo3(get)]
     marked: bool,
@@ -64,7 +64,7 @@ pub struct Packet {
 }
 
 #[pymethods]
-impl Packet {
+impl PyPacket {
     #[new]
     #[pyo3(signature = (*, flow=0, station=0, kind="data", size=1500, payload=1460, seq=0, ack=0))]
     fn new(flow: u32, station: u32, kind: &str, size: u16, payload: u16, seq: u64, ack: u64) -> PyResult<Self> {
@@ -74,7 +74,7 @@ impl Packet {
         };
         Ok(Self {
             id: None,
-            state: State::Gone,
+            state: PacketState::Gone,
             marked: false,
             size,
             payload,
@@ -148,7 +148,7 @@ impl QueueDiscipline {
     #[pyo3(signature = (*_arguments, **_named))]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
         Self {
-            limit: Settings::default().limit,
+            limit: QueueSettings::default().limit,
             rate: None,
             name: String::new(),
             packets: 0,
@@ -249,17 +249,17 @@ impl QueueDiscipline {
     }
 
     /// Whether there is room for `packet`.
-    fn fits(&self, packet: &Packet) -> bool {
+    fn fits(&self, packet: &PyPacket) -> bool {
         self.has_room(u64::from(packet.size))
     }
 
     /// Drops a packet: the one passed to `enqueue`, or one in the queue.
     #[pyo3(signature = (packet, *, early=false))]
-    fn drop(&mut self, packet: &mut Packet, early: bool) -> PyResult<()> {
-        match std::mem::replace(&mut packet.state, State::Gone) {
-            State::Arriving => {}
-            State::Inside => self.leaves(packet.size),
-            State::Gone => {
+    fn drop(&mut self, packet: &mut PyPacket, early: bool) -> PyResult<()> {
+        match std::mem::replace(&mut packet.state, PacketState::Gone) {
+            PacketState::Arriving => {}
+            PacketState::Inside => self.leaves(packet.size),
+            PacketState::Gone => {
                 return Err(PyValueError::new_err(format!("{} is not in this queue", packet.__repr__())));
             }
         }
@@ -269,7 +269,7 @@ impl QueueDiscipline {
     }
 
     /// Called for an arriving packet: keep it, or `drop` it or others.
-    fn enqueue(&self, packet: &Packet) -> PyResult<()> {
+    fn enqueue(&self, packet: &PyPacket) -> PyResult<()> {
         let _ = packet;
         Err(PyNotImplementedError::new_err("a discipline needs a method enqueue(self, packet)"))
     }
@@ -294,7 +294,7 @@ pub fn make(
     draws: String,
 ) -> Box<dyn CustomDiscipline> {
     let made = class.and_then(|(class, arguments)| {
-        let made = Queue::new(py, class.bind(py), arguments.bind(py), &caller, site, draws);
+        let made = PythonQueue::new(py, class.bind(py), arguments.bind(py), &caller, site, draws);
         made.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok()
     });
     made.map_or_else(|| Box::new(Closed) as Box<dyn CustomDiscipline>, |queue| Box::new(queue))
@@ -336,7 +336,7 @@ impl CustomDiscipline for Closed {
 
 /// A discipline in Python, as seen by the world.
 #[derive(Debug)]
-struct Queue {
+struct PythonQueue {
     object: Py<QueueDiscipline>,
     enqueue: Py<PyAny>,
     dequeue: Py<PyAny>,
@@ -350,7 +350,7 @@ struct Queue {
     caller: Caller,
 }
 
-impl Queue {
+impl PythonQueue {
     fn new(
         py: Python<'_>,
         class: &Bound<'_, PyType>,
@@ -393,7 +393,7 @@ impl Queue {
     }
 
     /// Marks a packet, and counts it if it was not marked before.
-    fn mark(&mut self, packet: &mut Inner) {
+    fn mark(&mut self, packet: &mut Packet) {
         self.marks += u64::from(!packet.has(flag::CE));
         packet.flags |= flag::CE;
     }
@@ -428,8 +428,8 @@ impl Queue {
                 self.mark(&mut packets[id]);
             }
             let mut own = object.borrow_mut();
-            if packet.state == State::Arriving {
-                packet.state = State::Inside;
+            if packet.state == PacketState::Arriving {
+                packet.state = PacketState::Inside;
                 own.packets += 1;
                 own.bytes += u64::from(packet.size);
                 if own.over_limit() {
@@ -452,16 +452,16 @@ impl Queue {
             let given = self.dequeue.bind(py).call0()?;
             let mut id = None;
             if !given.is_none() {
-                let Ok(packet) = given.cast::<Packet>() else {
+                let Ok(packet) = given.cast::<PyPacket>() else {
                     let kind = given.get_type().name()?;
                     return Err(PyTypeError::new_err(format!("dequeue gave a {kind}: expected a packet, or None")));
                 };
                 let mut packet = packet.borrow_mut();
-                let (State::Inside, Some(own)) = (packet.state, packet.id) else {
+                let (PacketState::Inside, Some(own)) = (packet.state, packet.id) else {
                     let text = format!("dequeue gave {}, which is not in this queue", packet.__repr__());
                     return Err(PyValueError::new_err(text));
                 };
-                packet.state = State::Gone;
+                packet.state = PacketState::Gone;
                 object.borrow_mut().leaves(packet.size);
                 if packet.marked {
                     self.mark(&mut packets[own]);
@@ -476,10 +476,10 @@ impl Queue {
 }
 
 /// The packet as seen by the discipline.
-fn seen(now: Time, id: PacketId, station: u32, packet: &Inner) -> Packet {
-    Packet {
+fn seen(now: Time, id: PacketId, station: u32, packet: &Packet) -> PyPacket {
+    PyPacket {
         id: Some(id),
-        state: State::Arriving,
+        state: PacketState::Arriving,
         marked: packet.has(flag::CE),
         size: packet.size,
         payload: packet.payload,
@@ -500,7 +500,7 @@ fn seen(now: Time, id: PacketId, station: u32, packet: &Inner) -> Packet {
     }
 }
 
-impl Discipline for Queue {
+impl Discipline for PythonQueue {
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         if self.caller.failure.happened() {
             dropped.push((id, Cause::Early));
@@ -552,7 +552,7 @@ impl Discipline for Queue {
     }
 }
 
-impl CustomDiscipline for Queue {
+impl CustomDiscipline for PythonQueue {
     fn duplicate(&self) -> Box<dyn CustomDiscipline> {
         unreachable!("a queue belongs to one run, and runs are not duplicated")
     }

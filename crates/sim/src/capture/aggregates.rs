@@ -65,7 +65,7 @@ impl BlockAckScoreboard {
 }
 
 /// Sender, receiver, traffic identifier and sequence number.
-type Key = (u32, u32, Option<u8>, u16);
+type SubframeKey = (u32, u32, Option<u8>, u16);
 
 /// The packets of an A-MSDU after the first.
 type Subframes = Vec<(Packet, Stamp)>;
@@ -75,7 +75,7 @@ type Subframes = Vec<(Packet, Stamp)>;
 pub(super) struct Aggregates {
     /// Size of the block ACK bitmap to or from each station, in bits, by station number.
     sizes: Vec<u16>,
-    sent: BTreeMap<Key, (Packet, Stamp, Subframes)>,
+    sent: BTreeMap<SubframeKey, (Packet, Stamp, Subframes)>,
     /// Scoreboards by originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), BlockAckScoreboard>,
     /// The sequence number of the next management frame of each station.

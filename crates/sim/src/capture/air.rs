@@ -43,7 +43,7 @@ pub(super) struct Known {
 
 /// Data frames of a station that are not yet acknowledged.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Retries {
+pub(super) struct OpenFrames {
     open: Vec<Known>,
     next: u16,
 }
@@ -51,7 +51,7 @@ pub(super) struct Retries {
 /// A station has at most one frame per access category in progress; older frames were given up.
 const MOST_OPEN: usize = 4;
 
-impl Retries {
+impl OpenFrames {
     /// The contents and the sequence number of a data frame; a retransmission keeps its number.
     pub(super) fn register(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
         if record.kind != FrameKind::Data {
@@ -80,7 +80,7 @@ impl Retries {
 }
 
 /// An ACK that was received settles the last frame of the station that it is addressed to.
-pub(super) fn settle(retries: &mut [Retries], record: &FrameRecord) {
+pub(super) fn settle(retries: &mut [OpenFrames], record: &FrameRecord) {
     if record.kind == FrameKind::Ack && record.fate == Fate::Read {
         let sender = &mut retries[record.to as usize].open;
         if let Some(last) = sender.iter().rposition(|open| open.to == record.from) {

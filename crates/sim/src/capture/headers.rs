@@ -9,10 +9,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use wifair_capture::frame::{self, Addba, BlockAck, BlockAckAction, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
+use wifair_capture::frame::{
+    self, Addba, BlockAck, BlockAckAction, Course, Echo, Heard, HeardLater, Tcp, UdpDatagram, WifiDataFrame,
+};
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
-use wifair_capture::{Address, Endpoint, Options, adjust, flag as wire};
+use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
 use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
@@ -243,7 +245,7 @@ impl Headers {
             Kind::Udp => {
                 let content = numbered(packet);
                 let (payload, content, ip_id) = (packet.payload, &content, stamp.ip_id);
-                let udp = Udp { source, destination, payload, content, ip_id, ttl, dscp };
+                let udp = UdpDatagram { source, destination, payload, content, ip_id, ttl, dscp };
                 frame::udp(to, &udp, keep);
                 packet.payload
             }
@@ -278,7 +280,7 @@ impl Headers {
         let (sender, receiver) = (first(0), first(1));
         let is_syn = packet.has(flag::SYN);
         let is_fin = packet.has(flag::FIN);
-        let mut options = Options::default();
+        let mut options = TcpOptions::default();
         let mut flags = 0;
         for (ours, theirs) in [
             (flag::SYN, wire::SYN),
@@ -420,7 +422,7 @@ impl Headers {
                 } else {
                     (Course::ToAccessPoint, if further.is_empty() { ends(packet).1 } else { receiver })
                 };
-                let data = Data {
+                let data = WifiDataFrame {
                     course,
                     retry: *retry,
                     receiver,
@@ -541,7 +543,7 @@ fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> 
     let source = Endpoint { address: address(station), port: ROUTING_PORT };
     let destination = Endpoint { address: Address::v4(u32::MAX), port: ROUTING_PORT };
     let payload = packet.size.saturating_sub(28);
-    frame::udp(to, &Udp { source, destination, payload, content: &[], ip_id: 0, ttl: 1, dscp: 0 }, keep);
+    frame::udp(to, &UdpDatagram { source, destination, payload, content: &[], ip_id: 0, ttl: 1, dscp: 0 }, keep);
     28 + usize::from(payload)
 }
 
@@ -600,14 +602,14 @@ impl Leg {
 
 /// The place before each hop.
 fn paths(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
-    let wires = &scenario.network.wires;
+    let links = &scenario.network.links;
     let ends = |hop: Hop| match hop {
         Hop::Air { channel, from, to } => {
             let nodes = &on_air[usize::from(channel)];
             (nodes[from as usize], nodes[to as usize])
         }
         Hop::Wired(link) => {
-            let [first, second] = wires[link as usize / 2].ends;
+            let [first, second] = links[link as usize / 2].ends;
             if link.is_multiple_of(2) { (first, second) } else { (second, first) }
         }
         Hop::End | Hop::NoPath { .. } => unreachable!("a way that is laid out leads on up to its end"),

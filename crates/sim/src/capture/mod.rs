@@ -20,7 +20,7 @@ mod headers;
 
 use std::io::{self, Write};
 
-use wifair_capture::{Link, PcapWriter, PcapngWriter, frame};
+use wifair_capture::{LinkType, PcapWriter, PcapngWriter, frame};
 use wifair_mac::{FrameKind, Tap};
 use wifair_units::Time;
 
@@ -28,7 +28,7 @@ use crate::scenario::{Node, Scenario};
 use crate::world::{WatchPlan, World};
 
 use aggregates::Aggregates;
-use air::{Listener, Retries};
+use air::{Listener, OpenFrames};
 use capture_points::PointPlace;
 pub(crate) use capture_points::node_name;
 pub use capture_points::{CapturePoints, MOST_POINTS};
@@ -93,10 +93,10 @@ impl<W: Write> File<W> {
     }
 }
 
-/// Writes captures of a run while it proceeds. Memory does not grow with its length if [`Capture::drain`] is called
-/// often.
+/// Writes captures of a run while it proceeds. Memory does not grow with its length if [`CaptureWriter::drain`] is
+/// called often.
 #[derive(Debug)]
-pub struct Capture<W: Write> {
+pub struct CaptureWriter<W: Write> {
     points: CapturePoints,
     headers: Headers,
     files: Vec<File<W>>,
@@ -105,15 +105,15 @@ pub struct Capture<W: Write> {
     departures: Vec<Option<u16>>,
     /// The files of the air: file, channel, and which frames each captures.
     air: Vec<(usize, usize, Listener)>,
-    retries: Vec<Vec<Retries>>,
+    retries: Vec<Vec<OpenFrames>>,
     aggregates: Vec<Aggregates>,
     snap: u32,
     buffer: Vec<u8>,
 }
 
-impl<W: Write> Capture<W> {
+impl<W: Write> CaptureWriter<W> {
     /// Begins captures of a run in whose `world` nothing has happened yet. Keeps `snap` bytes of each packet; `open`
-    /// creates a file. The caller must pass [`Capture::plan`] to the world.
+    /// creates a file. The caller must pass [`CaptureWriter::plan`] to the world.
     ///
     /// # Errors
     /// If a file cannot be created or written.
@@ -132,8 +132,8 @@ impl<W: Write> Capture<W> {
         for (name, place) in points.list() {
             let file = format!("{name}.{}", format.ending());
             let link = match place {
-                PointPlace::Air(_) | PointPlace::Radio(_) => Link::Radiotap,
-                _ => Link::Ethernet,
+                PointPlace::Air(_) | PointPlace::Radio(_) => LinkType::Radiotap,
+                _ => LinkType::Ethernet,
             };
             match place {
                 PointPlace::Air(channel) => air.push((files.len(), *channel, Listener::Anywhere)),
@@ -162,7 +162,7 @@ impl<W: Write> Capture<W> {
         }
         let arrivals = points.at_hops(&headers, world.hops(), false);
         let departures = points.at_hops(&headers, world.hops(), true);
-        let retries = headers.channels().iter().map(|nodes| vec![Retries::default(); nodes.len()]).collect();
+        let retries = headers.channels().iter().map(|nodes| vec![OpenFrames::default(); nodes.len()]).collect();
         let bits = |node: &Node| {
             let Some(wlan) = scenario.file.wlan.as_ref().filter(|wlan| wlan.standard.has_mcs()) else { return 64 };
             let own = match node {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// A column of a table.
 #[derive(Debug)]
-pub enum Column<'a> {
+pub enum CsvColumn<'a> {
     /// Texts.
     Texts(Vec<&'a str>),
     /// Whole numbers, eight bytes each, little endian.
@@ -13,7 +13,7 @@ pub enum Column<'a> {
     Numbers(&'a [u8]),
 }
 
-impl Column<'_> {
+impl CsvColumn<'_> {
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -41,7 +41,7 @@ fn word(bytes: &[u8], row: usize) -> [u8; 8] {
 /// # Panics
 /// If the numbers of names and columns differ, or columns differ in length.
 #[must_use]
-pub fn table(names: &[&str], columns: &[Column<'_>]) -> String {
+pub fn table(names: &[&str], columns: &[CsvColumn<'_>]) -> String {
     assert_eq!(names.len(), columns.len(), "every column has a name");
     if columns.is_empty() {
         return "\n".into();
@@ -138,7 +138,7 @@ mod tests {
     fn texts_that_look_like_formulas_are_made_texts() {
         let texts = vec!["=1+1", "+cmd", "-cmd", "@sum", "-3.5", "-", "up", "=a,b"];
         let expected = "x\n'=1+1\n'+cmd\n'-cmd\n'@sum\n-3.5\n-\nup\n\"'=a,b\"\n";
-        assert_eq!(table(&["x"], &[Column::Texts(texts)]), expected);
+        assert_eq!(table(&["x"], &[CsvColumn::Texts(texts)]), expected);
     }
 
     /// The expected values are those of Python's `csv` and `repr`.
@@ -163,7 +163,7 @@ mod tests {
         let data = bytes(&numbers);
         let expected = "x\n0.0\n-0.0\n1.0\n0.1\n0.0001\n1.5e-05\n1000000000000000.0\n1e+16\n1.2345678901234568e+17\n5e-324\n\
                         1e+100\ninf\n2102646059369986.2\n2.9802322387695312e-08\n";
-        assert_eq!(table(&["x"], &[Column::Numbers(&data)]), expected);
+        assert_eq!(table(&["x"], &[CsvColumn::Numbers(&data)]), expected);
     }
 
     #[test]
@@ -171,9 +171,9 @@ mod tests {
         let counts: Vec<u8> = [7, u64::MAX].into_iter().flat_map(u64::to_le_bytes).collect();
         let numbers = bytes(&[f64::NAN, 2.5]);
         let columns =
-            [Column::Texts(vec!["plain", "a,b \"c\"\nd"]), Column::Counts(&counts), Column::Numbers(&numbers)];
+            [CsvColumn::Texts(vec!["plain", "a,b \"c\"\nd"]), CsvColumn::Counts(&counts), CsvColumn::Numbers(&numbers)];
         let expected = "name,n,\"x, y\"\nplain,7,\n\"a,b \"\"c\"\"\nd\",18446744073709551615,2.5\n";
         assert_eq!(table(&["name", "n", "x, y"], &columns), expected);
-        assert_eq!(table(&["x"], &[Column::Texts(vec!["", "a"])]), "x\n\"\"\na\n");
+        assert_eq!(table(&["x"], &[CsvColumn::Texts(vec!["", "a"])]), "x\n\"\"\na\n");
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! Source: IEEE Std 802.11-2016, 9.4.1.4 (Short Slot Time subfield), tables 16-4 and 18-5 (PHY characteristics).
 
-use wifair_config::{Content, Entry, Node, Rank};
+use wifair_config::{Content, Entry, PlacedValue, Rank};
 
 /// Fills in what the scenario leaves open: HR/DSSS has a slot of 20 us alone, which then holds for the whole BSS, and
 /// an aCWmin of 31.
-pub(super) fn inherit(root: &mut Node) {
-    let is_dsss = |group: &Node| {
-        group.get("standard").and_then(Node::text) == Some("802.11b")
+pub(super) fn inherit(root: &mut PlacedValue) {
+    let is_dsss = |group: &PlacedValue| {
+        group.get("standard").and_then(PlacedValue::text) == Some("802.11b")
             || matches!(group.get("dsss_only").map(|node| &node.content), Some(Content::Bool(true)))
     };
-    let standard = root.get("wlan").and_then(|wlan| wlan.get("standard")).and_then(Node::text);
+    let standard = root.get("wlan").and_then(|wlan| wlan.get("standard")).and_then(PlacedValue::text);
     let is_mixed = standard.is_some_and(|standard| standard != "802.11b")
         && root.get("stations").is_some_and(|groups| groups.list().iter().any(is_dsss));
     let Content::Table(entries) = &mut root.content else { return };
@@ -39,7 +39,7 @@ pub(super) fn inherit(root: &mut Node) {
 }
 
 /// Adds a key that a table lacks.
-fn add(table: &mut Node, key: &str, content: Content) {
+fn add(table: &mut PlacedValue, key: &str, content: Content) {
     if table.get(key).is_none()
         && let Some(node) = table.make(key)
     {

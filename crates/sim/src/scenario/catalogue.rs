@@ -4,7 +4,7 @@ use wifair_config::{Description, Shape};
 
 /// A named choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct CatalogueItem {
     /// The key that chooses it, as in `flows.tcp.cc`.
     pub key: String,
     /// Its name in a scenario, as in `vegas`.
@@ -20,13 +20,13 @@ pub struct Item {
 /// Everything that can be chosen by name, key by key in the order of the reference. A key that occurs in several
 /// places, such as that of a queue, is listed once, at its first place.
 #[must_use]
-pub fn catalogue() -> Vec<Item> {
+pub fn catalogue() -> Vec<CatalogueItem> {
     let mut items = Vec::new();
     collect(super::description(), "", &mut Vec::new(), &mut items);
     items
 }
 
-fn collect(table: &Description, path: &str, seen: &mut Vec<Vec<&'static str>>, items: &mut Vec<Item>) {
+fn collect(table: &Description, path: &str, seen: &mut Vec<Vec<&'static str>>, items: &mut Vec<CatalogueItem>) {
     let full = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for key in &table.keys {
         match key.shape.inner() {
@@ -36,7 +36,7 @@ fn collect(table: &Description, path: &str, seen: &mut Vec<Vec<&'static str>>, i
                     continue;
                 }
                 seen.push(names);
-                items.extend(choice.variants.iter().map(|variant| Item {
+                items.extend(choice.variants.iter().map(|variant| CatalogueItem {
                     key: full(key.name),
                     name: variant.name,
                     summary: variant.summary().to_owned(),

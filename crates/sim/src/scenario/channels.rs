@@ -1,7 +1,7 @@
 //! Channel numbers and widths of access points, where channels overlap.
 
 use wifair_mac::{Bandwidth, ChannelSettings, Eifs};
-use wifair_phy::{Amendment, Band, Capture, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
+use wifair_phy::{Amendment, Band, CaptureEffect, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
 
 use super::high_throughput::OwnMode;
 use super::wlan::{Standard, Wlan};
@@ -95,7 +95,7 @@ pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Complaint> {
     }
     let reception = &space.reception;
     let note = "where channels overlap frames are told apart by their powers";
-    if !matches!(reception.capture, Capture::Header | Capture::Late) {
+    if !matches!(reception.capture, CaptureEffect::Header | CaptureEffect::Late) {
         let message = format!("`capture` is \"{}\" with overlapping channels", reception.capture);
         problems.push(complaint("space.reception.capture", &message, &format!("{note}: write \"header\" or \"late\"")));
     }

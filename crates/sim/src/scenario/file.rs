@@ -1,12 +1,12 @@
 //! The keys of a scenario file.
 
-use wifair_ap as scheme;
+use wifair_ap::ApSettings;
 use wifair_config::{Limit, choice, table};
 use wifair_phy::placement::Placement;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Outage, Radio};
-use wifair_queue as queue;
-use wifair_tcp as tcp;
+use wifair_queue::QueueSettings;
+use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 
 use super::seeds::Seeds;
@@ -51,7 +51,7 @@ table! {
         /// Wired links between servers, routers and the access point.
         pub links: Vec<Link> = Vec::new();
         /// TCP settings of all flows; a flow's own `tcp` has precedence.
-        pub tcp: tcp::Settings = tcp::Settings::default();
+        pub tcp: TcpSettings = TcpSettings::default();
         /// Groups of flows.
         pub flows: Vec<Flows> = Vec::new();
         /// What `wifair sweep` varies.
@@ -82,9 +82,9 @@ table! {
         /// `overlapping_channels` in `[space]`. If absent, `width` of `[wlan]`.
         pub widths: Vec<u32> = Vec::new();
         /// Queue of packets for the air.
-        pub queue: queue::Settings = queue::Settings::default();
+        pub queue: QueueSettings = QueueSettings::default();
         /// Schemes applied to passing packets.
-        pub scheme: scheme::Settings = scheme::Settings::default();
+        pub scheme: ApSettings = ApSettings::default();
         /// Position in metres east and north, with `[space]`; of several access points, the position of the first,
         /// middle or corner, depending on `layout`.
         pub position: [Metres; 2] = [Metres(0.0); 2];
@@ -161,7 +161,7 @@ table! {
         /// The same for the link to the station, with independent states.
         pub outage_down: Option<Outage> = None;
         /// Queue of packets for the air.
-        pub queue: queue::Settings = queue::Settings::default();
+        pub queue: QueueSettings = QueueSettings::default();
     }
     check(stations, at) {
         if let (Some(cw_min), Some(cw_max)) = (stations.cw_min, stations.cw_max) {
@@ -192,7 +192,7 @@ table! {
         /// One-way delay of the link.
         pub delay: Duration = Duration::ZERO, "at most 1 h" => |delay| *delay <= LONGEST_DELAY;
         /// Queue of the link, at either end.
-        pub queue: queue::Settings = queue::Settings { limit: Limit::Packets(1000), ..queue::Settings::default() };
+        pub queue: QueueSettings = QueueSettings { limit: Limit::Packets(1000), ..QueueSettings::default() };
     }
 }
 
@@ -219,7 +219,7 @@ table! {
         /// One-way delay.
         pub delay: Duration = Duration::ZERO, "at most 1 h" => |delay| *delay <= LONGEST_DELAY;
         /// Queue of the link, at either end.
-        pub queue: queue::Settings = queue::Settings::default();
+        pub queue: QueueSettings = QueueSettings::default();
     }
 }
 
@@ -235,7 +235,7 @@ choice! {
 
 table! {
     /// UDP settings.
-    pub struct Udp {
+    pub struct UdpSettings {
         /// Rate of the application's data, without headers.
         pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
         /// Payload of a datagram.
@@ -258,9 +258,9 @@ choice! {
     /// Transport protocol.
     pub enum Transport {
         /// A TCP connection.
-        Tcp(tcp::Settings) = "tcp" from "RFC 9293",
+        Tcp(TcpSettings) = "tcp" from "RFC 9293",
         /// Datagrams at a constant rate.
-        Udp(Udp) = "udp" from "RFC 768",
+        Udp(UdpSettings) = "udp" from "RFC 768",
     }
 }
 
@@ -282,7 +282,7 @@ table! {
         /// Number of flows between each pair of ends; 0 leaves the group out.
         pub count: u32 = 1, "from 0 to 100000" => |count| *count <= 100_000;
         /// Transport protocol.
-        pub transport: Transport = Transport::Tcp(tcp::Settings::default());
+        pub transport: Transport = Transport::Tcp(TcpSettings::default());
         /// Workload of the application.
         pub workload: Workload = Workload::Persistent;
         /// Access category of the packets (802.11n and later); if absent, that of `dscp`, or best effort.

@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 use wifair_config::{
-    Content, Description, Document, Node as Tree, Override, Plain, Problems, Rank, Reader, Shape, Source, Table,
+    Content, Description, Document, Override, PlacedValue, Plain, Problems, Rank, Reader, Shape, Source, Table,
 };
 use wifair_engine::stream;
 use wifair_tcp::cc;
@@ -32,13 +32,13 @@ use wifair_units::{Duration, Time};
 use crate::traffic::read_trace;
 
 pub use crate::traffic::{
-    BurstLaw, ConnectionUse, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Ping, Poisson, Schedule, Session,
-    Sessions, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
+    BurstLaw, ConnectionUse, Empirical, ListedSession, ListedSessions, Lognormal, Offset, OnOff, Pareto, Periodic,
+    Ping, Poisson, Schedule, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
-pub use catalogue::{Item, catalogue};
-pub use file::{Ap, Flows, Link, Router, ScenarioFile, ServerDirection, Servers, Stations, Transport, Udp};
+pub use catalogue::{CatalogueItem, catalogue};
+pub use file::{Ap, Flows, Link, Router, ScenarioFile, ServerDirection, Servers, Stations, Transport, UdpSettings};
 pub use high_throughput::{Aggregation, EdcaParameterSet, FlowCategory, OwnMode};
-pub use network::{Flow, Member, Network, Node, Step, Wire};
+pub use network::{DuplexLink, Member, Network, NetworkFlow, Node, PathStep};
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
 pub(crate) use space::shortest_paths;
@@ -138,13 +138,13 @@ impl Scenario {
 
     /// The group that a flow belongs to.
     #[must_use]
-    pub fn flows_of(&self, flow: &Flow) -> &Flows {
+    pub fn flows_of(&self, flow: &NetworkFlow) -> &Flows {
         &self.file.flows[flow.group]
     }
 
     /// When a flow begins in the run with this seed.
     #[must_use]
-    pub fn start(&self, flow: &Flow, seed: u64) -> Time {
+    pub fn start(&self, flow: &NetworkFlow, seed: u64) -> Time {
         let flows = self.flows_of(flow);
         let spread = flows.start_spread.as_nanos() as f64 * stream(seed, "start", &flow.name).uniform();
         Time::ZERO + flows.start + Duration::from_nanos(spread as u64)
@@ -152,14 +152,14 @@ impl Scenario {
 
     /// When the application of a flow stops.
     #[must_use]
-    pub fn stop(&self, flow: &Flow) -> Time {
+    pub fn stop(&self, flow: &NetworkFlow) -> Time {
         let end = Time::ZERO + self.file.duration;
         self.flows_of(flow).stop.map_or(end, |stop| end.min(Time::ZERO + stop))
     }
 
     /// The sessions of a flow in the run with this seed, if they can be known in advance.
     #[must_use]
-    pub fn sessions(&self, flow: &Flow, seed: u64) -> Option<Schedule> {
+    pub fn sessions(&self, flow: &NetworkFlow, seed: u64) -> Option<Schedule> {
         let draws = stream(seed, "sessions", &flow.name);
         let workload = &self.flows_of(flow).workload;
         workload.sessions(self.start(flow, seed), self.stop(flow), flow.place, draws)
@@ -226,7 +226,7 @@ pub fn reference() -> String {
 }
 
 /// Copies `[tcp]` into the `tcp` of every flow, where the flow has no setting of its own.
-fn inherit_tcp(root: &mut Tree) {
+fn inherit_tcp(root: &mut PlacedValue) {
     let Some(mut common) = root.get("tcp").cloned() else { return };
     if common.entries().is_empty() {
         return;
@@ -249,8 +249,8 @@ fn inherit_tcp(root: &mut Tree) {
 }
 
 /// Reports parameters in `[tcp]` for a congestion control that no flow uses.
-fn check_common_tcp(file: &ScenarioFile, root: &Tree, reader: &mut Reader) -> bool {
-    let overruled = root.get("flows").into_iter().flat_map(Tree::list).any(|flow| {
+fn check_common_tcp(file: &ScenarioFile, root: &PlacedValue, reader: &mut Reader) -> bool {
+    let overruled = root.get("flows").into_iter().flat_map(PlacedValue::list).any(|flow| {
         let choice = flow.at("tcp.cc");
         choice.is_some_and(|choice| choice.rank == Rank::Override)
     });
@@ -263,7 +263,7 @@ fn check_common_tcp(file: &ScenarioFile, root: &Tree, reader: &mut Reader) -> bo
         })
         .collect();
     let mut good = true;
-    for entry in root.get("tcp").into_iter().flat_map(Tree::entries) {
+    for entry in root.get("tcp").into_iter().flat_map(PlacedValue::entries) {
         let name = entry.name.as_str();
         if cc::AlgorithmChoice::NAMES.contains(&name) && !chosen.contains(&name) && !overruled {
             good = false;
@@ -277,7 +277,7 @@ fn check_common_tcp(file: &ScenarioFile, root: &Tree, reader: &mut Reader) -> bo
 /// Replaces the file names of traces by the rows of the files.
 fn load_traces(
     file: &mut ScenarioFile,
-    root: &Tree,
+    root: &PlacedValue,
     reader: &mut Reader,
     load: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> bool {

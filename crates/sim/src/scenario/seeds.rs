@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wifair_config::{Content, Node, Plain, Reader, Shape, Value};
+use wifair_config::{Content, PlacedValue, Plain, Reader, Shape, Value};
 
 /// A larger number of replications is probably a mistake.
 const MOST: u64 = 1_000_000;
@@ -61,8 +61,8 @@ impl Value for Seeds {
         let seed = Shape::Integer { min: 0, max: i128::from(u64::MAX) };
         Shape::OneOf(vec![seed.clone(), Shape::Text, Shape::List(Box::new(seed))])
     }
-    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
-        let seed = |node: &Node| match node.content {
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
+        let seed = |node: &PlacedValue| match node.content {
             Content::Integer(number) => u64::try_from(number).map_err(|_| format!("`{number}` is no seed")),
             _ => Err("a seed is a whole number of 0 or more".to_owned()),
         };

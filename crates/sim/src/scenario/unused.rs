@@ -1,6 +1,6 @@
 //! Overrides without effect, because everything that they are a default for has a value of its own.
 
-use wifair_config::{Content, Node, Place, Rank, Reader};
+use wifair_config::{Content, Place, PlacedValue, Rank, Reader};
 
 /// Keys of `[wlan]` that are defaults for other tables, and those tables: the key has no effect if all of them set it.
 const DEFAULTS: [(&str, &[&str]); 3] =
@@ -15,10 +15,11 @@ pub(super) struct Unused {
 }
 
 /// Finds overrides without effect; must run before `[tcp]` is copied into the flows.
-pub(super) fn find(root: &Node) -> Vec<Unused> {
+pub(super) fn find(root: &PlacedValue) -> Vec<Unused> {
     let mut found = vec![];
-    let is_tcp = |flow: &&Node| flow.get("transport").and_then(Node::text).is_none_or(|text| text == "tcp");
-    let flows: Vec<&Node> = root.get("flows").into_iter().flat_map(Node::list).filter(is_tcp).collect();
+    let is_tcp =
+        |flow: &&PlacedValue| flow.get("transport").and_then(PlacedValue::text).is_none_or(|text| text == "tcp");
+    let flows: Vec<&PlacedValue> = root.get("flows").into_iter().flat_map(PlacedValue::list).filter(is_tcp).collect();
     if let Some(tcp) = root.get("tcp") {
         each_override(tcp, "tcp", &mut |path, place| {
             if flows.iter().all(|flow| flow.at(path).is_some()) {
@@ -57,7 +58,7 @@ pub(super) fn find(root: &Node) -> Vec<Unused> {
 }
 
 /// Calls `call` for each value in `node`, located at `path`, that an override set.
-fn each_override(node: &Node, path: &str, call: &mut dyn FnMut(&str, &Place)) {
+fn each_override(node: &PlacedValue, path: &str, call: &mut dyn FnMut(&str, &Place)) {
     for entry in node.entries() {
         let path = format!("{path}.{}", entry.name);
         match &entry.node.content {

@@ -1,6 +1,6 @@
 //! Applies the schemes of access points to passing packets.
 
-use wifair_ap::{Passage, Request, Schemes, Toward, Verdict};
+use wifair_ap::{PacketVerdict, Passage, Request, Schemes, Toward};
 use wifair_packet::{Kind, PacketId, flag};
 use wifair_units::Time;
 
@@ -62,12 +62,12 @@ impl World {
             let verdict = self.scheme_aps[index].schemes.pass(&at, &mut self.packets[id]);
             self.answer_schemes(index);
             match verdict {
-                Verdict::Forward => {}
-                Verdict::Drop => {
+                PacketVerdict::Forward => {}
+                PacketVerdict::Drop => {
                     self.lose(id, Loss::Scheme);
                     return false;
                 }
-                Verdict::Absorb => {
+                PacketVerdict::Absorb => {
                     self.packets.remove(id);
                     self.echoes_gone += 1;
                     return false;

@@ -13,9 +13,9 @@ use crate::traffic::Schedule;
 
 use super::measure::{Delays, FlowCounters, TimeMean};
 use super::plan::{TransportPlan, WorkloadPlan};
-use super::sessions::{SessionLog, Sessions};
+use super::sessions::{SessionLog, SessionProgress};
 use super::users::Users;
-use super::{Task, World};
+use super::{AppTask, World};
 
 /// One flow of the scenario, and the connections that carry its data one after the other or side by side.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(super) struct Connection {
     pub(super) ends: Ends,
     pub(super) counters: FlowCounters,
     pub(super) cwnd: TimeMean,
-    pub(super) sessions: Option<Box<Sessions>>,
+    pub(super) sessions: Option<Box<SessionProgress>>,
     /// Whether it is closed when its transfer is done.
     pub(super) single: bool,
     /// The user of a web flow who waits for its data.
@@ -100,7 +100,7 @@ const TIME_WAIT: Duration = Duration::from_secs(60);
 const MOST_ON_CONNECTION: usize = 1000;
 
 /// Memory of a connection, with its timers and its ends' records of segments in flight [B]; used by estimates.
-pub const CONNECTION_BYTES: usize = size_of::<Connection>() + size_of::<Sessions>() + 400;
+pub const CONNECTION_BYTES: usize = size_of::<Connection>() + size_of::<SessionProgress>() + 400;
 /// How long it is kept after its end.
 pub const CONNECTION_KEPT: Duration = TIME_WAIT;
 
@@ -474,7 +474,7 @@ impl World {
     #[allow(clippy::cast_possible_truncation)]
     fn enter_session(&mut self, flow: usize) {
         if let Some((start, _)) = self.flows[flow].waiting.peek() {
-            self.enter(start.max(self.now), Task::Session(flow as u32));
+            self.enter(start.max(self.now), AppTask::Session(flow as u32));
         }
     }
 

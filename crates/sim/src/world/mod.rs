@@ -37,7 +37,7 @@ use wifair_units::{Duration, Time};
 
 use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
-use fast::trains::Kept;
+use fast::trains::Train;
 use flow::{Connection, Ends, Flow};
 use queue_counts::AllQueueCounts;
 use real::RealTraffic;
@@ -59,7 +59,7 @@ pub use watch::{Sighting, Stamp, WatchPlan};
 
 /// A scheduled task of an application.
 #[derive(Clone, Copy, Debug)]
-enum Task {
+enum AppTask {
     /// The warm-up ends and the measurement begins.
     EndWarmUp,
     /// A flow begins.
@@ -98,7 +98,7 @@ pub struct World {
     hops: Vec<Hop>,
     /// [`Hop::receiver`] of each hop, as a plain table for the channels.
     next_hops: Vec<u32>,
-    event_queue: EventQueue<Task>,
+    event_queue: EventQueue<AppTask>,
     timers: Timers,
     channels: Vec<Channel>,
     links: Vec<WiredLink>,
@@ -138,7 +138,7 @@ pub struct World {
     real: Option<Box<RealTraffic>>,
     lazy_links: LazyLinks,
     /// Packets that have yet to join a queue.
-    kept: Kept,
+    kept: Train,
     /// The argument of the current [`World::run_until`].
     until: Time,
     /// No application task is due before this time, and results are not read before it.
@@ -261,7 +261,7 @@ impl World {
     }
 
     /// Schedules a task.
-    fn enter(&mut self, time: Time, task: Task) {
+    fn enter(&mut self, time: Time, task: AppTask) {
         self.event_queue.enter(time, task);
         self.next_events.set(EVENT_QUEUE, self.event_queue.next());
         self.horizon = self.horizon.min(time);
@@ -272,19 +272,19 @@ impl World {
             self.catch_up_links(self.now);
         }
         let task = self.event_queue.pop().expect("the agenda has the task that it announced");
-        if matches!(task, Task::EndWarmUp | Task::Sample) {
+        if matches!(task, AppTask::EndWarmUp | AppTask::Sample) {
             self.catch_up(self.now);
         }
         match task {
-            Task::EndWarmUp => self.end_warm_up(),
-            Task::Start(flow) => self.start(flow as usize),
-            Task::Session(flow) => self.session(flow as usize),
-            Task::Stop(flow) => self.stop(flow as usize),
-            Task::UserComes(flow) => self.on_user_arrival(flow as usize),
-            Task::Page(flow, user) => self.request_page(flow as usize, user),
-            Task::Object(flow, user) => self.request_object(flow as usize, user),
-            Task::Turn(flow) => self.turn(flow as usize),
-            Task::Sample => self.sample(),
+            AppTask::EndWarmUp => self.end_warm_up(),
+            AppTask::Start(flow) => self.start(flow as usize),
+            AppTask::Session(flow) => self.session(flow as usize),
+            AppTask::Stop(flow) => self.stop(flow as usize),
+            AppTask::UserComes(flow) => self.on_user_arrival(flow as usize),
+            AppTask::Page(flow, user) => self.request_page(flow as usize, user),
+            AppTask::Object(flow, user) => self.request_object(flow as usize, user),
+            AppTask::Turn(flow) => self.turn(flow as usize),
+            AppTask::Sample => self.sample(),
         }
         self.next_events.set(EVENT_QUEUE, self.event_queue.next());
         self.look_ahead();
@@ -360,17 +360,32 @@ impl World {
         }
     }
 
-    /// Advances a channel until it has an event to report, or until `bound`.
+    /// A channel, and the arguments of a call of it.
     #[inline(always)]
-    fn step_channel(&mut self, index: usize, bound: Time) {
-        let mut call = Call {
+    fn call_of(&mut self, index: usize) -> (&mut Channel, Call<'_>) {
+        let call = Call {
             now: self.now,
             packets: &mut self.packets,
             dropped: &mut self.dropped,
             retry_limit_drops: &mut self.retry_limit_drops,
             next_hops: NextHops(&self.next_hops),
         };
-        let channel = &mut self.channels[index];
+        (&mut self.channels[index], call)
+    }
+
+    /// The access category of a packet: that of its flow, or best effort for routing messages.
+    fn category_of(&self, id: PacketId) -> usize {
+        let packet = &self.packets[id];
+        match packet.kind {
+            Kind::Routing => AccessCategory::Be.index(),
+            _ => self.connections.get(packet.flow as usize).map_or(0, |connection| connection.category),
+        }
+    }
+
+    /// Advances a channel until it has an event to report, or until `bound`.
+    #[inline(always)]
+    fn step_channel(&mut self, index: usize, bound: Time) {
+        let (channel, mut call) = self.call_of(index);
         let (heard, steps) = channel.advance_until(bound, &mut call);
         let hands_up_more = matches!(channel, Channel::General(_));
         self.now = call.now;
@@ -568,27 +583,15 @@ impl World {
         if self.lazy_links.is_on && self.lazy_links.lead_to(index, from) {
             self.catch_up_links(self.now);
         }
-        let channel = &mut self.channels[index];
-        let mut call = Call {
-            now: self.now,
-            packets: &mut self.packets,
-            dropped: &mut self.dropped,
-            retry_limit_drops: &mut self.retry_limit_drops,
-            next_hops: NextHops(&self.next_hops),
-        };
-        let offered = if channel.edcafs().is_some() {
-            let packet = &call.packets[id];
-            let category = match packet.kind {
-                Kind::Routing => AccessCategory::Be.index(),
-                _ => self.connections.get(packet.flow as usize).map_or(0, |connection| connection.category),
-            };
-            channel.offer_in(from, category, id, &mut call)
-        } else {
-            channel.offer(from, id, &mut call)
+        let category = self.channels[index].edcafs().is_some().then(|| self.category_of(id));
+        let (channel, mut call) = self.call_of(index);
+        let offered = match category {
+            Some(category) => channel.offer_in(from, category, id, &mut call),
+            None => channel.offer(from, id, &mut call),
         };
         if offered {
             if self.on_turn != Some(index) {
-                self.next_events.set(FIRST_CHANNEL + index, channel.next());
+                self.next_events.set(FIRST_CHANNEL + index, self.channels[index].next());
             }
         } else {
             self.consider_lazy_links(index, from);

@@ -5,7 +5,7 @@ use wifair_queue::Discipline;
 use super::flow::Ends;
 use super::measure::Loss;
 use super::plan::WorkloadPlan;
-use super::{Task, World};
+use super::{AppTask, World};
 
 impl World {
     #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
@@ -59,6 +59,6 @@ impl World {
         for scheme_ap in &self.scheme_aps {
             scheme_ap.schemes.show(&mut see);
         }
-        self.enter(self.now + every, Task::Sample);
+        self.enter(self.now + every, AppTask::Sample);
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn rows_of_flow(flows: usize) -> usize {
 
 /// Sessions that one connection carries in order, and their progress.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct SessionProgress {
     pub(super) due: VecDeque<Session>,
     sent: usize,
     received: usize,
@@ -32,7 +32,7 @@ pub(super) struct Sessions {
     supplied: u64,
 }
 
-impl Sessions {
+impl SessionProgress {
     /// Adds a session of `length` bytes that was scheduled for `start`.
     pub(super) fn begin(&mut self, start: Time, length: u64) {
         self.supplied += length;

@@ -11,7 +11,7 @@ use wifair_units::{Duration, Time};
 
 use super::ap_schemes::ApWithSchemes;
 use super::fast::lazy_links::LazyLinks;
-use super::fast::trains::Kept;
+use super::fast::trains::Train;
 use super::flow::Flow;
 use super::measure::Delays;
 use super::queue_counts::AllQueueCounts;
@@ -20,7 +20,7 @@ use super::sessions::{self, SessionLog};
 use super::users::Users;
 use super::wired_link::WiredLink;
 use super::{
-    CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, StationCategories, Task, TransportPlan,
+    AppTask, CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, StationCategories, TransportPlan,
     WorkloadPlan, World, WorldPlan,
 };
 use crate::record::Series;
@@ -55,9 +55,9 @@ impl World {
             start
         };
         let mut event_queue = EventQueue::default();
-        event_queue.enter(plan.warm_up, Task::EndWarmUp);
+        event_queue.enter(plan.warm_up, AppTask::EndWarmUp);
         if let Some(every) = plan.sample_every {
-            event_queue.enter(Time::ZERO + every, Task::Sample);
+            event_queue.enter(Time::ZERO + every, AppTask::Sample);
         }
         let small_queues = plan.flows.iter().any(|flow| match &flow.transport {
             TransportPlan::Tcp { sender, .. } => sender.options.small_queue > Duration::ZERO,
@@ -69,8 +69,8 @@ impl World {
         for (index, mut flow) in plan.flows.into_iter().enumerate() {
             let number = index as u32;
             if flow.workload != WorkloadPlan::Outside {
-                event_queue.enter(flow.start, Task::Start(number));
-                event_queue.enter(flow.stop, Task::Stop(number));
+                event_queue.enter(flow.start, AppTask::Start(number));
+                event_queue.enter(flow.stop, AppTask::Stop(number));
             }
             let waiting = match &mut flow.workload {
                 WorkloadPlan::Outside | WorkloadPlan::Endless | WorkloadPlan::Web(_) | WorkloadPlan::Bursts(_) => {
@@ -184,7 +184,7 @@ impl World {
             echoes_gone: 0,
             real: None,
             lazy_links: LazyLinks::never(),
-            kept: Kept::default(),
+            kept: Train::default(),
             until: Time::ZERO,
             horizon: Time::ZERO,
             series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },

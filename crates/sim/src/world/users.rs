@@ -4,7 +4,7 @@ use wifair_engine::{Stream, stream};
 use wifair_units::Time;
 
 use super::plan::WorkloadPlan;
-use super::{Task, World};
+use super::{AppTask, World};
 use crate::traffic::{Web, exponential};
 
 /// The users of one web flow.
@@ -78,7 +78,7 @@ impl World {
         let next = web.session_interval.map(|mean| now + exponential(mean, &mut users.draws));
         let user = users.enter(pages);
         if let Some(next) = next {
-            self.enter(next, Task::UserComes(flow as u32));
+            self.enter(next, AppTask::UserComes(flow as u32));
         }
         self.request_page(flow, user);
     }
@@ -105,7 +105,7 @@ impl World {
         state.to_request -= 1;
         if state.to_request > 0 {
             let next = now + exponential(web.object_interval, &mut state.draws);
-            self.enter(next, Task::Object(flow as u32, user));
+            self.enter(next, AppTask::Object(flow as u32, user));
         }
         self.open_for(flow, now, size.0, Some(user));
     }
@@ -128,7 +128,7 @@ impl World {
             }
         }
         let next = now + exponential(web.think_time, &mut state.draws);
-        self.enter(next, Task::Page(flow as u32, user));
+        self.enter(next, AppTask::Page(flow as u32, user));
     }
 
     /// Starts or ends a burst of a bursty source.
@@ -141,7 +141,7 @@ impl World {
         let mean = if state.silent { bursts.off } else { bursts.on };
         let next = now + bursts.draw(mean, &mut users.draws);
         let (silent, own) = (state.silent, state.connections[0] as usize);
-        self.enter(next, Task::Turn(flow as u32));
+        self.enter(next, AppTask::Turn(flow as u32));
         if silent {
             self.set_timer(2 * own, Time::NEVER);
         } else {

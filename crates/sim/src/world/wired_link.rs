@@ -29,7 +29,7 @@ pub(super) struct WiredLink {
     delay: Duration,
     /// The most recent small and large packet size, each with its transmission time.
     airs: [(u16, Duration); 2],
-    order: Order,
+    order: ServiceOrder,
     rate: Option<BitRate>,
     /// When [`WiredLink::advance`] must be called next.
     next: Time,
@@ -60,27 +60,27 @@ pub(super) enum Departure {
 
 /// How the next packet is chosen.
 #[derive(Debug)]
-enum Order {
+enum ServiceOrder {
     /// In order of arrival.
-    Arrival(Waiting),
+    Arrival(WaitingRuns),
     /// By a gate.
     Gate(Box<Gate>),
 }
 
 /// Packets on the line whose transmission has not started.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingRuns {
     room: Room,
     /// The last run, and (below) the earlier ones.
-    last: Run,
-    earlier: VecDeque<Run>,
+    last: PacketRun,
+    earlier: VecDeque<PacketRun>,
     /// When the first of all waiting packets will be sent.
     first: Time,
 }
 
 /// Packets of one size that are sent back to back.
 #[derive(Debug, Default)]
-struct Run {
+struct PacketRun {
     /// When transmission of the first packet starts, and when that of the last ends.
     start: Time,
     end: Time,
@@ -106,7 +106,7 @@ struct Bucket {
     full_at: Time,
 }
 
-impl Waiting {
+impl WaitingRuns {
     /// Adds a packet that will be sent from `start` on, for `air`; returns whether there is room. Removes packets whose
     /// transmission starts by `now`.
     #[inline]
@@ -121,7 +121,7 @@ impl Waiting {
                 self.last.count += 1;
                 self.last.end = start + air;
             } else {
-                self.begin_run(Run { start, air, end: start + air, size: packet.size, count: 1 });
+                self.begin_run(PacketRun { start, air, end: start + air, size: packet.size, count: 1 });
             }
         }
         fits
@@ -144,7 +144,7 @@ impl Waiting {
     }
 
     #[inline(never)]
-    fn begin_run(&mut self, run: Run) {
+    fn begin_run(&mut self, run: PacketRun) {
         self.first = self.first.min(run.start);
         let before = std::mem::replace(&mut self.last, run);
         if before.count > 0 {
@@ -153,7 +153,7 @@ impl Waiting {
     }
 }
 
-impl Run {
+impl PacketRun {
     /// The number of packets whose transmission starts by `now`.
     fn sent_until(&self, now: Time) -> u32 {
         if now + self.air >= self.end {
@@ -184,10 +184,13 @@ impl WiredLink {
             _ => None,
         };
         let order = match room {
-            Some(room) => {
-                Order::Arrival(Waiting { room, last: Run::default(), earlier: VecDeque::new(), first: Time::NEVER })
-            }
-            None => Order::Gate(Box::new(Gate { queue: plan.queue, waits: false, bucket })),
+            Some(room) => ServiceOrder::Arrival(WaitingRuns {
+                room,
+                last: PacketRun::default(),
+                earlier: VecDeque::new(),
+                first: Time::NEVER,
+            }),
+            None => ServiceOrder::Gate(Box::new(Gate { queue: plan.queue, waits: false, bucket })),
         };
         Self {
             line: DelayLine::default(),
@@ -241,7 +244,7 @@ impl WiredLink {
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Departure {
-        let Order::Arrival(waiting) = &mut self.order else {
+        let ServiceOrder::Arrival(waiting) = &mut self.order else {
             self.send_by_gate(now, id, packets, dropped);
             return Departure::Noteworthy;
         };
@@ -262,7 +265,7 @@ impl WiredLink {
     /// [`WiredLink::send_together`] must then be called with their number.
     #[inline]
     pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
-        let Order::Arrival(Waiting { room, last, .. }) = &self.order else { return None };
+        let ServiceOrder::Arrival(WaitingRuns { room, last, .. }) = &self.order else { return None };
         let waits = last.count > 0 && last.end == self.free_at && last.size == size && !room.may_mark();
         waits.then(|| (self.free_at + last.air + self.delay, last.air, room.fits_together(size)))
     }
@@ -290,7 +293,7 @@ impl WiredLink {
     /// Counts this many packets of `size` bytes that were put on the link: see [`WiredLink::alike`].
     #[inline]
     pub(super) fn send_together(&mut self, count: u32, size: u16) {
-        if let Order::Arrival(Waiting { room, last, .. }) = &mut self.order {
+        if let ServiceOrder::Arrival(WaitingRuns { room, last, .. }) = &mut self.order {
             room.enter_together(count, size);
             last.count += count;
             last.end += last.air * u64::from(count);
@@ -342,13 +345,13 @@ impl WiredLink {
     /// Whether a gate releases packets, which takes events.
     #[inline]
     pub(super) fn has_gate(&self) -> bool {
-        matches!(self.order, Order::Gate(_))
+        matches!(self.order, ServiceOrder::Gate(_))
     }
 
     /// Advances the link at the time of [`WiredLink::next`]; returns a packet that has arrived.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if let Order::Gate(gate) = &self.order
+        if let ServiceOrder::Gate(gate) = &self.order
             && gate.waits
         {
             return self.advance_gate(now, packets, dropped);
@@ -360,7 +363,7 @@ impl WiredLink {
 
     #[inline(never)]
     fn send_by_gate(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
-        let Order::Gate(gate) = &mut self.order else { return };
+        let ServiceOrder::Gate(gate) = &mut self.order else { return };
         let idle = now >= self.free_at && !gate.waits;
         if idle && matches!(gate.queue, Queue::Fifo(_)) {
             self.transmit(now, id, packets); // an idle FIFO would return it at once
@@ -375,7 +378,7 @@ impl WiredLink {
 
     fn transmit(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         let air = self.air(packets[id].size);
-        let Order::Gate(gate) = &mut self.order else { return };
+        let ServiceOrder::Gate(gate) = &mut self.order else { return };
         let sent = match &mut gate.bucket {
             None => {
                 self.free_at = now + air;
@@ -393,7 +396,7 @@ impl WiredLink {
 
     #[inline(never)]
     fn advance_gate(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        let Order::Gate(gate) = &mut self.order else { return None };
+        let ServiceOrder::Gate(gate) = &mut self.order else { return None };
         let mut arrived = None;
         if self.free_at.max(gate.queue.ready()) > now {
             arrived = self.line.pop();
@@ -417,7 +420,7 @@ impl WiredLink {
 
     #[inline(never)]
     fn update_gate(&mut self) {
-        let Order::Gate(gate) = &mut self.order else { return };
+        let ServiceOrder::Gate(gate) = &mut self.order else { return };
         gate.waits = !gate.queue.is_empty();
         if gate.waits {
             self.next = self.next.min(self.free_at.max(gate.queue.ready()));
@@ -427,16 +430,16 @@ impl WiredLink {
     /// Packets marked by the queue (RFC 3168).
     pub(super) fn marks(&self) -> u64 {
         match &self.order {
-            Order::Arrival(waiting) => waiting.room.marks(),
-            Order::Gate(gate) => gate.queue.marks(),
+            ServiceOrder::Arrival(waiting) => waiting.room.marks(),
+            ServiceOrder::Gate(gate) => gate.queue.marks(),
         }
     }
 
     /// Packets in the queue and on the line.
     pub(super) fn packets_held(&self) -> usize {
         let waiting = match &self.order {
-            Order::Arrival(_) => 0, // these are on the line
-            Order::Gate(gate) => gate.queue.len(),
+            ServiceOrder::Arrival(_) => 0, // these are on the line
+            ServiceOrder::Gate(gate) => gate.queue.len(),
         };
         waiting + self.line.len()
     }
@@ -456,7 +459,7 @@ mod tests {
     use proptest::prelude::*;
     use wifair_config::Limit;
     use wifair_packet::flag;
-    use wifair_queue::Settings;
+    use wifair_queue::QueueSettings;
 
     use super::*;
 
@@ -526,7 +529,7 @@ mod tests {
             ],
             mark in prop::option::of((0_u64..3).prop_map(Limit::Packets)),
         ) {
-            let settings = Settings { limit, mark_above: mark, ..Settings::default() };
+            let settings = QueueSettings { limit, mark_above: mark, ..QueueSettings::default() };
             let plan = || WiredLinkPlan {
                 rate: Some(BitRate::from_mbps(8000)), // one byte per nanosecond
                 burst: None,
@@ -536,9 +539,9 @@ mod tests {
             let mut now = 0;
             let arrivals: Vec<_> = waits.iter().map(|(wait, size)| { now += wait; (now, *size) }).collect();
             let mut link = WiredLink::new(plan());
-            prop_assert!(matches!(link.order, Order::Arrival(_)));
+            prop_assert!(matches!(link.order, ServiceOrder::Arrival(_)));
             let gate = Gate { queue: plan().queue, waits: false, bucket: None };
-            let mut gated = WiredLink { order: Order::Gate(Box::new(gate)), ..WiredLink::new(plan()) };
+            let mut gated = WiredLink { order: ServiceOrder::Gate(Box::new(gate)), ..WiredLink::new(plan()) };
             prop_assert_eq!(passage(&mut link, &arrivals), passage(&mut gated, &arrivals));
         }
     }

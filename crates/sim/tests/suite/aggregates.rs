@@ -2,7 +2,7 @@
 
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
-use wifair_sim::{Options, run};
+use wifair_sim::{RunOptions, run};
 
 /// A station with the queue discipline sends datagrams of 1500 B to a server, more than the air carries.
 fn upload(discipline: &str) -> Outcome {
@@ -29,7 +29,7 @@ fn upload(discipline: &str) -> Outcome {
         "
     );
     let scenario = Scenario::parse(&text, "aggregates.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    run(&scenario, 1, &Options::default())
+    run(&scenario, 1, &RunOptions::default())
 }
 
 /// At 65 Mb/s a PPDU of 5.484 ms, the longest, has room for 28 MPDUs of 1538 B with their delimiters and padding (1544
@@ -86,7 +86,7 @@ fn a_gap_that_is_overdue_when_it_comes_first_is_passed_over_at_once() {
     );
     let scenario = Scenario::parse(&text, "overdue.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     for seed in 1..=6 {
-        let outcome = run(&scenario, seed, &Options::default());
+        let outcome = run(&scenario, seed, &RunOptions::default());
         assert!(outcome.flows.iter().all(|flow| flow.received_bytes > 0));
     }
 }
@@ -112,7 +112,7 @@ fn sends(wlan: &str, station: &str) -> Outcome {
         "
     );
     let scenario = Scenario::parse(&text, "sends.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    run(&scenario, 1, &Options::default())
+    run(&scenario, 1, &RunOptions::default())
 }
 
 /// Data of an 802.11a station after RTS and CTS, of which none arrives: each is sent `long_retry_limit` times, in an

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use wifair_capture::{Analysis, ConnectionReport, Field, Settings, analyze};
-use wifair_sim::capture::{Capture, CapturePoints, Format};
+use wifair_capture::{Analysis, AnalysisOptions, ConnectionReport, Field, analyze};
+use wifair_sim::capture::{CapturePoints, CaptureWriter, Format};
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
-use wifair_sim::{Options, Run};
+use wifair_sim::{Run, RunOptions};
 use wifair_units::{Duration, Time};
 
 const STEP: Duration = Duration::from_millis(10);
@@ -26,8 +26,8 @@ fn captured(
 ) -> (BTreeMap<String, Vec<u8>>, Outcome) {
     let words: Vec<String> = points.iter().map(|&word| word.to_owned()).collect();
     let points = CapturePoints::choose(scenario, &words).expect("there are such points");
-    let mut run = Run::new(scenario, 1, &Options::default());
-    let made = Capture::new(scenario, 1, run.world(), points, format, snap, |_| Ok(Vec::new()));
+    let mut run = Run::new(scenario, 1, &RunOptions::default());
+    let made = CaptureWriter::new(scenario, 1, run.world(), points, format, snap, |_| Ok(Vec::new()));
     let mut capture = made.expect("memory can be written");
     run.world().watch(capture.plan());
     let mut until = Time::ZERO;
@@ -53,7 +53,7 @@ fn analysis(file: &[u8]) -> Analysis {
 }
 
 fn analysis_with_copies(file: &[u8]) -> Analysis {
-    let settings = Settings { rows: true, ..Settings::default() };
+    let settings = AnalysisOptions { rows: true, ..AnalysisOptions::default() };
     let analysis = analyze(file, settings, |_, _| true).expect("it is a capture");
     assert!(analysis.damage.is_none(), "{:?}", analysis.damage);
     let counts = &analysis.counts;
@@ -232,7 +232,7 @@ fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
 fn a_captured_run_is_the_same_run() {
     let scenario = scenario(LOSSY);
     let (_, outcome) = captured(&scenario, &["air", "ap", "hosts"], Format::Pcapng, 160, |_, _| {});
-    let plain = wifair_sim::run(&scenario, 1, &Options::default());
+    let plain = wifair_sim::run(&scenario, 1, &RunOptions::default());
     assert_eq!(format!("{:?}", plain.flows), format!("{:?}", outcome.flows));
     assert_eq!(format!("{:?}", plain.cell), format!("{:?}", outcome.cell));
 }
@@ -371,8 +371,8 @@ impl Write for Full {
 fn a_full_disk_is_an_error_that_names_the_file() {
     let scenario = scenario(LOSSY);
     let points = CapturePoints::choose(&scenario, &["sta1".to_owned()]).expect("it is a station");
-    let mut run = Run::new(&scenario, 1, &Options::default());
-    let made = Capture::new(&scenario, 1, run.world(), points, Format::Pcap, 160, |_| Ok(Full(5_000)));
+    let mut run = Run::new(&scenario, 1, &RunOptions::default());
+    let made = CaptureWriter::new(&scenario, 1, run.world(), points, Format::Pcap, 160, |_| Ok(Full(5_000)));
     let mut capture = made.expect("there is room for the header");
     run.world().watch(capture.plan());
     run.advance(Time::ZERO + Duration::from_secs(1));

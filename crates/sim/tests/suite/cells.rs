@@ -2,14 +2,14 @@
 
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::{Node, Scenario};
-use wifair_sim::{Options, run};
+use wifair_sim::{RunOptions, run};
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "cells.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn outcome(text: &str) -> Outcome {
-    run(&scenario(text), 1, &Options::default())
+    run(&scenario(text), 1, &RunOptions::default())
 }
 
 fn problems(text: &str) -> String {

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{FlowCounters, WatchPlan};
-use wifair_sim::{Options, Run};
+use wifair_sim::{Run, RunOptions};
 use wifair_units::{Duration, Time};
 
 /// One flow, or one flow for each station of its access point.
@@ -154,7 +154,7 @@ struct Side<'a> {
 impl Side<'_> {
     fn start(&self) -> Run {
         let sample_every = Some(Duration::from_millis(250));
-        let options = Options { fast_paths: self.fast_paths, sample_every, ..Options::default() };
+        let options = RunOptions { fast_paths: self.fast_paths, sample_every, ..RunOptions::default() };
         let mut run = Run::new(self.scenario, 7, &options);
         if self.frames {
             run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });

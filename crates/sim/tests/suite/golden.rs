@@ -3,13 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use wifair_sim::{Options, run, scenario::Scenario};
+use wifair_sim::{RunOptions, run, scenario::Scenario};
 
 fn results(text: &str, name: &str) -> String {
     let scenario = Scenario::parse(text, name, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let mut table = String::from("seed flow received_bytes retransmissions timeouts data_packets_sent\n");
     for &seed in scenario.file.seeds.list() {
-        let outcome = run(&scenario, seed, &Options::default());
+        let outcome = run(&scenario, seed, &RunOptions::default());
         writeln!(
             table,
             "{seed} = jain_index {:.6} starved_fraction {:.6}",

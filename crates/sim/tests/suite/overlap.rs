@@ -2,11 +2,11 @@
 
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
-use wifair_sim::{Options, run};
+use wifair_sim::{RunOptions, run};
 
 fn outcome(text: &str) -> Outcome {
     let scenario = Scenario::parse(text, "overlap.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    run(&scenario, 1, &Options::default())
+    run(&scenario, 1, &RunOptions::default())
 }
 
 fn problems(text: &str) -> String {

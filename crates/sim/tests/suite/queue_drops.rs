@@ -2,7 +2,7 @@
 
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
-use wifair_sim::{Options, run};
+use wifair_sim::{RunOptions, run};
 
 /// Four downloads and four uploads; `ap` and `stations` are keys of their queues.
 fn outcome(ap: &str, stations: &str, tcp: &str) -> Outcome {
@@ -30,7 +30,7 @@ fn outcome(ap: &str, stations: &str, tcp: &str) -> Outcome {
         "
     );
     let scenario = Scenario::parse(&text, "drops.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    run(&scenario, 1, &Options::default())
+    run(&scenario, 1, &RunOptions::default())
 }
 
 fn split(outcome: &Outcome) -> (&StationOutcome, [u64; 3]) {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
-use wifair_sim::{Options, Run, run};
+use wifair_sim::{Run, RunOptions, run};
 use wifair_units::{Duration, Time};
 
 /// Five nodes 200 m apart with ns-2's card: each reads only its neighbours.
@@ -44,7 +44,7 @@ fn datagrams(rate: &str, more: &str) -> String {
 
 fn outcome(text: &str, seed: u64) -> Outcome {
     let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    run(&scenario, seed, &Options::default())
+    run(&scenario, seed, &RunOptions::default())
 }
 
 /// 80 kb/s of datagrams are ten per second, for 40 s. Each makes four hops, or three.
@@ -161,8 +161,8 @@ proptest! {
             udp.rate = '{rate}'"
         );
         let scenario = Scenario::parse(&text, "test.toml", &[]).unwrap();
-        let whole = run(&scenario, seed, &Options::default());
-        let mut pieces = Run::new(&scenario, seed, &Options::default());
+        let whole = run(&scenario, seed, &RunOptions::default());
+        let mut pieces = Run::new(&scenario, seed, &RunOptions::default());
         let mut until = Time::ZERO;
         while !pieces.advance(until) {
             let world = pieces.world();

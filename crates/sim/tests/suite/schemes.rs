@@ -6,7 +6,7 @@ use wifair_config::{Override, Source};
 use wifair_queue as queue;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
-use wifair_sim::{Options, Run};
+use wifair_sim::{Run, RunOptions};
 
 fn scenario(text: &str, overrides: &[&str]) -> Scenario {
     let overrides: Vec<Override> = overrides.iter().map(|text| Override::set(text)).collect();
@@ -16,7 +16,7 @@ fn scenario(text: &str, overrides: &[&str]) -> Scenario {
 
 /// Runs to the end and checks that every packet is accounted for.
 fn run(text: &str, overrides: &[&str]) -> Outcome {
-    let mut run = Run::new(&scenario(text, overrides), 1, &Options::default());
+    let mut run = Run::new(&scenario(text, overrides), 1, &RunOptions::default());
     run.advance(run.end());
     let world = run.world();
     assert_eq!(world.packets_held(), world.packets_under_way(), "a packet is nowhere, or twice: {overrides:?}");

@@ -1,14 +1,14 @@
 //! Workloads end to end, through a scenario.
 
 use wifair_sim::record::Outcome;
-use wifair_sim::{Options, run, scenario::Scenario};
+use wifair_sim::{RunOptions, run, scenario::Scenario};
 
 fn outcome(flows: &str) -> Outcome {
     let text = format!(
         "duration = '200 s'\nwlan.standard = '802.11g'\n[[servers]]\nname = 'server'\ndelay = '2 ms'\n\
          [[stations]]\nname = 'sta'\n[[flows]]\nname = 'f'\nstation = 'sta'\ndirection = 'down'\n{flows}"
     );
-    run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &Options::default())
+    run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &RunOptions::default())
 }
 
 /// One user: a page of three objects of 30 kB takes the time of its requests (two pauses of 100 ms), plus 100 ms of
@@ -78,7 +78,7 @@ fn a_persistent_flow_stops() {
                 delay = '10 ms'\n[[routers]]\nname = 'r'\n[[flows]]\nname = 'f'\nfrom = 'a'\nto = 'b'\nstop = '2 s'";
     for stack in ["rfc", "ns2", "modern"] {
         let text = format!("{text}\ntcp.stack = '{stack}'\ntcp.receive_window = '65535 B'");
-        let result = run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &Options::default());
+        let result = run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &RunOptions::default());
         let link = 2.0 * 10e6 / 8.0 * 1460.0 / 1500.0;
         let received = result.flows[0].received_bytes as f64;
         assert!((link * (1.0 - 0.2 / 2.0)..link + 65_535.0).contains(&received), "{stack}: {received} B");

@@ -12,7 +12,7 @@ use wifair_sim::world::{
     ChannelPlan, Direction, FlowPlan, Hop, Labels, RealPacket, TransportPlan, WatchPlan, WiredLinkPlan, WorkloadPlan,
     World, WorldPlan,
 };
-use wifair_tcp::Settings;
+use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -61,15 +61,15 @@ struct Tcp {
 }
 
 impl Tcp {
-    fn settings(self, window: u64) -> Settings {
-        Settings {
+    fn settings(self, window: u64) -> TcpSettings {
+        TcpSettings {
             receive_window: Limit::Packets(window),
             delayed_ack: self.ack_delay_ms.is_some(),
             ack_delay: Duration::from_millis(self.ack_delay_ms.unwrap_or(1)),
             min_rto: Duration::from_millis(self.min_rto_ms),
             pacing: self.pacing,
             sack: self.sack,
-            ..Settings::default()
+            ..TcpSettings::default()
         }
     }
 }

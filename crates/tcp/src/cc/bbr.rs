@@ -62,7 +62,7 @@ const MARGIN: f64 = 0.99;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum BbrState {
     Startup,
     Drain,
     ProbeBw,
@@ -76,7 +76,7 @@ pub struct Bbr {
     seed: u64,
     mss: f64,
     initial_window: f64,
-    state: State,
+    state: BbrState,
     pacing_gain: f64,
     cwnd_gain: f64,
     cwnd: f64,
@@ -118,7 +118,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         seed: start.seed,
         mss: start.mss.max(1.0),
         initial_window: cwnd,
-        state: State::Startup,
+        state: BbrState::Startup,
         pacing_gain: HIGH_GAIN,
         cwnd_gain: HIGH_GAIN,
         cwnd,
@@ -161,7 +161,7 @@ impl Bbr {
             return (product + 3.0 * self.quantum()).min(MOST);
         }
         let wanted = libm::ceil(product) + libm::floor(more) + 3.0 * libm::floor(self.quantum());
-        let probes = self.state == State::ProbeBw && self.cycle == 0;
+        let probes = self.state == BbrState::ProbeBw && self.cycle == 0;
         (2.0 * libm::ceil(wanted / 2.0) + if probes { 2.0 } else { 0.0 }).min(MOST)
     }
 
@@ -218,19 +218,19 @@ impl Bbr {
     }
 
     fn check_drain(&mut self, ack: &Ack) {
-        if self.state == State::Startup && self.filled_pipe {
-            self.state = State::Drain;
+        if self.state == BbrState::Startup && self.filled_pipe {
+            self.state = BbrState::Drain;
             self.pacing_gain = 1.0 / HIGH_GAIN;
             self.cwnd_gain = HIGH_GAIN;
         }
-        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0, 0.0) {
+        if self.state == BbrState::Drain && ack.in_flight <= self.inflight(1.0, 0.0) {
             self.enter_probe_bw(ack.now);
         }
     }
 
     /// Any phase except that of gain 3/4 may be the first.
     fn enter_probe_bw(&mut self, now: Time) {
-        self.state = State::ProbeBw;
+        self.state = BbrState::ProbeBw;
         self.cwnd_gain = self.params.cwnd_gain;
         let phases = CYCLE.len();
         let skipped = usize::try_from(splitmix(self.seed) % 7).expect("below seven");
@@ -245,7 +245,7 @@ impl Bbr {
     }
 
     fn check_cycle(&mut self, ack: &Ack, acked: f64) {
-        if self.state != State::ProbeBw {
+        if self.state != BbrState::ProbeBw {
             return;
         }
         let full_length = ack.now.saturating_since(self.cycle_stamp).as_secs() > self.rtprop;
@@ -275,14 +275,14 @@ impl Bbr {
             self.rtprop = rtt;
             self.rtprop_stamp = ack.now;
         }
-        if self.state != State::ProbeRtt && expired && !self.idle_restart {
-            self.state = State::ProbeRtt;
+        if self.state != BbrState::ProbeRtt && expired && !self.idle_restart {
+            self.state = BbrState::ProbeRtt;
             self.pacing_gain = 1.0;
             self.cwnd_gain = 1.0;
             self.save_cwnd();
             self.probe_rtt_done = None;
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.probe_rtt(ack, round_start);
         }
         if ack.in_flight > 0.0 {
@@ -306,7 +306,7 @@ impl Bbr {
                     if self.filled_pipe {
                         self.enter_probe_bw(ack.now);
                     } else {
-                        self.state = State::Startup;
+                        self.state = BbrState::Startup;
                         (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
                     }
                 }
@@ -315,7 +315,7 @@ impl Bbr {
     }
 
     fn save_cwnd(&mut self) {
-        let bound = self.in_recovery || self.state == State::ProbeRtt;
+        let bound = self.in_recovery || self.state == BbrState::ProbeRtt;
         self.prior_cwnd = if bound { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
 
@@ -351,7 +351,7 @@ impl Bbr {
             self.cwnd = approach(self.cwnd, acked, target, self.filled_pipe, early);
         }
         self.cwnd = self.cwnd.clamp(LEAST, MOST);
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.cwnd = LEAST;
         }
     }
@@ -396,7 +396,7 @@ impl CongestionControl for Bbr {
 
     fn on_idle_restart(&mut self, _: f64) {
         self.idle_restart = true;
-        if self.state == State::ProbeBw && self.bandwidth > 0.0 {
+        if self.state == BbrState::ProbeBw && self.bandwidth > 0.0 {
             self.pacing = self.bandwidth.max(self.mss);
         }
     }
@@ -414,7 +414,7 @@ mod tests {
 
     use super::*;
     use crate::cc::RateSample;
-    use crate::cc::testing::{MSS, Pipe, ack, time};
+    use crate::cc::testing::{BottleneckPath, MSS, ack, time};
 
     fn start() -> Start {
         Start::with_window(10.0)
@@ -425,11 +425,11 @@ mod tests {
     #[test]
     fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
         let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 60.0, |_, _| ());
         assert_relative_eq!(cc.bandwidth, 1000.0 * MSS as f64, max_relative = 0.01);
         assert_relative_eq!(cc.rtprop, 0.101, max_relative = 0.01);
-        assert_eq!(cc.state, State::ProbeBw);
+        assert_eq!(cc.state, BbrState::ProbeBw);
     }
 
     /// Section 4.2.1: ten segments of 1000 bytes in an RTT of 100 ms, times 2 / ln 2, even if the first ACK has a rate
@@ -455,12 +455,12 @@ mod tests {
     #[test]
     fn the_queue_stays_at_a_quarter_of_the_pipe() {
         let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 5.0, |_, _| ());
-        let (mut most, mut probes, mut last) = (0.0_f64, 0, State::ProbeBw);
+        let (mut most, mut probes, mut last) = (0.0_f64, 0, BbrState::ProbeBw);
         pipe.run(&mut cc, 45.0, |pipe, cc| {
             most = most.max(pipe.queue());
-            probes += u32::from(cc.state == State::ProbeRtt && last != State::ProbeRtt);
+            probes += u32::from(cc.state == BbrState::ProbeRtt && last != BbrState::ProbeRtt);
             last = cc.state;
         });
         assert!(most <= 25.0 + 3.0 * 2.0 + 2.0, "{most} queued");
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn startup_doubles_each_round() {
         let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         let mut filled = f64::INFINITY;
         pipe.run(&mut cc, 3.0, |pipe, cc| {
             if cc.bandwidth > 0.95e6 {
@@ -486,7 +486,7 @@ mod tests {
     /// quanta of 2.
     fn full() -> Bbr {
         let mut cc = new(&Params::default(), start());
-        (cc.state, cc.filled_pipe, cc.pacing_gain, cc.cwnd_gain) = (State::ProbeBw, true, 1.0, 2.0);
+        (cc.state, cc.filled_pipe, cc.pacing_gain, cc.cwnd_gain) = (BbrState::ProbeBw, true, 1.0, 2.0);
         (cc.rates, cc.bandwidth, cc.rtprop, cc.pacing, cc.cwnd) = ([1e6; BANDWIDTH_ROUNDS], 1e6, 0.1, 1e6, 200.0);
         cc
     }
@@ -561,7 +561,7 @@ mod tests {
         assert_eq!(cc.pacing_gain, 1.25);
         assert_eq!(phase(&mut cc, 2.1, 50.0, 1.0, 1.0), (1, 0.75));
         assert_eq!(phase(&mut cc, 2.25, 300.0, 1.0, 0.0), (2, 1.0));
-        cc.state = State::Drain;
+        cc.state = BbrState::Drain;
         assert_eq!(phase(&mut cc, 9.0, 50.0, 1.0, 0.0), (2, 1.0));
     }
 
@@ -586,9 +586,9 @@ mod tests {
         let mut cc = full();
         cc.rtprop_stamp = time(1.0);
         cc.update_rtprop(&ack(10.9, 0.11, 1, 101), true);
-        assert_eq!((cc.state, cc.rtprop), (State::ProbeBw, 0.1));
+        assert_eq!((cc.state, cc.rtprop), (BbrState::ProbeBw, 0.1));
         cc.update_rtprop(&ack(11.1, 0.11, 2, 102), true);
-        assert_eq!((cc.state, cc.rtprop, cc.prior_cwnd), (State::ProbeRtt, 0.11, 200.0));
+        assert_eq!((cc.state, cc.rtprop, cc.prior_cwnd), (BbrState::ProbeRtt, 0.11, 200.0));
         assert_eq!((cc.pacing_gain, cc.cwnd_gain, cc.probe_rtt_done), (1.0, 1.0, None));
         cc.set_cwnd(&ack(11.1, 0.11, 3, 103), 1.0);
         assert_eq!(cc.cwnd, 4.0);
@@ -597,19 +597,22 @@ mod tests {
         cc.update_rtprop(&ack(11.2, 0.12, 11, 15), true);
         assert_eq!(cc.probe_rtt_done, Some(time(11.4)));
         cc.update_rtprop(&ack(11.5, 0.12, 12, 16), false);
-        assert_eq!(cc.state, State::ProbeRtt, "no round yet");
+        assert_eq!(cc.state, BbrState::ProbeRtt, "no round yet");
         cc.update_rtprop(&ack(11.4, 0.12, 13, 17), true);
-        assert_eq!(cc.state, State::ProbeRtt, "not longer than 200 ms");
+        assert_eq!(cc.state, BbrState::ProbeRtt, "not longer than 200 ms");
         let mut unfilled = Bbr { filled_pipe: false, ..cc.clone() };
         cc.update_rtprop(&ack(11.41, 0.12, 14, 18), false);
-        assert_eq!((cc.state, cc.cwnd, cc.rtprop_stamp), (State::ProbeBw, 200.0, time(11.41)));
+        assert_eq!((cc.state, cc.cwnd, cc.rtprop_stamp), (BbrState::ProbeBw, 200.0, time(11.41)));
         unfilled.update_rtprop(&ack(11.41, 0.12, 14, 18), false);
-        assert_eq!((unfilled.state, unfilled.pacing_gain, unfilled.cwnd_gain), (State::Startup, HIGH_GAIN, HIGH_GAIN));
+        assert_eq!(
+            (unfilled.state, unfilled.pacing_gain, unfilled.cwnd_gain),
+            (BbrState::Startup, HIGH_GAIN, HIGH_GAIN)
+        );
         // Not after an idle period, in which nothing was in flight anyway.
         let mut idle = full();
         idle.idle_restart = true;
         idle.update_rtprop(&ack(20.0, 0.11, 1, 1), true);
-        assert_eq!((idle.state, idle.rtprop, idle.idle_restart), (State::ProbeBw, 0.11, true));
+        assert_eq!((idle.state, idle.rtprop, idle.idle_restart), (BbrState::ProbeBw, 0.11, true));
         idle.update_rtprop(&ack(20.0, 0.11, 1, 2), true);
         assert!(!idle.idle_restart);
     }
@@ -631,7 +634,7 @@ mod tests {
         assert_eq!((cc.inflight(1.25, 0.0), cc.inflight(2.0, 7.9)), (132.0, 214.0));
         cc.cycle = 0;
         assert_eq!(cc.inflight(1.25, 0.0), 134.0);
-        cc.state = State::Drain;
+        cc.state = BbrState::Drain;
         assert_eq!(cc.inflight(1.25, 0.0), 132.0);
         cc.rtprop = f64::INFINITY;
         assert_eq!(cc.inflight(2.0, 0.0), 10.0);
@@ -679,7 +682,7 @@ mod tests {
     #[test]
     fn random_losses_leave_the_rate_as_it_is() {
         let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9).losing_every(100);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9).losing_every(100);
         pipe.run(&mut cc, 30.0, |_, _| ());
         assert!(pipe.acked as f64 > 0.9 * 1000.0 * 30.0, "{} segments", pipe.acked);
     }

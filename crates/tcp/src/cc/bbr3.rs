@@ -49,7 +49,7 @@ const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 const STARTUP_LOSSES: f64 = 6.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Bbr3State {
     Startup,
     Drain,
     Down,
@@ -66,7 +66,7 @@ pub struct Bbr3 {
     seed: u64,
     mss: f64,
     initial_window: f64,
-    state: State,
+    state: Bbr3State,
     cwnd: f64,
     prior_cwnd: f64,
     pacing: f64,
@@ -117,7 +117,7 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
         seed: start.seed,
         mss,
         initial_window: cwnd,
-        state: State::Startup,
+        state: Bbr3State::Startup,
         cwnd,
         prior_cwnd: cwnd,
         // An RTT of 1 ms is assumed until one is measured.
@@ -164,22 +164,22 @@ impl Bbr3 {
     }
 
     fn inflight(&self, gain: f64) -> f64 {
-        let spare = if self.state == State::Up { 2.0 } else { 0.0 };
+        let spare = if self.state == Bbr3State::Up { 2.0 } else { 0.0 };
         (gain * self.bdp()).max(LEAST) + spare
     }
 
     const fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => STARTUP_GAIN,
-            State::Drain => 0.5,
-            State::Down => 0.9,
-            State::Up => 1.25,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+            Bbr3State::Startup => STARTUP_GAIN,
+            Bbr3State::Drain => 0.5,
+            Bbr3State::Down => 0.9,
+            Bbr3State::Up => 1.25,
+            Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::ProbeRtt => 1.0,
         }
     }
 
     fn probes_bandwidth(&self) -> bool {
-        matches!(self.state, State::Startup | State::Refill | State::Up)
+        matches!(self.state, Bbr3State::Startup | Bbr3State::Refill | Bbr3State::Up)
     }
 
     /// Long-term bound less the headroom for other flows.
@@ -234,7 +234,7 @@ impl Bbr3 {
     /// Ends Startup and Drain.
     fn check_full_pipe(&mut self, ack: &Ack, round_start: bool) {
         let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
-        if self.state == State::Startup {
+        if self.state == Bbr3State::Startup {
             if round_start && !app_limited && self.plateau.reached(self.rates[1]) {
                 self.full = true;
             }
@@ -243,16 +243,16 @@ impl Bbr3 {
                 self.long_flight = self.bdp().max(self.latest.1).max(LEAST);
             }
             if self.full {
-                self.state = State::Drain;
+                self.state = Bbr3State::Drain;
             }
         }
-        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0) {
+        if self.state == Bbr3State::Drain && ack.in_flight <= self.inflight(1.0) {
             self.start_down(ack);
         }
     }
 
     fn start_down(&mut self, ack: &Ack) {
-        self.state = State::Down;
+        self.state = Bbr3State::Down;
         self.latest = (0.0, 0.0);
         self.ending = true;
         self.seed = splitmix(self.seed);
@@ -268,24 +268,24 @@ impl Bbr3 {
         let time_to_probe = ack.now.saturating_since(self.cycle_stamp) > self.wait
             || self.rounds_since_probe >= self.bdp().min(self.cwnd).min(63.0);
         match self.state {
-            State::Down | State::Cruise if time_to_probe => {
-                self.state = State::Refill;
+            Bbr3State::Down | Bbr3State::Cruise if time_to_probe => {
+                self.state = Bbr3State::Refill;
                 self.short_rate = f64::INFINITY;
                 self.short_flight = f64::INFINITY;
                 self.up_rounds = 0;
                 self.up_acked = 0.0;
                 self.rounds.begin();
             }
-            State::Down if ack.in_flight <= self.bound_with_headroom().min(self.inflight(1.0)) => {
-                self.state = State::Cruise;
+            Bbr3State::Down if ack.in_flight <= self.bound_with_headroom().min(self.inflight(1.0)) => {
+                self.state = Bbr3State::Cruise;
             }
-            State::Refill if round_start => {
-                self.state = State::Up;
+            Bbr3State::Refill if round_start => {
+                self.state = Bbr3State::Up;
                 self.probing = true;
                 self.plateau = Plateau::from(self.rates[1]);
                 self.rounds.begin();
             }
-            State::Up if round_start => {
+            Bbr3State::Up if round_start => {
                 let bound = ack.window_limited && self.cwnd >= self.long_flight;
                 if bound {
                     // Without room to grow, the rate cannot show whether the pipe is full.
@@ -304,7 +304,7 @@ impl Bbr3 {
     fn end_probe(&mut self, ack: &Ack) {
         (self.ending, self.probing) = (false, false);
         let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
-        if !app_limited && self.rates[1] > 0.0 && self.state != State::ProbeRtt {
+        if !app_limited && self.rates[1] > 0.0 && self.state != Bbr3State::ProbeRtt {
             self.rates = [self.rates[1], 0.0];
         }
     }
@@ -317,7 +317,7 @@ impl Bbr3 {
             self.probing = false;
             let flight = self.flight.max(self.last_flight);
             self.long_flight = (flight - self.lost).max(self.params.beta * self.bdp().min(self.cwnd)).max(LEAST);
-            if self.state == State::Up {
+            if self.state == Bbr3State::Up {
                 self.start_down(ack);
             }
             return;
@@ -326,7 +326,7 @@ impl Bbr3 {
             return;
         }
         self.long_flight = self.long_flight.max(self.last_flight);
-        if self.state == State::Up && ack.window_limited && self.cwnd >= self.long_flight {
+        if self.state == Bbr3State::Up && ack.window_limited && self.cwnd >= self.long_flight {
             // One more segment in the first round, two in the second, four in the third.
             self.up_acked += acked;
             let each = (self.cwnd / libm::exp2(f64::from(self.up_rounds))).max(1.0);
@@ -358,12 +358,12 @@ impl Bbr3 {
             self.min_rtt = self.probe_rtt_min;
             self.min_rtt_stamp = self.probe_rtt_stamp;
         }
-        if self.state != State::ProbeRtt && expired && !self.idle_restart && self.min_rtt.is_finite() {
+        if self.state != Bbr3State::ProbeRtt && expired && !self.idle_restart && self.min_rtt.is_finite() {
             self.prior_cwnd = self.cwnd;
-            self.state = State::ProbeRtt;
+            self.state = Bbr3State::ProbeRtt;
             self.probe_rtt_done = None;
         }
-        if self.state == State::ProbeRtt {
+        if self.state == Bbr3State::ProbeRtt {
             self.probe_rtt(ack, round_start);
         }
         if ack.in_flight > 0.0 {
@@ -384,9 +384,9 @@ impl Bbr3 {
                 self.short_flight = f64::INFINITY;
                 if self.full {
                     self.start_down(ack);
-                    self.state = State::Cruise;
+                    self.state = Bbr3State::Cruise;
                 } else {
-                    self.state = State::Startup;
+                    self.state = Bbr3State::Startup;
                 }
             }
             _ => {}
@@ -426,19 +426,19 @@ impl Bbr3 {
 
     fn set_cwnd(&mut self, ack: &Ack, acked: f64) {
         let gain = match self.state {
-            State::Up => UP_CWND_GAIN,
-            State::ProbeRtt => 0.5,
+            Bbr3State::Up => UP_CWND_GAIN,
+            Bbr3State::ProbeRtt => 0.5,
             _ => CWND_GAIN,
         };
         let most = self.inflight(gain) + self.surplus;
         let early = (ack.delivered as f64) < self.initial_window * self.mss;
         self.cwnd = approach(self.cwnd, acked, most, self.full, early);
         let bound = match self.state {
-            State::Startup | State::Drain => f64::INFINITY,
-            State::Down | State::Refill | State::Up => self.long_flight,
-            State::Cruise | State::ProbeRtt => self.bound_with_headroom(),
+            Bbr3State::Startup | Bbr3State::Drain => f64::INFINITY,
+            Bbr3State::Down | Bbr3State::Refill | Bbr3State::Up => self.long_flight,
+            Bbr3State::Cruise | Bbr3State::ProbeRtt => self.bound_with_headroom(),
         };
-        let probe = if self.state == State::ProbeRtt { self.probe_rtt_window() } else { f64::INFINITY };
+        let probe = if self.state == Bbr3State::ProbeRtt { self.probe_rtt_window() } else { f64::INFINITY };
         self.cwnd = self.cwnd.min(bound.min(self.short_flight).min(probe)).clamp(LEAST, MOST);
     }
 }
@@ -481,7 +481,9 @@ impl CongestionControl for Bbr3 {
 
     fn on_idle_restart(&mut self, _: f64) {
         self.idle_restart = true;
-        if matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up) && self.rate() > 0.0 {
+        if matches!(self.state, Bbr3State::Down | Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::Up)
+            && self.rate() > 0.0
+        {
             self.pacing = (self.rate() * PACING_MARGIN).max(self.mss);
         }
     }

@@ -322,7 +322,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack, round};
+    use crate::cc::testing::{BottleneckPath, ack, round};
 
     fn compound(params: &Params, cwnd: f64, dwnd: f64) -> Compound {
         let mut cc = new(params, Start { ssthresh: 2.0, ..Start::with_window(cwnd) });
@@ -398,7 +398,7 @@ mod tests {
     fn peak_and_mean_under_periodic_loss_match_the_continuous_approximation() {
         let p = 1e-5_f64;
         let mut cc = compound(&Params::default(), 3000.0, 0.0);
-        let mut pipe = Pipe::new(1e12, 0.1, 1e12).losing_every(100_000);
+        let mut pipe = BottleneckPath::new(1e12, 0.1, 1e12).losing_every(100_000);
         pipe.run(&mut cc, 20.0, |_, _| ());
         let mut peak = 0.0_f64;
         let (mut sum, begin, mut from) = (0.0, pipe.now, pipe.now);

@@ -259,7 +259,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, ack};
 
     /// RFC 9438, section 5: mean window in segments, RTT in seconds.
     fn mean_window(rtt: f64, p: f64) -> f64 {
@@ -289,7 +289,7 @@ mod tests {
         let params = Params { fast_convergence: false, ..Params::default() };
         let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(peak) });
         cc.on_loss(peak);
-        let mut pipe = Pipe::new(1e12, 0.1, 1e12).losing_every(100_000);
+        let mut pipe = BottleneckPath::new(1e12, 0.1, 1e12).losing_every(100_000);
         pipe.run(&mut cc, 50.0, |_, _| ());
         let mean = pipe.mean_cwnd(&mut cc, 350.0);
         let rounds = (0.3 * peak / 0.4).cbrt() / 0.1;
@@ -303,7 +303,7 @@ mod tests {
         let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(100.0) });
         cc.on_loss(100.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (70.0, 70.0));
-        let mut pipe = Pipe::new(1e9, 0.05, 1e9);
+        let mut pipe = BottleneckPath::new(1e9, 0.05, 1e9);
         pipe.run(&mut cc, 4.2, |_, _| ());
         assert!((99.0..100.1).contains(&cc.cwnd()), "{}", cc.cwnd());
     }

@@ -92,7 +92,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, ack};
 
     /// Section 3.3 by hand: half of a window marked, from alpha = 1 and g = 1/16: 15/16 + 1/32 = 0.96875.
     #[test]
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_queue_swings_as_the_fluid_model_says() {
         let mut cc = new(&Params::default(), Start { ssthresh: 100.0, ..Start::with_window(10.0) });
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.mark_at = 20.0;
         pipe.run(&mut cc, 60.0, |_, _| ());
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);

@@ -85,14 +85,14 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::Pipe;
+    use crate::cc::testing::BottleneckPath;
 
     /// The equilibrium is w (1 - base / rtt) = alpha. The empty pipe holds 101 segments, one of them in service, so the
     /// window converges to 121; it is counted in whole segments.
     #[test]
     fn the_queue_settles_at_alpha() {
         let mut cc = new(&Params::default(), Start::with_window(2.0));
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 20.0, |_, _| ());
         pipe.run(&mut cc, 30.0, |_, cc| assert!((cc.cwnd() - 121.0).abs() <= 1.5, "{}", cc.cwnd()));
     }

@@ -116,7 +116,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::Pipe;
+    use crate::cc::testing::BottleneckPath;
 
     /// RFC 3649, appendix B: the smallest window with each integer a(w), and its b(w), to the printed digits. The table
     /// uses the rounded p(w) = 0.078 / w^1.2, to which a(w) is proportional; 0.078 is accurate to 0.64 %.
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {
         let mut cc = new(&Params::default(), Start { ssthresh: 200.0, ..Start::with_window(100.0) });
-        let mut pipe = Pipe::new(1e9, 0.1, 1e9).losing_every(10_000);
+        let mut pipe = BottleneckPath::new(1e9, 0.1, 1e9).losing_every(10_000);
         pipe.run(&mut cc, 50.0, |_, _| ());
         let mean = pipe.mean_cwnd(&mut cc, 400.0);
         assert_relative_eq!(mean, 263.0, max_relative = 2.0 / 38.0);

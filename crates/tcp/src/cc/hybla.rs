@@ -87,7 +87,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack, published};
+    use crate::cc::testing::{BottleneckPath, ack, published};
 
     /// By hand: at 100 ms rho = 4, so 15 segments an ACK in slow start and 16 / cwnd after it.
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         for rtt in [0.025, 0.1] {
             let window = 400.0 * rtt;
             let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(window) });
-            let mut pipe = Pipe::new(1e9, rtt, 1e9);
+            let mut pipe = BottleneckPath::new(1e9, rtt, 1e9);
             pipe.run(&mut cc, 10.0, |_, _| ());
             assert_relative_eq!(cc.cwnd() / rtt, 400.0 + 16_000.0, max_relative = 0.03);
         }

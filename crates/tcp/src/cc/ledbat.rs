@@ -131,14 +131,14 @@ impl CongestionControl for Ledbat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testing::{Pipe, ack, published, time};
+    use crate::cc::testing::{BottleneckPath, ack, published, time};
 
     /// The equilibrium is at the target delay: 100 ms at 1000 segments a second are 100 queued segments, in addition to
     /// the 101 that the path holds. It is approached from below, at the end with e^(-t/(W target/gain)).
     #[test]
     fn the_queue_settles_at_the_target() {
         let mut cc = new(&Params::default(), Start::with_window(100.0));
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 400.0, |_, _| ());
         pipe.run(&mut cc, 420.0, |_, cc| assert!((cc.cwnd() - 201.0).abs() <= 2.0, "{}", cc.cwnd()));
     }

@@ -69,7 +69,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack, round};
+    use crate::cc::testing::{BottleneckPath, ack, round};
 
     fn reno(window: f64, ssthresh: f64) -> Reno {
         new(&Params::default(), Start { ssthresh, ..Start::with_window(window) })
@@ -127,7 +127,7 @@ mod tests {
     fn mean_window_under_periodic_loss_matches_the_square_root_law() {
         let p = 1e-4_f64;
         let mut cc = reno(10.0, 80.0);
-        let mut pipe = Pipe::new(1e9, 0.1, 1e9).losing_every(10_000);
+        let mut pipe = BottleneckPath::new(1e9, 0.1, 1e9).losing_every(10_000);
         pipe.run(&mut cc, 50.0, |_, _| ());
         let mean = pipe.mean_cwnd(&mut cc, 950.0);
         let expected = (1.5 / p).sqrt();
@@ -142,7 +142,7 @@ mod tests {
     fn mean_window_under_independent_loss_matches_the_square_root_law() {
         let p = 2e-4_f64;
         let mut cc = reno(10.0, 80.0);
-        let mut pipe = Pipe::new(1e9, 0.1, 1e9).losing(p, 1);
+        let mut pipe = BottleneckPath::new(1e9, 0.1, 1e9).losing(p, 1);
         pipe.run(&mut cc, 100.0, |_, _| ());
         let batches: Vec<f64> = (1..=20).map(|i| pipe.mean_cwnd(&mut cc, 100.0 + 500.0 * f64::from(i))).collect();
         let mean = batches.iter().sum::<f64>() / 20.0;

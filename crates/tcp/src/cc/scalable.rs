@@ -79,7 +79,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, published};
+    use crate::cc::testing::{BottleneckPath, published};
 
     /// Periodic loss of one segment in 1/p. The fluid model has a peak of a/(b p) and, over time, a mean of peak * b /
     /// ln(1/(1 - b)). In the pipe a window of segments is acknowledged in recovery, without growth: then b W = a (1/p -
@@ -89,7 +89,7 @@ mod tests {
     fn mean_window_under_periodic_loss_matches_the_response_function() {
         let (a, b, segments) = (0.01, 0.125, 10_000.0);
         let mut cc = new(&Params::default(), Start { ssthresh: 700.0, ..Start::with_window(100.0) });
-        let mut pipe = Pipe::new(1e9, 0.1, 1e9).losing_every(10_000);
+        let mut pipe = BottleneckPath::new(1e9, 0.1, 1e9).losing_every(10_000);
         pipe.run(&mut cc, 100.0, |_, _| ());
         let mean = pipe.mean_cwnd(&mut cc, 400.0);
         let peak = a * segments / (a + b);

@@ -36,7 +36,7 @@ table! {
 
 /// Stage of probing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ProbeStage {
     One,
     Two,
     Done,
@@ -49,7 +49,7 @@ pub struct Shimonishi {
     window: Window,
     delays: RttSamples,
     round: Round,
-    stage: Stage,
+    stage: ProbeStage,
     /// First and last ACK of the round, and the bytes between them.
     train: Option<(Time, Time, f64)>,
     /// Bandwidth in bytes per second; zero before the first measurement.
@@ -64,7 +64,7 @@ pub fn new(params: &Params, start: Start) -> Shimonishi {
         window: Window::new(start),
         delays: RttSamples::default(),
         round: Round::default(),
-        stage: Stage::One,
+        stage: ProbeStage::One,
         train: None,
         bandwidth: 0.0,
     }
@@ -88,16 +88,16 @@ impl Shimonishi {
         }
         let pipe = self.bandwidth * base / ack.mss;
         match self.stage {
-            Stage::One => {
+            ProbeStage::One => {
                 self.window.set(pipe.clamp(self.window.cwnd, stage_two.max(self.window.cwnd)));
-                self.stage = Stage::Two;
+                self.stage = ProbeStage::Two;
             }
-            Stage::Two => {
+            ProbeStage::Two => {
                 self.window.set(pipe.max(2.0));
                 self.window.ssthresh = self.window.cwnd;
-                self.stage = Stage::Done;
+                self.stage = ProbeStage::Done;
             }
-            Stage::Done => {
+            ProbeStage::Done => {
                 let predicted = ack.in_flight * ack.mss / self.bandwidth;
                 let rtt = self.delays.last.max(predicted).max(base);
                 self.window.set(next_window(self.window.cwnd, base, rtt, backlog, gain).max(2.0));
@@ -131,7 +131,7 @@ impl CongestionControl for Shimonishi {
 
     fn on_rto(&mut self, _: f64) {
         self.window.collapse(self.window.cwnd / 2.0);
-        self.stage = Stage::One;
+        self.stage = ProbeStage::One;
         self.train = None;
         self.bandwidth = 0.0;
     }
@@ -142,13 +142,13 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, ack};
 
     /// 100 segments fill the pipe, one more is in service, and two are to be queued.
     #[test]
     fn the_queue_settles_at_the_backlog() {
         let mut cc = new(&Params::default(), Start::with_window(4.0));
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 30.0, |_, _| ());
         pipe.run(&mut cc, 60.0, |_, cc| assert!((cc.cwnd() - 103.0).abs() <= 2.0, "{}", cc.cwnd()));
     }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn probing_fills_the_pipe_in_the_third_round_without_a_queue() {
         let mut cc = new(&Params::default(), Start::with_window(4.0));
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         let mut windows = vec![];
         pipe.run(&mut cc, 0.45, |_, cc| windows.push(cc.cwnd()));
         windows.dedup();
@@ -172,7 +172,7 @@ mod tests {
     fn the_window_follows_the_predicted_round_trip_time() {
         for (in_flight, window) in [(200.0, 76.0), (50.0, 101.0)] {
             let mut cc = new(&Params::default(), Start::with_window(100.0));
-            (cc.stage, cc.bandwidth) = (Stage::Done, 1e6);
+            (cc.stage, cc.bandwidth) = (ProbeStage::Done, 1e6);
             (cc.delays.base, cc.delays.last) = (0.1, 0.1);
             cc.decide(&Ack { in_flight, ..ack(1.0, 0.1, 1, 101) });
             assert_relative_eq!(cc.cwnd(), window, max_relative = 1e-9);
@@ -189,11 +189,14 @@ mod tests {
     #[test]
     fn a_timeout_probes_again() {
         let mut cc = new(&Params::default(), Start::with_window(40.0));
-        (cc.stage, cc.bandwidth, cc.train) = (Stage::Done, 1e6, Some((Time::ZERO, Time::ZERO, 0.0)));
+        (cc.stage, cc.bandwidth, cc.train) = (ProbeStage::Done, 1e6, Some((Time::ZERO, Time::ZERO, 0.0)));
         cc.on_loss(90.0);
-        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.stage, cc.bandwidth), (20.0, 20.0, Stage::Done, 1e6));
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.stage, cc.bandwidth), (20.0, 20.0, ProbeStage::Done, 1e6));
         cc.on_rto(90.0);
-        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.stage, cc.bandwidth, cc.train), (1.0, 10.0, Stage::One, 0.0, None));
+        assert_eq!(
+            (cc.cwnd(), cc.ssthresh(), cc.stage, cc.bandwidth, cc.train),
+            (1.0, 10.0, ProbeStage::One, 0.0, None)
+        );
     }
 
     /// The first bandwidth sets a window between the present one and `stage_two`, the second ends slow start with the
@@ -201,19 +204,19 @@ mod tests {
     #[test]
     fn stages_of_probing_by_hand() {
         for (stage, bandwidth, window, after, next) in [
-            (Stage::One, 0.0, 4.0, 4.0, Stage::One),
-            (Stage::One, 1e5, 4.0, 10.0, Stage::Two),
-            (Stage::One, 1e4, 4.0, 4.0, Stage::Two),
-            (Stage::One, 1e7, 4.0, 32.0, Stage::Two),
-            (Stage::One, 1e7, 50.0, 50.0, Stage::Two),
-            (Stage::Two, 1e6, 32.0, 100.0, Stage::Done),
-            (Stage::Two, 1e4, 32.0, 2.0, Stage::Done),
+            (ProbeStage::One, 0.0, 4.0, 4.0, ProbeStage::One),
+            (ProbeStage::One, 1e5, 4.0, 10.0, ProbeStage::Two),
+            (ProbeStage::One, 1e4, 4.0, 4.0, ProbeStage::Two),
+            (ProbeStage::One, 1e7, 4.0, 32.0, ProbeStage::Two),
+            (ProbeStage::One, 1e7, 50.0, 50.0, ProbeStage::Two),
+            (ProbeStage::Two, 1e6, 32.0, 100.0, ProbeStage::Done),
+            (ProbeStage::Two, 1e4, 32.0, 2.0, ProbeStage::Done),
         ] {
             let mut cc = new(&Params::default(), Start::with_window(window));
             (cc.stage, cc.bandwidth, cc.delays.base) = (stage, bandwidth, 0.1);
             cc.decide(&ack(1.0, 0.1, 1, 101));
             assert_eq!((cc.cwnd(), cc.stage), (after, next), "{stage:?} {bandwidth}");
-            assert_eq!(cc.ssthresh(), if stage == Stage::Two { after } else { f64::INFINITY });
+            assert_eq!(cc.ssthresh(), if stage == ProbeStage::Two { after } else { f64::INFINITY });
         }
     }
 }

@@ -129,7 +129,7 @@ pub fn follow<C: CongestionControl>(control: &str, new: impl Fn(Start) -> C) {
         let rows = include_str!("traces.csv").lines().filter_map(|line| line.strip_prefix(&*key));
         let mut expected = rows.map(|row| row.split(',').map(|number| number.parse::<f64>().expect("a number")));
         let mut cc = new(Start { ssthresh, ..Start::with_window(window) });
-        let mut script = Script::new(connection + 1, rarity);
+        let mut script = ScriptedConnection::new(connection + 1, rarity);
         for event in 0..480 {
             script.step(&mut cc, event);
             if event % 4 == 3 {
@@ -145,7 +145,7 @@ pub fn follow<C: CongestionControl>(control: &str, new: impl Fn(Start) -> C) {
 }
 
 /// A connection as a script: what comes when is pseudorandom, and what is sent fills the window.
-struct Script {
+struct ScriptedConnection {
     numbers: Numbers,
     rarity: u64,
     millis: u64,
@@ -157,7 +157,7 @@ struct Script {
     least: f64,
 }
 
-impl Script {
+impl ScriptedConnection {
     const fn new(seed: u64, rarity: u64) -> Self {
         Self {
             numbers: Numbers(seed),
@@ -231,7 +231,7 @@ impl Script {
     }
 }
 
-/// Losses of a [`Pipe`].
+/// Losses of a [`BottleneckPath`].
 #[derive(Clone, Copy, Debug)]
 pub enum Lose {
     /// Overflow of the queue only.
@@ -254,7 +254,7 @@ fn uniform(state: &mut u64) -> f64 {
 /// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once and only the congestion
 /// control is told, so that nothing but its own arithmetic matters.
 #[derive(Debug)]
-pub struct Pipe {
+pub struct BottleneckPath {
     /// Segments per second.
     pub rate: f64,
     /// RTT of an empty pipe, in seconds.
@@ -295,7 +295,7 @@ struct Flying {
     first_sent: f64,
 }
 
-impl Pipe {
+impl BottleneckPath {
     pub fn new(rate: f64, base: f64, buffer: f64) -> Self {
         Self {
             rate,

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use wifair_units::BitRate;
 
 use super::*;
-use crate::cc::testing::{Pipe, ack, time};
-use crate::pipe::{Pipe as Path, ends};
+use crate::cc::testing::{BottleneckPath, ack, time};
+use crate::pipe::{Pipe, ends};
 
 /// A call to an algorithm.
 #[derive(Clone, Copy, Debug)]
-enum Call {
+enum AlgorithmCall {
     Ack { step_us: u64, rtt_us: u64, segments: u64, sent: u64, flags: u8 },
     Loss(f64),
     Rto(f64),
@@ -20,28 +20,28 @@ enum Call {
     Spurious,
 }
 
-fn call() -> impl Strategy<Value = Call> {
+fn call() -> impl Strategy<Value = AlgorithmCall> {
     let segments = || prop_oneof![Just(0.0), 0.5..40.0, Just(1e6), Just(f64::INFINITY)];
     prop_oneof![
         12 => (0u64..3_000_000, 0u64..10_000_000, 0u64..60, 0u64..60, any::<u8>()).prop_map(
-            |(step_us, rtt_us, segments, sent, flags)| Call::Ack { step_us, rtt_us, segments, sent, flags }
+            |(step_us, rtt_us, segments, sent, flags)| AlgorithmCall::Ack { step_us, rtt_us, segments, sent, flags }
         ),
-        1 => (0.0..1e6).prop_map(Call::Loss),
-        1 => (0.0..1e6).prop_map(Call::Rto),
-        1 => (0.0..1e6).prop_map(Call::Ecn),
-        4 => (0u64..3000).prop_map(Call::Send),
-        1 => segments().prop_map(Call::Exit),
-        1 => segments().prop_map(Call::Idle),
-        1 => Just(Call::Spurious),
+        1 => (0.0..1e6).prop_map(AlgorithmCall::Loss),
+        1 => (0.0..1e6).prop_map(AlgorithmCall::Rto),
+        1 => (0.0..1e6).prop_map(AlgorithmCall::Ecn),
+        4 => (0u64..3000).prop_map(AlgorithmCall::Send),
+        1 => segments().prop_map(AlgorithmCall::Exit),
+        1 => segments().prop_map(AlgorithmCall::Idle),
+        1 => Just(AlgorithmCall::Spurious),
     ]
 }
 
 /// Makes the calls, with counters that only grow, and checks the window after each.
-fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
+fn hold(cc: &mut Algorithm, calls: &[AlgorithmCall]) -> Result<(), TestCaseError> {
     let (mut now, mut una, mut nxt, mut min_rtt) = (0.0, 0u64, 1u64, f64::INFINITY);
     for call in calls {
         match *call {
-            Call::Ack { step_us, rtt_us, segments, sent, flags } => {
+            AlgorithmCall::Ack { step_us, rtt_us, segments, sent, flags } => {
                 now += step_us as f64 * 1e-6;
                 una = (una + segments).min(nxt);
                 nxt += sent;
@@ -69,13 +69,13 @@ fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
                     ..base
                 });
             }
-            Call::Loss(in_flight) => cc.on_loss(in_flight),
-            Call::Rto(in_flight) => cc.on_rto(in_flight),
-            Call::Ecn(in_flight) => cc.on_ecn(in_flight),
-            Call::Send(payload) => cc.on_send(time(now), payload, nxt * 1000),
-            Call::Exit(at_most) => cc.on_recovery_exit(at_most),
-            Call::Idle(at_most) => cc.on_idle_restart(at_most),
-            Call::Spurious => cc.on_spurious(),
+            AlgorithmCall::Loss(in_flight) => cc.on_loss(in_flight),
+            AlgorithmCall::Rto(in_flight) => cc.on_rto(in_flight),
+            AlgorithmCall::Ecn(in_flight) => cc.on_ecn(in_flight),
+            AlgorithmCall::Send(payload) => cc.on_send(time(now), payload, nxt * 1000),
+            AlgorithmCall::Exit(at_most) => cc.on_recovery_exit(at_most),
+            AlgorithmCall::Idle(at_most) => cc.on_idle_restart(at_most),
+            AlgorithmCall::Spurious => cc.on_spurious(),
         }
         let cwnd = cc.cwnd();
         prop_assert!(cwnd.is_finite() && cwnd >= 1.0, "cwnd {cwnd} after {call:?}");
@@ -103,7 +103,7 @@ fn sawteeth_last_as_long_as_in_ns2() {
         (with("yeah"), 19.30),
     ] {
         let mut cc = Algorithm::new(&choice, Start { ssthresh: 150.0, ..Start::with_window(2.0) });
-        let mut pipe = Pipe::new(10e6 / 8.0 / 1040.0, 0.100_032, 100.0);
+        let mut pipe = BottleneckPath::new(10e6 / 8.0 / 1040.0, 0.100_032, 100.0);
         pipe.run(&mut cc, 20.0, |_, _| ());
         let (mut first, mut last, before) = (None, 0.0, pipe.losses);
         let mut count = before;
@@ -152,7 +152,7 @@ fn every_algorithm_brings_a_transfer_to_its_end() {
         for stack in ["ns2", "rfc", "modern"] {
             let both = ends(&format!("stack = '{stack}'\ncc = '{name}'\nmss = '1000 B'"));
             let losses = [5, 40, 42, 120, 121, 122, 123, 124, 300];
-            let mut path = Path::new(both, BitRate::from_mbps(10), Duration::from_millis(20)).with_losses(&losses);
+            let mut path = Pipe::new(both, BitRate::from_mbps(10), Duration::from_millis(20)).with_losses(&losses);
             path.sender.open(Time::ZERO);
             path.sender.supply(400_000);
             path.run(time(120.0));

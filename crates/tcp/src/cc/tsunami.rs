@@ -150,7 +150,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, ack};
 
     /// By hand: 650 Mb/s with 1000-byte segments are 12.3 us. Reports of 9 % are 6.75 and 8.4375 % after
     /// smoothing; the second, above 7.5 %, gives 1 + 1/24 * (1 + 8437.5 - 7500) / 92500.
@@ -179,7 +179,7 @@ mod tests {
     fn the_target_rate_is_kept_where_the_path_carries_it() {
         let params = Params { target_rate: BitRate::from_mbps(5), ..Params::default() };
         let mut cc = new(&params, Start::with_window(10.0));
-        let mut pipe = Pipe::new(1000.0, 0.05, 100.0);
+        let mut pipe = BottleneckPath::new(1000.0, 0.05, 100.0);
         pipe.run(&mut cc, 5.0, |_, _| ());
         let before = pipe.acked;
         pipe.run(&mut cc, 15.0, |_, _| ());

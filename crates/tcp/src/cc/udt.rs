@@ -192,7 +192,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, ack};
 
     /// Y. Gu and R. L. Grossman, 2007, table of increments: packets of 1500 bytes per SYN interval for unused
     /// capacities in Mb/s.
@@ -221,7 +221,7 @@ mod tests {
     fn the_pipe_is_kept_full() {
         let params = Params { capacity: Some(BitRate::from_kbps(12_500)) };
         let mut cc = new(&params, Start::with_window(16.0));
-        let mut pipe = Pipe::new(1562.5, 0.1, 100.0);
+        let mut pipe = BottleneckPath::new(1562.5, 0.1, 100.0);
         pipe.run(&mut cc, 20.0, |_, _| ());
         let before = pipe.acked;
         pipe.run(&mut cc, 60.0, |_, _| ());

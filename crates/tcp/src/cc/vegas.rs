@@ -280,7 +280,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, published, round};
+    use crate::cc::testing::{BottleneckPath, published, round};
 
     fn vegas(variant: VegasVariant, ssthresh: f64) -> Vegas {
         new(&Params { variant, ..Params::default() }, Start { ssthresh, ..Start::with_window(2.0) })
@@ -297,7 +297,7 @@ mod tests {
             (VegasVariant::Linux, 101.0, 104.0),
         ] {
             let mut cc = vegas(variant, f64::INFINITY);
-            let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+            let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
             pipe.run(&mut cc, 30.0, |_, _| ());
             pipe.run(&mut cc, 60.0, |pipe, cc| {
                 assert!((low..=high).contains(&cc.cwnd()), "{variant:?}: cwnd {}", cc.cwnd());
@@ -384,7 +384,7 @@ mod tests {
         ];
         let params = Params { variant: VegasVariant::Ns2, ..Params::default() };
         let mut cc = new(&params, Start { ssthresh: 40.0, ..Start::with_window(3.0) });
-        let mut pipe = Pipe::new(125.0, 0.10032, 1e9);
+        let mut pipe = BottleneckPath::new(125.0, 0.10032, 1e9);
         let mut left = WINDOWS.iter().peekable();
         let mut before = 3.0;
         pipe.run(&mut cc, 10.0, |pipe, cc| {

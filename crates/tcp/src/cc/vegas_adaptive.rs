@@ -74,7 +74,7 @@ impl CongestionControl for VegasAdaptive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testing::Pipe;
+    use crate::cc::testing::BottleneckPath;
 
     /// Aim of the controller: 20 ms at 1000 segments a second are 20 in the queue, in addition to the 101 that the path
     /// holds, with a margin for the gap between alpha and beta.
@@ -82,7 +82,7 @@ mod tests {
     fn the_queue_settles_at_the_target() {
         let params = Params { target: Duration::from_millis(20), ..Params::default() };
         let mut cc = new(&params, Start::with_window(2.0));
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 60.0, |_, _| ());
         pipe.run(&mut cc, 120.0, |_, cc| assert!((cc.cwnd() - 121.0).abs() <= 3.0, "{}", cc.cwnd()));
     }

@@ -159,7 +159,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{MSS, Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, MSS, ack};
 
     /// A full pipe delivers at the bottleneck's rate, so the estimate is 1000 segments of 1000 bytes a second; a loss
     /// then leaves the 100 segments that fill 100 ms. The error of the filter after 10 s is e^-20.
@@ -167,7 +167,7 @@ mod tests {
     fn the_estimate_converges_to_the_rate_of_the_bottleneck() {
         let mut cc = new(&Params::default(), Start::with_window(110.0));
         cc.window.ssthresh = 110.0;
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
         pipe.run(&mut cc, 10.0, |_, _| ());
         assert_relative_eq!(cc.estimate.bandwidth, 1000.0 * MSS as f64, max_relative = 1e-3);
         cc.on_loss(cc.cwnd());

@@ -287,7 +287,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{MSS, Pipe, ack};
+    use crate::cc::testing::{BottleneckPath, MSS, ack};
 
     /// A full pipe delivers at the bottleneck's rate; a hundred rounds leave 0.9^100 = 3e-5 of the error.
     #[test]
@@ -295,7 +295,7 @@ mod tests {
         for filter in [EstimateFilter::Paper, EstimateFilter::Linux] {
             let mut cc = new(&Params { filter, ..Params::default() }, Start::with_window(110.0));
             cc.window.ssthresh = 110.0;
-            let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+            let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
             pipe.run(&mut cc, 20.0, |_, _| ());
             assert_relative_eq!(cc.estimate.bandwidth, 1000.0 * MSS as f64, max_relative = 1e-2);
         }

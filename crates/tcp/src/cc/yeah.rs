@@ -132,7 +132,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, published, round};
+    use crate::cc::testing::{BottleneckPath, published, round};
 
     /// On a pipe of 1000 segments an eighth of the RTT is 125 segments, so Q_max = 80 determines the mode: the queue
     /// never exceeds it by more than a round of growth, a hundredth of 1080 segments, and the pipe stays full after the
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_queue_is_drained_when_it_exceeds_its_bound() {
         let mut cc = new(&Params::default(), Start { ssthresh: 900.0, ..Start::with_window(10.0) });
-        let mut pipe = Pipe::new(10_000.0, 0.1, 1e9);
+        let mut pipe = BottleneckPath::new(10_000.0, 0.1, 1e9);
         pipe.run(&mut cc, 10.0, |_, _| ());
         pipe.run(&mut cc, 40.0, |pipe, cc| {
             assert!(pipe.queue() <= 80.0 + 3.0 * 10.8, "{} queued", pipe.queue());

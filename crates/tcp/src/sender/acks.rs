@@ -3,7 +3,7 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::{AckSummary, Phase, Sender, State, due};
+use super::{AckSummary, RecoveryPhase, Sender, SenderState, due};
 use crate::cc::{Ack, Algorithm, CongestionControl};
 use crate::clock;
 use crate::config::{Growth, Handshake, IdleRestart, Recovery, ReduceFrom};
@@ -30,11 +30,11 @@ impl Sender {
     /// Handles segments outside of the established state: handshake, FIN, and their repetitions.
     #[cold]
     pub(super) fn process_other(&mut self, now: Time, packet: &Packet) {
-        if self.state == State::SynSent && packet.has(flag::SYN) {
+        if self.state == SenderState::SynSent && packet.has(flag::SYN) {
             self.on_syn_ack(now, packet);
-        } else if self.state == State::Finished && packet.has(flag::FIN) {
+        } else if self.state == SenderState::Finished && packet.has(flag::FIN) {
             self.due |= due::ACK;
-        } else if self.state == State::Established && self.options.handshake == Handshake::ThreeWay {
+        } else if self.state == SenderState::Established && self.options.handshake == Handshake::ThreeWay {
             // Our third segment of the handshake was lost, or the SYN was sent twice.
             self.due |= due::ACK;
         }
@@ -70,7 +70,7 @@ impl Sender {
     /// old or cover data never sent are dropped.
     #[inline(never)]
     pub(super) fn accepts(&mut self, now: Time, packet: &Packet) -> bool {
-        if self.state != State::Established || packet.has(flag::SYN) {
+        if self.state != SenderState::Established || packet.has(flag::SYN) {
             self.process_other(now, packet);
             return false;
         }
@@ -143,7 +143,7 @@ impl Sender {
     }
 
     pub(super) fn on_syn_ack(&mut self, now: Time, packet: &Packet) {
-        self.state = State::Established;
+        self.state = SenderState::Established;
         self.due = if self.options.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
         self.rto_at = Time::NEVER;
         // RFC 7323, section 2.2, scales the window of all segments but SYNs; it is scaled here too, so that 16 bits do
@@ -200,17 +200,17 @@ impl Sender {
         self.una = packet.ack;
         self.nxt = self.nxt.max(packet.ack);
         let mut in_recovery = false;
-        if self.phase == Phase::Open {
+        if self.phase == RecoveryPhase::Open {
             self.restart_timer(now, true);
         } else {
             if self.is_spurious(packet.ack - acked, packet) {
                 self.undo();
             }
-            in_recovery = self.phase == Phase::Recovery;
+            in_recovery = self.phase == RecoveryPhase::Recovery;
             let restart = self.on_new_ack_in_recovery(acked);
             self.restart_timer(now, restart);
             // In ns-2 the ACK that ends recovery lets the window grow.
-            in_recovery &= self.phase == Phase::Recovery || !self.options.ns2_recovery;
+            in_recovery &= self.phase == RecoveryPhase::Recovery || !self.options.ns2_recovery;
         }
         // Bytes counted at duplicate ACKs are not counted again (Linux); at least the hole itself is.
         let before = u64::from(self.dup_acks) * self.mss;
@@ -261,7 +261,7 @@ impl Sender {
     pub(super) fn undo(&mut self) {
         self.counts.spurious += 1;
         self.update_cc(Algorithm::on_spurious);
-        self.phase = Phase::Open;
+        self.phase = RecoveryPhase::Open;
         self.inflation = 0;
         self.due &= !due::HEAD;
         self.nxt = self.max;
@@ -272,14 +272,14 @@ impl Sender {
     #[inline(never)]
     pub(super) fn on_new_ack_in_recovery(&mut self, acked: u64) -> bool {
         match self.phase {
-            Phase::Open => return true,
-            Phase::Loss => {
+            RecoveryPhase::Open => return true,
+            RecoveryPhase::Loss => {
                 if self.una >= self.recover {
-                    self.phase = Phase::Open;
+                    self.phase = RecoveryPhase::Open;
                 }
                 return true;
             }
-            Phase::Recovery => {}
+            RecoveryPhase::Recovery => {}
         }
         let ends = self.una >= self.recover || self.options.recovery != Recovery::NewReno;
         if ends {
@@ -294,7 +294,7 @@ impl Sender {
             } else {
                 self.segments((self.nxt - self.una).max(self.mss) + self.mss)
             };
-            self.phase = Phase::Open;
+            self.phase = RecoveryPhase::Open;
             self.inflation = 0;
             self.due &= !due::HEAD;
             self.update_cc(|cc| cc.on_recovery_exit(at_most));
@@ -357,22 +357,23 @@ impl Sender {
     pub(super) fn growth_under_reordering(&self, ack_summary: &AckSummary) -> f64 {
         let known =
             self.options.growth == Growth::Bytes && ack_summary.reordering > u64::from(self.options.dup_threshold);
-        if known && self.phase == Phase::Open { self.segments(ack_summary.delivered) } else { 0.0 }
+        if known && self.phase == RecoveryPhase::Open { self.segments(ack_summary.delivered) } else { 0.0 }
     }
 
     #[inline(never)]
     pub(super) fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
         self.dup_acks += 1;
-        let in_recovery = self.phase == Phase::Recovery;
+        let in_recovery = self.phase == RecoveryPhase::Recovery;
         self.pass_ack(
             now,
             packet,
             &AckSummary { in_flight: self.nxt - self.una, in_recovery, ..AckSummary::default() },
         );
-        if self.phase == Phase::Recovery {
+        if self.phase == RecoveryPhase::Recovery {
             self.inflation += self.mss.cast_signed();
         } else if self.dup_acks == self.options.dup_threshold && (self.una > self.recover || self.recover == 0)
-            || self.phase == Phase::Open && self.times.as_ref().is_some_and(|times| times.is_late_at_duplicate(now))
+            || self.phase == RecoveryPhase::Open
+                && self.times.as_ref().is_some_and(|times| times.is_late_at_duplicate(now))
         {
             self.enter_recovery(now);
         }
@@ -394,11 +395,11 @@ impl Sender {
         self.limited_sent = 0;
         self.due |= due::HEAD;
         if self.options.recovery == Recovery::Tahoe {
-            self.phase = Phase::Loss;
+            self.phase = RecoveryPhase::Loss;
             self.nxt = self.una;
             self.due &= !due::HEAD;
         } else {
-            self.phase = Phase::Recovery;
+            self.phase = RecoveryPhase::Recovery;
             self.inflation = (self.mss * u64::from(self.options.dup_threshold)).cast_signed();
         }
         self.rto_at = now.saturating_add(self.rtt.rto());
@@ -418,7 +419,7 @@ impl Sender {
     /// Responds to an ECN echo (RFC 3168, section 6.1.2).
     #[inline(never)]
     pub(super) fn on_echo(&mut self) -> bool {
-        let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open;
+        let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == RecoveryPhase::Open;
         if cuts {
             let base = self.reduction_base(false);
             self.update_cc(|cc| cc.on_ecn(base));

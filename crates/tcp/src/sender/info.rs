@@ -2,7 +2,7 @@
 
 use wifair_units::Duration;
 
-use super::{Phase, Sender};
+use super::{RecoveryPhase, Sender};
 
 /// State of loss recovery, as in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,16 +58,16 @@ impl Sender {
             Some(s) => s.scoreboard.counts(),
             None => {
                 let outstanding = segments(self.max - self.una);
-                let repairing = self.phase == Phase::Recovery;
+                let repairing = self.phase == RecoveryPhase::Recovery;
                 (outstanding, dup_acks.min(outstanding), u64::from(repairing), u64::from(repairing))
             }
         };
         let state = match self.phase {
-            Phase::Recovery => RecoveryState::Recovery,
-            Phase::Loss => RecoveryState::Loss,
-            Phase::Open if self.is_reducing() => RecoveryState::Cwr,
-            Phase::Open if sacked > 0 || dup_acks > 0 => RecoveryState::Disorder,
-            Phase::Open => RecoveryState::Open,
+            RecoveryPhase::Recovery => RecoveryState::Recovery,
+            RecoveryPhase::Loss => RecoveryState::Loss,
+            RecoveryPhase::Open if self.is_reducing() => RecoveryState::Cwr,
+            RecoveryPhase::Open if sacked > 0 || dup_acks > 0 => RecoveryState::Disorder,
+            RecoveryPhase::Open => RecoveryState::Open,
         };
         let threshold = u64::from(self.options.dup_threshold);
         let (reordering, reorderings) = self.selective.as_ref().map_or((0, 0), |s| s.scoreboard.reordering());
@@ -90,7 +90,7 @@ impl Sender {
     /// What may be in flight now, in segments, if proportional rate reduction decides that.
     fn window_in_recovery(&self) -> Option<f64> {
         let s = self.selective.as_ref()?;
-        let reduces = (self.phase == Phase::Recovery || self.is_reducing()) && self.options.prr;
+        let reduces = (self.phase == RecoveryPhase::Recovery || self.is_reducing()) && self.options.prr;
         (reduces && !self.cc_rules_recovery()).then(|| self.segments(s.in_flight() + s.prr.allowed()))
     }
 

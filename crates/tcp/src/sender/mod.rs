@@ -33,7 +33,7 @@ use times::Times;
 
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum SenderState {
     /// [`Sender::open`] was not called yet.
     Closed,
     /// The SYN is in flight.
@@ -48,7 +48,7 @@ pub enum State {
 
 /// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum RecoveryPhase {
     Open,
     /// Fast recovery.
     Recovery,
@@ -149,8 +149,8 @@ pub struct Sender {
     dup_acks: u32,
     /// Bytes sent by limited transmit since the last new ACK.
     limited_sent: u32,
-    phase: Phase,
-    state: State,
+    phase: RecoveryPhase,
+    state: SenderState,
     due: u8,
     /// Whether a partial ACK has arrived in this recovery.
     partial: bool,
@@ -274,8 +274,8 @@ impl Sender {
             max_window: ((options.max_cwnd * f64::from(options.mss)) as u64).max(u64::from(options.mss)),
             dup_acks: 0,
             limited_sent: 0,
-            phase: Phase::Open,
-            state: State::Closed,
+            phase: RecoveryPhase::Open,
+            state: SenderState::Closed,
             due: 0,
             partial: false,
             closing: false,
@@ -339,15 +339,15 @@ impl Sender {
     /// # Panics
     /// If the connection was opened before.
     pub fn open(&mut self, now: Time) {
-        assert!(self.state == State::Closed, "a connection is opened once");
+        assert!(self.state == SenderState::Closed, "a connection is opened once");
         self.last_send = now;
         match self.options.handshake {
             Handshake::None => {
-                self.state = State::Established;
+                self.state = SenderState::Established;
                 self.rwnd = self.options.receive_window;
             }
             Handshake::OneWay | Handshake::ThreeWay => {
-                self.state = State::SynSent;
+                self.state = SenderState::SynSent;
                 if self.options.handshake == Handshake::ThreeWay || self.supplied > 0 {
                     self.due = due::SYN;
                 }
@@ -360,7 +360,7 @@ impl Sender {
     pub fn supply(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "no data follows the end");
         self.supplied = self.supplied.saturating_add(bytes);
-        if self.state == State::SynSent && self.rto_at == Time::NEVER {
+        if self.state == SenderState::SynSent && self.rto_at == Time::NEVER {
             self.due = due::SYN;
         }
     }
@@ -386,7 +386,7 @@ impl Sender {
 
     #[cold]
     fn finish_if_done(&mut self) {
-        if !self.options.fin && self.una == self.supplied && self.state == State::Established {
+        if !self.options.fin && self.una == self.supplied && self.state == SenderState::Established {
             self.finish();
         }
     }
@@ -414,13 +414,13 @@ impl Sender {
     /// Whether the windows alone decide on the next segment.
     #[inline(always)]
     fn only_windows_limit(&self) -> bool {
-        if !self.plain || self.due != 0 || self.state != State::Established {
+        if !self.plain || self.due != 0 || self.state != SenderState::Established {
             return false;
         }
         match &self.selective {
             None => self.nxt > self.una && self.dup_acks == 0,
             Some(s) => {
-                let is_calm = self.phase == Phase::Open && !self.reducing && !s.has_lost();
+                let is_calm = self.phase == RecoveryPhase::Open && !self.reducing && !s.has_lost();
                 is_calm && s.in_flight() > 0 && self.nxt == self.max
             }
         }
@@ -439,16 +439,16 @@ impl Sender {
     }
 
     const fn fin_outstanding(&self) -> bool {
-        self.fin_sent && !matches!(self.state, State::Finished)
+        self.fin_sent && !matches!(self.state, SenderState::Finished)
     }
 
     const fn outstanding(&self) -> bool {
-        self.max > self.una || self.fin_outstanding() || matches!(self.state, State::SynSent)
+        self.max > self.una || self.fin_outstanding() || matches!(self.state, SenderState::SynSent)
     }
 
     /// Ends the connection; only the receiver's segments are still answered.
     fn finish(&mut self) {
-        self.state = State::Finished;
+        self.state = SenderState::Finished;
         self.early_at = Time::NEVER;
         self.pace_waits = false;
         if self.options.idle_restart != IdleRestart::TimerRunsOn {
@@ -491,12 +491,12 @@ impl Sender {
         }
         if now.saturating_since(self.unanswered) >= self.options.user_timeout && self.unanswered != Time::NEVER {
             self.finish();
-            self.state = State::Aborted;
+            self.state = SenderState::Aborted;
             self.rto_at = Time::NEVER;
             return;
         }
         self.counts.timeouts += 1;
-        if self.state == State::SynSent {
+        if self.state == SenderState::SynSent {
             self.due |= due::SYN;
             self.syn_again = true;
             if self.options.ns2_recovery {
@@ -509,10 +509,10 @@ impl Sender {
                 let base = self.reduction_base(true);
                 self.update_cc(|cc| cc.on_rto(base));
             }
-            let fresh = self.phase == Phase::Open || self.timed_out == Some(self.una);
+            let fresh = self.phase == RecoveryPhase::Open || self.timed_out == Some(self.una);
             self.timed_out = Some(self.una);
             self.reducing = false;
-            self.phase = Phase::Loss;
+            self.phase = RecoveryPhase::Loss;
             self.recover = self.max;
             self.due &= !due::HEAD;
             if self.selective.is_some() {
@@ -606,7 +606,7 @@ impl Sender {
 
     /// State of the connection.
     #[must_use]
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> SenderState {
         self.state
     }
 

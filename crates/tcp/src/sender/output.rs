@@ -3,7 +3,7 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::{Phase, Sender, State, UNPACED, WindowUse, due};
+use super::{RecoveryPhase, Sender, SenderState, UNPACED, WindowUse, due};
 use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{IdleRestart, LimitedTransmit};
@@ -101,7 +101,7 @@ impl Sender {
         {
             return Some(packet);
         }
-        if self.state != State::Established || self.waits_for_pace(now) || self.waits_for_queue() {
+        if self.state != SenderState::Established || self.waits_for_pace(now) || self.waits_for_queue() {
             return None;
         }
         if self.selective.is_some() {
@@ -193,7 +193,7 @@ impl Sender {
         let rate = self.cc.pacing_rate().or_else(|| self.window_rate());
         let by_rate = rate.map_or(u64::MAX, |rate| (rate * self.options.small_queue.as_secs()) as u64);
         let bursts = 2 * u64::from(self.burst(rate.unwrap_or(0.0))) * self.mss;
-        let limit = by_rate.max(bursts).saturating_mul(if self.phase == Phase::Open { 1 } else { 2 });
+        let limit = by_rate.max(bursts).saturating_mul(if self.phase == RecoveryPhase::Open { 1 } else { 2 });
         // One segment may always be in flight.
         let full = self.queued > limit && self.max - self.una > self.mss;
         self.window_limited &= !full;
@@ -230,8 +230,8 @@ impl Sender {
     pub(super) fn limited_transmit(&self) -> u64 {
         let on = match self.options.limited_transmit {
             LimitedTransmit::Off => false,
-            LimitedTransmit::Rfc3042 => self.phase == Phase::Open && self.nxt == self.max,
-            LimitedTransmit::Ns2 => self.phase != Phase::Recovery,
+            LimitedTransmit::Rfc3042 => self.phase == RecoveryPhase::Open && self.nxt == self.max,
+            LimitedTransmit::Ns2 => self.phase != RecoveryPhase::Recovery,
         };
         if on && self.dup_acks < self.options.dup_threshold { u64::from(self.dup_acks) * self.mss } else { 0 }
     }

@@ -13,7 +13,7 @@ use wifair_units::{Duration, Time};
 use super::delivery::AckDelivery;
 use super::prr::Prr;
 use super::scoreboard::Scoreboard;
-use super::{AckSummary, Phase, Sender, due};
+use super::{AckSummary, RecoveryPhase, Sender, due};
 use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{Recovery, ReduceFrom, StackOptions};
@@ -174,7 +174,7 @@ impl Sender {
         }
 
         let was = self.phase;
-        if acked > 0 && was != Phase::Open && self.is_spurious(packet.ack - acked, packet) {
+        if acked > 0 && was != RecoveryPhase::Open && self.is_spurious(packet.ack - acked, packet) {
             self.undo();
             s.scoreboard.undo_losses();
         }
@@ -182,12 +182,12 @@ impl Sender {
             self.on_ack_forward(&mut s, acked, &delivery);
         }
         let lost = self.find_losses(now, &mut s);
-        if self.phase != Phase::Open && self.una >= self.recover {
-            if self.phase == Phase::Recovery {
+        if self.phase != RecoveryPhase::Open && self.una >= self.recover {
+            if self.phase == RecoveryPhase::Recovery {
                 self.update_cc(|cc| cc.on_recovery_exit(f64::INFINITY));
                 s.scoreboard.on_recovery_exit();
             }
-            self.phase = Phase::Open;
+            self.phase = RecoveryPhase::Open;
         }
         // Linux reduces the window gradually after a congestion mark too, and does not grow it on the ACK that echoes
         // the mark.
@@ -204,7 +204,7 @@ impl Sender {
             sacked: s.scoreboard.sacked(),
             lost,
             rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
-            in_recovery: was == Phase::Recovery || self.reducing,
+            in_recovery: was == RecoveryPhase::Recovery || self.reducing,
             reordering: s.scoreboard.reordering().0,
         };
         self.pass_ack(now, packet, &ack_summary);
@@ -212,10 +212,10 @@ impl Sender {
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), false, self.mss);
             self.reducing = self.una < self.ecn_recover;
         }
-        if self.phase == Phase::Open && s.scoreboard.lost() > 0 {
+        if self.phase == RecoveryPhase::Open && s.scoreboard.lost() > 0 {
             self.enter_recovery_selective(now, &mut s, delivery.bytes);
         }
-        if self.phase == Phase::Recovery {
+        if self.phase == RecoveryPhase::Recovery {
             let safe = acked > 0 && lost == 0;
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), safe, self.mss);
         }
@@ -284,7 +284,7 @@ impl Sender {
     fn find_losses_beyond_a_gap(&mut self, now: Time, s: &mut Selective) -> u32 {
         let threshold = self.options.dup_threshold;
         let mut lost = if self.options.recovery == Recovery::Rack {
-            let in_recovery = self.phase != Phase::Open;
+            let in_recovery = self.phase != RecoveryPhase::Open;
             let (lost, next) =
                 s.scoreboard.mark_lost_by_time(now, in_recovery, threshold, self.rtt.min(), self.rtt.srtt());
             s.reorder_at = next;
@@ -293,7 +293,7 @@ impl Sender {
             s.scoreboard.mark_lost_below(threshold)
         };
         // The receiver may not support SACK, or may have nothing to report.
-        if self.dup_acks == threshold && self.phase == Phase::Open && s.scoreboard.mark_first_lost() {
+        if self.dup_acks == threshold && self.phase == RecoveryPhase::Open && s.scoreboard.mark_first_lost() {
             lost += 1;
         }
         lost
@@ -304,7 +304,7 @@ impl Sender {
         self.counts.fast_retransmits += 1;
         let base = self.reduction_base_selective();
         self.update_cc(|cc| cc.on_loss(base));
-        self.phase = Phase::Recovery;
+        self.phase = RecoveryPhase::Recovery;
         self.reducing = false;
         self.recover = self.max;
         self.timed = 0;
@@ -339,7 +339,7 @@ impl Sender {
     /// F-RTO (RFC 5682, section 3.1) with selective ACKs, as in Linux: if a segment sent only once has arrived, the
     /// timeout was spurious. Until that is known, two new segments are sent instead of retransmissions.
     fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &AckDelivery) {
-        if self.phase != Phase::Loss {
+        if self.phase != RecoveryPhase::Loss {
             s.forward = Forward::Off;
         } else if delivery.once.is_some_and(|end| end <= self.recover) {
             s.forward = Forward::Off;
@@ -384,7 +384,7 @@ impl Sender {
             return;
         }
         let eligible = self.options.tail_loss_probes
-            && self.phase == Phase::Open
+            && self.phase == RecoveryPhase::Open
             && (self.max > self.una || self.fin_outstanding())
             && s.scoreboard.sacked() == 0
             && s.probe_end == 0;
@@ -408,7 +408,7 @@ impl Sender {
         let Some(mut s) = self.selective.take() else { return };
         if now >= s.reorder_at {
             self.find_losses(now, &mut s);
-            if self.phase == Phase::Open && s.scoreboard.lost() > 0 {
+            if self.phase == RecoveryPhase::Open && s.scoreboard.lost() > 0 {
                 self.enter_recovery_selective(now, &mut s, 0);
                 s.prr.on_ack(0, s.scoreboard.in_flight(), false, self.mss);
             }
@@ -425,7 +425,7 @@ impl Sender {
 
     /// Sends a probe: new data if there is some, else the last segment again (RFC 8985, section 7.3).
     pub(super) fn poll_probe(&mut self, now: Time) -> Option<Packet> {
-        if self.phase != Phase::Open || !(self.max > self.una || self.fin_outstanding()) {
+        if self.phase != RecoveryPhase::Open || !(self.max > self.una || self.fin_outstanding()) {
             return None;
         }
         if self.fin_outstanding() && self.fin_alone {
@@ -464,7 +464,7 @@ impl Sender {
             } else {
                 s.scoreboard.retransmit(now, seq);
             }
-            if self.phase == Phase::Recovery || self.reducing {
+            if self.phase == RecoveryPhase::Recovery || self.reducing {
                 s.prr.on_send(len);
             }
         }
@@ -486,7 +486,7 @@ impl Sender {
 
     /// What the windows allow to be sent now, in bytes.
     fn allowance(&self, s: &Selective) -> u64 {
-        if (self.phase == Phase::Recovery || self.reducing) && self.options.prr && !self.cc.rules_recovery() {
+        if (self.phase == RecoveryPhase::Recovery || self.reducing) && self.options.prr && !self.cc.rules_recovery() {
             s.prr.allowed()
         } else {
             self.window.saturating_sub(s.scoreboard.in_flight())
@@ -552,13 +552,14 @@ impl Sender {
             self.probe_closed_window(now, false);
             return self.poll_suspect(now, allowed);
         }
-        debug_assert!(in_flight > 0 || self.phase == Phase::Recovery, "an empty path takes a segment");
+        debug_assert!(in_flight > 0 || self.phase == RecoveryPhase::Recovery, "an empty path takes a segment");
         None
     }
 
     /// Applies rules 3 and 4 of NextSeg (RFC 6675, section 4) when no new data may be sent.
     fn poll_suspect(&mut self, now: Time, allowed: u64) -> Option<Packet> {
-        if self.phase != Phase::Recovery || self.options.recovery != Recovery::Sack || self.options.ns2_recovery {
+        if self.phase != RecoveryPhase::Recovery || self.options.recovery != Recovery::Sack || self.options.ns2_recovery
+        {
             return None;
         }
         let s = self.selective.as_mut()?;

@@ -97,7 +97,7 @@ fn a_connection_opens_and_closes_as_in_rfc_9293() {
             (100_640 + 320 + 8_320 + 4_320 + 50_000 + 50_320, flag::ACK, 1500, 40),
         ]
     );
-    assert_eq!((pipe.sender.state(), pipe.receiver.is_finished()), (State::Finished, true));
+    assert_eq!((pipe.sender.state(), pipe.receiver.is_finished()), (SenderState::Finished, true));
     assert_eq!(pipe.sender.deadline(), Time::NEVER);
 }
 
@@ -155,7 +155,7 @@ fn check(sender: &Sender, packet: &Packet) {
     // Allowed beyond the window (inflation included): two segments by limited transmit, and a tail loss probe. With
     // proportional rate reduction the bound depends on what is delivered instead.
     let probe = sender.selective.as_ref().is_some_and(|s| s.is_probe(packet.end()));
-    let reducing = (sender.phase == Phase::Recovery || sender.reducing) && sender.options.prr;
+    let reducing = (sender.phase == RecoveryPhase::Recovery || sender.reducing) && sender.options.prr;
     let window = sender.window + 2 * sender.mss;
     let bound = if reducing || probe { u64::MAX } else { window };
     assert!(sender.in_flight() <= bound, "{} in flight, window {window}", sender.in_flight());
@@ -196,7 +196,7 @@ proptest! {
         prop_assert_eq!(pipe.sender.una(), total);
         prop_assert_eq!(pipe.sender.in_flight(), 0);
         prop_assert_eq!(pipe.receiver.gaps(), 0);
-        prop_assert_eq!(pipe.sender.state(), State::Finished);
+        prop_assert_eq!(pipe.sender.state(), SenderState::Finished);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cc::RateSample;
 use crate::rtt::{Rtt, RttConfig};
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct SentTime {
     end: u64,
     sent: Time,
     retransmitted: bool,
@@ -23,7 +23,7 @@ struct Entry {
 /// Transmission times of all segments that are not acknowledged.
 #[derive(Clone, Debug)]
 pub struct Times {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<SentTime>,
     /// RTT estimate by the exact clock.
     fine: Rtt,
     /// Whether the fine timer is in use.
@@ -55,7 +55,7 @@ impl Times {
         if let Some(rate) = &mut self.rate {
             rate.push(now, in_flight);
         }
-        self.entries.push_back(Entry { end, sent: now, retransmitted: false });
+        self.entries.push_back(SentTime { end, sent: now, retransmitted: false });
     }
 
     /// Records the retransmission of `seq .. end` with `in_flight` bytes in flight.

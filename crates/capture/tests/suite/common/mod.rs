@@ -4,7 +4,7 @@ pub mod talk;
 
 use std::path::PathBuf;
 
-use wifair_capture::{Analysis, Settings, analyze};
+use wifair_capture::{Analysis, AnalysisOptions, analyze};
 
 /// The folder of the captures; its `README.md` describes their origin.
 pub fn folder() -> PathBuf {
@@ -33,6 +33,6 @@ pub fn names() -> Vec<String> {
 }
 
 /// Analyses a capture of the test data.
-pub fn analyzed(name: &str, settings: Settings) -> Analysis {
+pub fn analyzed(name: &str, settings: AnalysisOptions) -> Analysis {
     analyze(&capture(name)[..], settings, |_, _| true).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -1,9 +1,9 @@
 //! A synthetic conversation, wrapped in frames of any kind.
 
-use wifair_capture::frame::{self, Course, Data, Heard, Tcp};
+use wifair_capture::frame::{self, Course, Heard, Tcp, WifiDataFrame};
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
-use wifair_capture::{Address, Endpoint, Link, Options, PcapWriter, flag};
+use wifair_capture::{Address, Endpoint, LinkType, PcapWriter, TcpOptions, flag};
 
 /// A segment and the time at which it passes, in ns.
 pub type Step = (u64, Tcp);
@@ -29,12 +29,12 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
         steps.push((at, Tcp { ip_id: id, ..tcp }));
     };
     let stamps = |value: u64, echo: u64| Some(((value / MS) as u32, (echo / MS) as u32));
-    let syn = Options {
+    let syn = TcpOptions {
         mss: Some(1_460),
         scale: Some(7),
         sack_permitted: true,
         timestamps: stamps(5_000 * MS, 0),
-        ..Options::default()
+        ..TcpOptions::default()
     };
     let answer = isn.wrapping_add(99);
     send(0, Tcp { seq: isn, flags: flag::SYN, window: 64_240, options: syn, ..Tcp::between(client, server) });
@@ -45,7 +45,7 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
             ack: isn.wrapping_add(1),
             flags: flag::SYN | flag::ACK,
             window: 65_160,
-            options: Options { timestamps: stamps(9_000 * MS, 5_000 * MS), ..syn },
+            options: TcpOptions { timestamps: stamps(9_000 * MS, 5_000 * MS), ..syn },
             ..Tcp::between(server, client)
         },
     );
@@ -57,7 +57,7 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
             ack: here,
             flags: flag::ACK,
             window: 502,
-            options: Options { timestamps: stamps(5_020 * MS, 9_000 * MS), ..Options::default() },
+            options: TcpOptions { timestamps: stamps(5_020 * MS, 9_000 * MS), ..TcpOptions::default() },
             ..Tcp::between(client, server)
         },
     );
@@ -68,7 +68,7 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
         flags: flag::ACK | if segment % 4 == 3 { flag::PSH } else { 0 },
         window: 502,
         payload: 1_000,
-        options: Options { timestamps: stamps(5_000 * MS + at, 9_000 * MS + at - 20 * MS), ..Options::default() },
+        options: TcpOptions { timestamps: stamps(5_000 * MS + at, 9_000 * MS + at - 20 * MS), ..TcpOptions::default() },
         ..Tcp::between(client, server)
     };
     let ack = |at: u64, segment: u32, sacked: Option<(u32, u32)>| Tcp {
@@ -76,11 +76,11 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
         ack: byte(segment),
         flags: flag::ACK,
         window: 501,
-        options: Options {
+        options: TcpOptions {
             timestamps: stamps(9_000 * MS + at, 5_000 * MS + at - 20 * MS),
             blocks: sacked.map_or([(0, 0); 4], |(from, to)| [(byte(from), byte(to)), (0, 0), (0, 0), (0, 0)]),
             sacks: u8::from(sacked.is_some()),
-            ..Options::default()
+            ..TcpOptions::default()
         },
         ..Tcp::between(server, client)
     };
@@ -159,15 +159,15 @@ pub const WRAPS: [Wrap; 14] = [
 ];
 
 impl Wrap {
-    pub fn link(self) -> Link {
+    pub fn link(self) -> LinkType {
         match self {
-            Self::Raw => Link::RawIp,
-            Self::Ethernet | Self::Vlan | Self::QinQ | Self::Pppoe | Self::Snap => Link::Ethernet,
-            Self::Loopback => Link::Loopback,
-            Self::Cooked => Link::Cooked,
-            Self::Cooked2 => Link::Cooked2,
-            Self::Wifi => Link::Wifi,
-            _ => Link::Radiotap,
+            Self::Raw => LinkType::RawIp,
+            Self::Ethernet | Self::Vlan | Self::QinQ | Self::Pppoe | Self::Snap => LinkType::Ethernet,
+            Self::Loopback => LinkType::Loopback,
+            Self::Cooked => LinkType::Cooked,
+            Self::Cooked2 => LinkType::Cooked2,
+            Self::Wifi => LinkType::Wifi,
+            _ => LinkType::Radiotap,
         }
     }
 
@@ -233,7 +233,7 @@ impl Wrap {
         }
         let start = out.len();
         let (station, access_point) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 9]));
-        let data = Data {
+        let data = WifiDataFrame {
             course: if up { Course::ToAccessPoint } else { Course::FromAccessPoint },
             retry: false,
             receiver: if up { access_point } else { station },

@@ -32,7 +32,7 @@ impl Grid {
 
 /// Backoff of a contender.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct BackoffPlace {
     grid: usize,
     /// Slot of the grid in which the backoff ends; in the past if it has ended.
     end: u64,
@@ -65,7 +65,7 @@ pub(super) struct Backoffs {
     slot: Duration,
     rules: SlotRules,
     grids: Vec<Grid>,
-    places: Vec<Place>,
+    places: Vec<BackoffPlace>,
     off_grid: Vec<OffGrid>,
     /// Contenders whose AIFS changes when the channel next becomes idle.
     changes: Vec<(u32, Duration)>,
@@ -78,7 +78,7 @@ impl Backoffs {
         let mut backoffs = Self { slot, rules, grids: vec![], places, off_grid, changes };
         for duration in aifs {
             let grid = backoffs.grid_of(*duration, Time::ZERO, aifs.len());
-            backoffs.places.push(Place { grid, end: 0, waits: false, entered: false });
+            backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, entered: false });
         }
         backoffs
     }

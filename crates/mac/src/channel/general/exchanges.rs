@@ -3,9 +3,9 @@
 use wifair_packet::PacketId;
 use wifair_units::{Bytes, Duration, Time};
 
-use super::{GeneralChannel, Phase};
+use super::{GeneralChannel, GeneralPhase};
 use crate::edcaf::{SlotRules, control_air, control_rate, number};
-use crate::exchange::Step;
+use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
 
 /// Length of a CF-End (IEEE Std 802.11-2016, 9.3.1.6).
@@ -56,7 +56,7 @@ impl GeneralChannel {
         }
         if self.senders.len() > 1 {
             let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
-            self.phase = Phase::Collision;
+            self.phase = GeneralPhase::Collision;
             self.next = now + longest.expect("there are several");
             return;
         }
@@ -65,12 +65,12 @@ impl GeneralChannel {
         let ppdu = &mut self.edcafs.contenders[sender].ppdu;
         let to = ppdu.to;
         if to == BROADCAST {
-            self.phase = Phase::Broadcast;
+            self.phase = GeneralPhase::Broadcast;
             self.next = now + ppdu.air;
             return;
         }
         let mut begins = now;
-        if ppdu.has(Step::Rts) {
+        if ppdu.has(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
             let rate = control_rate(&self.edcafs.access);
@@ -78,8 +78,8 @@ impl GeneralChannel {
                 || self.edcafs.loses_control(station, to, number(station), rate, cts)
             {
                 // Counted as a collision of the RTS with noise, with which the exchange ends.
-                self.phase = Phase::Collision;
-                self.next = now + control_air(&self.edcafs.access, Step::Rts);
+                self.phase = GeneralPhase::Collision;
+                self.next = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
                 return;
             }
             self.edcafs.contenders[sender].contention.clear();
@@ -88,7 +88,7 @@ impl GeneralChannel {
             begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
         self.edcafs.draw_losses(sender);
-        self.phase = Phase::Data;
+        self.phase = GeneralPhase::Data;
         self.next = begins + self.edcafs.contenders[sender].ppdu.air;
     }
 
@@ -109,7 +109,7 @@ impl GeneralChannel {
         let response = ppdu.response;
         self.edcafs.receive(now, sender, retry_limit_drops);
         let lost = self.edcafs.loses_response(sender);
-        self.phase = Phase::Response { lost };
+        self.phase = GeneralPhase::Response { lost };
         self.next = now + self.edcafs.access.timing.sifs + response;
         true
     }
@@ -152,7 +152,7 @@ impl GeneralChannel {
 
     /// The channel is idle from `end`; all contenders count slots after their AIFS.
     pub(super) fn idle_from(&mut self, end: Time) {
-        self.phase = Phase::Idle;
+        self.phase = GeneralPhase::Idle;
         self.backoffs.idle_from(end);
     }
 
@@ -163,7 +163,7 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let more = self.edcafs.succeed(now, sender, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
         if more && self.edcafs.fits_txop(now, sender) {
-            self.phase = Phase::Gap;
+            self.phase = GeneralPhase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
             return;
         }
@@ -171,7 +171,7 @@ impl GeneralChannel {
         if left > Duration::ZERO {
             let release = self.edcafs.access.timing.sifs + self.cf_end();
             if left >= release {
-                self.phase = Phase::CfEnd { more };
+                self.phase = GeneralPhase::CfEnd { more };
                 self.next = now + release;
                 return;
             }
@@ -234,7 +234,7 @@ impl GeneralChannel {
             return Duration::ZERO;
         }
         let timing = &self.edcafs.access.timing;
-        let after_rts = ppdu.has(Step::Rts).then(|| timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response);
+        let after_rts = ppdu.has(ExchangeStep::Rts).then(|| timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response);
         self.edcafs.access.nav_excess(ppdu.response, after_rts)
     }
 
@@ -246,7 +246,7 @@ impl GeneralChannel {
         let response = self.edcafs.contenders[sender].ppdu.response;
         self.edcafs.counters[station].errors += 1;
         let left = self.edcafs.left_of_txop(sender, now);
-        let ended = if self.phase == (Phase::Response { lost: true }) {
+        let ended = if self.phase == (GeneralPhase::Response { lost: true }) {
             self.account_response(now);
             self.idle_from(now + left);
             now - response - timing.sifs
@@ -297,7 +297,7 @@ impl GeneralChannel {
                 let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
                 self.backoffs.start_at(number(sender), from, slots, more);
             } else {
-                let by_rts = self.edcafs.contenders[sender].ppdu.has(Step::Rts);
+                let by_rts = self.edcafs.contenders[sender].ppdu.has(ExchangeStep::Rts);
                 let ended = self.began + air;
                 let aifs = self.edcafs.contenders[sender].aifs;
                 let from = (self.edcafs.access.eifs == Eifs::Nav)

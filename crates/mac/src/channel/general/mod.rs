@@ -30,7 +30,7 @@ use crate::{AirTime, Call, Counters, IdleAccess, MacEvent};
 use wifair_queue::Queue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum GeneralPhase {
     /// No station is sending.
     Idle,
     /// SIFS before a further frame of a TXOP.
@@ -52,7 +52,7 @@ enum Phase {
 pub struct GeneralChannel {
     edcafs: Edcafs,
     backoffs: Backoffs,
-    phase: Phase,
+    phase: GeneralPhase,
     /// Start of the current phase, or of the first frame of a collision.
     began: Time,
     /// Contenders that are sending.
@@ -80,7 +80,7 @@ impl GeneralChannel {
         Self {
             backoffs: Backoffs::new(edcafs.access.timing.slot, edcafs.slot_rules, &aifs),
             edcafs,
-            phase: Phase::Idle,
+            phase: GeneralPhase::Idle,
             began: Time::ZERO,
             senders: vec![],
             due: vec![],
@@ -154,9 +154,9 @@ impl GeneralChannel {
             spent
         };
         match self.phase {
-            Phase::Idle | Phase::Gap => air.idle += spend(Duration::MAX),
-            Phase::Collision => air.collision += spend(Duration::MAX),
-            Phase::Data | Phase::Broadcast => {
+            GeneralPhase::Idle | GeneralPhase::Gap => air.idle += spend(Duration::MAX),
+            GeneralPhase::Collision => air.collision += spend(Duration::MAX),
+            GeneralPhase::Data | GeneralPhase::Broadcast => {
                 let sifs = self.edcafs.access.timing.sifs;
                 let ppdu = &self.edcafs.contenders[self.senders[0]].ppdu;
                 for step in ppdu.before_data() {
@@ -170,7 +170,7 @@ impl GeneralChannel {
                     air.error += spend(ppdu.lost_air());
                 }
             }
-            Phase::Response { .. } | Phase::CfEnd { .. } => {
+            GeneralPhase::Response { .. } | GeneralPhase::CfEnd { .. } => {
                 air.idle += spend(self.edcafs.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -230,7 +230,7 @@ impl GeneralChannel {
     fn request_access(&mut self, now: Time, index: usize) {
         let contender = number(index);
         let Edcaf { contention, aifs, .. } = &mut self.edcafs.contenders[index];
-        if self.phase != Phase::Idle {
+        if self.phase != GeneralPhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if self.backoffs.left(contender) == 0 {
                 self.backoffs.start(contender, u64::from(contention.draw()), true);
@@ -272,20 +272,20 @@ impl GeneralChannel {
             self.record(now, call.packets);
         }
         match self.phase {
-            Phase::Idle => self.start(call),
-            Phase::Gap => self.send(call),
-            Phase::Data => {
+            GeneralPhase::Idle => self.start(call),
+            GeneralPhase::Gap => self.send(call),
+            GeneralPhase::Data => {
                 let is_answered = self.receive(now, call.retry_limit_drops);
                 if !is_answered {
                     self.ack_timeout(call);
                 }
                 return self.edcafs.report_next();
             }
-            Phase::Response { lost: false } => {
+            GeneralPhase::Response { lost: false } => {
                 self.account_response(now);
                 self.succeed(call);
             }
-            Phase::Broadcast => {
+            GeneralPhase::Broadcast => {
                 let sender = self.senders[0];
                 let from = number(self.edcafs.station_of(sender));
                 let id = self.edcafs.contenders[sender].ppdu.first;
@@ -295,12 +295,12 @@ impl GeneralChannel {
                 self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
                 return MacEvent::Broadcast { from, id };
             }
-            Phase::Response { lost: true } => self.ack_timeout(call),
-            Phase::CfEnd { more } => {
+            GeneralPhase::Response { lost: true } => self.ack_timeout(call),
+            GeneralPhase::CfEnd { more } => {
                 self.account_cf_end(now);
                 self.finish(now, Duration::ZERO, Duration::ZERO, more);
             }
-            Phase::Collision => self.end_collision(call),
+            GeneralPhase::Collision => self.end_collision(call),
         }
         MacEvent::Nothing
     }

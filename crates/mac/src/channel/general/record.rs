@@ -4,7 +4,7 @@ use wifair_packet::Packets;
 use wifair_units::Time;
 
 use super::exchanges::CF_END;
-use super::{GeneralChannel, Phase};
+use super::{GeneralChannel, GeneralPhase};
 use crate::BROADCAST;
 use crate::edcaf::{control_air, number};
 use crate::tap::{Fate, FrameKind, FrameRecord, Tap};
@@ -15,19 +15,19 @@ impl GeneralChannel {
     pub(super) fn record(&mut self, now: Time, packets: &Packets) {
         let Some(mut tap) = self.tap.take() else { return };
         match self.phase {
-            Phase::Idle => {
+            GeneralPhase::Idle => {
                 for (contender, from) in self.backoffs.counting() {
                     tap.backoff(number(contender as usize / self.edcafs.categories), from, now);
                 }
             }
-            Phase::Gap => {}
-            Phase::Data | Phase::Broadcast => self.record_exchange(&mut tap, now, packets),
-            Phase::Response { lost } => {
+            GeneralPhase::Gap => {}
+            GeneralPhase::Data | GeneralPhase::Broadcast => self.record_exchange(&mut tap, now, packets),
+            GeneralPhase::Response { lost } => {
                 let fate = if lost { Fate::Error } else { Fate::Read };
                 tap.push(self.edcafs.response_record(self.senders[0], now, fate));
             }
-            Phase::CfEnd { .. } => self.record_cf_end(&mut tap, now),
-            Phase::Collision => {
+            GeneralPhase::CfEnd { .. } => self.record_cf_end(&mut tap, now),
+            GeneralPhase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
                     let opening = self.opening(sender);

@@ -3,7 +3,7 @@
 use wifair_packet::Packets;
 use wifair_units::{Duration, Time};
 
-use super::{Phase, ReferenceChannel};
+use super::{ReferenceChannel, ReferencePhase};
 use crate::edcaf::number;
 use crate::tap::{Attempt, Fate};
 use crate::{AirTime, BROADCAST};
@@ -20,9 +20,9 @@ impl ReferenceChannel {
             spent
         };
         match self.phase {
-            Phase::Idle | Phase::Gap => air.idle += spend(Duration::MAX),
-            Phase::Collision => air.collision += spend(Duration::MAX),
-            Phase::Data { .. } | Phase::Broadcast => {
+            ReferencePhase::Idle | ReferencePhase::Gap => air.idle += spend(Duration::MAX),
+            ReferencePhase::Collision => air.collision += spend(Duration::MAX),
+            ReferencePhase::Data { .. } | ReferencePhase::Broadcast => {
                 let frame = self.frame(self.senders[0]);
                 if self.is_protected(&frame) {
                     let timing = &self.access.timing;
@@ -31,11 +31,11 @@ impl ReferenceChannel {
                     air.rts_cts += spend(timing.cts());
                     air.idle += spend(timing.sifs);
                 }
-                let lost = self.phase == (Phase::Data { lost: true });
+                let lost = self.phase == (ReferencePhase::Data { lost: true });
                 let part = if lost { &mut air.error } else { &mut air.data };
                 *part += spend(frame.air);
             }
-            Phase::Ack { .. } => {
+            ReferencePhase::Ack { .. } => {
                 air.idle += spend(self.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -55,22 +55,22 @@ impl ReferenceChannel {
             packets,
         };
         match self.phase {
-            Phase::Idle => {
+            ReferencePhase::Idle => {
                 for (index, contender) in self.contenders.iter().enumerate() {
                     if contender.frame.is_some() && contender.slots > 0 {
                         tap.backoff(number(index / 2), contender.from, now);
                     }
                 }
             }
-            Phase::Gap => {}
-            Phase::Data { lost } => {
+            ReferencePhase::Gap => {}
+            ReferencePhase::Data { lost } => {
                 tap.exchange(now, &attempt(self.senders[0]), if lost { Fate::Error } else { Fate::Read });
             }
-            Phase::Broadcast => tap.exchange(now, &attempt(self.senders[0]), Fate::Read),
-            Phase::Ack { lost } => {
+            ReferencePhase::Broadcast => tap.exchange(now, &attempt(self.senders[0]), Fate::Read),
+            ReferencePhase::Ack { lost } => {
                 tap.ack(now, &attempt(self.senders[0]), if lost { Fate::Error } else { Fate::Read });
             }
-            Phase::Collision => {
+            ReferencePhase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
                     tap.opening(self.began, &attempt(sender), fate);

@@ -42,7 +42,7 @@ pub struct ReferenceStation {
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct ReferenceNode {
     rate: BitRate,
     routing_overhead: Bytes,
     errors: Errors,
@@ -77,7 +77,7 @@ impl Contender {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ReferencePhase {
     /// No station is sending.
     Idle,
     /// SIFS before a further frame of a TXOP.
@@ -98,11 +98,11 @@ pub struct ReferenceChannel {
     access: Access,
     ap: u32,
     goes_first: First,
-    nodes: Vec<Node>,
+    nodes: Vec<ReferenceNode>,
     counters: Vec<Counters>,
     /// Two per station: high priority, then low priority.
     contenders: Vec<Contender>,
-    phase: Phase,
+    phase: ReferencePhase,
     /// Start of the current phase, or of the first frame of a collision.
     began: Time,
     /// Contenders that are sending.
@@ -127,7 +127,7 @@ impl ReferenceChannel {
     pub fn new(access: Access, ap: u32, goes_first: First, stations: Vec<ReferenceStation>) -> Self {
         let (mut nodes, mut contenders) = (vec![], vec![]);
         for ReferenceStation { mut station, ordinary, first, first_queue, first_backoff } in stations {
-            nodes.push(Node {
+            nodes.push(ReferenceNode {
                 rate: station.rate,
                 routing_overhead: station.routing_overhead,
                 errors: Errors::new(&station),
@@ -158,7 +158,7 @@ impl ReferenceChannel {
             ap,
             goes_first,
             counters: vec![Counters::default(); nodes.len()],
-            phase: Phase::Idle,
+            phase: ReferencePhase::Idle,
             began: Time::ZERO,
             senders: vec![],
             won_at: Time::ZERO,
@@ -288,7 +288,7 @@ impl ReferenceChannel {
         let slot = self.access.timing.slot;
         let is_loner = self.nav > now && self.contenders[index].from < self.nav + self.contenders[index].aifs;
         let contender = &mut self.contenders[index];
-        if self.phase != Phase::Idle {
+        if self.phase != ReferencePhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if contender.slots == 0 {
                 contender.draw();
@@ -326,14 +326,14 @@ impl ReferenceChannel {
             self.record(now, call.packets);
         }
         match self.phase {
-            Phase::Idle => self.start(now),
-            Phase::Gap => self.send(now),
-            Phase::Data { lost: false } => return self.receive(now),
-            Phase::Ack { lost: false } => {
+            ReferencePhase::Idle => self.start(now),
+            ReferencePhase::Gap => self.send(now),
+            ReferencePhase::Data { lost: false } => return self.receive(now),
+            ReferencePhase::Ack { lost: false } => {
                 self.account_ack(now);
                 self.succeed(call);
             }
-            Phase::Broadcast => {
+            ReferencePhase::Broadcast => {
                 let (from, frame) = (self.senders[0] / 2, self.frame(self.senders[0]));
                 self.account_exchange(now, Duration::ZERO);
                 self.succeed(call);
@@ -341,10 +341,10 @@ impl ReferenceChannel {
                 self.receivers.extend((0..self.nodes.len()).filter(|node| *node != from).map(number));
                 return MacEvent::Broadcast { from: number(from), id: frame.id };
             }
-            Phase::Data { lost: true } | Phase::Ack { lost: true } => {
+            ReferencePhase::Data { lost: true } | ReferencePhase::Ack { lost: true } => {
                 self.ack_timeout(call);
             }
-            Phase::Collision => self.end_collision(call),
+            ReferencePhase::Collision => self.end_collision(call),
         }
         MacEvent::Nothing
     }
@@ -399,14 +399,14 @@ impl ReferenceChannel {
         }
         if self.senders.len() > 1 {
             let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
-            self.phase = Phase::Collision;
+            self.phase = ReferencePhase::Collision;
             self.next = now + longest.expect("there are several");
             return;
         }
         let sender = self.senders[0];
         let frame = self.frame(sender);
         if frame.to == BROADCAST {
-            self.phase = Phase::Broadcast;
+            self.phase = ReferencePhase::Broadcast;
             self.next = now + frame.air;
             return;
         }
@@ -415,7 +415,7 @@ impl ReferenceChannel {
             let receiver = &mut self.nodes[frame.to as usize].errors;
             if receiver.loses_control() || self.nodes[sender / 2].errors.loses_control() {
                 // Counted as a collision of the RTS with noise, with which the exchange ends.
-                self.phase = Phase::Collision;
+                self.phase = ReferencePhase::Collision;
                 self.next = now + self.access.timing.rts();
                 return;
             }
@@ -424,7 +424,7 @@ impl ReferenceChannel {
         }
         let data_from = self.nodes[sender / 2].errors.data_from;
         let lost = self.nodes[frame.to as usize].errors.loses_data(data_from);
-        self.phase = Phase::Data { lost };
+        self.phase = ReferencePhase::Data { lost };
         self.next = begins + frame.air;
     }
 
@@ -443,14 +443,14 @@ impl ReferenceChannel {
         let ack = frame.ack;
         self.account_exchange(now, Duration::ZERO);
         let lost = self.nodes[sender / 2].errors.loses_control();
-        self.phase = Phase::Ack { lost };
+        self.phase = ReferencePhase::Ack { lost };
         self.next = now + self.access.timing.sifs + ack;
         heard
     }
 
     /// The channel is idle from `end`; all contenders count slots after their AIFS.
     fn idle_from(&mut self, end: Time) {
-        self.phase = Phase::Idle;
+        self.phase = ReferencePhase::Idle;
         for contender in &mut self.contenders {
             contender.from = end + contender.aifs;
         }
@@ -467,7 +467,7 @@ impl ReferenceChannel {
         self.contenders[sender].contention.reset();
         let more = self.load(sender, call);
         if more && self.fits_txop(now, sender) {
-            self.phase = Phase::Gap;
+            self.phase = ReferencePhase::Gap;
             self.next = now + self.access.timing.sifs;
             return;
         }
@@ -516,7 +516,7 @@ impl ReferenceChannel {
         let (sender, timing) = (self.senders[0], self.access.timing);
         let frame = self.frame(sender);
         self.counters[sender / 2].errors += 1;
-        let ended = if self.phase == (Phase::Ack { lost: true }) {
+        let ended = if self.phase == (ReferencePhase::Ack { lost: true }) {
             self.account_ack(now);
             self.idle_from(now);
             now - frame.ack - timing.sifs

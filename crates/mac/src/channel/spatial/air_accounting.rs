@@ -3,7 +3,7 @@
 use wifair_units::{Duration, Time};
 
 use super::bitset::bit_in;
-use super::{Kind, Transmission};
+use super::{SpatialFrameKind, Transmission};
 use crate::AirTime;
 
 /// Frames on the air, and the use of air time so far.
@@ -41,10 +41,10 @@ impl AirAccounting {
     pub fn settle(&mut self, transmission: &Transmission, read: bool, lost: Duration) {
         let air = match transmission.kind {
             _ if transmission.collided && !read => &mut self.air.collision,
-            Kind::CtsToSelf | Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
-            Kind::Ack | Kind::BlockAckReq | Kind::BlockAck => &mut self.air.ack,
-            Kind::Data if read => &mut self.air.data,
-            Kind::Data => &mut self.air.error,
+            SpatialFrameKind::CtsToSelf | SpatialFrameKind::Rts | SpatialFrameKind::Cts => &mut self.air.rts_cts,
+            SpatialFrameKind::Ack | SpatialFrameKind::BlockAckReq | SpatialFrameKind::BlockAck => &mut self.air.ack,
+            SpatialFrameKind::Data if read => &mut self.air.data,
+            SpatialFrameKind::Data => &mut self.air.error,
         };
         *air += transmission.alone - lost;
         *(if transmission.collided { &mut self.air.collision } else { &mut self.air.error }) += lost;

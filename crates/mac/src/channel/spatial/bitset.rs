@@ -111,7 +111,7 @@ const COMMON: usize = 3;
 
 /// Small counts of 64 stations, stored digit by digit, so that all of them change in a few operations.
 #[derive(Clone, Debug, Default)]
-struct Count {
+struct BitSlicedCounts {
     /// Stations whose count is not zero.
     any: u64,
     /// Number of digits ever needed, if more than [`COMMON`].
@@ -121,18 +121,18 @@ struct Count {
 
 /// A small count for each station.
 #[derive(Clone, Debug)]
-pub struct CountSet(Vec<Count>);
+pub struct CountSet(Vec<BitSlicedCounts>);
 
 impl CountSet {
     /// Zero for each station.
     pub fn new(stations: usize) -> Self {
-        Self(vec![Count::default(); stations.div_ceil(64)])
+        Self(vec![BitSlicedCounts::default(); stations.div_ceil(64)])
     }
 
     /// Increments the counts of these stations.
     #[inline(always)]
     pub fn add(&mut self, word: usize, bits: u64) {
-        let Count { any, used, digits } = &mut self.0[word];
+        let BitSlicedCounts { any, used, digits } = &mut self.0[word];
         *any |= bits;
         let mut carry = bits;
         for digit in &mut digits[..COMMON] {
@@ -149,7 +149,7 @@ impl CountSet {
     /// Decrements the counts of these stations, none of which may be zero.
     #[inline]
     pub fn remove(&mut self, word: usize, bits: u64) {
-        let Count { any, used, digits } = &mut self.0[word];
+        let BitSlicedCounts { any, used, digits } = &mut self.0[word];
         let mut borrow = bits;
         *any = 0;
         for digit in &mut digits[..COMMON] {

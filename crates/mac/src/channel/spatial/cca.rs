@@ -2,7 +2,7 @@
 
 use wifair_units::Time;
 
-use super::{Kind, SpatialChannel, Transmission};
+use super::{SpatialChannel, SpatialFrameKind, Transmission};
 
 /// Outcome of a frame at its receiver.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +42,11 @@ impl SpatialChannel {
     /// When stations that read this frame may reset the NAV it sets.
     #[inline]
     pub(super) fn nav_check(&self, now: Time, transmission: &Transmission) -> Time {
-        if transmission.kind == Kind::Rts && self.access.nav_reset { now + self.nav_reset } else { Time::NEVER }
+        if transmission.kind == SpatialFrameKind::Rts && self.access.nav_reset {
+            now + self.nav_reset
+        } else {
+            Time::NEVER
+        }
     }
 
     /// `station` reads a broadcast of `sender`, unless it is lost to an error.

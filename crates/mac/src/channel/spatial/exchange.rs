@@ -7,7 +7,7 @@ use wifair_units::{BitRate, Duration, Time};
 use super::air_accounting::lose_readers;
 use super::backoff_timers::TimerAction;
 use super::bitset::place;
-use super::{Call, Kind, SpatialChannel, Stage, Transmission};
+use super::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
 use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
@@ -24,7 +24,7 @@ impl SpatialChannel {
             && let [sender] = self.starters[..]
         {
             let kind = self.take_turn(sender, call);
-            if kind == Kind::Data && self.begins_exchange(now, sender) {
+            if kind == SpatialFrameKind::Data && self.begins_exchange(now, sender) {
                 return self.skip_to_data_end(bound, call);
             }
             opened = Some(kind);
@@ -39,7 +39,7 @@ impl SpatialChannel {
             let kind = opened.unwrap_or_else(|| self.take_turn(sender, call));
             let transmission = self.compose(now, sender, kind);
             self.send(sender, transmission);
-            if kind == Kind::Data {
+            if kind == SpatialFrameKind::Data {
                 self.watch_for(now, sender, transmission.to);
             }
         }
@@ -53,16 +53,16 @@ impl SpatialChannel {
 
     /// Type of the frame that `sender` starts sending at `now`.
     #[inline(always)]
-    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> Kind {
+    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> SpatialFrameKind {
         let now = call.now;
-        match std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends) {
-            Stage::Due(kind) => kind,
-            Stage::Rest if self.edca.is_none() => self.open_dcf(now, sender),
-            Stage::Rest => {
+        match std::mem::replace(&mut self.stations[sender as usize].stage, ExchangeStage::Sends) {
+            ExchangeStage::Due(kind) => kind,
+            ExchangeStage::Rest if self.edca.is_none() => self.open_dcf(now, sender),
+            ExchangeStage::Rest => {
                 self.win(now, sender);
                 self.open_in(sender, call)
             }
-            Stage::Continues => self.open_in(sender, call),
+            ExchangeStage::Continues => self.open_in(sender, call),
             stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
         }
     }
@@ -79,40 +79,44 @@ impl SpatialChannel {
     }
 
     /// The frame of this type that `sender` starts sending at `now`.
-    pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Transmission {
+    pub(super) fn compose(&self, now: Time, sender: u32, kind: SpatialFrameKind) -> Transmission {
         let timing = &self.access.timing;
-        let is_answer = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
+        let is_answer = matches!(kind, SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck);
         let initiator = if is_answer { self.stations[sender as usize].peer } else { sender };
         let (receiver, data, response) = self.exchange_of(initiator);
         let after_data = if receiver == BROADCAST { Duration::ZERO } else { timing.sifs + response };
         let (to, rate, air, reserves) = match kind {
-            Kind::CtsToSelf => {
+            SpatialFrameKind::CtsToSelf => {
                 let rate = self.access.protection.expect("frames are protected");
                 (sender, rate, timing.frame(timing.sizes.cts, rate), timing.sifs + data + after_data)
             }
-            Kind::Rts => {
+            SpatialFrameKind::Rts => {
                 (receiver, self.guard_rate, self.rts, timing.sifs + self.cts + timing.sifs + data + after_data)
             }
-            Kind::Data | Kind::BlockAckReq => (receiver, self.rate_of(initiator, kind), data, after_data),
-            Kind::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
-            Kind::Ack | Kind::BlockAck => (initiator, self.rate_of(initiator, kind), response, Duration::ZERO),
+            SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
+                (receiver, self.rate_of(initiator, kind), data, after_data)
+            }
+            SpatialFrameKind::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
+            SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
+                (initiator, self.rate_of(initiator, kind), response, Duration::ZERO)
+            }
         };
         let end = now + air;
         // A CTS announces the same end as the RTS.
         let nav = match kind {
-            Kind::Cts => self.transmissions[to as usize].nav,
+            SpatialFrameKind::Cts => self.transmissions[to as usize].nav,
             _ => end + self.access.round_nav(reserves),
         };
         Transmission { kind, to, rate, start: now, end, nav, readers: 0, collided: false, alone: Duration::ZERO }
     }
 
     /// Rate of the data or request of `initiator`, or of the response.
-    fn rate_of(&self, initiator: u32, kind: Kind) -> BitRate {
+    fn rate_of(&self, initiator: u32, kind: SpatialFrameKind) -> BitRate {
         if let Some(edca) = &self.edca {
             return edca.rate_of(initiator, kind);
         }
         let rate = self.stations[initiator as usize].frame.as_ref().expect("a sender has a frame").rate;
-        if kind == Kind::Data { rate } else { self.access.timing.answer_rate(rate) }
+        if kind == SpatialFrameKind::Data { rate } else { self.access.timing.answer_rate(rate) }
     }
 
     /// The counters of a station.
@@ -207,22 +211,26 @@ impl SpatialChannel {
             }
             read
         };
-        let is_in_part = self.edca.is_some() && transmission.kind == Kind::Data && read;
+        let is_in_part = self.edca.is_some() && transmission.kind == SpatialFrameKind::Data && read;
         let lost = if is_in_part { self.lost_part(sender, transmission.alone) } else { Duration::ZERO };
         self.accounting.settle(&transmission, read, lost);
         if self.tap.is_some() {
             self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
         let heard = match transmission.kind {
-            Kind::CtsToSelf => {
+            SpatialFrameKind::CtsToSelf => {
                 self.counters_mut(sender).control += transmission.end - transmission.start;
-                self.plan(now, sender, Kind::Data, sender);
+                self.plan(now, sender, SpatialFrameKind::Data, sender);
                 MacEvent::Nothing
             }
-            Kind::Rts => self.end_of_rts(sender, &transmission, read, call),
-            Kind::Cts | Kind::Ack | Kind::BlockAck => self.end_of_answer(sender, &transmission, read, call),
-            Kind::Data if self.edca.is_none() => self.end_of_data(sender, &transmission, read, call),
-            Kind::Data | Kind::BlockAckReq => self.end_of_ppdu(sender, &transmission, read, call),
+            SpatialFrameKind::Rts => self.end_of_rts(sender, &transmission, read, call),
+            SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
+                self.end_of_answer(sender, &transmission, read, call)
+            }
+            SpatialFrameKind::Data if self.edca.is_none() => self.end_of_data(sender, &transmission, read, call),
+            SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
+                self.end_of_ppdu(sender, &transmission, read, call)
+            }
         };
         if let Some(edca) = &mut self.edca {
             edca.reserve(sender, transmission.nav);
@@ -256,8 +264,8 @@ impl SpatialChannel {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[station as usize];
         match transmission.kind {
-            Kind::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
-            Kind::Data => errors.stream.chance(errors.data_to),
+            SpatialFrameKind::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
+            SpatialFrameKind::Data => errors.stream.chance(errors.data_to),
             _ => errors.loses_control(),
         }
     }
@@ -268,33 +276,33 @@ impl SpatialChannel {
         let nav = self.backoffs[transmission.to as usize].nav_until();
         let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
         let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
-        self.answer(sender, transmission, answers.then_some(Kind::Cts), call);
+        self.answer(sender, transmission, answers.then_some(SpatialFrameKind::Cts), call);
         MacEvent::Nothing
     }
 
     /// Ends a CTS, an ACK or a block ACK.
     fn end_of_answer(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
-        self.stations[sender as usize].stage = Stage::Rest;
+        self.stations[sender as usize].stage = ExchangeStage::Rest;
         self.backoffs[sender as usize].engaged = false;
         let to = transmission.to;
-        if transmission.kind != Kind::Cts {
+        if transmission.kind != SpatialFrameKind::Cts {
             self.counters_mut(to).control += transmission.end - transmission.start;
         } else if self.eifs_is_nav {
             // ns-2 waits for the data that its CTS permits, even if they do not come.
             let (_, data, _) = self.exchange_of(to);
             self.backoffs[sender as usize].set_nav(now + self.access.timing.sifs + data, Time::NEVER);
         }
-        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == Kind::BlockAck) {
+        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == SpatialFrameKind::BlockAck) {
             edca.count_block_ack(to, read);
         }
         self.resume(now, sender);
         if !read {
-            self.stations[to as usize].stage = Stage::Failed { collided: transmission.collided };
+            self.stations[to as usize].stage = ExchangeStage::Failed { collided: transmission.collided };
             self.backoffs[to as usize].resumes_when_idle = true;
-        } else if transmission.kind == Kind::Cts {
+        } else if transmission.kind == SpatialFrameKind::Cts {
             self.contention_mut(to).clear();
-            self.plan(now, to, Kind::Data, sender);
+            self.plan(now, to, SpatialFrameKind::Data, sender);
         } else {
             self.succeed(to, true, call);
         }
@@ -311,7 +319,7 @@ impl SpatialChannel {
 
     /// Ends a broadcast of `sender`.
     pub(super) fn end_broadcast(&mut self, now: Time, sender: u32) {
-        self.stations[sender as usize].stage = Stage::Sent;
+        self.stations[sender as usize].stage = ExchangeStage::Sent;
         self.backoffs[sender as usize].resumes_when_idle = true;
         self.resume(now, sender);
     }
@@ -321,7 +329,7 @@ impl SpatialChannel {
         &mut self,
         sender: u32,
         transmission: &Transmission,
-        answer: Option<Kind>,
+        answer: Option<SpatialFrameKind>,
         call: &mut Call<'_>,
     ) {
         let now = call.now;
@@ -331,19 +339,19 @@ impl SpatialChannel {
         }
         if let Some(kind) = answer.filter(|_| !self.backoffs[to].engaged) {
             self.plan(now, transmission.to, kind, sender);
-            self.stations[sender as usize].stage = Stage::Awaits;
+            self.stations[sender as usize].stage = ExchangeStage::Awaits;
             return;
         }
-        self.stations[sender as usize].stage = Stage::Failed { collided: transmission.collided };
+        self.stations[sender as usize].stage = ExchangeStage::Failed { collided: transmission.collided };
         self.backoffs[sender as usize].resumes_when_idle = true;
         self.resume(now, sender);
     }
 
     /// Lets `station` send a frame to `peer` after SIFS.
-    pub(super) fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
+    pub(super) fn plan(&mut self, now: Time, station: u32, kind: SpatialFrameKind, peer: u32) {
         self.backoffs[station as usize].engaged = true;
         let state = &mut self.stations[station as usize];
-        state.stage = Stage::Due(kind);
+        state.stage = ExchangeStage::Due(kind);
         state.peer = peer;
         self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
     }
@@ -366,7 +374,7 @@ impl SpatialChannel {
         let now = call.now;
         let Transmission { kind, collided, end, .. } = self.transmissions[station as usize];
         let (_, air, _) = self.exchange_of(station);
-        let by_rts = kind == Kind::Rts;
+        let by_rts = kind == SpatialFrameKind::Rts;
         let lost = if by_rts { self.rts } else { air };
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
@@ -376,7 +384,7 @@ impl SpatialChannel {
         }
         let mut timeout = None;
         match self.stations[station as usize].stage {
-            Stage::Sent => {
+            ExchangeStage::Sent => {
                 self.counters_mut(station).collisions += u64::from(collided);
                 call.retry_limit_drops.extend(self.undelivered(station).map(|id| (station, id)));
                 self.succeed(station, !collided && end == now, call);
@@ -384,13 +392,13 @@ impl SpatialChannel {
                     return; // the TXOP continues
                 }
             }
-            Stage::Failed { collided } => {
+            ExchangeStage::Failed { collided } => {
                 let counters = self.counters_mut(station);
                 *(if collided { &mut counters.collisions } else { &mut counters.errors }) += 1;
                 if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
                     rates.report(now, station, false);
                 }
-                self.stations[station as usize].stage = Stage::Rest;
+                self.stations[station as usize].stage = ExchangeStage::Rest;
                 if self.edca.is_some() {
                     self.fail_in(station, by_rts, call)
                 } else {

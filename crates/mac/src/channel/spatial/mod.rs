@@ -64,12 +64,12 @@ use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame};
 use crate::tap::Tap;
 use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, MacEvent, Outages, StationSettings};
-use wifair_phy::Capture;
+use wifair_phy::CaptureEffect;
 use wifair_queue::{Discipline, Gauge, Queue};
 
 /// Type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SpatialFrameKind {
     /// CTS-to-self.
     CtsToSelf,
     Rts,
@@ -82,13 +82,13 @@ enum Kind {
 
 /// Stage of a station in its exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ExchangeStage {
     /// In no exchange: it contends, or has nothing to send.
     Rest,
     /// Its frame is on the air.
     Sends,
     /// It will send a frame of this type SIFS after the last frame.
-    Due(Kind),
+    Due(SpatialFrameKind),
     /// It will start another exchange of its TXOP SIFS after the last frame.
     Continues,
     /// It waits for a response to its frame.
@@ -102,7 +102,7 @@ enum Stage {
 /// The frame that a station is sending or sent last.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
-    kind: Kind,
+    kind: SpatialFrameKind,
     to: u32,
     rate: BitRate,
     start: Time,
@@ -120,14 +120,14 @@ struct Transmission {
 impl Transmission {
     /// Whether it is meant for all stations that read it.
     fn is_for_all(&self) -> bool {
-        self.to == BROADCAST || self.kind == Kind::CtsToSelf
+        self.to == BROADCAST || self.kind == SpatialFrameKind::CtsToSelf
     }
 }
 
 #[derive(Clone, Debug)]
-struct Station {
+struct SpatialStation {
     frame: Option<Frame>,
-    stage: Stage,
+    stage: ExchangeStage,
     /// Receiver of its next response, or of its data after a CTS.
     peer: u32,
     contention: Contention,
@@ -151,7 +151,7 @@ pub struct SpatialChannel {
     backoffs: Vec<BackoffState>,
     backoff_timers: BackoffTimers,
     transmissions: Vec<Transmission>,
-    stations: Vec<Station>,
+    stations: Vec<SpatialStation>,
     /// Stations with access categories; with DCF only `stations` and `queues` are used.
     edca: Option<Box<SpatialEdca>>,
     queues: Vec<Queue>,
@@ -217,7 +217,7 @@ impl SpatialChannel {
         let intervals = Intervals::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
         let guard_rate = access.protection.unwrap_or(timing.basic_rate);
         let nothing_sent = Transmission {
-            kind: Kind::Ack,
+            kind: SpatialFrameKind::Ack,
             to: BROADCAST,
             rate: timing.basic_rate,
             start: Time::ZERO,
@@ -276,9 +276,9 @@ impl SpatialChannel {
             let errors = Errors::new(&station);
             space.lossy |= errors.are_possible();
             space.errors.push(errors);
-            space.stations.push(Station {
+            space.stations.push(SpatialStation {
                 frame: None,
-                stage: Stage::Rest,
+                stage: ExchangeStage::Rest,
                 peer: BROADCAST,
                 contention: Contention::new(&station),
                 rate: station.rate,
@@ -319,7 +319,7 @@ impl SpatialChannel {
             edca.edcafs.set_snr(|from, to| links.received_power(from, to) / noise[to as usize], &factors);
         }
         self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
-        self.eifs_if_unread |= self.signals.capture == Capture::First;
+        self.eifs_if_unread |= self.signals.capture == CaptureEffect::First;
         self.learn_audiences();
         self
     }

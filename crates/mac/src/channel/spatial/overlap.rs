@@ -22,7 +22,7 @@ use super::bitset::{each, place};
 use super::radio_links::{RadioLevels, milliwatts};
 use super::rx_power::RxWord;
 use super::signal::Signals;
-use super::{Kind, SpatialChannel, Stage};
+use super::{ExchangeStage, SpatialChannel, SpatialFrameKind};
 use crate::Eifs;
 
 choice! {
@@ -342,7 +342,8 @@ impl SpatialChannel {
     /// Width of the frame that `sender` sends, in doublings of 20 MHz.
     fn width_of(&self, sender: u32) -> usize {
         let transmission = &self.transmissions[sender as usize];
-        let is_answer = matches!(transmission.kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
+        let is_answer =
+            matches!(transmission.kind, SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck);
         let initiator = if is_answer { transmission.to } else { sender };
         self.edca.as_ref().map_or(0, |edca| edca.edcafs.width_of(edca.current_of(initiator)))
     }
@@ -354,10 +355,10 @@ impl SpatialChannel {
         let Some(overlap) = &mut signals.overlap else { return };
         let width = width.min(overlap.settings.channels[sender as usize].width() as usize);
         let transmission = &self.transmissions[sender as usize];
-        let is_duplicate = transmission.kind != Kind::Data;
+        let is_duplicate = transmission.kind != SpatialFrameKind::Data;
         overlap.now = now;
         overlap.sender = sender;
-        let is_rts = transmission.kind == Kind::Rts;
+        let is_rts = transmission.kind == SpatialFrameKind::Rts;
         let idle_at_receiver = if is_rts { overlap.idle_width(now, transmission.to) } else { 0 };
         overlap.sent[sender as usize] = SentFrame { width, is_duplicate, idle_at_receiver };
         if !is_duplicate {
@@ -416,7 +417,7 @@ impl SpatialChannel {
         starters.retain(|sender| {
             let Some(overlap) = &self.signals.overlap else { return true };
             let (policy, idle) = (overlap.settings.bandwidth, overlap.idle_width(now, *sender));
-            self.stations[*sender as usize].stage != Stage::Rest || self.opens_txop(now, *sender, idle, policy)
+            self.stations[*sender as usize].stage != ExchangeStage::Rest || self.opens_txop(now, *sender, idle, policy)
         });
         self.starters = starters;
     }

@@ -11,7 +11,7 @@ use super::rx_power::RxWord;
 use super::signal::ReceptionErrors;
 use super::{SpatialChannel, Transmission};
 use crate::{BROADCAST, Eifs};
-use wifair_phy::{Capture, Interference};
+use wifair_phy::{CaptureEffect, Interference};
 
 /// A frame that arrives at the 64 stations of a word.
 #[derive(Clone, Copy, Debug)]
@@ -104,12 +104,12 @@ impl SpatialChannel {
         };
         let follow = free
             & match capture {
-                Capture::None if after_collision => senses & !was_busy,
-                Capture::None => senses & reads & !was_busy,
-                Capture::First => senses & !was_busy,
-                Capture::Header | Capture::Late => reads & clear,
+                CaptureEffect::None if after_collision => senses & !was_busy,
+                CaptureEffect::None => senses & reads & !was_busy,
+                CaptureEffect::First => senses & !was_busy,
+                CaptureEffect::Header | CaptureEffect::Late => reads & clear,
             };
-        if after_collision && matches!(capture, Capture::Header | Capture::Late) {
+        if after_collision && matches!(capture, CaptureEffect::Header | CaptureEffect::Late) {
             *signals.eifs_pending.of_mut(word) |= senses & free & !follow;
         }
         signals.followers[at] = 0;
@@ -187,14 +187,14 @@ impl SpatialChannel {
         let signals = &mut self.signals;
         let capture = signals.capture;
         let fresh = receiving & rx.reached & signals.fresh.of(word, now);
-        let collided = if capture == Capture::None { rx.senses } else { exceeded & !fresh };
+        let collided = if capture == CaptureEffect::None { rx.senses } else { exceeded & !fresh };
         let lost = receiving & collided & !signals.corrupted.of(word);
         *signals.corrupted.of_mut(word) |= lost;
         if lost != 0 {
             self.lose_receptions(word, lost, 0);
         }
         let at_once = if fresh == 0 { (0, 0) } else { self.interfere_at_once(fresh, arrives) };
-        if capture == Capture::Late {
+        if capture == CaptureEffect::Late {
             let late = self.interfere_late(sender, receiving & !fresh & rx.reads, rx);
             return (at_once.0 | late, at_once.1 | late);
         }
@@ -207,8 +207,8 @@ impl SpatialChannel {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let word = rx.word as usize;
         let signals = &mut self.signals;
-        let headers_collide = !after_collision && signals.capture != Capture::First;
-        if signals.capture == Capture::None {
+        let headers_collide = !after_collision && signals.capture != CaptureEffect::First;
+        if signals.capture == CaptureEffect::None {
             if headers_collide {
                 self.lose_receptions(word, 0, fresh & rx.senses);
             }
@@ -330,7 +330,7 @@ impl SpatialChannel {
         *signals.receiving.of_mut(word) &= !follow;
         follow &= !sends_on;
         let eifs_pending = signals.eifs_pending.of_mut(word);
-        if signals.capture == Capture::First && self.access.eifs == Eifs::AfterCollision {
+        if signals.capture == CaptureEffect::First && self.access.eifs == Eifs::AfterCollision {
             // ns-2: any other frame that overlapped with one being received or sent is followed by EIFS.
             *eifs_pending |= rx.senses;
         }

@@ -2,9 +2,9 @@
 
 use wifair_packet::Packets;
 
-use super::{Kind, SpatialChannel, Transmission};
+use super::{SpatialChannel, SpatialFrameKind, Transmission};
 use crate::BROADCAST;
-use crate::exchange::Step;
+use crate::exchange::ExchangeStep;
 use crate::tap::{Fate, FrameRecord};
 
 impl SpatialChannel {
@@ -37,15 +37,18 @@ impl SpatialChannel {
     ) {
         let (Some(edca), Some(tap)) = (&self.edca, &mut self.tap) else { return };
         let fate = fate(transmission, sensed, read);
-        let is_answer = matches!(transmission.kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
+        let is_answer =
+            matches!(transmission.kind, SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck);
         let index = edca.current_of(if is_answer { transmission.to } else { sender });
         let control = |step| vec![edca.edcafs.control_record(index, step, transmission.start, fate)];
         let mut records = match transmission.kind {
-            Kind::CtsToSelf => control(Step::CtsToSelf),
-            Kind::Rts => control(Step::Rts),
-            Kind::Cts => control(Step::Cts),
-            Kind::Ack | Kind::BlockAck => vec![edca.edcafs.response_record(index, transmission.end, fate)],
-            Kind::Data | Kind::BlockAckReq => {
+            SpatialFrameKind::CtsToSelf => control(ExchangeStep::CtsToSelf),
+            SpatialFrameKind::Rts => control(ExchangeStep::Rts),
+            SpatialFrameKind::Cts => control(ExchangeStep::Cts),
+            SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
+                vec![edca.edcafs.response_record(index, transmission.end, fate)]
+            }
+            SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
                 let unread_fate = if transmission.collided { Fate::Collision } else { Fate::Error };
                 let whole = (!read).then_some(fate);
                 edca.edcafs.data_records(tap, index, transmission.end, packets, whole, unread_fate)
@@ -77,7 +80,7 @@ impl SpatialChannel {
 
 /// Outcome of a frame at its receiver.
 fn fate(transmission: &Transmission, sensed: bool, read: bool) -> Fate {
-    let is_cts_to_self = transmission.kind == Kind::CtsToSelf;
+    let is_cts_to_self = transmission.kind == SpatialFrameKind::CtsToSelf;
     if read || (is_cts_to_self && !transmission.collided) {
         Fate::Read
     } else if transmission.collided {

@@ -18,7 +18,7 @@ use super::rx_power::{RxPowers, RxWord, whole_blocks};
 use super::threshold::Threshold;
 use wifair_phy::propagation::Fading;
 use wifair_phy::{
-    BitErrors, Capture, CarrierSense, Code, Constellation, Interference, LegacyMode, Reception, Spoils, Timing,
+    BitErrors, CaptureEffect, CarrierSense, Code, Constellation, Interference, LegacyMode, Reception, Spoils, Timing,
 };
 
 /// Settings of powers and random effects.
@@ -73,7 +73,7 @@ pub(super) struct Signals {
     pub(super) bits: Option<&'static BitErrors>,
     /// Stations that cannot read OFDM frames.
     pub(super) legacy: StationSet,
-    pub(super) capture: Capture,
+    pub(super) capture: CaptureEffect,
     pub(super) threshold: Threshold,
     pub(super) by_total: bool,
     /// Whether powers matter.
@@ -121,7 +121,7 @@ impl Signals {
         assert_eq!(chances.len(), links.stations(), "every station has its chances");
         let fades = !matches!(fading, Fading::None);
         let by_total = reception.carrier_sense == CarrierSense::Total;
-        let powers_matter = reception.capture != Capture::None || by_total || reception.spoils == Spoils::Bits;
+        let powers_matter = reception.capture != CaptureEffect::None || by_total || reception.spoils == Spoils::Bits;
         assert!(
             links.has_powers() || !(powers_matter || fades),
             "capture, fading, bit errors and sensing by power need powers"
@@ -175,7 +175,7 @@ impl Signals {
 
     /// Without powers: a frame is lost if its receiver senses another one during it.
     pub fn without_powers(links: &RadioLinks) -> Self {
-        let reception = Reception { capture: Capture::None, ..Reception::default() };
+        let reception = Reception { capture: CaptureEffect::None, ..Reception::default() };
         let chances = vec![stream(0, "signal", ""); links.stations()];
         Self::new(SignalSettings { reception, fading: Fading::None, chances, legacy: vec![] }, links)
     }
@@ -219,7 +219,7 @@ impl Signals {
 
     /// Whether nothing but noise interferes with the frame of `sender` that `station` receives.
     pub fn is_undisturbed(&self, station: u32, sender: u32) -> bool {
-        if self.capture == Capture::None {
+        if self.capture == CaptureEffect::None {
             return !self.is_crowded(station);
         }
         let rival =
@@ -243,13 +243,13 @@ impl Signals {
 
     /// Whether ns-2's receiver model applies, which has power levels but no bit errors.
     pub fn are_those_of_ns2(&self) -> bool {
-        let captures = self.capture == Capture::First && self.threshold.by == Interference::Strongest;
-        self.bits.is_none() && (captures || self.capture == Capture::None)
+        let captures = self.capture == CaptureEffect::First && self.threshold.by == Interference::Strongest;
+        self.bits.is_none() && (captures || self.capture == CaptureEffect::None)
     }
 
     /// Whether a frame can be captured in the presence of another.
     pub fn captures(&self) -> bool {
-        self.capture != Capture::None
+        self.capture != CaptureEffect::None
     }
 
     /// Whether the frame that `station` receives stands out from one of this power.

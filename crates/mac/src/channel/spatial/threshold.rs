@@ -3,7 +3,7 @@
 //! This is needed for every station at every frame, so the largest power is computed once, to the last bit. A
 //! comparison then gives the same result as the formula, in which each step is monotonic in that power.
 
-use wifair_phy::{Capture, Interference, Reception};
+use wifair_phy::{CaptureEffect, Interference, Reception};
 
 /// How much stronger than the interference a frame must be.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub struct Threshold {
 impl Threshold {
     pub fn new(reception: &Reception) -> Self {
         let ratio = match reception.capture {
-            Capture::None => 0.0,
+            CaptureEffect::None => 0.0,
             _ => libm::pow(10.0, reception.capture_threshold.0 / 10.0),
         };
         Self { ratio, by: reception.interference }

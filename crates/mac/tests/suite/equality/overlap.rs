@@ -7,7 +7,7 @@ use wifair_mac::{Bandwidth, Call, ChannelSettings, First, MacEvent, SignalSettin
 use wifair_packet::Packets;
 use wifair_phy::propagation::Fading;
 use wifair_phy::{
-    Band, Capture, CarrierSense, ChannelWidth, GuardInterval, Interference, OperatingChannel, Reception, Spoils,
+    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, Interference, OperatingChannel, Reception, Spoils,
     TxMode, VhtMode,
 };
 use wifair_queue::Discipline;
@@ -33,7 +33,7 @@ fn channels(channels: Vec<OperatingChannel>, bandwidth: Bandwidth, detects_secon
 fn reception() -> impl Strategy<Value = Reception> {
     (
         prop_oneof![Just(Spoils::Threshold), Just(Spoils::Bits)],
-        prop_oneof![Just(Capture::Header), Just(Capture::Late)],
+        prop_oneof![Just(CaptureEffect::Header), Just(CaptureEffect::Late)],
         0.0..15.0,
         prop_oneof![Just(CarrierSense::Frame), Just(CarrierSense::Total)],
     )

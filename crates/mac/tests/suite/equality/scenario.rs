@@ -13,10 +13,10 @@ use wifair_mac::{
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
-    Band, Capture, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Outage, OutageProcess, Radio,
+    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Outage, OutageProcess, Radio,
     Reception, Spoils, Timing, TxMode,
 };
-use wifair_queue::{self as queue, Cause, Limit, Queue};
+use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
 use crate::common::hop_to;
@@ -312,10 +312,10 @@ pub fn settings(scenario: &Scenario) -> Vec<StationSettings> {
             data_error_from: 0.0,
             control_error_to: 0.0,
             queue: Queue::new(
-                &queue::Settings {
-                    discipline: queue::Chosen::named(scenario.discipline).expect("a name of the list"),
+                &QueueSettings {
+                    discipline: Chosen::named(scenario.discipline).expect("a name of the list"),
                     limit: Limit::Packets(scenario.queue_limit),
-                    ..queue::Settings::default()
+                    ..QueueSettings::default()
                 },
                 Some(BitRate::from_mbps(11)),
                 scenario.seed,
@@ -336,7 +336,12 @@ pub fn assert_same(a: &[Seen], b: &[Seen]) {
 
 pub fn capture() -> impl Strategy<Value = Reception> {
     (
-        prop_oneof![Just(Capture::None), Just(Capture::First), Just(Capture::Header), Just(Capture::Late)],
+        prop_oneof![
+            Just(CaptureEffect::None),
+            Just(CaptureEffect::First),
+            Just(CaptureEffect::Header),
+            Just(CaptureEffect::Late)
+        ],
         0.0..15.0,
         prop_oneof![Just(Interference::Sum), Just(Interference::Strongest)],
         prop_oneof![Just(CarrierSense::Frame), Just(CarrierSense::Total)],

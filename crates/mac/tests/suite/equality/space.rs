@@ -9,7 +9,7 @@ use wifair_mac::{
 };
 use wifair_packet::Packets;
 use wifair_phy::propagation::Fading;
-use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
+use wifair_phy::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
 use wifair_queue::Discipline;
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
@@ -65,7 +65,7 @@ proptest! {
         assert_every_packet_ends_once(&without);
         let reception = Reception {
             spoils: Spoils::Threshold,
-            capture: Capture::None,
+            capture: CaptureEffect::None,
             capture_threshold: Db(0.0),
             interference: Interference::Sum,
             carrier_sense: CarrierSense::Frame,
@@ -79,7 +79,7 @@ proptest! {
         // Requires 3 dB more than any other frame, which no frame has.
         let reception = Reception {
             spoils: Spoils::Threshold,
-            capture: Capture::Late,
+            capture: CaptureEffect::Late,
             capture_threshold: Db(3.0),
             interference: Interference::Sum,
             carrier_sense: CarrierSense::Total,

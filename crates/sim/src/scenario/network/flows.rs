@@ -7,7 +7,7 @@ use wifair_phy::PPDU_MAX_TIME;
 use wifair_units::{Bytes, Duration};
 
 use super::paths::{neighbours, path, wired_path};
-use super::{Builder, Flow, MOST, Node, Step, member_name};
+use super::{Builder, MOST, NetworkFlow, Node, PathStep, member_name};
 use crate::scenario::file::{Flows, ServerDirection, Transport};
 use crate::scenario::space::is_ad_hoc;
 use crate::traffic::{Direction, Workload};
@@ -19,7 +19,7 @@ impl Builder<'_> {
     /// Expands the groups of flows, and finds the path of each flow.
     pub(super) fn flows(&mut self) {
         let file = self.file;
-        let neighbours = neighbours(&self.network.wires);
+        let neighbours = neighbours(&self.network.links);
         let (mut paths, mut wired) = (BTreeMap::new(), BTreeMap::new());
         let mut wired_path =
             |start, end| wired.entry((start, end)).or_insert_with(|| wired_path(start, end, &neighbours)).clone();
@@ -51,7 +51,7 @@ impl Builder<'_> {
             for (index, (from, to)) in pairs.into_iter().enumerate() {
                 let path = paths.entry((from, to)).or_insert_with(|| match (from, to) {
                     // Positions, and so the route, depend on the seed of the run.
-                    (Node::Station(_), Node::Station(_)) if is_ad_hoc(file) => Some(vec![Step::Air { from, to }]),
+                    (Node::Station(_), Node::Station(_)) if is_ad_hoc(file) => Some(vec![PathStep::Air { from, to }]),
                     // There must be a path whichever access points the stations choose.
                     _ => candidates(from)
                         .flat_map(|a| candidates(to).map(move |b| (a, b)))
@@ -67,7 +67,7 @@ impl Builder<'_> {
                     self.problem(&format!("flows[{group}]"), &message, "join them by [[links]]");
                     break;
                 };
-                if path.iter().any(|step| matches!(step, Step::Air { .. })) && !self.fits_the_air(flows, group) {
+                if path.iter().any(|step| matches!(step, PathStep::Air { .. })) && !self.fits_the_air(flows, group) {
                     break;
                 }
                 let asked = path.iter().filter_map(|step| self.asks_for_too_much(flows, *step));
@@ -100,7 +100,15 @@ impl Builder<'_> {
                         _ => Direction::Wired,
                     };
                     let place = (index * each + copy, of);
-                    self.network.flows.push(Flow { name, group, place, from, to, direction, path: path.clone() });
+                    self.network.flows.push(NetworkFlow {
+                        name,
+                        group,
+                        place,
+                        from,
+                        to,
+                        direction,
+                        path: path.clone(),
+                    });
                 }
             }
             if flows.start >= file.duration {
@@ -203,8 +211,8 @@ impl Builder<'_> {
     }
 
     /// What a flow asks for that a step of its path over the air cannot do: key, message and note.
-    fn asks_for_too_much(&self, flows: &Flows, step: Step) -> Option<(&'static str, String, String)> {
-        let (Step::Air { from, to }, Some(wlan)) = (step, &self.file.wlan) else { return None };
+    fn asks_for_too_much(&self, flows: &Flows, step: PathStep) -> Option<(&'static str, String, String)> {
+        let (PathStep::Air { from, to }, Some(wlan)) = (step, &self.file.wlan) else { return None };
         let member = |node: Node| if let Node::Station(station) = node { Some(station) } else { None };
         let group = &self.file.stations[self.network.stations[member(from).or(member(to))?].group];
         let standard = group.standard.unwrap_or(wlan.standard);
@@ -231,20 +239,20 @@ impl Builder<'_> {
     }
 
     /// Reports a queue on the path of the data that cannot hold a single packet, so that nothing would arrive.
-    fn fits_the_queues(&mut self, flows: &Flows, path: &[Step]) -> bool {
+    fn fits_the_queues(&mut self, flows: &Flows, path: &[PathStep]) -> bool {
         let (_, size) = full_packet(flows);
         for step in path {
             let (owner, limit) = match *step {
-                Step::Air { from: Node::Station(station), .. } => {
+                PathStep::Air { from: Node::Station(station), .. } => {
                     let group = self.network.stations[station].group;
                     (format!("stations[{group}]"), self.file.stations[group].queue.limit)
                 }
-                Step::Air { .. } => match &self.file.ap {
+                PathStep::Air { .. } => match &self.file.ap {
                     Some(ap) => ("ap".to_owned(), ap.queue.limit),
                     None => continue,
                 },
-                Step::Wired { wire, .. } => {
-                    let limit = self.network.wires[wire].queue.limit;
+                PathStep::Wired { link, .. } => {
+                    let limit = self.network.links[link].queue.limit;
                     let group = self.file.servers.iter().position(|servers| servers.queue.limit == limit);
                     let link = self.file.links.iter().position(|link| link.queue.limit == limit);
                     let link = link.map_or(String::new(), |index| format!("links[{index}]"));

@@ -6,8 +6,8 @@ mod paths;
 
 use std::collections::BTreeMap;
 
-use wifair_config::{Node as Tree, Place, Reader, hint};
-use wifair_queue as queue;
+use wifair_config::{Place, PlacedValue, Reader, hint};
+use wifair_queue::QueueSettings;
 use wifair_units::{BitRate, Bytes, Duration};
 
 use self::paths::{neighbours, path, wired_path};
@@ -42,7 +42,7 @@ pub struct Member {
 
 /// A wired link, the same in both directions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wire {
+pub struct DuplexLink {
     /// Both ends.
     pub ends: [Node; 2],
     /// Rate.
@@ -52,12 +52,12 @@ pub struct Wire {
     /// Delay, one way.
     pub delay: Duration,
     /// The queue at either end.
-    pub queue: queue::Settings,
+    pub queue: QueueSettings,
 }
 
 /// One hop of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// Over the air.
     Air {
         /// The sender.
@@ -67,8 +67,8 @@ pub enum Step {
     },
     /// Over a wired link.
     Wired {
-        /// Its index in [`Network::wires`].
-        wire: usize,
+        /// Its index in [`Network::links`].
+        link: usize,
         /// Whether it leads from the second end to the first.
         reverse: bool,
     },
@@ -76,7 +76,7 @@ pub enum Step {
 
 /// A flow of data between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct NetworkFlow {
     /// Its name, which also names its random streams.
     pub name: String,
     /// The index of its group in the file.
@@ -91,7 +91,7 @@ pub struct Flow {
     pub direction: Direction,
     /// The path of the data; ACKs take the reverse path. If stations choose among access points, this is the path
     /// through the first one: see [`Network::path`].
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
 }
 
 /// All nodes, wired links and flows.
@@ -104,9 +104,9 @@ pub struct Network {
     /// Servers, group by group.
     pub servers: Vec<Member>,
     /// Wired links: those of the servers first.
-    pub wires: Vec<Wire>,
+    pub links: Vec<DuplexLink>,
     /// Flows, group by group.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<NetworkFlow>,
 }
 
 /// The name of the `index`-th of `count` members of a group, from 0.
@@ -129,7 +129,7 @@ struct Named {
 /// Builds a network and reports inconsistencies.
 struct Builder<'a> {
     file: &'a ScenarioFile,
-    root: &'a Tree,
+    root: &'a PlacedValue,
     reader: &'a mut Reader,
     network: Network,
     names: BTreeMap<String, Named>,
@@ -139,14 +139,19 @@ struct Builder<'a> {
 
 impl Network {
     /// Expands the groups of `file`, which was read from `root`.
-    pub(super) fn build(file: &ScenarioFile, root: &Tree, reader: &mut Reader, needs_flows: bool) -> Option<Self> {
+    pub(super) fn build(
+        file: &ScenarioFile,
+        root: &PlacedValue,
+        reader: &mut Reader,
+        needs_flows: bool,
+    ) -> Option<Self> {
         let network = Self::default();
         let mut builder = Builder { file, root, reader, network, names: BTreeMap::new(), needs_flows, good: true };
         builder.air();
         builder.nodes();
         builder.paths();
         if builder.good {
-            builder.wires();
+            builder.links();
         }
         if builder.good {
             builder.flows();
@@ -156,8 +161,8 @@ impl Network {
 
     /// The path with the fewest wired links, if each station uses the access point given by `ap_of`.
     #[must_use]
-    pub fn path(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<Step>> {
-        let neighbours = neighbours(&self.wires);
+    pub fn path(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<PathStep>> {
+        let neighbours = neighbours(&self.links);
         path(from, to, ap_of, |start, end| wired_path(start, end, &neighbours))
     }
 }
@@ -314,7 +319,7 @@ impl Builder<'_> {
             || file.ap.as_ref().is_some_and(|ap| ap.name == name)
     }
 
-    fn wires(&mut self) {
+    fn links(&mut self) {
         let file = self.file;
         let mut linked = vec![false; self.network.servers.len()];
         let mut links = Vec::new();
@@ -347,7 +352,7 @@ impl Builder<'_> {
                         linked[server] = true;
                     }
                 }
-                links.push(Wire {
+                links.push(DuplexLink {
                     ends,
                     rate: link.rate,
                     burst: link.burst,
@@ -391,7 +396,7 @@ impl Builder<'_> {
                     return;
                 }
             };
-            self.network.wires.push(Wire {
+            self.network.links.push(DuplexLink {
                 ends: [Node::Server(index), at],
                 rate: servers.rate,
                 burst: None,
@@ -399,7 +404,7 @@ impl Builder<'_> {
                 queue: servers.queue.clone(),
             });
         }
-        self.network.wires.append(&mut links);
+        self.network.links.append(&mut links);
     }
 
     fn node_name(&self, node: Node) -> String {

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Node, Step, Wire};
+use super::{DuplexLink, Node, PathStep};
 
 /// For each node its neighbours over wired links, and the step to each.
-pub(super) type Neighbours = BTreeMap<Node, Vec<(Node, Step)>>;
+pub(super) type Neighbours = BTreeMap<Node, Vec<(Node, PathStep)>>;
 
 /// Collects the neighbours of each node, in the order in which links were declared.
-pub(super) fn neighbours(wires: &[Wire]) -> Neighbours {
+pub(super) fn neighbours(links: &[DuplexLink]) -> Neighbours {
     let mut neighbours = Neighbours::new();
-    for (wire, link) in wires.iter().enumerate() {
+    for (link, duplex) in links.iter().enumerate() {
         for reverse in [false, true] {
-            let (from, to) = if reverse { (link.ends[1], link.ends[0]) } else { (link.ends[0], link.ends[1]) };
-            neighbours.entry(from).or_default().push((to, Step::Wired { wire, reverse }));
+            let (from, to) = if reverse { (duplex.ends[1], duplex.ends[0]) } else { (duplex.ends[0], duplex.ends[1]) };
+            neighbours.entry(from).or_default().push((to, PathStep::Wired { link, reverse }));
         }
     }
     neighbours
@@ -24,8 +24,8 @@ pub(super) fn path(
     from: Node,
     to: Node,
     ap_of: &dyn Fn(usize) -> usize,
-    mut wired: impl FnMut(Node, Node) -> Option<Vec<Step>>,
-) -> Option<Vec<Step>> {
+    mut wired: impl FnMut(Node, Node) -> Option<Vec<PathStep>>,
+) -> Option<Vec<PathStep>> {
     let wired_end = |node: Node| match node {
         Node::Station(station) => Node::Ap(ap_of(station)),
         other => other,
@@ -33,17 +33,17 @@ pub(super) fn path(
     let (start, end) = (wired_end(from), wired_end(to));
     let mut steps = wired(start, end)?;
     if start != from {
-        steps.insert(0, Step::Air { from, to: start });
+        steps.insert(0, PathStep::Air { from, to: start });
     }
     if end != to {
-        steps.push(Step::Air { from: end, to });
+        steps.push(PathStep::Air { from: end, to });
     }
     Some(steps)
 }
 
 /// The path with the fewest wired links; among several, the one whose links were declared first.
-pub(super) fn wired_path(start: Node, end: Node, neighbours: &Neighbours) -> Option<Vec<Step>> {
-    let mut reached: BTreeMap<Node, Option<(Node, Step)>> = BTreeMap::from([(start, None)]);
+pub(super) fn wired_path(start: Node, end: Node, neighbours: &Neighbours) -> Option<Vec<PathStep>> {
+    let mut reached: BTreeMap<Node, Option<(Node, PathStep)>> = BTreeMap::from([(start, None)]);
     let mut queue = VecDeque::from([start]);
     while let Some(node) = queue.pop_front() {
         // Servers do not forward.

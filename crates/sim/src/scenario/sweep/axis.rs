@@ -12,7 +12,7 @@ const MOST_VALUES: usize = 1_000_000;
 
 /// An error in a text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SpannedError {
     /// What is wrong.
     pub message: String,
     /// Its place, in bytes of the text.
@@ -21,7 +21,7 @@ pub struct Fault {
     pub note: String,
 }
 
-impl Fault {
+impl SpannedError {
     pub(super) fn new(message: &str, span: Range<usize>, note: &str) -> Self {
         Self { message: message.to_owned(), span, note: note.to_owned() }
     }
@@ -29,7 +29,7 @@ impl Fault {
 
 /// One value of a path.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub enum AxisItem {
     /// As written after `--set`.
     Plain(String),
     /// A value that depends on other parameters.
@@ -53,7 +53,7 @@ pub enum Law {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Each of these in turn.
-    List(Vec<Item>),
+    List(Vec<AxisItem>),
     /// A new value for each sample.
     Drawn(Law),
 }
@@ -85,7 +85,7 @@ pub struct Setting {
     /// The origin named in messages.
     pub origin: String,
     /// Paths and values.
-    pub values: Vec<(String, Item)>,
+    pub values: Vec<(String, AxisItem)>,
 }
 
 impl PartialEq for Axis {
@@ -105,7 +105,7 @@ impl Axis {
     ///
     /// # Errors
     /// The first error in the text.
-    pub fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
         <Self as Written>::parse(text, origin)
     }
 
@@ -133,7 +133,7 @@ impl Setting {
     ///
     /// # Errors
     /// The first error in the text.
-    pub fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
         <Self as Written>::parse(text, origin)
     }
 }
@@ -141,7 +141,7 @@ impl Setting {
 impl Written for Axis {
     const EXAMPLE: &'static str = "stations.count = 2..20:2";
 
-    fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
+    fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
         let mut assignments: Vec<Assignment> = Vec::new();
         let mut lengths: Vec<usize> = Vec::new();
         for (path, span) in pairs(text, Self::EXAMPLE)? {
@@ -151,17 +151,21 @@ impl Written for Axis {
                 Values::Drawn(_) => lengths.push(usize::MAX),
             }
             if assignments.iter().any(|other| other.path == path) {
-                return Err(Fault::new(&format!("`{path}` is varied twice"), span, ""));
+                return Err(SpannedError::new(&format!("`{path}` is varied twice"), span, ""));
             }
             let (first, last) = (lengths[0], lengths[lengths.len() - 1]);
             if first != last || (last == usize::MAX && lengths.len() > 1) {
                 let other = &assignments[0].path;
                 if first == usize::MAX || last == usize::MAX {
                     let note = "give it a --vary of its own";
-                    return Err(Fault::new("a distribution cannot go together with other values", span, note));
+                    return Err(SpannedError::new("a distribution cannot go together with other values", span, note));
                 }
                 let message = format!("{first} values of `{other}` go together with {last} of `{path}`");
-                return Err(Fault::new(&message, span, "give both the same number, or each a --vary of its own"));
+                return Err(SpannedError::new(
+                    &message,
+                    span,
+                    "give both the same number, or each a --vary of its own",
+                ));
             }
             assignments.push(Assignment { path, values });
         }
@@ -176,11 +180,11 @@ impl Written for Axis {
 impl Written for Setting {
     const EXAMPLE: &'static str = "stations.count = 2; flows.tcp.cc = reno";
 
-    fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
-        let mut values: Vec<(String, Item)> = Vec::new();
+    fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
+        let mut values: Vec<(String, AxisItem)> = Vec::new();
         for (path, span) in pairs(text, Self::EXAMPLE)? {
             if values.iter().any(|(other, _)| *other == path) {
-                return Err(Fault::new(&format!("`{path}` is set twice"), span, ""));
+                return Err(SpannedError::new(&format!("`{path}` is set twice"), span, ""));
             }
             values.push((path, item(text, span)?));
         }
@@ -193,31 +197,31 @@ impl Written for Setting {
 }
 
 /// The paths, and the spans of their values.
-fn pairs(text: &str, example: &str) -> Result<Vec<(String, Range<usize>)>, Fault> {
+fn pairs(text: &str, example: &str) -> Result<Vec<(String, Range<usize>)>, SpannedError> {
     let mut pairs = Vec::new();
     for part in split(text, 0..text.len(), ';')? {
         let note = format!("write it as in \"{example}\"");
         let Some(equals) = find(text, part.clone(), '=')? else {
-            return Err(Fault::new(&format!("`{}` says no value", &text[part.clone()]), part, &note));
+            return Err(SpannedError::new(&format!("`{}` says no value", &text[part.clone()]), part, &note));
         };
         let (path, value) = (trim(text, part.start..equals), trim(text, equals + 1..part.end));
         if path.is_empty() || value.is_empty() {
             let what = if path.is_empty() { "there is no path" } else { "there is no value" };
-            return Err(Fault::new(what, part, &note));
+            return Err(SpannedError::new(what, part, &note));
         }
         pairs.push((text[path].to_owned(), value));
     }
     Ok(pairs)
 }
 
-fn values(text: &str, span: Range<usize>) -> Result<Values, Fault> {
+fn values(text: &str, span: Range<usize>) -> Result<Values, SpannedError> {
     if let Some(law) = law(text, span.clone())? {
         return Ok(Values::Drawn(law));
     }
     let mut items = Vec::new();
     for part in split(text, span.clone(), ',')? {
         match range(text, part.clone())? {
-            Some(values) => items.extend(values.into_iter().map(Item::Plain)),
+            Some(values) => items.extend(values.into_iter().map(AxisItem::Plain)),
             None => items.push(item(text, part)?),
         }
         if items.len() > MOST_VALUES {
@@ -227,31 +231,31 @@ fn values(text: &str, span: Range<usize>) -> Result<Values, Fault> {
     Ok(Values::List(items))
 }
 
-fn too_many(span: Range<usize>) -> Fault {
-    Fault::new(&format!("more than {MOST_VALUES} values"), span, "take a larger step")
+fn too_many(span: Range<usize>) -> SpannedError {
+    SpannedError::new(&format!("more than {MOST_VALUES} values"), span, "take a larger step")
 }
 
-fn item(text: &str, span: Range<usize>) -> Result<Item, Fault> {
+fn item(text: &str, span: Range<usize>) -> Result<AxisItem, SpannedError> {
     let part = &text[span.clone()];
     if part.is_empty() {
         let span = span.start.saturating_sub(1)..span.end.max(span.start);
-        return Err(Fault::new("a value is missing", span, "there is nothing between two commas, or at an end"));
+        return Err(SpannedError::new("a value is missing", span, "there is nothing between two commas, or at an end"));
     }
     let literal = part.starts_with(['"', '\'', '[']);
     if !literal && part.contains('{') {
-        return Ok(Item::Template(Template::parse(text, span)?));
+        return Ok(AxisItem::Template(Template::parse(text, span)?));
     }
-    Ok(Item::Plain(part.to_owned()))
+    Ok(AxisItem::Plain(part.to_owned()))
 }
 
 /// The values of a range such as `2..20:2`, `10..100 ms:10` or `1..64:*2`; `None` if it is not a range.
-fn range(text: &str, span: Range<usize>) -> Result<Option<Vec<String>>, Fault> {
+fn range(text: &str, span: Range<usize>) -> Result<Option<Vec<String>>, SpannedError> {
     let part = &text[span.clone()];
     let Some((first, rest)) = Decimal::parse_start(part) else { return Ok(None) };
     let Some((unit_of_first, rest)) = rest.split_once("..") else { return Ok(None) };
     let wrong = || {
         let note = "write FIRST..LAST, FIRST..LAST:STEP or FIRST..LAST:*FACTOR";
-        Fault::new(&format!("`{part}` is no range"), span.clone(), note)
+        SpannedError::new(&format!("`{part}` is no range"), span.clone(), note)
     };
     let (last, rest) = Decimal::parse_start(rest.trim_start()).ok_or_else(wrong)?;
     let (unit_of_last, step) = rest.split_once(':').map_or((rest, None), |(unit, step)| (unit, Some(step.trim())));
@@ -266,7 +270,7 @@ fn range(text: &str, span: Range<usize>) -> Result<Option<Vec<String>>, Fault> {
     let units = [unit_of_last.trim(), unit_of_first.trim(), unit_of_step.trim()];
     let unit = units.into_iter().find(|unit| !unit.is_empty()).unwrap_or("");
     if units.iter().any(|other| !other.is_empty() && *other != unit) {
-        return Err(Fault::new(&format!("`{part}` has several units"), span, "write it in one unit"));
+        return Err(SpannedError::new(&format!("`{part}` has several units"), span, "write it in one unit"));
     }
     let values: Option<Vec<String>> = if multiplies {
         geometric(first.to_f64(), last.to_f64(), step.to_f64(), MOST_VALUES)
@@ -285,7 +289,7 @@ fn range(text: &str, span: Range<usize>) -> Result<Option<Vec<String>>, Fault> {
             } else {
                 "the step does not lead from the first to the last"
             };
-            Err(Fault::new(&format!("`{part}` is empty"), span, note))
+            Err(SpannedError::new(&format!("`{part}` is empty"), span, note))
         }
         Some(values) => Ok(Some(values)),
     }
@@ -296,7 +300,7 @@ pub(super) fn with_unit(value: &impl ToString, unit: &str) -> String {
 }
 
 /// A distribution such as `uniform(1 ms, 100 ms)`; `None` if it is not one.
-fn law(text: &str, span: Range<usize>) -> Result<Option<Law>, Fault> {
+fn law(text: &str, span: Range<usize>) -> Result<Option<Law>, SpannedError> {
     let part = &text[span.clone()];
     let Some((name, rest)) = part.split_once('(') else { return Ok(None) };
     let name = name.trim();
@@ -304,20 +308,20 @@ fn law(text: &str, span: Range<usize>) -> Result<Option<Law>, Fault> {
         return Ok(None);
     }
     if !rest.ends_with(')') {
-        return Err(Fault::new("nothing can follow a distribution", span, "give it a --vary of its own"));
+        return Err(SpannedError::new("nothing can follow a distribution", span, "give it a --vary of its own"));
     }
     let open = span.start + part.find('(').expect("it was found") + 1;
     let arguments = split(text, open..span.end - 1, ',')?;
     if name == "choice" {
         let items = arguments.into_iter().map(|argument| match item(text, argument.clone())? {
-            Item::Plain(value) => Ok(value),
-            Item::Template(_) => Err(Fault::new("a choice cannot depend on other parameters", argument, "")),
+            AxisItem::Plain(value) => Ok(value),
+            AxisItem::Template(_) => Err(SpannedError::new("a choice cannot depend on other parameters", argument, "")),
         });
         return items.collect::<Result<_, _>>().map(|items| Some(Law::Choice(items)));
     }
     let wrong = |what: &str| {
         let note = format!("write it as in {name}(1, 100) or {name}(1 ms, 100 ms)");
-        Fault::new(&format!("`{part}` {what}"), span.clone(), &note)
+        SpannedError::new(&format!("`{part}` {what}"), span.clone(), &note)
     };
     let [low, high] = arguments.as_slice() else { return Err(wrong("does not have two bounds")) };
     let bound = |at: &Range<usize>| {
@@ -348,7 +352,7 @@ mod tests {
     fn plain(text: &str) -> Vec<String> {
         let axis = Axis::parse(&format!("x = {text}"), "").unwrap_or_else(|fault| panic!("{}", fault.message));
         let Values::List(items) = &axis.assignments[0].values else { panic!("{text} is drawn") };
-        items.iter().map(|i| if let Item::Plain(text) = i { text.clone() } else { "{}".to_owned() }).collect()
+        items.iter().map(|i| if let AxisItem::Plain(text) = i { text.clone() } else { "{}".to_owned() }).collect()
     }
 
     fn fault(text: &str) -> String {

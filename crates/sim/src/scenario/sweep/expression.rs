@@ -9,7 +9,7 @@ use std::ops::Range;
 use wifair_config::Limit;
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Metres, Quantity};
 
-use super::Fault;
+use super::SpannedError;
 
 /// A text with expressions in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,16 +18,16 @@ pub struct Template(Vec<Piece>);
 #[derive(Clone, Debug, PartialEq)]
 enum Piece {
     Text(String),
-    Expression(Expression),
+    Expression(Formula),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Expression {
+enum Formula {
     Number(f64),
     Name(String),
-    Minus(Box<Expression>),
-    Binary(char, Box<Expression>, Box<Expression>),
-    Call(&'static str, Vec<Expression>),
+    Minus(Box<Formula>),
+    Binary(char, Box<Formula>, Box<Formula>),
+    Call(&'static str, Vec<Formula>),
 }
 
 const FUNCTIONS: [&str; 7] = ["min", "max", "round", "floor", "ceil", "sqrt", "log2"];
@@ -40,7 +40,7 @@ impl Template {
     ///
     /// # Errors
     /// If a brace is not closed, or its contents are not an expression.
-    pub fn parse(text: &str, span: Range<usize>) -> Result<Self, Fault> {
+    pub fn parse(text: &str, span: Range<usize>) -> Result<Self, SpannedError> {
         let mut pieces = Vec::new();
         let mut at = span.start;
         while let Some(open) = text[at..span.end].find('{').map(|index| at + index) {
@@ -48,12 +48,12 @@ impl Template {
                 pieces.push(Piece::Text(text[at..open].to_owned()));
             }
             let Some(close) = text[open..span.end].find('}').map(|index| open + index) else {
-                return Err(Fault::new("`{` is not closed", open..open + 1, ""));
+                return Err(SpannedError::new("`{` is not closed", open..open + 1, ""));
             };
             if close - open > LONGEST {
-                return Err(Fault::new("an expression of more than 1000 characters", open..close, ""));
+                return Err(SpannedError::new("an expression of more than 1000 characters", open..close, ""));
             }
-            let mut parser = Parser { text, at: open + 1, end: close };
+            let mut parser = FormulaParser { text, at: open + 1, end: close };
             let expression = parser.sum()?;
             parser.space();
             if parser.at < close {
@@ -75,7 +75,7 @@ impl Template {
     pub fn fill(&self, value_of: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
         let fill = |piece: &Piece| match piece {
             Piece::Text(text) => Ok(text.clone()),
-            Piece::Expression(Expression::Name(name)) => look_up(name, value_of),
+            Piece::Expression(Formula::Name(name)) => look_up(name, value_of),
             Piece::Expression(expression) => {
                 let value = expression.value(value_of)?;
                 if value.is_finite() { Ok(value.to_string()) } else { Err(format!("an expression gives {value}")) }
@@ -85,7 +85,7 @@ impl Template {
     }
 }
 
-impl Expression {
+impl Formula {
     fn value(&self, value_of: &dyn Fn(&str) -> Option<String>) -> Result<f64, String> {
         Ok(match self {
             Self::Number(number) => *number,
@@ -142,13 +142,13 @@ pub fn number_of(text: &str) -> Option<f64> {
         .or_else(|| Metres::parse(text).ok().map(|distance| distance.0))
 }
 
-struct Parser<'a> {
+struct FormulaParser<'a> {
     text: &'a str,
     at: usize,
     end: usize,
 }
 
-impl Parser<'_> {
+impl FormulaParser<'_> {
     fn space(&mut self) {
         let rest = &self.text[self.at..self.end];
         self.at += rest.len() - rest.trim_start().len();
@@ -159,34 +159,34 @@ impl Parser<'_> {
         self.text[self.at..self.end].chars().next()
     }
 
-    fn fault(&self, message: &str) -> Fault {
+    fn fault(&self, message: &str) -> SpannedError {
         let width = self.text[self.at..self.end].chars().next().map_or(1, char::len_utf8);
-        Fault::new(message, self.at..self.at + width, "write it as in {2 * stations.count}")
+        SpannedError::new(message, self.at..self.at + width, "write it as in {2 * stations.count}")
     }
 
-    fn sum(&mut self) -> Result<Expression, Fault> {
+    fn sum(&mut self) -> Result<Formula, SpannedError> {
         let mut left = self.product()?;
         while let Some(operator @ ('+' | '-')) = self.peek() {
             self.at += 1;
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.product()?));
+            left = Formula::Binary(operator, Box::new(left), Box::new(self.product()?));
         }
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<Expression, Fault> {
+    fn product(&mut self) -> Result<Formula, SpannedError> {
         let mut left = self.factor()?;
         while let Some(operator @ ('*' | '/')) = self.peek() {
             self.at += 1;
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.factor()?));
+            left = Formula::Binary(operator, Box::new(left), Box::new(self.factor()?));
         }
         Ok(left)
     }
 
-    fn factor(&mut self) -> Result<Expression, Fault> {
+    fn factor(&mut self) -> Result<Formula, SpannedError> {
         match self.peek() {
             Some('-') => {
                 self.at += 1;
-                Ok(Expression::Minus(Box::new(self.factor()?)))
+                Ok(Formula::Minus(Box::new(self.factor()?)))
             }
             Some('(') => {
                 self.at += 1;
@@ -201,7 +201,7 @@ impl Parser<'_> {
         }
     }
 
-    fn expect(&mut self, wanted: char) -> Result<(), Fault> {
+    fn expect(&mut self, wanted: char) -> Result<(), SpannedError> {
         if self.peek() == Some(wanted) {
             self.at += 1;
             return Ok(());
@@ -216,25 +216,25 @@ impl Parser<'_> {
         &rest[..length]
     }
 
-    fn number(&mut self) -> Result<Expression, Fault> {
+    fn number(&mut self) -> Result<Formula, SpannedError> {
         let start = self.at;
         let text = self.take(|c| c.is_ascii_digit() || c == '.').to_owned();
         self.space();
         match text.parse() {
-            Ok(number) => Ok(Expression::Number(number)),
-            Err(_) => Err(Fault::new(&format!("`{text}` is no number"), start..start + text.len(), "")),
+            Ok(number) => Ok(Formula::Number(number)),
+            Err(_) => Err(SpannedError::new(&format!("`{text}` is no number"), start..start + text.len(), "")),
         }
     }
 
-    fn name(&mut self) -> Result<Expression, Fault> {
+    fn name(&mut self) -> Result<Formula, SpannedError> {
         let start = self.at;
         let name = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']')).to_owned();
         if self.peek() != Some('(') {
-            return Ok(Expression::Name(name));
+            return Ok(Formula::Name(name));
         }
         let Some(function) = FUNCTIONS.into_iter().find(|function| *function == name) else {
             let note = format!("there are {}", FUNCTIONS.join(", "));
-            return Err(Fault::new(&format!("no function `{name}`"), start..start + name.len(), &note));
+            return Err(SpannedError::new(&format!("no function `{name}`"), start..start + name.len(), &note));
         };
         self.at += 1;
         let mut arguments = vec![self.sum()?];
@@ -244,9 +244,9 @@ impl Parser<'_> {
         }
         self.expect(')')?;
         if arguments.len() > 1 && !matches!(function, "min" | "max") {
-            return Err(Fault::new(&format!("`{function}` takes one value"), start..start + name.len(), ""));
+            return Err(SpannedError::new(&format!("`{function}` takes one value"), start..start + name.len(), ""));
         }
-        Ok(Expression::Call(function, arguments))
+        Ok(Formula::Call(function, arguments))
     }
 }
 

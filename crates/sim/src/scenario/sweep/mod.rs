@@ -18,9 +18,9 @@ mod plan;
 mod split;
 mod stop;
 
-use wifair_config::{Content, Node, Plain, Reader, Shape, Value, choice, table};
+use wifair_config::{Content, PlacedValue, Plain, Reader, Shape, Value, choice, table};
 
-pub use axis::{Axis, Fault, Item, Law, Setting};
+pub use axis::{Axis, AxisItem, Law, Setting, SpannedError};
 pub use expression::number_of;
 pub use plan::{Change, Setup, SweepPlan};
 pub use stop::StopRule;
@@ -38,13 +38,13 @@ choice! {
 
 choice! {
     /// A table kept for each run, in addition to the figures of its cell.
-    pub enum Kept {
+    pub enum KeptTable {
         /// One row per flow.
         Flows = "flows",
         /// One row per station.
         Stations = "stations",
         /// One row per session.
-        Sessions = "sessions",
+        ListedSessions = "sessions",
     }
 }
 
@@ -67,7 +67,7 @@ table! {
         /// The most seeds of a point, if `stop_when` asks for more than the scenario has.
         pub most_seeds: u32 = 100, "from 1 to 1000000" => |n| (1..=1_000_000).contains(n);
         /// Tables to keep for each run.
-        pub tables: Vec<Kept> = vec![Kept::Flows];
+        pub tables: Vec<KeptTable> = vec![KeptTable::Flows];
     }
     check(sweep, at) {
         // The number of samples may still come from the command line, so this check assumes one where values are drawn.
@@ -97,7 +97,7 @@ impl Sweep {
 /// A type with a text syntax of its own.
 trait Written: Sized + Clone + PartialEq {
     /// Parses it; `origin` is the place named in messages.
-    fn parse(text: &str, origin: &str) -> Result<Self, Fault>;
+    fn parse(text: &str, origin: &str) -> Result<Self, SpannedError>;
     /// The text.
     fn text(&self) -> &str;
     /// An example for messages.
@@ -110,7 +110,7 @@ macro_rules! written {
             fn shape() -> Shape {
                 Shape::Text
             }
-            fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+            fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
                 read_written(node, key, reader)
             }
             fn to_plain(&self) -> Plain {
@@ -124,7 +124,7 @@ macro_rules! written {
 }
 written!(Axis, Setting, StopRule);
 
-fn read_written<T: Written>(node: &Node, key: &str, reader: &mut Reader) -> Option<T> {
+fn read_written<T: Written>(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<T> {
     let Content::Text(text) = &node.content else {
         let message = format!("`{key}` takes strings");
         reader.problem(&node.place, Some(key), &message, &format!("write \"{}\"", T::EXAMPLE));

@@ -6,7 +6,7 @@ use wifair_config::{Plain, Table as _};
 
 use super::axis::Values;
 use super::draw::draw;
-use super::{Axis, Design, Fault, Item, Setting};
+use super::{Axis, AxisItem, Design, Setting, SpannedError};
 use crate::scenario::Scenario;
 
 /// A larger number of points is probably a mistake.
@@ -41,25 +41,25 @@ pub struct Change {
 /// The points of a sweep, in order.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    groups: Vec<Group>,
+    groups: Vec<RowGroup>,
     count: u64,
 }
 
 /// Values that are used together, row by row.
 #[derive(Clone, Debug)]
-struct Group {
-    rows: Vec<Vec<Cell>>,
+struct RowGroup {
+    rows: Vec<Vec<ParameterValue>>,
 }
 
 #[derive(Clone, Debug)]
-struct Cell {
+struct ParameterValue {
     path: String,
     origin: String,
-    item: Item,
+    item: AxisItem,
 }
 
 /// An error, and the number of the axis (or, counted after the axes, of the point) that it concerns.
-pub type PlanFault = (Fault, Option<usize>);
+pub type PlanFault = (SpannedError, Option<usize>);
 
 impl SweepPlan {
     /// The plan of a setup.
@@ -67,21 +67,21 @@ impl SweepPlan {
     /// # Errors
     /// The first inconsistency.
     pub fn new(setup: &Setup) -> Result<Self, PlanFault> {
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<RowGroup> = Vec::new();
         let mut drawn: Option<usize> = None;
         let mut paths: Vec<&str> = Vec::new();
         for (number, axis) in setup.axes.iter().enumerate() {
-            let fault = |message: &str, note: &str| Err((Fault::new(message, 0..0, note), Some(number)));
+            let fault = |message: &str, note: &str| Err((SpannedError::new(message, 0..0, note), Some(number)));
             for assignment in &axis.assignments {
                 let path = assignment.path.as_str();
                 if paths.contains(&path) {
                     return fault(&format!("`{path}` is varied twice"), "put all of its values into one");
                 }
                 paths.push(path);
-                let cell = |item| Cell { path: path.to_owned(), origin: axis.origin.clone(), item };
-                let (group, items): (usize, Vec<Item>) = match &assignment.values {
+                let cell = |item| ParameterValue { path: path.to_owned(), origin: axis.origin.clone(), item };
+                let (group, items): (usize, Vec<AxisItem>) = match &assignment.values {
                     Values::List(items) if assignment == &axis.assignments[0] => {
-                        groups.push(Group { rows: vec![Vec::new(); items.len()] });
+                        groups.push(RowGroup { rows: vec![Vec::new(); items.len()] });
                         (groups.len() - 1, items.clone())
                     }
                     Values::List(items) => (groups.len() - 1, items.clone()),
@@ -94,10 +94,10 @@ impl SweepPlan {
                         };
                         let values = draw(law, path, count, setup.design, setup.sample_seed);
                         let group = *drawn.get_or_insert_with(|| {
-                            groups.push(Group { rows: vec![Vec::new(); count as usize] });
+                            groups.push(RowGroup { rows: vec![Vec::new(); count as usize] });
                             groups.len() - 1
                         });
-                        (group, values.into_iter().map(Item::Plain).collect())
+                        (group, values.into_iter().map(AxisItem::Plain).collect())
                     }
                 };
                 for (row, item) in groups[group].rows.iter_mut().zip(items) {
@@ -107,29 +107,31 @@ impl SweepPlan {
         }
         if setup.samples.is_some() && drawn.is_none() {
             let note = "give a parameter a distribution, as in servers.delay = uniform(1 ms, 100 ms)";
-            return Err((Fault::new("there is nothing to draw samples of", 0..0, note), None));
+            return Err((SpannedError::new("there is nothing to draw samples of", 0..0, note), None));
         }
         if !setup.points.is_empty() {
             let mut rows = Vec::new();
             for (number, point) in setup.points.iter().enumerate() {
                 if let Some((path, _)) = point.values.iter().find(|(path, _)| paths.contains(&path.as_str())) {
                     let message = format!("`{path}` is varied, and set by a point");
-                    return Err((Fault::new(&message, 0..0, ""), Some(setup.axes.len() + number)));
+                    return Err((SpannedError::new(&message, 0..0, ""), Some(setup.axes.len() + number)));
                 }
-                let cell = |(path, item): &(String, Item)| Cell {
+                let cell = |(path, item): &(String, AxisItem)| ParameterValue {
                     path: path.clone(),
                     origin: point.origin.clone(),
                     item: item.clone(),
                 };
                 rows.push(point.values.iter().map(cell).collect());
             }
-            groups.push(Group { rows });
+            groups.push(RowGroup { rows });
         }
         let sizes = groups.iter().map(|group| group.rows.len() as u64);
         let count = sizes.into_iter().try_fold(1_u64, u64::checked_mul).filter(|count| *count <= MOST_POINTS);
         match count {
             Some(count) => Ok(Self { groups, count }),
-            None => Err((Fault::new(&format!("more than {MOST_POINTS} points"), 0..0, "vary less at a time"), None)),
+            None => {
+                Err((SpannedError::new(&format!("more than {MOST_POINTS} points"), 0..0, "vary less at a time"), None))
+            }
         }
     }
 
@@ -162,29 +164,29 @@ impl SweepPlan {
     pub fn point(&self, index: u64, base: &Scenario) -> Result<Vec<Change>, (Change, String)> {
         assert!(index < self.count, "the plan has {} points", self.count);
         let mut rest = index;
-        let mut chosen: Vec<&Vec<Cell>> = Vec::new();
+        let mut chosen: Vec<&Vec<ParameterValue>> = Vec::new();
         for group in self.groups.iter().rev() {
             let size = group.rows.len() as u64;
             chosen.push(&group.rows[(rest % size) as usize]);
             rest /= size;
         }
-        let cells: Vec<&Cell> = chosen.into_iter().rev().flatten().collect();
+        let cells: Vec<&ParameterValue> = chosen.into_iter().rev().flatten().collect();
         let mut known: BTreeMap<&str, String> = BTreeMap::new();
         for cell in &cells {
-            if let Item::Plain(value) = &cell.item {
+            if let AxisItem::Plain(value) = &cell.item {
                 known.insert(&cell.path, value.clone());
             }
         }
         let mut plain: Option<Plain> = None;
         for cell in &cells {
-            let Item::Template(template) = &cell.item else { continue };
+            let AxisItem::Template(template) = &cell.item else { continue };
             let plain = plain.get_or_insert_with(|| base.file.to_plain());
             let value_of = |name: &str| known.get(name).map(|text| unquoted(text)).or_else(|| look_up(plain, name));
             let change = |value| Change { origin: cell.origin.clone(), path: cell.path.clone(), value };
             let value = template.fill(&value_of).map_err(|why| (change(String::new()), why))?;
             known.insert(&cell.path, value);
         }
-        let change = |cell: &Cell| Change {
+        let change = |cell: &ParameterValue| Change {
             origin: cell.origin.clone(),
             path: cell.path.clone(),
             value: known[cell.path.as_str()].clone(),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Fault;
+use super::SpannedError;
 
 /// The deepest nesting accepted.
 const DEEPEST: usize = 64;
@@ -11,7 +11,7 @@ const DEEPEST: usize = 64;
 ///
 /// # Errors
 /// An unmatched quote or bracket, or nesting that is too deep.
-pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Range<usize>>, Fault> {
+pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Range<usize>>, SpannedError> {
     let mut parts = Vec::new();
     let mut start = within.start;
     for (at, c) in outside(text, within.clone())? {
@@ -28,7 +28,7 @@ pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Ra
 ///
 /// # Errors
 /// As for [`split`].
-pub fn find(text: &str, within: Range<usize>, wanted: char) -> Result<Option<usize>, Fault> {
+pub fn find(text: &str, within: Range<usize>, wanted: char) -> Result<Option<usize>, SpannedError> {
     Ok(outside(text, within)?.into_iter().find(|(_, c)| *c == wanted).map(|(at, _)| at))
 }
 
@@ -40,7 +40,7 @@ pub fn trim(text: &str, span: Range<usize>) -> Range<usize> {
 }
 
 /// The characters of `text[within]` outside quotes and brackets.
-fn outside(text: &str, within: Range<usize>) -> Result<Vec<(usize, char)>, Fault> {
+fn outside(text: &str, within: Range<usize>) -> Result<Vec<(usize, char)>, SpannedError> {
     let mut out = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
     let mut quote: Option<(usize, char)> = None;
@@ -64,18 +64,18 @@ fn outside(text: &str, within: Range<usize>) -> Result<Vec<(usize, char)>, Fault
                     _ => '{',
                 };
                 if open.pop().is_none_or(|(_, opened)| opened != matching) {
-                    return Err(Fault::new(&format!("`{c}` closes nothing"), at..at + 1, ""));
+                    return Err(SpannedError::new(&format!("`{c}` closes nothing"), at..at + 1, ""));
                 }
             }
             _ if open.is_empty() => out.push((at, c)),
             _ => {}
         }
         if open.len() > DEEPEST {
-            return Err(Fault::new(&format!("more than {DEEPEST} brackets in each other"), at..at + 1, ""));
+            return Err(SpannedError::new(&format!("more than {DEEPEST} brackets in each other"), at..at + 1, ""));
         }
     }
     match quote.or(open.pop()) {
         None => Ok(out),
-        Some((at, c)) => Err(Fault::new(&format!("`{c}` is not closed"), at..at + 1, "")),
+        Some((at, c)) => Err(SpannedError::new(&format!("`{c}` is not closed"), at..at + 1, "")),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use wifair_config::hint;
 
-use super::{Fault, Written};
+use super::{SpannedError, Written};
 use crate::record::{CellOutcome, Row as _};
 
 /// A rule that is met when the half width of the 95 % confidence interval of a figure's mean over the seeds is below a
@@ -23,24 +23,24 @@ pub struct StopRule {
 impl Written for StopRule {
     const EXAMPLE: &'static str = "ci(jain_index) < 0.01";
 
-    fn parse(text: &str, _origin: &str) -> Result<Self, Fault> {
+    fn parse(text: &str, _origin: &str) -> Result<Self, SpannedError> {
         let all = 0..text.len();
         let wrong = || {
             let note = format!("write \"{}\" or \"ci(goodput_bps) < 5 %\"", Self::EXAMPLE);
-            Fault::new(&format!("`{text}` is no rule to stop by"), all.clone(), &note)
+            SpannedError::new(&format!("`{text}` is no rule to stop by"), all.clone(), &note)
         };
         let (left, right) = text.split_once('<').ok_or_else(wrong)?;
         let inner = left.trim().strip_prefix("ci").map(str::trim).and_then(|rest| rest.strip_prefix('('));
         let name = inner.and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?.trim();
         let figure = figure(name).map_err(|note| {
             let start = text.find(name).unwrap_or(0);
-            Fault::new(&format!("no figure `{name}`"), start..start + name.len(), &note)
+            SpannedError::new(&format!("no figure `{name}`"), start..start + name.len(), &note)
         })?;
         let number = right.trim();
         let (number, relative) = number.strip_suffix('%').map_or((number, false), |number| (number.trim(), true));
         let limit: f64 = number.parse().map_err(|_| wrong())?;
         if !(limit > 0.0 && limit.is_finite()) {
-            return Err(Fault::new(&format!("`{text}` never holds"), all, "the limit must be above 0"));
+            return Err(SpannedError::new(&format!("`{text}` never holds"), all, "the limit must be above 0"));
         }
         Ok(Self { text: text.to_owned(), figure, limit: if relative { limit / 100.0 } else { limit }, relative })
     }
@@ -55,7 +55,7 @@ impl StopRule {
     ///
     /// # Errors
     /// A message that says what is wrong.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SpannedError> {
         <Self as Written>::parse(text, "")
     }
 }

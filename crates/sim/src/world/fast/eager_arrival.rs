@@ -22,7 +22,7 @@ use crate::world::wired_link::{Departure, EagerArrival};
 
 /// Origin of all packets that enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum LinkOrigin {
     /// They are answers to packets that arrived by this link.
     Answers(u32),
     /// They come from several links, or from elsewhere.
@@ -44,21 +44,24 @@ impl EagerArrival {
 impl World {
     /// Finds the links on which packets may arrive early; must run before the first event.
     pub(in crate::world) fn find_eager_links(&mut self) {
-        let mut origins: Vec<Option<Origin>> = vec![None; self.links.len()];
+        let mut origins: Vec<Option<LinkOrigin>> = vec![None; self.links.len()];
         for flow in &self.flows {
             let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
             let answered = match forward {
-                [.., Hop::Wired(last), Hop::End] => Origin::Answers(*last),
-                _ => Origin::Other,
+                [.., Hop::Wired(last), Hop::End] => LinkOrigin::Answers(*last),
+                _ => LinkOrigin::Other,
             };
             let reverse = if is_one_way(flow) { &[] } else { reverse };
-            for (path, first) in [(forward, Origin::Other), (reverse, answered)] {
-                let origin = std::iter::once(first).chain(std::iter::repeat(Origin::Other));
+            for (path, first) in [(forward, LinkOrigin::Other), (reverse, answered)] {
+                let origin = std::iter::once(first).chain(std::iter::repeat(LinkOrigin::Other));
                 for (hop, origin) in path.iter().zip(origin) {
                     if let Hop::Wired(link) = hop {
                         let all = &mut origins[*link as usize];
-                        *all =
-                            if all.is_none_or(|before| before == origin) { Some(origin) } else { Some(Origin::Other) };
+                        *all = if all.is_none_or(|before| before == origin) {
+                            Some(origin)
+                        } else {
+                            Some(LinkOrigin::Other)
+                        };
                     }
                 }
             }
@@ -96,7 +99,7 @@ impl World {
     }
 
     /// Whether packets of a flow that end at the far end of `link`, with responses by `answer`, may be processed early.
-    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<Origin>]) -> EagerArrival {
+    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<LinkOrigin>]) -> EagerArrival {
         let waits = match (&flow.transport, &flow.workload) {
             // In these workloads the order of events matters: packets are taken out, users react to objects, and
             // connection numbers are reused.
@@ -108,7 +111,7 @@ impl World {
             (TransportPlan::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };
-        let is_alone = origins[back as usize] == Some(Origin::Answers(link));
+        let is_alone = origins[back as usize] == Some(LinkOrigin::Answers(link));
         match waits {
             _ if !is_alone || self.links[back as usize].has_gate() => EagerArrival::Never,
             true => EagerArrival::BeforeTimers,

@@ -14,7 +14,7 @@ use crate::world::wired_link::EagerArrival;
 
 /// Packets of one connection that go to one queue at one instant, and join it together.
 #[derive(Debug, Default)]
-pub(in crate::world) struct Kept {
+pub(in crate::world) struct Train {
     /// Whether packets are kept now.
     is_on: bool,
     /// Hop and connection of the last packet that joined a queue.
@@ -22,7 +22,7 @@ pub(in crate::world) struct Kept {
     packets: Vec<PacketId>,
 }
 
-impl Kept {
+impl Train {
     /// Keeps a packet that goes the same way as the last one; returns whether it does.
     #[inline]
     pub(in crate::world) fn take(&mut self, way: (u32, u32), id: PacketId) -> bool {

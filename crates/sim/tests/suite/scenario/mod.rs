@@ -3,7 +3,7 @@
 mod any_text;
 
 use wifair_config::{Limit, Override, Problems, Source};
-use wifair_sim::scenario::{Node, Scenario, Step, Transport, Workload, catalogue, reference, schema};
+use wifair_sim::scenario::{Node, PathStep, Scenario, Transport, Workload, catalogue, reference, schema};
 use wifair_sim::world::Direction;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -83,9 +83,9 @@ fn groups_are_expanded_and_flows_find_their_ways() {
     assert_eq!((third.name.as_str(), third.direction, third.place), ("up3", Direction::Up, (2, 8)));
     assert_eq!(
         third.path,
-        [Step::Air { from: Node::Station(2), to: Node::Ap(0) }, Step::Wired { wire: 0, reverse: true },]
+        [PathStep::Air { from: Node::Station(2), to: Node::Ap(0) }, PathStep::Wired { link: 0, reverse: true },]
     );
-    assert_eq!(network.wires[0].ends, [Node::Server(0), Node::Ap(0)]);
+    assert_eq!(network.links[0].ends, [Node::Server(0), Node::Ap(0)]);
     let Transport::Tcp(tcp) = &scenario.flows_of(third).transport else { panic!("a TCP flow") };
     assert_eq!((tcp.receive_window, tcp.min_rto), (Limit::Packets(20), Duration::from_millis(200)));
     assert_eq!(scenario.file.wlan.as_ref().unwrap().data_rate, BitRate::from_mbps(11));
@@ -96,13 +96,13 @@ fn a_dumbbell_needs_no_air() {
     let scenario = read(DUMBBELL, &[]).unwrap();
     let network = &scenario.network;
     assert!(network.stations.is_empty() && scenario.file.wlan.is_none());
-    assert_eq!(network.wires.len(), 5);
-    assert_eq!(network.wires[4].queue.limit, Limit::Packets(100));
+    assert_eq!(network.links.len(), 5);
+    assert_eq!(network.links[4].queue.limit, Limit::Packets(100));
     let second = &network.flows[1];
     assert_eq!((second.name.as_str(), second.direction), ("a2", Direction::Wired));
     // src2 to left, left to right, right to dst2.
-    let wire = |wire, reverse| Step::Wired { wire, reverse };
-    assert_eq!(second.path, [wire(1, false), wire(4, false), wire(3, true)]);
+    let wired = |link, reverse| PathStep::Wired { link, reverse };
+    assert_eq!(second.path, [wired(1, false), wired(4, false), wired(3, true)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use approx::assert_relative_eq;
 
 use super::*;
-use crate::cc::testing::{MSS, Pipe, ack, time};
+use crate::cc::testing::{BottleneckPath, MSS, ack, time};
 use crate::cc::{RateSample, bbr};
 
 fn start() -> Start {
@@ -20,7 +20,7 @@ fn sampled(now: f64, rate: f64, delivered: u64, prior: u64, app_limited: bool) -
 /// A pipe of 1000 segments a second and 100 ms whose Startup is over: a bandwidth-delay product of 100 segments.
 fn cruising() -> Bbr3 {
     let mut cc = new(&Params::default(), start());
-    (cc.state, cc.full) = (State::Cruise, true);
+    (cc.state, cc.full) = (Bbr3State::Cruise, true);
     cc.rates = [1e6, 1e6];
     (cc.min_rtt, cc.probe_rtt_min) = (0.1, 0.1);
     cc.cwnd = 200.0;
@@ -87,21 +87,21 @@ fn the_rate_is_the_largest_of_two_cycles() {
 #[test]
 fn losses_of_a_probe_set_the_long_term_bound() {
     let mut cc = cruising();
-    (cc.state, cc.probing, cc.flight, cc.lost) = (State::Up, true, 300.0, 10.0);
+    (cc.state, cc.probing, cc.flight, cc.lost) = (Bbr3State::Up, true, 300.0, 10.0);
     cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
-    assert_eq!((cc.long_flight, cc.state, cc.probing), (290.0, State::Down, false));
+    assert_eq!((cc.long_flight, cc.state, cc.probing), (290.0, Bbr3State::Down, false));
     // Not below 0.7 of the window or of the bandwidth-delay product: 0.7 * 100.
     let mut cc = cruising();
-    (cc.state, cc.probing, cc.flight, cc.lost) = (State::Refill, true, 300.0, 250.0);
+    (cc.state, cc.probing, cc.flight, cc.lost) = (Bbr3State::Refill, true, 300.0, 250.0);
     cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
-    assert_eq!((cc.long_flight, cc.state), (70.0, State::Refill));
+    assert_eq!((cc.long_flight, cc.state), (70.0, Bbr3State::Refill));
 }
 
 /// Section 5.3.3.6, raising the bound: one segment in the first round, two in the second, four in the third.
 #[test]
 fn the_long_term_bound_is_raised_faster_each_round() {
     let mut cc = cruising();
-    (cc.state, cc.long_flight) = (State::Up, 200.0);
+    (cc.state, cc.long_flight) = (Bbr3State::Up, 200.0);
     let mut bounds = Vec::new();
     for _ in 0..3 {
         // Somewhat more ACKs than a window, which grows meanwhile.
@@ -125,35 +125,35 @@ fn the_long_term_bound_is_raised_faster_each_round() {
 fn the_cycle_of_probing_by_hand() {
     let flight = |now: f64, n: u64, window_limited: bool| Ack { window_limited, ..ack(now, 0.1, 1, 1 + n) };
     let mut cc = cruising();
-    (cc.state, cc.wait, cc.cycle_stamp) = (State::Down, Duration::from_secs(2), time(1.0));
+    (cc.state, cc.wait, cc.cycle_stamp) = (Bbr3State::Down, Duration::from_secs(2), time(1.0));
     cc.advance_cycle(&flight(1.1, 101, true), true, 1.0);
-    assert_eq!(cc.state, State::Down);
+    assert_eq!(cc.state, Bbr3State::Down);
     cc.advance_cycle(&flight(1.1, 100, true), true, 1.0);
-    assert_eq!(cc.state, State::Cruise);
+    assert_eq!(cc.state, Bbr3State::Cruise);
     // 85 % of 80.
-    (cc.state, cc.long_flight) = (State::Down, 80.0);
+    (cc.state, cc.long_flight) = (Bbr3State::Down, 80.0);
     cc.advance_cycle(&flight(1.1, 69, true), true, 1.0);
-    assert_eq!(cc.state, State::Down);
+    assert_eq!(cc.state, Bbr3State::Down);
     cc.advance_cycle(&flight(1.1, 68, true), true, 1.0);
-    assert_eq!(cc.state, State::Cruise);
+    assert_eq!(cc.state, Bbr3State::Cruise);
     (cc.short_rate, cc.short_flight, cc.up_rounds, cc.up_acked) = (9e5, 150.0, 3, 9.0);
     cc.advance_cycle(&flight(3.0, 100, true), true, 1.0);
-    assert_eq!(cc.state, State::Cruise);
+    assert_eq!(cc.state, Bbr3State::Cruise);
     cc.advance_cycle(&flight(3.001, 100, true), true, 1.0);
-    assert_eq!((cc.state, cc.up_rounds, cc.up_acked), (State::Refill, 0, 0.0));
+    assert_eq!((cc.state, cc.up_rounds, cc.up_acked), (Bbr3State::Refill, 0, 0.0));
     assert!(cc.short_rate.is_infinite() && cc.short_flight.is_infinite());
     cc.advance_cycle(&flight(3.1, 100, true), false, 1.0);
-    assert_eq!(cc.state, State::Refill);
+    assert_eq!(cc.state, Bbr3State::Refill);
     cc.advance_cycle(&flight(3.1, 100, true), true, 1.0);
-    assert_eq!((cc.state, cc.probing), (State::Up, true));
+    assert_eq!((cc.state, cc.probing), (Bbr3State::Up, true));
     // The bound limits the window, so the constant rate says nothing.
     cc.long_flight = 200.0;
     for _ in 0..5 {
         cc.cwnd = cc.long_flight;
         cc.advance_cycle(&flight(3.2, 150, true), true, 1.0);
     }
-    assert_eq!(cc.state, State::Up);
-    for (round, state) in [(1, State::Up), (2, State::Up), (3, State::Down)] {
+    assert_eq!(cc.state, Bbr3State::Up);
+    for (round, state) in [(1, Bbr3State::Up), (2, Bbr3State::Up), (3, Bbr3State::Down)] {
         cc.advance_cycle(&flight(3.3, 150, false), false, 1.0);
         cc.advance_cycle(&flight(3.3, 150, false), true, 1.0);
         assert_eq!(cc.state, state, "round {round}");
@@ -166,20 +166,20 @@ fn the_cycle_of_probing_by_hand() {
 #[test]
 fn the_round_trip_time_is_probed_with_half_the_pipe() {
     let mut cc = cruising();
-    (cc.probe_rtt_stamp, cc.state) = (time(1.0), State::Cruise);
+    (cc.probe_rtt_stamp, cc.state) = (time(1.0), Bbr3State::Cruise);
     cc.update_min_rtt(&ack(5.9, 0.11, 1, 101), true);
-    assert_eq!(cc.state, State::Cruise);
+    assert_eq!(cc.state, Bbr3State::Cruise);
     cc.update_min_rtt(&ack(6.1, 0.11, 2, 102), true);
-    assert_eq!((cc.state, cc.probe_rtt_done), (State::ProbeRtt, None));
+    assert_eq!((cc.state, cc.probe_rtt_done), (Bbr3State::ProbeRtt, None));
     cc.set_cwnd(&ack(6.1, 0.11, 3, 103), 1.0);
     assert_eq!(cc.cwnd, 50.0);
     cc.update_min_rtt(&ack(6.2, 0.1, 10, 60), true);
     assert_eq!(cc.probe_rtt_done, Some(time(6.4)));
     cc.update_min_rtt(&ack(6.3, 0.1, 11, 60), true);
     cc.update_min_rtt(&ack(6.5, 0.1, 12, 60), false);
-    assert_eq!(cc.state, State::ProbeRtt);
+    assert_eq!(cc.state, Bbr3State::ProbeRtt);
     cc.update_min_rtt(&ack(6.5, 0.1, 12, 60), true);
-    assert_eq!((cc.state, cc.cwnd), (State::Cruise, 200.0));
+    assert_eq!((cc.state, cc.cwnd), (Bbr3State::Cruise, 200.0));
 }
 
 /// Section 5.4.1: after an idle period while probing for bandwidth it paces at the model's rate, less the margin; the
@@ -191,8 +191,8 @@ fn after_a_pause_it_paces_at_the_rate_of_the_model() {
     cc.on_idle_restart(1.0);
     assert_eq!((cc.pacing, cc.idle_restart), (0.99e6, true));
     cc.update_min_rtt(&ack(60.0, 0.1, 1, 11), true);
-    assert_eq!((cc.state, cc.idle_restart), (State::Cruise, false));
-    (cc.state, cc.pacing) = (State::Startup, 1.0);
+    assert_eq!((cc.state, cc.idle_restart), (Bbr3State::Cruise, false));
+    (cc.state, cc.pacing) = (Bbr3State::Startup, 1.0);
     cc.on_idle_restart(1.0);
     assert_eq!(cc.pacing, 1.0);
 }
@@ -202,7 +202,7 @@ fn after_a_pause_it_paces_at_the_rate_of_the_model() {
 #[test]
 fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
     let mut cc = new(&Params::default(), start());
-    let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+    let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
     pipe.run(&mut cc, 60.0, |pipe, cc| {
         if pipe.now > 2.0 {
             assert_relative_eq!(cc.rate(), 1000.0 * MSS as f64, max_relative = 0.01);
@@ -216,11 +216,11 @@ fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
 #[test]
 fn it_probes_as_often_as_the_draft_says() {
     let mut cc = new(&Params::default(), start());
-    let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
-    let (mut last, mut ups, mut probes) = (State::Startup, 0, 0);
+    let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
+    let (mut last, mut ups, mut probes) = (Bbr3State::Startup, 0, 0);
     pipe.run(&mut cc, 60.0, |_, cc| {
-        ups += u32::from(cc.state == State::Up && last != State::Up);
-        probes += u32::from(cc.state == State::ProbeRtt && last != State::ProbeRtt);
+        ups += u32::from(cc.state == Bbr3State::Up && last != Bbr3State::Up);
+        probes += u32::from(cc.state == Bbr3State::ProbeRtt && last != Bbr3State::ProbeRtt);
         last = cc.state;
     });
     assert!((probes..=2 * probes + 2).contains(&ups), "{ups} probes of the bandwidth");
@@ -233,7 +233,7 @@ fn it_probes_as_often_as_the_draft_says() {
 fn losses_up_to_the_threshold_are_tolerated() {
     let run = |one_in| {
         let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9).losing_every(one_in);
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9).losing_every(one_in);
         pipe.run(&mut cc, 40.0, |_, _| ());
         (pipe.acked as f64 / 40_000.0, cc.long_flight)
     };
@@ -247,11 +247,11 @@ fn losses_up_to_the_threshold_are_tolerated() {
 #[test]
 fn a_short_queue_overflows_less_than_under_version_1() {
     let mut old = bbr::new(&bbr::Params::default(), start());
-    let mut pipe = Pipe::new(1000.0, 0.1, 10.0);
+    let mut pipe = BottleneckPath::new(1000.0, 0.1, 10.0);
     pipe.run(&mut old, 60.0, |_, _| ());
     let before = pipe.losses;
     let mut new = new(&Params::default(), start());
-    let mut pipe = Pipe::new(1000.0, 0.1, 10.0);
+    let mut pipe = BottleneckPath::new(1000.0, 0.1, 10.0);
     pipe.run(&mut new, 60.0, |_, _| ());
     assert!(pipe.losses < before, "{} losses, {before} under version 1", pipe.losses);
     assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
@@ -271,9 +271,9 @@ fn the_smallest_round_trip_time_is_of_two_windows() {
             cc.probe_rtt_stamp,
             millis(cc.min_rtt),
             cc.min_rtt_stamp,
-            cc.state == State::ProbeRtt,
+            cc.state == Bbr3State::ProbeRtt,
         );
-        cc.state = State::Cruise;
+        cc.state = Bbr3State::Cruise;
         found
     };
     assert_eq!(at(2.0, Some(90)), (90, time(2.0), 90, time(2.0), false));
@@ -287,7 +287,7 @@ fn the_smallest_round_trip_time_is_of_two_windows() {
     // Before any sample the RTT of the handshake is used; without it nothing is probed.
     let mut young = new(&Params::default(), start());
     young.update_min_rtt(&Ack { rtt: None, min_rtt: Duration::MAX, ..ack(9.0, 0.1, 1, 11) }, false);
-    assert_eq!((young.state, young.min_rtt), (State::Startup, f64::INFINITY));
+    assert_eq!((young.state, young.min_rtt), (Bbr3State::Startup, f64::INFINITY));
     young.update_min_rtt(&Ack { min_rtt: Duration::from_millis(20), ..ack(9.0, 0.05, 1, 11) }, false);
     assert_eq!((young.min_rtt, young.probe_rtt_min), (0.02, 0.02));
     assert_eq!((young.min_rtt_stamp, young.probe_rtt_stamp), (time(9.0), time(9.0)));

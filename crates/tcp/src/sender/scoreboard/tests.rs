@@ -11,7 +11,7 @@ const SRTT: Duration = Duration::from_millis(60);
 const THRESHOLD: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct ModelEntry {
     start: u64,
     end: u64,
     sent: Time,
@@ -26,7 +26,7 @@ struct Entry {
 /// The state of RFC 8985, under its names.
 #[derive(Clone, Debug, Default)]
 struct List {
-    entries: Vec<Entry>,
+    entries: Vec<ModelEntry>,
     by_time: bool,
     xmit: (Time, u64),
     rtt: Duration,
@@ -53,7 +53,7 @@ struct Told {
 }
 
 impl List {
-    fn sum(&self, which: impl Fn(&Entry) -> bool) -> u64 {
+    fn sum(&self, which: impl Fn(&ModelEntry) -> bool) -> u64 {
         self.entries.iter().filter(|e| which(e)).map(|e| e.end - e.start).sum()
     }
 
@@ -62,7 +62,7 @@ impl List {
         self.sum(|e| !e.sacked && !e.lost) + self.sum(|e| e.retransmitted)
     }
 
-    fn deliver(&mut self, now: Time, entry: Entry, echo: Option<u32>, told: &mut Told) {
+    fn deliver(&mut self, now: Time, entry: ModelEntry, echo: Option<u32>, told: &mut Told) {
         told.bytes += entry.end - entry.start;
         if !entry.ever_retransmitted {
             told.first_sent = Some(told.first_sent.map_or(entry.sent, |t| t.min(entry.sent)));
@@ -107,7 +107,7 @@ impl List {
             if entry.start >= start && entry.end <= end && !entry.sacked {
                 self.deliver(now, entry, echo, told);
                 told.sacked += 1;
-                self.entries[i] = Entry { sacked: true, lost: false, retransmitted: false, ..entry };
+                self.entries[i] = ModelEntry { sacked: true, lost: false, retransmitted: false, ..entry };
             }
         }
     }
@@ -151,7 +151,7 @@ impl List {
         (newly, next)
     }
 
-    fn lowest(&self, which: impl Fn(&Entry) -> bool) -> Option<(u64, u64)> {
+    fn lowest(&self, which: impl Fn(&ModelEntry) -> bool) -> Option<(u64, u64)> {
         self.entries.iter().find(|e| which(e)).map(|e| (e.start, e.end - e.start))
     }
 
@@ -208,7 +208,7 @@ impl Pair {
         let start = self.max;
         self.max += len;
         self.board.push(self.now, self.max, len);
-        self.list.entries.push(Entry { start, end: self.max, sent: self.now, ..Entry::default() });
+        self.list.entries.push(ModelEntry { start, end: self.max, sent: self.now, ..ModelEntry::default() });
     }
 
     /// An ACK up to `una` with one block, or none if it is empty.
@@ -271,7 +271,7 @@ impl Pair {
         assert_eq!(self.board.sacked(), list.sum(|e| e.sacked));
         assert_eq!(self.board.lost(), list.sum(|e| e.lost));
         assert_eq!(self.board.len(), list.entries.len());
-        let count = |which: fn(&Entry) -> bool| list.entries.iter().filter(|e| which(e)).count() as u64;
+        let count = |which: fn(&ModelEntry) -> bool| list.entries.iter().filter(|e| which(e)).count() as u64;
         assert_eq!(
             self.board.counts(),
             (list.entries.len() as u64, count(|e| e.sacked), count(|e| e.lost), count(|e| e.retransmitted))

@@ -87,7 +87,7 @@ fn a_sender_leaves_little_in_the_queue_of_its_station() {
 #[test]
 fn recovery_and_bursts_widen_a_small_queue() {
     let (mut sender, now) = small_queue("receive_window = '60 packets'");
-    sender.phase = Phase::Recovery;
+    sender.phase = RecoveryPhase::Recovery;
     assert_eq!(std::iter::from_fn(|| sender.poll(now)).count(), 9);
     let (mut sender, now) = small_queue("receive_window = '60 packets'\npacing_burst = 4");
     assert_eq!(std::iter::from_fn(|| sender.poll(now)).count(), 9);
@@ -101,7 +101,7 @@ fn small_queue(settings: &str) -> (Sender, Time) {
         growth = 'bytes'\n{settings}"
     );
     let (config, _) = wifair_config::Document::parse(wifair_config::Source::file("tcp.toml", &text))
-        .read::<crate::Settings>()
+        .read::<crate::TcpSettings>()
         .unwrap_or_else(|problems| panic!("{problems}"))
         .resolve_at_station();
     let mut sender = Sender::new(&config, 0);

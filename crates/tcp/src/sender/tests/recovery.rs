@@ -126,7 +126,7 @@ fn what_an_ack_says_of_a_probe() {
         assert_eq!(poll(&mut sender, at(500)), [10, 11]);
         sender.on_packet(at(600), &ack(11, &[]));
         assert_eq!(sender.ssthresh() < f64::INFINITY, halved, "{answers:?}");
-        assert_eq!((sender.counts().fast_retransmits, sender.phase), (0, Phase::Open));
+        assert_eq!((sender.counts().fast_retransmits, sender.phase), (0, RecoveryPhase::Open));
         let ssthresh = sender.ssthresh();
         sender.on_packet(at(601), &ack(12, &[]));
         assert_eq!(sender.ssthresh(), ssthresh, "once");

@@ -16,7 +16,7 @@ impl SharedChannel {
     pub(super) fn request(&mut self, now: Time, station: u32) {
         let slot = self.access.timing.slot;
         let state = &mut self.stations[station as usize];
-        if self.phase != Phase::Idle {
+        if self.phase != SharedPhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             let pending = state.backoff_end.checked_sub(self.slots.count()).filter(|slots| *slots > 0);
             let slots = pending.unwrap_or_else(|| u64::from(state.contention.draw()));
@@ -141,7 +141,7 @@ impl SharedChannel {
         let state = &mut self.stations[sender as usize];
         state.counters.attempts += 1;
         if state.is_simple {
-            self.phase = Phase::Data;
+            self.phase = SharedPhase::Data;
             self.next = now + state.sent().air;
         } else {
             self.general_start(now);
@@ -154,7 +154,7 @@ impl SharedChannel {
         let sender = self.sender;
         let Frame { to, air, length, .. } = *self.stations[sender as usize].sent();
         if to == BROADCAST {
-            self.phase = Phase::Broadcast;
+            self.phase = SharedPhase::Broadcast;
             self.next = now + air;
             return;
         }
@@ -168,7 +168,7 @@ impl SharedChannel {
             begins += self.protection;
         }
         let lost = self.lossy && self.is_data_lost(sender, to);
-        self.phase = if lost { Phase::LostData } else { Phase::Data };
+        self.phase = if lost { SharedPhase::LostData } else { SharedPhase::Data };
         self.next = begins + air;
     }
 

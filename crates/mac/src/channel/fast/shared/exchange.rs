@@ -31,7 +31,7 @@ impl SharedChannel {
             state.counters.attempts += 1;
             longest = longest.max(if state.is_simple { state.sent().air } else { self.opening(sender) });
         }
-        self.phase = Phase::Collision { began: now };
+        self.phase = SharedPhase::Collision { began: now };
         self.next = now + longest;
     }
 
@@ -118,7 +118,7 @@ impl SharedChannel {
         }
         frame.received = true;
         state.counters.data += frame.air;
-        self.phase = Phase::Ack;
+        self.phase = SharedPhase::Ack;
         self.next = now + self.access.timing.sifs + frame.ack;
         heard
     }
@@ -131,14 +131,14 @@ impl SharedChannel {
         self.account_exchange(sender, false);
         let lost = self.lossy && self.is_control_lost(sender);
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
-        self.phase = if lost { Phase::LostAck } else { Phase::Ack };
+        self.phase = if lost { SharedPhase::LostAck } else { SharedPhase::Ack };
         self.next = now + self.access.timing.sifs + frame.ack;
         !std::mem::replace(&mut frame.received, true)
     }
 
     /// Accounts for the air time of a data frame that ends, and of what preceded it.
     pub(super) fn account_exchange(&mut self, sender: u32, lost: bool) {
-        let Station { frame, counters, .. } = &mut self.stations[sender as usize];
+        let SharedStation { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
         if frame.to != BROADCAST && self.access.protects(frame.length) {
             let rts_cts = self.protection - self.access.timing.sifs * 2;
@@ -166,7 +166,7 @@ impl SharedChannel {
         state.contention.reset();
         let slots = u64::from(state.contention.draw());
         state.backoff_end = self.slots.count() + slots;
-        self.phase = Phase::Idle;
+        self.phase = SharedPhase::Idle;
         self.origin = now + self.access.timing.difs;
         let goes_on = self.fast_load(sender, call);
         if goes_on {
@@ -178,7 +178,7 @@ impl SharedChannel {
 
     /// The channel becomes idle; slots are counted from `origin`.
     pub(super) fn idle_from(&mut self, origin: Time) {
-        self.phase = Phase::Idle;
+        self.phase = SharedPhase::Idle;
         self.origin = origin;
     }
 
@@ -220,7 +220,7 @@ impl SharedChannel {
     /// No CTS is received. Bystanders heard the RTS, and reset their NAV when no data frame follows (10.3.2.4).
     pub(super) fn cts_timeout(&mut self, now: Time) {
         // Counted as a collision of the RTS with noise, with which the exchange ends.
-        self.phase = Phase::Collision { began: now };
+        self.phase = SharedPhase::Collision { began: now };
         self.next = now + self.access.timing.rts();
     }
 
@@ -231,7 +231,7 @@ impl SharedChannel {
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
         let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
         self.stations[sender as usize].counters.errors += 1;
-        let ended = if self.phase == Phase::LostAck {
+        let ended = if self.phase == SharedPhase::LostAck {
             self.stations[sender as usize].counters.control += frame.ack;
             self.idle_from(now + difs);
             now - frame.ack - sifs

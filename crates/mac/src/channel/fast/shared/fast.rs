@@ -88,7 +88,7 @@ impl SharedChannel {
     #[inline]
     #[must_use]
     pub fn needs_arrivals(&self, time: Time) -> bool {
-        self.sender == self.ap && self.arrivals_until < time && matches!(self.phase, Phase::Ack)
+        self.sender == self.ap && self.arrivals_until < time && matches!(self.phase, SharedPhase::Ack)
     }
 
     /// Enqueues deferred arrivals at the access point: `next` returns them with their times, in order, and `refuse` is

@@ -32,7 +32,7 @@ use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, IdleAccess, MacEve
 use wifair_queue::{AirUse, Discipline, Gauge, Queue};
 
 #[derive(Clone, Debug)]
-struct Station {
+struct SharedStation {
     frame: Option<Frame>,
     /// Whether nothing can disturb the exchange: unicast, without RTS and errors.
     is_simple: bool,
@@ -51,7 +51,7 @@ struct Station {
     errors: Errors,
 }
 
-impl Station {
+impl SharedStation {
     /// Enqueues what the source sends before `end`.
     #[inline(never)]
     fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
@@ -130,7 +130,7 @@ impl OffGridContenders {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum SharedPhase {
     /// No station is sending.
     Idle,
     /// A data frame, or the frames before it, is on the air and will be received.
@@ -153,7 +153,7 @@ pub struct SharedChannel {
     access: Access,
     /// The access point: its frames are sent at the rate of their receiver.
     ap: u32,
-    stations: Vec<Station>,
+    stations: Vec<SharedStation>,
     /// Whether frames may be lost with a given probability.
     lossy: bool,
     /// Whether every exchange needs more than a backoff at its end: the rounded NAV outlasts its ACK, or a queue needs
@@ -167,7 +167,7 @@ pub struct SharedChannel {
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
     off_grid: OffGridContenders,
-    phase: Phase,
+    phase: SharedPhase,
     /// The station that is sending, or the first of those whose frames collide, which `senders` lists.
     sender: u32,
     senders: Vec<u32>,
@@ -211,7 +211,7 @@ impl SharedChannel {
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             off_grid: OffGridContenders { contenders: vec![], due: Time::NEVER, slot: timing.slot },
-            phase: Phase::Idle,
+            phase: SharedPhase::Idle,
             sender: 0,
             senders: vec![],
             receivers: vec![],
@@ -237,7 +237,7 @@ impl SharedChannel {
         for station in stations {
             let errors = Errors::new(&station);
             cell.lossy |= errors.are_possible();
-            cell.stations.push(Station {
+            cell.stations.push(SharedStation {
                 frame: None,
                 is_simple: false,
                 backoff_end: 0,
@@ -302,9 +302,9 @@ impl SharedChannel {
         // The elapsed part of an exchange in progress.
         let timing = &self.access.timing;
         match self.phase {
-            Phase::Idle => {}
-            Phase::Collision { began } => air.collision += now - began,
-            Phase::Data | Phase::LostData | Phase::Broadcast => {
+            SharedPhase::Idle => {}
+            SharedPhase::Collision { began } => air.collision += now - began,
+            SharedPhase::Data | SharedPhase::LostData | SharedPhase::Broadcast => {
                 let frame = self.stations[self.sender as usize].sent();
                 let is_protected = self.is_protected(frame);
                 let opening = if is_protected { self.protection } else { Duration::ZERO };
@@ -320,13 +320,13 @@ impl SharedChannel {
                     air.rts_cts += spend(timing.cts());
                     spend(timing.sifs);
                 }
-                if self.phase == Phase::LostData {
+                if self.phase == SharedPhase::LostData {
                     air.error += spend(frame.air);
                 } else {
                     air.data += spend(frame.air);
                 }
             }
-            Phase::Ack | Phase::LostAck => {
+            SharedPhase::Ack | SharedPhase::LostAck => {
                 air.ack += now.saturating_since(self.next - self.stations[self.sender as usize].sent().ack)
             }
         }
@@ -422,7 +422,7 @@ impl SharedChannel {
     #[inline(always)]
     fn set_current_frame(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
         let whose = if station == self.ap && to != BROADCAST { to } else { station };
-        let Station { rate, ack, .. } = self.stations[whose as usize];
+        let SharedStation { rate, ack, .. } = self.stations[whose as usize];
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
         let air = self.airs.of(&self.access.timing, length, rate);
         let state = &mut self.stations[station as usize];
@@ -485,7 +485,7 @@ impl SharedChannel {
         let mut bound = bound.min(self.paused_queues.next());
         // The common phases, in the order in which they follow each other.
         let heard = loop {
-            if matches!(self.phase, Phase::Ack) {
+            if matches!(self.phase, SharedPhase::Ack) {
                 if self.arrivals_until < call.now && self.sender == self.ap {
                     steps -= 1;
                     break MacEvent::NeedsArrivals;
@@ -500,7 +500,7 @@ impl SharedChannel {
                 call.now = self.next;
                 steps += 1;
             }
-            if matches!(self.phase, Phase::Idle) {
+            if matches!(self.phase, SharedPhase::Idle) {
                 self.start(call.now);
                 if self.next >= bound {
                     break MacEvent::Nothing;
@@ -508,7 +508,7 @@ impl SharedChannel {
                 call.now = self.next;
                 steps += 1;
             }
-            if matches!(self.phase, Phase::Data) {
+            if matches!(self.phase, SharedPhase::Data) {
                 break self.receive(call.now);
             }
             if self.arrivals_until < call.now && self.is_ap_on_air() {
@@ -535,9 +535,9 @@ impl SharedChannel {
     #[inline(never)]
     fn general_advance(&mut self, call: &mut Call<'_>) -> Option<PacketId> {
         match self.phase {
-            Phase::Collision { began } => self.end_collision(began, call),
-            Phase::LostData | Phase::LostAck => self.ack_timeout(call),
-            Phase::Broadcast => {
+            SharedPhase::Collision { began } => self.end_collision(began, call),
+            SharedPhase::LostData | SharedPhase::LostAck => self.ack_timeout(call),
+            SharedPhase::Broadcast => {
                 let from = self.sender;
                 let id = self.stations[from as usize].sent().id;
                 self.account_exchange(from, false);
@@ -546,7 +546,7 @@ impl SharedChannel {
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 return Some(id);
             }
-            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
+            SharedPhase::Idle | SharedPhase::Data | SharedPhase::Ack => unreachable!("the usual phases are dealt with"),
         }
         None
     }
@@ -557,11 +557,11 @@ impl SharedChannel {
     /// If a packet was offered before.
     #[must_use]
     pub fn general(&self) -> GeneralChannel {
-        let is_new = |station: &Station| station.frame.is_none() && station.counters == Counters::default();
+        let is_new = |station: &SharedStation| station.frame.is_none() && station.counters == Counters::default();
         assert!(self.stations.iter().all(is_new), "nothing has happened");
         let header = self.access.timing.frame_length(Bytes(0));
         let stations = self.stations.iter().map(|station| {
-            let Station { contention, rate, overhead, queue, errors, .. } = station;
+            let SharedStation { contention, rate, overhead, queue, errors, .. } = station;
             contention.write_to(errors.write_to(StationSettings {
                 rate: *rate,
                 routing_overhead: *overhead - header,

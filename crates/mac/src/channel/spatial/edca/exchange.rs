@@ -4,9 +4,9 @@ use wifair_units::{Duration, Time};
 
 use super::AggregateReception;
 use crate::channel::spatial::backoff_timers::TimerAction;
-use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage, Transmission};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
 use crate::edcaf::SlotRules;
-use crate::exchange::Step;
+use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
@@ -47,7 +47,7 @@ impl SpatialChannel {
     }
 
     /// `sender` starts an exchange; returns the type of its first frame.
-    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> Kind {
+    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> SpatialFrameKind {
         let now = call.now;
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
@@ -66,10 +66,10 @@ impl SpatialChannel {
         }
         let ppdu = &edca.edcafs.contenders[index].ppdu;
         match ppdu.before_data().first() {
-            Some(Step::Rts) => Kind::Rts,
-            Some(_) => Kind::CtsToSelf,
-            None if ppdu.is_dataless() => Kind::BlockAckReq,
-            None => Kind::Data,
+            Some(ExchangeStep::Rts) => SpatialFrameKind::Rts,
+            Some(_) => SpatialFrameKind::CtsToSelf,
+            None if ppdu.is_dataless() => SpatialFrameKind::BlockAckReq,
+            None => SpatialFrameKind::Data,
         }
     }
 
@@ -97,7 +97,7 @@ impl SpatialChannel {
             let can_be_lost = could_read && self.lossy && transmission.to != BROADCAST;
             return could_read && !(can_be_lost && self.is_lost(sender, transmission));
         };
-        let is_ppdu = matches!(transmission.kind, Kind::Data | Kind::BlockAckReq);
+        let is_ppdu = matches!(transmission.kind, SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq);
         if !is_ppdu {
             let is_lost = could_read && self.lossy && self.errors[transmission.to as usize].loses_control();
             let is_down = could_read && !self.outages.is_empty() && self.meets_outage(sender, transmission);
@@ -151,7 +151,7 @@ impl SpatialChannel {
         let contender = &mut edca.edcafs.contenders[index];
         let ppdu = &contender.ppdu;
         let counters = &mut edca.edcafs.counters[sender as usize];
-        if ppdu.has(Step::Rts) {
+        if ppdu.has(ExchangeStep::Rts) {
             counters.control += protection;
         }
         // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
@@ -164,7 +164,10 @@ impl SpatialChannel {
             }
             false => {}
         }
-        let (id, answer) = (ppdu.first, if ppdu.has(Step::BlockAck) { Kind::BlockAck } else { Kind::Ack });
+        let (id, answer) = (
+            ppdu.first,
+            if ppdu.has(ExchangeStep::BlockAck) { SpatialFrameKind::BlockAck } else { SpatialFrameKind::Ack },
+        );
         if transmission.to == BROADCAST {
             self.end_broadcast(now, sender);
             if !read {
@@ -193,11 +196,11 @@ impl SpatialChannel {
         let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
         if more && holds && edca.edcafs.fits_txop(now, index) {
             self.backoffs[station as usize].engaged = true;
-            self.stations[station as usize].stage = Stage::Continues;
+            self.stations[station as usize].stage = ExchangeStage::Continues;
             self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
             return;
         }
-        self.stations[station as usize].stage = Stage::Rest;
+        self.stations[station as usize].stage = ExchangeStage::Rest;
         self.start_backoff(station, index, more);
     }
 

@@ -16,7 +16,7 @@ use wifair_units::{BitRate, Time};
 use self::aggregate_reception::AggregateReception;
 use self::backoff::CategoryBackoff;
 use self::mpdu_errors::{DataChunk, OnAir};
-use super::{Call, Kind, RadioLinks, SpatialChannel};
+use super::{Call, RadioLinks, SpatialChannel, SpatialFrameKind};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcafs, Ppdu};
 use crate::station::Contention;
@@ -58,11 +58,11 @@ impl SpatialEdca {
     }
 
     /// Rate of its data or request, or of the response.
-    pub fn rate_of(&self, station: u32, kind: Kind) -> BitRate {
+    pub fn rate_of(&self, station: u32, kind: SpatialFrameKind) -> BitRate {
         let (number, ppdu) = (station as usize, self.ppdu_of(station));
         match kind {
-            Kind::Data => self.edcafs.data_rate(number, ppdu),
-            Kind::BlockAckReq => self.edcafs.control_rate(number, ppdu.to),
+            SpatialFrameKind::Data => self.edcafs.data_rate(number, ppdu),
+            SpatialFrameKind::BlockAckReq => self.edcafs.control_rate(number, ppdu.to),
             _ => self.edcafs.response_rate(self.current_of(station)),
         }
     }

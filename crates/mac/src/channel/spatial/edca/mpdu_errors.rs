@@ -15,7 +15,7 @@ use wifair_units::{Duration, Time};
 use super::SpatialEdca;
 use crate::BROADCAST;
 use crate::channel::spatial::signal::Chunk;
-use crate::channel::spatial::{Kind, SpatialChannel, Transmission};
+use crate::channel::spatial::{SpatialChannel, SpatialFrameKind, Transmission};
 
 /// Signal fields of the preamble, BPSK at rate 1/2.
 const FIELDS: LegacyMode = LegacyMode::Ofdm(Constellation::Bpsk, Code::Half);
@@ -64,7 +64,7 @@ impl SpatialEdca {
     /// The transmission of `sender`, if it is an HT or later PPDU.
     fn on_air(&self, sender: u32, transmission: &Transmission) -> Option<&OnAir> {
         let on_air = self.on_air.get(sender as usize)?.as_ref()?;
-        (transmission.kind == Kind::Data && transmission.start == on_air.start).then_some(on_air)
+        (transmission.kind == SpatialFrameKind::Data && transmission.start == on_air.start).then_some(on_air)
     }
 
     /// Whether the MPDUs in the frame of `sender` have individual errors.

@@ -11,12 +11,12 @@ use super::exchange_audience::Hears;
 use crate::channel::spatial::backoff_state::Intervals;
 use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::bitset::place;
-use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind};
 use crate::{AirTime, BROADCAST, MacEvent};
 
 /// Phase of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum AtomicPhase {
     /// The data frame is on the air.
     Data,
     /// The data frame was received.
@@ -32,7 +32,7 @@ pub(in crate::channel::spatial) struct AtomicExchange {
     receiver: u32,
     /// Index of the two stations among the pairs.
     pair: u32,
-    phase: Phase,
+    phase: AtomicPhase,
     start: Time,
     data_end: Time,
     ack_start: Time,
@@ -46,22 +46,22 @@ impl AtomicExchange {
     #[inline]
     pub(in crate::channel::spatial) fn next(&self) -> Time {
         match self.phase {
-            Phase::Data => self.data_end,
-            Phase::Gap => self.ack_start,
-            Phase::Ack => self.end,
+            AtomicPhase::Data => self.data_end,
+            AtomicPhase::Gap => self.ack_start,
+            AtomicPhase::Ack => self.end,
         }
     }
 
     /// Whether `station` has received the data frame and not finished its ACK.
     #[inline]
     pub(in crate::channel::spatial) fn is_answered_by(&self, station: u32) -> bool {
-        self.receiver == station && self.phase != Phase::Data
+        self.receiver == station && self.phase != AtomicPhase::Data
     }
 
     /// Accounts for the air time until `now`: from the start of the data frame while it is on the air, from its end
     /// afterwards.
     pub(in crate::channel::spatial) fn account(&self, now: Time, air: &mut AirTime) {
-        if self.phase == Phase::Data {
+        if self.phase == AtomicPhase::Data {
             air.data += now - self.start;
         } else {
             air.idle += now.min(self.ack_start) - self.data_end;
@@ -111,8 +111,17 @@ impl SpatialChannel {
         }
         self.backoffs[sender as usize].engaged = true;
         self.signals.eifs_pending.put(sender, false);
-        self.exchange =
-            Some(AtomicExchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
+        self.exchange = Some(AtomicExchange {
+            sender,
+            receiver,
+            pair,
+            phase: AtomicPhase::Data,
+            start,
+            data_end,
+            ack_start,
+            end,
+            nav,
+        });
         true
     }
 
@@ -139,9 +148,11 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn continue_exchange(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
         match exchange.phase {
-            Phase::Data => return self.receive_data(),
-            Phase::Gap if exchange.end >= bound.min(self.paused_queues.next()) => exchange.phase = Phase::Ack,
-            Phase::Gap | Phase::Ack => self.conclude_exchange(call),
+            AtomicPhase::Data => return self.receive_data(),
+            AtomicPhase::Gap if exchange.end >= bound.min(self.paused_queues.next()) => {
+                exchange.phase = AtomicPhase::Ack
+            }
+            AtomicPhase::Gap | AtomicPhase::Ack => self.conclude_exchange(call),
         }
         MacEvent::Nothing
     }
@@ -150,7 +161,7 @@ impl SpatialChannel {
     #[inline(always)]
     fn receive_data(&mut self) -> MacEvent {
         let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
-        exchange.phase = Phase::Gap;
+        exchange.phase = AtomicPhase::Gap;
         let AtomicExchange { sender, receiver, start, data_end, .. } = *exchange;
         let backoff = &mut self.backoffs[receiver as usize];
         if backoff.nav_check < Time::NEVER {
@@ -163,10 +174,10 @@ impl SpatialChannel {
         self.backoff_timers.clear(receiver);
         self.signals.eifs_pending.put(receiver, false);
         let answering = &mut self.stations[receiver as usize];
-        answering.stage = Stage::Due(Kind::Ack);
+        answering.stage = ExchangeStage::Due(SpatialFrameKind::Ack);
         answering.peer = sender;
         let awaiting = &mut self.stations[sender as usize];
-        awaiting.stage = Stage::Awaits;
+        awaiting.stage = ExchangeStage::Awaits;
         let frame = awaiting.frame.as_mut().expect("a sender of data has a frame");
         let is_new = !std::mem::replace(&mut frame.received, true);
         self.counters[sender as usize].data += frame.air;
@@ -184,7 +195,7 @@ impl SpatialChannel {
         self.accounting.accounted = end;
         self.counters[sender as usize].control += end - ack_start;
         self.update_hearers(&exchange);
-        self.stations[receiver as usize].stage = Stage::Rest;
+        self.stations[receiver as usize].stage = ExchangeStage::Rest;
         self.backoffs[receiver as usize].engaged = false;
         self.resume_after_own_frame(end, receiver);
         self.succeed_dcf(sender, call);
@@ -247,8 +258,8 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn split_exchange(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;
-        let data = self.compose(start, sender, Kind::Data);
-        if exchange.phase == Phase::Data {
+        let data = self.compose(start, sender, SpatialFrameKind::Data);
+        if exchange.phase == AtomicPhase::Data {
             self.switch_to_transmission(sender);
             self.send(sender, data);
             return self.check_initial_collision(sender);
@@ -256,12 +267,12 @@ impl SpatialChannel {
         self.transmissions[sender as usize] = data;
         self.begin_reception(start, sender, data.end);
         self.end_reception(data.end, sender, &data);
-        if exchange.phase == Phase::Gap {
+        if exchange.phase == AtomicPhase::Gap {
             return self.backoff_timers.plan(receiver, ack_start, TimerAction::Begin);
         }
         self.accounting.account(ack_start, &mut self.transmissions);
-        self.stations[receiver as usize].stage = Stage::Sends;
-        let ack = self.compose(ack_start, receiver, Kind::Ack);
+        self.stations[receiver as usize].stage = ExchangeStage::Sends;
+        let ack = self.compose(ack_start, receiver, SpatialFrameKind::Ack);
         self.switch_to_transmission(receiver);
         self.send(receiver, ack);
         self.check_initial_collision(receiver);

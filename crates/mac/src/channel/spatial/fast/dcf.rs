@@ -5,7 +5,7 @@
 
 use wifair_units::Time;
 
-use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage, Station, Transmission};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, SpatialStation, Transmission};
 use crate::station::{Frame, frame_length};
 use crate::{BROADCAST, IdleAccess, MacEvent};
 use wifair_queue::{AirUse, Discipline};
@@ -15,7 +15,8 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn is_lost(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[transmission.to as usize];
-        let lost = if transmission.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() };
+        let lost =
+            if transmission.kind == SpatialFrameKind::Data { errors.loses_data(from) } else { errors.loses_control() };
         lost | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
     }
 
@@ -31,7 +32,7 @@ impl SpatialChannel {
             let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
             let from_ap = self.stations[index].ap.is_some() && to != BROADCAST;
             let rate_of = if from_ap { to } else { station };
-            let Station { mut rate, ack, .. } = self.stations[rate_of as usize];
+            let SpatialStation { mut rate, ack, .. } = self.stations[rate_of as usize];
             if to == BROADCAST {
                 rate = self.access.broadcast_rate;
             }
@@ -112,7 +113,7 @@ impl SpatialChannel {
     }
 
     /// `sender` starts an exchange; returns the type of its first frame.
-    pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> Kind {
+    pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> SpatialFrameKind {
         let backoff = &mut self.backoffs[sender as usize];
         backoff.contends = false;
         backoff.immediate = false;
@@ -124,11 +125,11 @@ impl SpatialChannel {
         }
         let frame = self.stations[sender as usize].frame.as_ref().expect("a sender has a frame");
         if is_unicast && self.access.protects(frame.length) {
-            Kind::Rts
+            SpatialFrameKind::Rts
         } else if self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate) {
-            Kind::CtsToSelf
+            SpatialFrameKind::CtsToSelf
         } else {
-            Kind::Data
+            SpatialFrameKind::Data
         }
     }
 
@@ -157,7 +158,7 @@ impl SpatialChannel {
             self.end_broadcast(now, sender);
             return if is_new { MacEvent::Broadcast { from: sender, id } } else { MacEvent::Nothing };
         }
-        self.answer(sender, transmission, read.then_some(Kind::Ack), call);
+        self.answer(sender, transmission, read.then_some(SpatialFrameKind::Ack), call);
         if is_new { MacEvent::Packet { to: transmission.to, id } } else { MacEvent::Nothing }
     }
 
@@ -171,7 +172,7 @@ impl SpatialChannel {
             rates.report(call.now, station, true);
         }
         let state = &mut self.stations[station as usize];
-        state.stage = Stage::Rest;
+        state.stage = ExchangeStage::Rest;
         state.contention.reset();
         let left = state.contention.draw();
         let contends = self.load(station, call);
