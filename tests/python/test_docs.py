@@ -16,7 +16,15 @@ PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md"])
 RUN = {"sh", "console", "python", "toml"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+SLOW = [ROOT / "docs" / "gallery.md"]
+"""Pages whose commands take minutes."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page in SLOW else ()) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_page(page: Path, tmp_path: Path) -> None:
     shown = blocks(page)
     if any(block.kind in RUN and block.why is None for block in shown):

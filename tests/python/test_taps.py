@@ -296,7 +296,9 @@ LATER = {
 
 
 @needs_tshark
-@pytest.mark.parametrize("standard", LATER)
+@pytest.mark.parametrize(
+    "standard", [pytest.param(name, marks=() if name == "802.11ax" else pytest.mark.slow) for name in LATER]
+)
 def test_tshark_reads_aggregates_and_block_acks(standard: str, tmp_path: Path) -> None:
     """The bitmaps of block ACKs, as tshark reads them, say of each MPDU what the run says."""
     path = tmp_path / "n.toml"

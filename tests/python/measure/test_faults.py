@@ -24,7 +24,7 @@ from wifair.measure.results import Measurement
 from wifair.measure.server import Server, Timing
 from wifair.measure.station import Station
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("measure")]
 
 STATIONS = "[[stations]]\nname = 'sta1'\n[[stations]]\nname = 'sta2'\n"
 # Long enough to break it in the middle: 1 MB at 20 Mb/s.
@@ -120,10 +120,10 @@ def test_ctrl_c_keeps_what_was_finished(testbed: Callable[..., Testbed]) -> None
 def test_two_plans_at_once(testbed: Callable[..., Testbed]) -> None:
     network = testbed(stations=1)
     network.serve()
-    plan = ONE
-    first = network.start_run("sta1", plan)
+    # Long enough for the second to begin beside it, on a slow computer, too.
+    first = network.start_run("sta1", ONE.replace('pause = "20 ms"', 'pause = "6 s"'))
     first.wait_for("1 of 2")
-    second = network.run("server", plan, "--as", "sta1", out="second", code=1)
+    second = network.run("server", ONE, "--as", "sta1", out="second", code=1)
     assert second.said.count("error: ") == 1
     assert "busy with a plan" in second.said or "is there already" in second.said
     first.end(0)
