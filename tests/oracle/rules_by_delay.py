@@ -203,18 +203,14 @@ class Fast(Timed):
 
 
 class Vegas(Timed):
-    """Brakmo and Peterson 1995: alpha 1, beta 3, gamma 1; a change of one segment a round, slow start every other.
-
-    The paper does not say what is in flight when an ACK arrives. The rule of ns-2, which the core has too, counts one
-    segment for each ACK; in this the table is no independent check.
-    """
+    """Brakmo and Peterson 1995: alpha 1, beta 3, gamma 1; a change of one segment a round, slow start every other."""
 
     add, doubling = 1.0, True
 
     def decide(self, ack: Ack, began: int) -> None:
         if not self.rtts:
             return
-        flight = ack.nxt - ack.una + 1  # before this ACK
+        flight = ack.nxt - ack.una + ack.segments  # before this ACK
         diff = max((min(self.cwnd, flight) / self.base - (ack.nxt - began) / self.last) * self.base, 0.0)
         if self.cwnd < self.ssthresh:
             self.doubling = not self.doubling

@@ -15,7 +15,7 @@
 //! | variant | departs from the paper |
 //! |---|---|
 //! | `paper` | - |
-//! | `ns2` | mean of the round's samples, without that of the ACK which ends it; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow; an idle timer counts as a timeout |
+//! | `ns2` | mean of the round's samples, without that of the ACK which ends it; `diff` rounded to whole segments; a round with one segment sets `base` anew; of what an ACK acknowledges one segment counts as in flight; an eighth less at the end of slow start; a window that is not used up to two segments does not grow; an idle timer counts as a timeout |
 //! | `linux` | smallest sample of the round; `diff` divides by `base` where the paper divides by `rtt`; slow start doubles every round and ends at the window that fits the rate; Reno below three samples a round, and half the window after a loss |
 //!
 //! After duplicate ACKs three quarters of the window are kept, and after a timeout slow start begins with two segments
@@ -90,8 +90,13 @@ pub fn new(params: &Params, start: Start) -> Vegas {
     }
 }
 
-/// Segments in flight before this ACK.
+/// Segments that were in flight when the ACK arrived, with those that it acknowledges.
 fn in_transit(ack: &Ack) -> f64 {
+    (ack.nxt - ack.una + ack.bytes) as f64 / ack.mss
+}
+
+/// The same in ns-2, which counts one acknowledged segment whatever the ACK acknowledges: its `t_seqno_ - last_ack_`.
+fn in_transit_in_ns2(ack: &Ack) -> f64 {
     (ack.nxt - ack.una) as f64 / ack.mss + 1.0
 }
 
@@ -144,8 +149,11 @@ impl Vegas {
             return;
         };
         // The paper's window is what is in flight; an idle application has less.
-        let (rtt, expected) =
-            if ns2 { (mean, in_transit(ack)) } else { (self.delays.last, self.window.cwnd.min(in_transit(ack))) };
+        let (rtt, expected) = if ns2 {
+            (mean, in_transit_in_ns2(ack))
+        } else {
+            (self.delays.last, self.window.cwnd.min(in_transit(ack)))
+        };
         if ns2 && sent <= 1.0 {
             self.delays.base = rtt;
         }
@@ -205,7 +213,7 @@ impl Vegas {
         let increment = match self.variant {
             VegasVariant::Paper => self.increment,
             VegasVariant::Ns2 => {
-                if self.window.cwnd - in_transit(ack) <= 2.0 {
+                if self.window.cwnd - in_transit_in_ns2(ack) <= 2.0 {
                     self.increment
                 } else {
                     0.0
@@ -280,7 +288,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{BottleneckPath, published, round};
+    use crate::cc::testing::{BottleneckPath, MSS, ack, published, round};
 
     fn vegas(variant: VegasVariant, ssthresh: f64) -> Vegas {
         new(&Params { variant, ..Params::default() }, Start { ssthresh, ..Start::with_window(2.0) })
@@ -351,6 +359,19 @@ mod tests {
             assert_relative_eq!(cc.diff, over, max_relative = 1e-9);
             assert_eq!(cc.cwnd(), 19.0);
         }
+    }
+
+    /// With delayed ACKs a round ends with an ACK of two segments, and both were in flight: the backlog is that of the
+    /// test before.
+    #[test]
+    fn all_that_a_delayed_ack_acknowledges_was_in_flight() {
+        let mut cc = vegas(VegasVariant::Paper, 2.0);
+        (cc.delays.base, cc.window.cwnd) = (0.1, 20.0);
+        for una in (0..60).step_by(2) {
+            cc.on_ack(&Ack { segments: 2.0, bytes: 2 * MSS, ..ack(0.0, 0.11, una + 2, una + 20) });
+        }
+        assert_relative_eq!(cc.diff, 20.0 / 11.0, max_relative = 1e-9);
+        assert_eq!(cc.cwnd(), 20.0);
     }
 
     /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms in each direction, 1000 bytes on the link, ACKs of 40: its `cwnd_`
