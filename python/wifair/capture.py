@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair import _core, files
-from wifair.capture_columns import CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
+from wifair.capture_columns import ATTEMPTS, CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
 from wifair.columns import Columns, of_core
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 
@@ -139,6 +139,7 @@ class Capture:
             "side": np.array([flow["direction"] for flow, _ in rows], dtype=np.str_),
             "fair_share_ratio": numbers(lambda flow, _: flow["fair_share_ratio"]),
             "starved": np.array([flow["starved"] for flow, _ in rows], dtype=np.bool_),
+            "near_threshold": np.array([flow["near_threshold"] for flow, _ in rows], dtype=np.bool_),
             "had_no_more": np.array([flow["had_no_more"] for flow, _ in rows], dtype=np.bool_),
             "unsure": np.array([flow["unsure"] for flow, _ in rows], dtype=np.bool_),
             "active_s": numbers(lambda flow, _: flow["active_s"]),
@@ -160,6 +161,20 @@ class Capture:
             ),
         }
         return Columns(data, FLOWS)
+
+    @cached_property
+    def attempts(self) -> Columns:
+        """A row for each connection that was asked for in vain: it was not refused, and never carried data."""
+        rows: list[dict[str, Any]] = self.document["fairness"]["attempts"]
+        data: dict[str, NDArray[Any]] = {
+            "seed": np.zeros(len(rows), dtype=np.uint64),
+            "connection": np.array([row["connection"] for row in rows], dtype=np.uint64),
+            "name": np.array([_name(row) for row in rows], dtype=np.str_),
+            "syns": np.array([row["syns"] for row in rows], dtype=np.uint64),
+            "answers": np.array([row["answers"] for row in rows], dtype=np.uint64),
+            "duration_s": np.array([row["duration_s"] for row in rows], dtype=np.float64),
+        }
+        return Columns(data, ATTEMPTS)
 
     @cached_property
     def cells(self) -> Columns:
@@ -289,6 +304,7 @@ class Capture:
             "datagrams": self.datagrams,
             "echoes": self.echoes,
             "flows": self.flows,
+            "attempts": self.attempts,
             "cells": self.cells,
             "stations": self.stations,
             "sessions": self.sessions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CELLS", "DATAGRAMS", "ECHOES", "FLOWS", "SERIES", "SESSIONS", "STATIONS"]
+__all__ = ["ATTEMPTS", "CELLS", "DATAGRAMS", "ECHOES", "FLOWS", "SERIES", "SESSIONS", "STATIONS"]
 
 SEED = {"seed": "0: a capture is no run."}
 FLOWS = SEED | {
@@ -25,10 +25,13 @@ FLOWS = SEED | {
     "connection": "Number of the connection, from 1.",
     "side": "`a2b` or `b2a`.",
     "fair_share_ratio": "Its bytes over those of an equal share of what all active flows got at the same times.",
-    "starved": "It got less than a tenth of its max-min fair share, which is never more than it asked for.",
+    "starved": "It got less than a tenth of its max-min fair share (or of a given one), never more than it asked for.",
+    "near_threshold": "Another capture point could judge `starved` otherwise: it is within a tenth of the threshold, or"
+    " what was acknowledged lies below and what passed above.",
     "had_no_more": "Its application gave nothing more for longer than all else held it back: it asked for what it got.",
     "unsure": "The capture point does not show whether it had more to send; it is taken to have had.",
-    "active_s": "From its first data until its FIN or RST, or the end of the capture if it had more to send [s].",
+    "active_s": "From its first data (its SYN, if that was repeated) until its FIN or RST, or the end of the capture if"
+    " it had more to send [s].",
     "outstanding_mean_bytes": "Mean data sent and not acknowledged [bytes].",
     "limited_by_application": "Share of the sending time in which the application gave nothing more.",
     "limited_by_receiver": "Share of the sending time in which the receiver's window was full.",
@@ -41,6 +44,13 @@ FLOWS = SEED | {
     "rtt_idle_s": "Shortest round-trip time of the whole path: that without load [s].",
     "latency_increase_s": "Mean less shortest round-trip time of the whole path: what load adds [s].",
     "bufferbloat_grade": "Grade of this increase in common tests: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.",
+}
+ATTEMPTS = SEED | {
+    "connection": "Number of the connection, from 1.",
+    "name": "Sender of the SYN and its destination.",
+    "syns": "SYNs, repeated ones included.",
+    "answers": "Answers to them that passed the capture point.",
+    "duration_s": "From the first to the last of these packets [s].",
 }
 CELLS = SEED | {
     "goodput_bps": "New payload of all TCP flows over the time of the capture [bit/s].",

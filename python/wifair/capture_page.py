@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-VERDICT = ("starved", "modest", "goodput")
+VERDICT = ("starved", "close", "never began", "modest", "goodput")
 """Topics of `wifair.explain` that answer who got what: they stand on top."""
 
 _STYLE = """

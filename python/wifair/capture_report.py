@@ -205,6 +205,14 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         more = [f"{len(starved) - 3} more"] if len(starved) > 3 else []
         names = [f"{flow['from']} > {flow['to']}" for flow in starved[:3]]
         lines += zip(("starved flows", *[""] * len(starved)), [*names, *more])
+    near = sum(flow["near_threshold"] for flow in fairness["flows"])
+    if near:
+        shown = "is" if near == 1 else "are"
+        label = "" if starved else "starved flows"
+        lines.append((label, f"{counted(near, 'flow')} {shown} close to the threshold, see wifair explain"))
+    if fairness["attempts"]:
+        shown = f"{counted(len(fairness['attempts']), 'connection')} without data after repeated SYNs"
+        lines.append(("never began", shown))
     sessions = fairness["sessions"]
     if sessions["count"]:
         sent, acked = (

@@ -148,7 +148,7 @@ def explain(results: Found) -> Explanation:
     --------
     >>> explain(run("hot_spot.toml", series="100 ms"))  # doctest: +SKIP
     """
-    others = [finding for rule in (_datagrams, _echoes) for finding in rule(results)]
+    others = [finding for rule in (_attempts, _datagrams, _echoes) for finding in rule(results)]
     if not results.cells.rows or not results.flows.rows:
         if not others:
             raise ValueError("nothing to explain: there is no flow with data, no datagram, no echo")
@@ -300,6 +300,15 @@ def _starved(r: _Records) -> Iterator[Finding]:
                     f" {'they' if len(doubtful) > 1 else 'it'} had more to send: it is taken to be so."
                 )
         yield Finding("starved", text, {"starved_fraction": float(starved.mean())})
+    if "near_threshold" in r.raw:
+        near = [name for name, is_it in zip(names, r.raw["near_threshold"]) if is_it]
+        if near:
+            text = (
+                f"{_some(near)} {'are' if len(near) > 1 else 'is'} close to a tenth of an equal share: captures taken"
+                " elsewhere, which count what has arrived there, may differ on whether"
+                f" {'they starve' if len(near) > 1 else 'it starves'}."
+            )
+            yield Finding("close", text, {"near_threshold": float(len(near))})
     if "had_no_more" not in r.raw:
         return
     little = (goodput < STARVED * goodput.mean()) & ~starved
@@ -471,6 +480,25 @@ def _call(name: str, figures: dict[str, float], more: int) -> str:
     if more:
         text += f"; {counted(more, 'more flow')} {'has' if more == 1 else 'have'} an R-factor below {SATISFIED}"
     return text + "."
+
+
+def _attempts(results: Found) -> Iterator[Finding]:
+    """Name the connections of a capture that never carried data."""
+    table: Columns | None = getattr(results, "attempts", None)
+    if table is None or not table.rows:
+        return
+    for is_answered in (True, False):
+        rows = np.flatnonzero((table["answers"] > 0) == is_answered)
+        if not rows.size:
+            continue
+        text = f"{_some([str(name) for name in table['name'][rows]])} never carried data, after"
+        text += f" {counted(float(np.sum(table['syns'][rows])), 'SYN')}"
+        text += (
+            f" and {counted(float(np.sum(table['answers'][rows])), 'answer')}, of which none got through: starved."
+            if is_answered
+            else " without an answer here: answers were lost on their way to this point, or nobody was there to answer."
+        )
+        yield Finding("never began", text, {"connections": float(rows.size)})
 
 
 def _datagrams(results: Found) -> Iterator[Finding]:

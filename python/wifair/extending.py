@@ -147,7 +147,8 @@ def _import(module: str, folder: str, *, again: bool = False) -> object:
         where = Path(folder).resolve()
         beside = (where / f"{top}.py").is_file() or (where / top / "__init__.py").is_file()
         if error.name != top or not beside or again:
-            raise _error(f"cannot import `{module}`: {error}") from error
+            note = f"write the name of the module, `{module[:-3]}`" if module.endswith(".py") else ""
+            raise _error(f"cannot import `{module}`: {error}", note) from error
         if str(where) not in sys.path:  # another thread may have added it since
             sys.path.append(str(where))
         importlib.invalidate_caches()

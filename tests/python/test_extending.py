@@ -236,6 +236,7 @@ def test_a_queue_cannot_leave_nonsense(scenario: wifair.Scenario, enqueue: str, 
     ("name", "message"),
     [
         ("no_such_module:A", "cannot import `no_such_module`: No module named 'no_such_module'"),
+        ("mine.py:A", "No module named 'mine': write the name of the module, `mine`"),
         ("os:Nothing", "module `os` has no class `Nothing`"),
         ("collections:deque", "`collections:deque` is no subclass of wifair.CongestionControl"),
         (f"{__name__}:Fifo", "is no subclass of wifair.CongestionControl"),

@@ -304,6 +304,8 @@ def test_names_and_units() -> None:
     assert quantity("starved_fraction", 0.4).axis == "starved flows [%]"
     assert quantity("some_new_figure").axis == "some new figure"
     assert parameter("flows.up.tcp.cc") == parameter("flows.tcp.cc") == "congestion control"
+    assert parameter("stations.sender.count") == "number of stations (sender)"
+    assert parameter("stations.far.circle.radius") == parameter("stations.circle.radius") == "distance from the centre"
     assert parameter("some.other.path") == "some.other.path"
 
 

@@ -287,6 +287,19 @@ def test_the_timeline_draws_an_aggregate_once(tmp_path: Path) -> None:
     assert {"TCP data", "TCP ACK", "block ACK", "error", "retry"} <= words
 
 
+def test_the_timeline_calls_datagrams_udp() -> None:
+    pytest.importorskip("matplotlib")
+    from wifair.figures import timeline  # noqa: PLC0415
+
+    flow = {"name": "up", "station": "sta", "transport": "udp", "udp": {"rate": "1 Mb/s"}}
+    scenario = {"duration": "0.2 s", "wlan": {"standard": "802.11g"}, "servers": [{"name": "server"}]}
+    results = wifair.run({**scenario, "stations": [{"name": "sta"}], "flows": [flow]}, frames=True)
+    figure = timeline.draw(results, start="0.1 s", end="0.2 s")
+    words = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert "UDP data" in words
+    assert "other packet" not in words
+
+
 LATER = {
     "802.11n": ["wlan_radio.phy == 7", "radiotap.mcs.index == 7"],
     "802.11ac": ["wlan_radio.phy == 8", "radiotap.vht.mcs.0 == 8"],

@@ -1,15 +1,24 @@
 //! The fairness of a capture.
 //!
 //! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, per time bin. A
-//! flow is active from its first data until its FIN or a RST; without one until the end of the capture, unless it is
-//! known to have had no more to send ([`CapturedConnection::active_until`]). Jain's index is computed over the flows'
-//! goodput in the whole capture, in each bin over the flows active in it, and over the time in which all flows are
-//! active.
+//! flow is active from its first data, or from its SYN if that had to be repeated, until its FIN or a RST; without one
+//! until the end of the capture, unless it is known to have had no more to send ([`CapturedConnection::active_until`]).
+//! Jain's index is computed over the flows' goodput in the whole capture, in each bin over the flows active in it, and
+//! over the time in which all flows are active.
 //!
 //! Starvation is defined as for simulated runs (`wifair_metrics::starved`): a flow starves if it gets less than a tenth
-//! of its max-min fair share of what all flows got, counted in acknowledged bytes. A flow is considered to have asked
-//! for only what it got if its application limited it for longer than everything else, or if it ended with everything
-//! acknowledged while others continued; every other flow asked for more.
+//! of its max-min fair share of what all flows got, or of the fair share that is given. A flow is considered to have
+//! asked for only what it got if its application limited it for longer than everything else, or if it ended with
+//! everything acknowledged while others continued; every other flow asked for more.
+//!
+//! What a flow got, in the sense of a run, is what its receiver could hand to the application. A capture gives a lower
+//! bound, the acknowledged bytes, and an upper one, the bytes without a hole before them. Data in an 802.11 frame has
+//! passed the queue of its transmitter, and the ACK may still be lost in the queue of the access point: there the upper
+//! bound counts. Data in other captures may be lost in a queue further on, and the lower bound counts. A flow for which
+//! it matters which of them counts, or which is within a tenth of the threshold, is marked as near the threshold.
+//!
+//! A connection that never carried data is no flow. If it was not refused and its SYN was repeated, or answered without
+//! the client ever hearing of it, it is an attempt.
 //!
 //! [`CapturedConnection::active_until`]: crate::tcp::connection::CapturedConnection::active_until
 //!
@@ -19,7 +28,7 @@
 //! takes the time m has r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m
 //! runs from the first byte to the last one sent; with `_acked`, to its acknowledgement.
 
-use wifair_metrics::{FinishRatios, Jain, Supply, jain_index, starved};
+use wifair_metrics::{FinishRatios, Jain, STARVED_BELOW, Supply, jain_index, max_min_shares};
 
 use crate::analysis::Analysis;
 use crate::json::JsonWriter;
@@ -49,6 +58,8 @@ pub struct CapturedFlow {
     pub active_s: f64,
     /// Whether it got less than a tenth of its max-min fair share.
     pub starved: bool,
+    /// Whether another capture point could judge this otherwise.
+    pub near_threshold: bool,
     /// Whether it had no more to send: its application limited it for longer than everything else, or it ended while
     /// others continued.
     pub modest: bool,
@@ -56,6 +67,24 @@ pub struct CapturedFlow {
     pub unsure: bool,
     /// Longest time without a new byte between its first and last one, in s.
     pub longest_stall_s: f64,
+}
+
+/// A SYN that was answered, and nothing else for so long, in ns: the answer was lost.
+const GIVEN_UP: u64 = 3_000_000_000;
+
+/// A connection that was asked for in vain: its SYN was repeated, or answered without an ACK of the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionAttempt {
+    /// Index of the connection.
+    pub connection: usize,
+    /// The sender of the SYN and its destination.
+    pub ends: [Endpoint; 2],
+    /// SYNs, repeated ones included.
+    pub syns: u64,
+    /// Answers (SYN and ACK) that passed the capture point.
+    pub answers: u64,
+    /// From the first to the last packet, in s.
+    pub duration_s: f64,
 }
 
 /// What a host received and sent.
@@ -95,6 +124,8 @@ pub struct Fairness {
     pub bin_s: f64,
     /// The flows, in the order of their connections.
     pub flows: Vec<CapturedFlow>,
+    /// Connections that were asked for in vain.
+    pub attempts: Vec<ConnectionAttempt>,
     /// The hosts that sent or received data, by address.
     pub hosts: Vec<HostTraffic>,
     /// Jain's index over the flows' goodput.
@@ -171,8 +202,9 @@ impl Analysis {
                     bins,
                     bytes_in_bins,
                     share: None,
-                    active_s: until.saturating_sub(side.first_data) as f64 / 1e9,
+                    active_s: until.saturating_sub(connection.wanted_since(at)) as f64 / 1e9,
                     starved: false,
+                    near_threshold: false,
                     modest,
                     unsure: !modest && side.limits.unknown.saturating_add(silence) > seen,
                     longest_stall_s: stall,
@@ -194,15 +226,7 @@ impl Analysis {
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
         }
-        let supply = |(flow, side): (&CapturedFlow, &&Side)| {
-            let got = side.board.acknowledged().map_or(flow.bytes, |acked| acked.min(flow.bytes)) as f64;
-            // A burst in a single instant has no duration, so it counts as one bin.
-            Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
-        };
-        let starved = starved(&flows.iter().zip(&sides).map(supply).collect::<Vec<_>>());
-        for (flow, starved) in flows.iter_mut().zip(starved) {
-            flow.starved = starved;
-        }
+        self.judge(&mut flows, &sides, bin_s);
         let overlap = overlap(&flows);
         let in_overlap = |flow: &CapturedFlow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
         let jain_overlap = if overlap.is_empty() { None } else { jain(flows.iter().map(in_overlap)) };
@@ -223,8 +247,57 @@ impl Analysis {
             uplink_downlink: uplink_downlink(&flows),
             fair_share_bps,
             sessions: sessions(&sides, fair_share_bps),
+            attempts: self.attempts(),
             flows,
         }
+    }
+
+    /// Finds out which flows starve; `sides` are those of the flows, `bin_s` is the width of a bin.
+    fn judge(&self, flows: &mut [CapturedFlow], sides: &[&Side], bin_s: f64) {
+        let is_heard = |flow: &CapturedFlow| self.connections[flow.connection].sides[1 - flow.side].packets > 0;
+        let received = |(flow, side): (&CapturedFlow, &&Side)| side.received(is_heard(flow)).map(|bytes| bytes as f64);
+        let bounds: Vec<[f64; 2]> = flows.iter().zip(sides).map(received).collect();
+        let supply = |((flow, side), [acked, whole]): ((&CapturedFlow, &&Side), &[f64; 2])| {
+            let got = if side.way.is_some() { *whole } else { *acked };
+            // A burst in a single instant has no duration, so it counts as one bin.
+            Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
+        };
+        let supplies: Vec<Supply> = flows.iter().zip(sides).zip(&bounds).map(supply).collect();
+        let shares = match self.settings.fair_share {
+            Some(rate) => {
+                supplies.iter().map(|flow| flow.asked.min(rate.as_bps() as f64 / 8.0 * flow.active)).collect()
+            }
+            None => max_min_shares(&supplies),
+        };
+        for (((flow, supply), [acked, whole]), share) in flows.iter_mut().zip(&supplies).zip(&bounds).zip(shares) {
+            let starves = |got: f64| supply.asked > 0.0 && (got <= 0.0 || got < STARVED_BELOW * share);
+            flow.starved = starves(supply.got);
+            flow.near_threshold = !flow.modest && starves(0.9 * acked) != starves(1.1 * whole);
+        }
+    }
+
+    fn attempts(&self) -> Vec<ConnectionAttempt> {
+        let mut found = Vec::new();
+        for (number, connection) in self.connections.iter().enumerate() {
+            let refused = connection.sides.iter().any(|side| side.resets > 0);
+            if refused || connection.sides.iter().any(|side| side.data_packets > 0) {
+                continue;
+            }
+            // The first segment in the capture may be an answer.
+            let client = usize::from(connection.sides[0].syns == 0 || connection.sides[0].acks > 0);
+            let [syns, answers] = [client, 1 - client].map(|side| connection.sides[side].syns);
+            let waits = self.span.map_or(0, |(_, last)| last.saturating_sub(connection.last)) >= GIVEN_UP;
+            if connection.sides[client].acks == 0 && (syns > 1 || (answers > 0 && waits)) {
+                found.push(ConnectionAttempt {
+                    connection: number,
+                    ends: [connection.ends[client], connection.ends[1 - client]],
+                    syns,
+                    answers,
+                    duration_s: connection.last.saturating_sub(connection.first) as f64 / 1e9,
+                });
+            }
+        }
+        found
     }
 
     fn jain_in_bins(&self, flows: &[CapturedFlow], count: usize) -> Vec<Option<f64>> {
@@ -356,11 +429,24 @@ impl Fairness {
                     json.put("fair_share_ratio", flow.share);
                     json.put("active_s", flow.active_s);
                     json.put("starved", flow.starved);
+                    json.put("near_threshold", flow.near_threshold);
                     json.put("had_no_more", flow.modest);
                     json.put("unsure", flow.unsure);
                     json.put("longest_stall_s", flow.longest_stall_s);
                     json.put("first_bin", flow.bins.0);
                     json.list("goodput_bps", flow.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
+                });
+            }
+        });
+        json.array("attempts", |json| {
+            for attempt in &self.attempts {
+                json.object("", |json| {
+                    json.put("connection", attempt.connection + 1);
+                    json.put("from", attempt.ends[0].to_string());
+                    json.put("to", attempt.ends[1].to_string());
+                    json.put("syns", attempt.syns);
+                    json.put("answers", attempt.answers);
+                    json.put("duration_s", attempt.duration_s);
                 });
             }
         });

@@ -213,6 +213,40 @@ impl Description {
         }
     }
 
+    /// The paths of the keys that can be set to the choice `name`; of keys with equal choices the first.
+    pub(crate) fn keys_with_choice(&self, name: &str) -> Vec<String> {
+        let (mut found, mut seen) = (Vec::new(), Vec::new());
+        self.collect_keys_with_choice(name, "", &mut seen, &mut found);
+        found
+    }
+
+    fn collect_keys_with_choice(
+        &self,
+        name: &str,
+        path: &str,
+        seen: &mut Vec<Vec<&'static str>>,
+        found: &mut Vec<String>,
+    ) {
+        for key in &self.keys {
+            let full = format!("{path}{}", key.name);
+            let shape = match key.shape.inner() {
+                Shape::List(elements) => elements.inner(),
+                other => other,
+            };
+            match shape {
+                Shape::Choice(choice) => {
+                    let names: Vec<&'static str> = choice.variants.iter().map(|variant| variant.name).collect();
+                    if names.contains(&name) && !seen.contains(&names) {
+                        seen.push(names);
+                        found.push(full);
+                    }
+                }
+                Shape::Table(inner) => inner.collect_keys_with_choice(name, &format!("{full}."), seen, found),
+                _ => {}
+            }
+        }
+    }
+
     fn variants(&self) -> impl Iterator<Item = &Variant> {
         self.keys.iter().flat_map(|key| match key.shape.inner() {
             Shape::Choice(choice) => choice.variants.as_slice(),

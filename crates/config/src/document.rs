@@ -461,7 +461,13 @@ fn steps(path: &str) -> Result<Vec<(KeyStep, Range<usize>)>, PathError> {
 /// Applies an override `PATH=VALUE`.
 fn apply(root: &mut PlacedValue, text: &str, source: u32, top: &Description) -> Result<(), PathError> {
     let Some((path, value)) = text.split_once('=') else {
-        return Err((format!("`{}` sets nothing", shown(text)), 0..text.len(), "write PATH=VALUE".to_owned()));
+        let keys = top.keys_with_choice(text.trim());
+        let meant: Vec<String> = keys.iter().map(|key| format!("`{key}={}`", text.trim())).collect();
+        let note = match meant.len() {
+            1..=3 => format!("did you mean {}?", meant.join(" or ")),
+            _ => "write PATH=VALUE".to_owned(),
+        };
+        return Err((format!("`{}` sets nothing", shown(text)), 0..text.len(), note));
     };
     let steps = steps(path)?;
     if value.trim().is_empty() {

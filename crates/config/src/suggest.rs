@@ -11,12 +11,21 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// The most words that "did you mean" proposes.
 const MOST_MEANT: usize = 8;
 
-/// The words of `known` that `word` may be short for: the one that differs in capitals only; those that end with it as
-/// a part, as `data_rate` does with `rate`; if there are none, those that have it as another part.
+/// Words for the same: the access categories of IEEE Std 802.11 in tables, in the standard and in flows.
+const SYNONYMS: [[&str; 3]; 4] =
+    [["vo", "ac_vo", "voice"], ["vi", "ac_vi", "video"], ["be", "ac_be", "best-effort"], ["bk", "ac_bk", "background"]];
+
+/// The words of `known` that `word` may be short for: another word for the same; the one that differs in capitals only;
+/// those that end with it as a part, as `data_rate` does with `rate`; if there are none, those that have it as another
+/// part.
 fn longer<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
     let parts = |name: &'a str| name.split(['_', '-']);
     let like = |name: &&&str| name.eq_ignore_ascii_case(word);
     if let Some(name) = known.iter().find(like) {
+        return vec![name];
+    }
+    let words = SYNONYMS.iter().find(|words| words.iter().any(|same| distance(&word.to_ascii_lowercase(), same) == 0));
+    if let Some(name) = words.and_then(|words| known.iter().find(|name| words.contains(name))) {
         return vec![name];
     }
     let inside: Vec<&str> = known.iter().copied().filter(|name| name.contains('.') && name.ends_with(word)).collect();
@@ -95,6 +104,11 @@ mod tests {
         let standards = ["802.11b", "802.11n", "802.11ac", "802.11ax"];
         assert_eq!(hint("ac", &standards), "did you mean `802.11ac`?");
         assert_eq!(hint("11b", &standards), "did you mean `802.11b`?");
+        let categories = ["voice", "video", "best-effort", "background"];
+        assert_eq!(hint("vo", &categories), "did you mean `voice`?");
+        assert_eq!(hint("AC_BE", &categories), "did you mean `best-effort`?");
+        assert_eq!(hint("voice", &["vo", "vi", "be", "bk"]), "did you mean `vo`?");
+        assert_eq!(hint("best_effort", &["vo", "vi", "be", "bk"]), "did you mean `be`?");
         assert_eq!(hint("wifi6", &standards), "one of 802.11b, 802.11n, 802.11ac, 802.11ax");
     }
 }

@@ -475,7 +475,15 @@ fn override_values_may_do_without_quotes() {
 fn overrides_that_are_wrong_are_shown_as_written() {
     refused(
         TWO,
-        &["ap.queue.limit=100", "ap.quue.limit=1", "stations.fra.count=2", "stations[2].count=2", "mtu", "mtu.x=1"],
+        &[
+            "ap.queue.limit=100",
+            "ap.quue.limit=1",
+            "stations.fra.count=2",
+            "stations[2].count=2",
+            "mtu",
+            "codel",
+            "mtu.x=1",
+        ],
         "
 error: unknown key `quue` in `ap`
  --> --set ap.quue.limit=1
@@ -492,6 +500,10 @@ error: `stations` has no `[2]`
 error: `mtu` sets nothing
  --> --set mtu
   |        ^^^ write PATH=VALUE
+
+error: `codel` sets nothing
+ --> --set codel
+  |        ^^^^^ did you mean `ap.queue.discipline=codel`?
 
 error: `mtu` has no parts
  --> --set mtu.x=1

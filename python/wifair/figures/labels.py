@@ -84,6 +84,9 @@ ENDINGS: dict[str, tuple[tuple[float, str, float], ...]] = {
 PARAMETERS = {
     "stations.count": "number of stations",
     "flows.count": "number of flows",
+    "stations.circle.radius": "distance from the centre",
+    "stations.snr": "signal-to-noise ratio",
+    "stations.data_rate": "data rate",
     "servers.delay": "one-way delay",
     "servers.rate": "rate of the wired link",
     "ap.queue.limit": "queue limit of the AP",
@@ -91,9 +94,22 @@ PARAMETERS = {
     "ap.scheme.window": "window scheme of the AP",
     "wlan.standard": "standard",
     "wlan.data_rate": "data rate",
+    "wlan.data_error": "frame error rate",
+    "wlan.rate_adaptation": "rate adaptation",
+    "wlan.mcs": "MCS",
+    "wlan.width": "channel width",
+    "wlan.streams": "spatial streams",
+    "wlan.guard_interval": "guard interval",
+    "wlan.cw_min": "CWmin",
+    "wlan.cw_max": "CWmax",
     "tcp.cc": "congestion control",
     "tcp.max_cwnd": "largest cwnd",
+    "tcp.receive_window": "receive window",
+    "tcp.mss": "MSS",
     "tcp.stack": "TCP stack",
+    "udp.rate": "UDP rate",
+    "flows.category": "access category",
+    "flows.direction": "direction",
 }
 
 
@@ -125,15 +141,17 @@ def quantity(name: str, largest: float = 1e6) -> Quantity:
 def parameter(path: str) -> str:
     """Name a parameter for readers; a path that is not known stands for itself.
 
-    A path may lead through the name of a flow or station: ``flows.up.tcp.cc`` is a congestion control, too.
+    A path may lead through the name of a flow or station: ``flows.up.tcp.cc`` is a congestion control, too, and
+    ``stations.sender.count`` the number of those stations.
     """
     parts = path.split(".")
+    if len(parts) == 3 and parts[-1] == "count":
+        return f"{PARAMETERS.get(f'{parts[0]}.count', parts[0])} ({parts[1]})"
     for length in range(min(3, len(parts)), 1, -1):
         found = PARAMETERS.get(".".join(parts[-length:]))
         if found:
             return found
-    kind = f"{parts[0]}.{parts[-1]}"
-    return PARAMETERS.get(kind, path) if len(parts) == 3 else path
+    return PARAMETERS.get(".".join([parts[0], *parts[2:]]), path)
 
 
 def _words(name: str) -> str:

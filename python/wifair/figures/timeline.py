@@ -28,7 +28,8 @@ MOST_FRAMES = 20_000
 KINDS = {
     "data": ("#0072B2", "TCP data"),
     "ack": ("#56B4E9", "TCP ACK"),
-    "other": ("#CC79A7", "other packet"),
+    "udp": ("#CC79A7", "UDP data"),
+    "other": ("#8C564B", "other packet"),
     "mac_ack": ("#009E73", "ACK"),
     "rts": ("#E69F00", "RTS"),
     "cts": ("#F0E442", "CTS"),
@@ -226,7 +227,7 @@ class _Lanes:
                 key = _mostly(group)
                 if not key and has_tcp:  # its receiver has it already
                     key = "data" if end - start > 0.0005 else "ack"
-                key = key if key in ("data", "ack") else "other"
+                key = key if key in ("data", "ack", "udp") else "other"
             else:
                 key = first["kind"]
             colour, label = KINDS[key]

@@ -485,6 +485,12 @@ impl CapturedConnection {
         verdict
     }
 
+    /// The time of the first data of `side`, or of the first packet if a SYN had to be repeated.
+    pub(crate) fn wanted_since(&self, side: usize) -> u64 {
+        let first = self.sides[side].first_data;
+        if self.handshake.again { first.min(self.first) } else { first }
+    }
+
     /// The time until which `side` had, or may have had, something to send or to repair; `None` if that lasts until the
     /// end of the capture.
     ///
@@ -548,6 +554,18 @@ impl Side {
     #[inline]
     pub(crate) fn turn(&self) -> Option<f64> {
         (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
+    }
+
+    /// Bounds of what the receiver could hand to its application: what was acknowledged (everything seen, if the
+    /// capture has nothing of the receiver: `is_heard`), and what was seen without a hole before it.
+    pub(crate) fn received(&self, is_heard: bool) -> [u64; 2] {
+        let seen = self.unique_bytes;
+        let acked = self.board.acknowledged();
+        let start = self.board.start().unwrap_or(0);
+        let from = start + acked.unwrap_or(0).cast_signed();
+        let whole = (self.history.whole_from(from).min(self.board.sent) - start).max(0).cast_unsigned();
+        let low = acked.unwrap_or(if is_heard { 0 } else { seen });
+        [low, whole.max(low)].map(|bytes| bytes.min(seen))
     }
 
     /// Payload of a full segment: the largest seen. If that exceeds the MSS that the other end announced (`most`, 0 if

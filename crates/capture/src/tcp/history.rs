@@ -246,6 +246,19 @@ impl History {
         at
     }
 
+    /// The end of what was seen from `from` on without a hole.
+    pub(crate) fn whole_from(&self, from: i64) -> i64 {
+        let at = self.closed.partition_point(|sent| sent.last < from);
+        let mut end = from;
+        for sent in self.closed[at..].iter().chain(&self.open) {
+            if sent.first > end {
+                break;
+            }
+            end = end.max(sent.last + 1);
+        }
+        end
+    }
+
     /// Handles an ACK of everything below `ack`. `repeats`: it has the number and window of the previous ACK, carries
     /// no data, and came after some data was sent.
     #[inline]
@@ -405,6 +418,21 @@ mod tests {
         history.add(110, 10, 2 * MS);
         history.add(100, 10, 3 * MS);
         assert_eq!(history.acknowledge(120, 9 * MS, false), AckKind::NoSample);
+    }
+
+    #[test]
+    fn what_was_seen_is_whole_up_to_the_first_hole_acknowledged_or_not() {
+        let mut history = History::default();
+        for first in [100, 110, 130] {
+            history.add(first, 10, MS);
+        }
+        assert_eq!(history.whole_from(100), 120);
+        history.acknowledge(110, 2 * MS, false);
+        assert_eq!((history.whole_from(110), history.whole_from(100)), (120, 120));
+        history.add(120, 10, MS);
+        assert_eq!(history.whole_from(110), 140);
+        // What was acknowledged although this capture never saw it.
+        assert_eq!(history.whole_from(150), 150);
     }
 
     #[test]

@@ -9,3 +9,4 @@ mod graphs;
 mod measures;
 mod reference;
 mod robust;
+mod starvation;

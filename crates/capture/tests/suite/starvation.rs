@@ -1,0 +1,88 @@
+//! Who starves, as captures at different points see it.
+
+use crate::common::talk::{self, MS, Step, Wrap, ends};
+use wifair_capture::fairness::Fairness;
+use wifair_capture::frame::Tcp;
+use wifair_capture::{AnalysisOptions, Endpoint, TcpOptions, analyze, flag};
+use wifair_units::BitRate;
+
+fn fairness(mut steps: Vec<Step>, wrap: Wrap, settings: AnalysisOptions) -> Fairness {
+    steps.sort_by_key(|(at, _)| *at);
+    for (id, (_, tcp)) in steps.iter_mut().enumerate() {
+        tcp.ip_id = id as u16 + 1;
+        tcp.options = TcpOptions::default();
+    }
+    let file = talk::capture(&steps, wrap, 1_000 * MS, 100);
+    analyze(&file[..], settings, |_, _| true).expect("it is a capture").fairness()
+}
+
+/// Uploads `sent` segments of 1,000 bytes, one every 10 ms; the ACKs of the first `acked` pass.
+fn upload(port: u16, sent: u32, acked: u32) -> Vec<Step> {
+    let [client, server] = ends(false);
+    let client = Endpoint { port, ..client };
+    let mut steps = vec![
+        (0, Tcp { seq: 0, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
+        (MS, Tcp { ack: 1, flags: flag::SYN | flag::ACK, window: 60_000, ..Tcp::between(server, client) }),
+    ];
+    for segment in 0..sent {
+        let (at, seq) = (u64::from(10 + 10 * segment) * MS, 1 + 1_000 * segment);
+        let data = Tcp { seq, ack: 1, flags: flag::ACK, payload: 1_000, ..Tcp::between(client, server) };
+        steps.push((at, data));
+        if segment < acked {
+            let ack = Tcp { ack: seq + 1_000, flags: flag::ACK, window: 60_000, ..Tcp::between(server, client) };
+            steps.push((at + 2 * MS, Tcp { seq: 1, ..ack }));
+        }
+    }
+    steps
+}
+
+/// Of 80 segments that passed the air, the ACKs of 40 were lost in the access point's queue. The mean of both flows is
+/// 540 segments (520 by ACKs): 80 segments are more than a tenth of it, 40 are less. A monitor on the air knows that
+/// 80 arrived; a capture on a wire in front of a queue cannot know, and both say that it is a close call.
+#[test]
+fn data_on_the_air_has_arrived_though_its_acks_were_lost() {
+    let steps = || [upload(40_000, 1_000, 1_000), upload(40_001, 80, 40)].concat();
+    for (wrap, starved) in [(Wrap::Radiotap, false), (Wrap::Qos, false), (Wrap::Ethernet, true)] {
+        let flows = fairness(steps(), wrap, AnalysisOptions::default()).flows;
+        assert_eq!(flows.iter().map(|flow| flow.starved).collect::<Vec<_>>(), [false, starved]);
+        assert_eq!(flows.iter().map(|flow| flow.near_threshold).collect::<Vec<_>>(), [false, true]);
+    }
+}
+
+/// A given fair share of 100 kb/s is not ten times the 32 kb/s that were acknowledged, one of 1 Mb/s is.
+#[test]
+fn a_given_fair_share_decides_who_starves() {
+    for (bps, starved) in [(100_000, false), (1_000_000, true)] {
+        let settings = AnalysisOptions { fair_share: Some(BitRate::from_bps(bps)), ..AnalysisOptions::default() };
+        let steps = [upload(40_000, 1_000, 1_000), upload(40_001, 80, 40)].concat();
+        let flows = fairness(steps, Wrap::Ethernet, settings).flows;
+        assert_eq!((flows[1].starved, flows[1].near_threshold), (starved, false));
+    }
+}
+
+/// A SYN that is repeated is an attempt, whether it is answered or not, and so is one whose answer nobody acknowledges;
+/// one that is refused is none, nor is a connection that was made.
+#[test]
+fn connections_that_never_began_are_told() {
+    let [client, server] = ends(false);
+    let mut steps = upload(40_000, 10, 10);
+    for (port, answered, refused) in [(40_001, true, false), (40_002, false, false), (40_003, false, true)] {
+        let client = Endpoint { port, ..client };
+        for at in [0, 1_000 * MS, 3_000 * MS] {
+            steps.push((at, Tcp { seq: 7, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }));
+            let flags = if refused { flag::RST | flag::ACK } else { flag::SYN | flag::ACK };
+            if (answered && at > 0) || refused {
+                steps.push((at + MS, Tcp { seq: 9, ack: 8, flags, ..Tcp::between(server, client) }));
+            }
+        }
+    }
+    let client = Endpoint { port: 40_004, ..client };
+    steps.push((5, Tcp { seq: 7, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }));
+    steps.push((6, Tcp { seq: 9, ack: 8, flags: flag::SYN | flag::ACK, ..Tcp::between(server, client) }));
+    let found = fairness(steps, Wrap::Ethernet, AnalysisOptions::default());
+    let mut told: Vec<_> =
+        found.attempts.iter().map(|attempt| (attempt.ends[0].port, attempt.syns, attempt.answers)).collect();
+    told.sort_unstable();
+    assert_eq!(told, [(40_001, 3, 2), (40_002, 3, 0), (40_004, 1, 1)]);
+    assert_eq!(found.flows.len(), 1);
+}
