@@ -368,14 +368,15 @@ def _dropped_acks(r: _Records) -> Iterator[Finding]:
     )
     figures = {"ap_drops_ack": dropped, "ap_queue_full_fraction": full}
     windows, timeouts = r.flows["cwnd_mean"], r.flows["timeouts"]
-    hit = timeouts > 0
+    known = np.isfinite(windows)  # flows of datagrams have none
+    windows, hit = windows[known], timeouts[known] > 0
     if hit.any() and not hit.all():
         text += (
             f"; one with a small window may lose all of them and waits for its timer: the mean window is"
             f" {windows[hit].mean():.3g} segments where timers expired, {windows[~hit].mean():.3g} where none did"
         )
         figures |= {"cwnd_with_timeouts": windows[hit].mean(), "cwnd_without": windows[~hit].mean()}
-    elif hit.all():
+    elif hit.any():
         text += "; one that has lost its window may lose all of them, and waits for its timer"
     yield Finding(
         "lost ACKs",

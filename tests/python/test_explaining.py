@@ -275,6 +275,13 @@ def test_a_single_timeout_is_told_in_the_singular() -> None:
     assert "timers expire once: film 1." in str(said[1])
 
 
+def test_flows_of_datagrams_have_no_window_to_compare() -> None:
+    results = run(Scenario.from_text(gallery.example("four-categories").text), seeds=[1])
+    told = topics(explain(results))
+    assert "nan" not in str(told)
+    assert "waits for its timer" not in str(told["lost ACKs"]) or results.flows["timeouts"].sum() > 0
+
+
 def test_a_capture_of_many_flows_fits_80_columns_and_counts_all_that_starve(tmp_path: Path) -> None:
     text = gallery.example("hot-spot").text
     text += """
