@@ -54,17 +54,6 @@ impl AccessCategory {
         }
     }
 
-    /// The user priority of frames of this category that have none of their own: 6, 5, 0, 1.
-    #[must_use]
-    pub const fn usual_priority(self) -> u8 {
-        match self {
-            Self::Vo => 6,
-            Self::Vi => 5,
-            Self::Be => 0,
-            Self::Bk => 1,
-        }
-    }
-
     /// Default EDCA parameters (802.11-2012, table 8-105) for a PHY with `cw_min` (15 for OFDM, 31 for DSSS) and a
     /// CWmax of 1023.
     ///
@@ -156,9 +145,6 @@ mod tests {
     fn user_priorities() {
         let categories: Vec<AccessCategory> = (0..8).map(AccessCategory::of_priority).collect();
         assert_eq!(categories, [Be, Bk, Bk, Be, Vi, Vi, Vo, Vo]);
-        for category in AccessCategory::ALL {
-            assert_eq!(AccessCategory::of_priority(category.usual_priority()), category);
-        }
     }
 
     /// Rows of RFC 8325, figure 1. The mappings differ most for EF: 101110 has the high bits of video.

@@ -6,7 +6,7 @@ use wifair_phy::{
 };
 use wifair_units::{BitRate, Bytes, Duration};
 
-use crate::frame_length::{self, BlockAckWindow};
+use crate::frame_length;
 
 /// Content of the PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,9 +125,7 @@ impl ExchangeTime {
                     frame_length::ACK
                 } else {
                     let size = query.buffer_size.unwrap_or_else(|| largest_buffer(query.amendment).max(1));
-                    frame_length::block_ack(
-                        BlockAckWindow::holding(u64::from(size)).unwrap_or(BlockAckWindow::Mpdus1024),
-                    )
+                    frame_length::block_ack(size)
                 };
                 let mode = query.basic_rates.response(mode);
                 Some((kind, mode, length, PpduTiming::new(mode, band).duration(length)))

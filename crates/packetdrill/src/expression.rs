@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
-use crate::parser::Parsed;
-use crate::script::ScriptPlace;
+use crate::script::{Parsed, ScriptPlace};
 
 /// The greatest depth of nested expressions.
 const MAX_DEPTH: u32 = 64;

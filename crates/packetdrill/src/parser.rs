@@ -7,12 +7,8 @@
 use crate::cursor::Cursor;
 use crate::expression;
 use crate::script::{
-    Argument, Ecn, Event, Flags, Script, ScriptAction, ScriptError, ScriptPlace, ScriptSegment, SystemCall, TcpOption,
-    When,
+    Argument, Ecn, Event, Flags, Parsed, Script, ScriptAction, ScriptPlace, ScriptSegment, SystemCall, TcpOption, When,
 };
-
-/// What a parser returns.
-pub(crate) type Parsed<T> = Result<T, ScriptError>;
 
 /// The greatest size of a script, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;

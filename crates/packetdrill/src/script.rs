@@ -22,6 +22,9 @@ pub struct ScriptError {
     pub message: String,
 }
 
+/// What a parser returns.
+pub(crate) type Parsed<T> = Result<T, ScriptError>;
+
 /// A whole script.
 #[derive(Clone, Debug, Default)]
 pub struct Script {

@@ -2,7 +2,7 @@
 
 use wifair_units::BitRate;
 
-use crate::{Band, DsssMode, HeRange, ModeError, OfdmMode, TxMode};
+use crate::{DsssMode, HeRange, ModeError, OfdmMode, TxMode};
 
 /// The basic rates of a BSS: those that every station in it can receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,16 +63,6 @@ impl BasicRates {
             }
             TxMode::He(he) if he.range() != HeRange::Normal => TxMode::He(he.lowest()),
             _ => TxMode::Ofdm(OfdmMode::of_kbps(self.highest(mode.reference_rate_kbps(), OFDM..RATES_KBPS.len()))),
-        }
-    }
-
-    /// The lowest mandatory mode in `band`, which EIFS assumes for an ACK (10.3.7).
-    #[must_use]
-    pub const fn lowest_mandatory(band: Band, dsss: bool) -> TxMode {
-        if dsss && matches!(band, Band::Ghz2_4) {
-            TxMode::Dsss(DsssMode::of_kbps(1_000, false))
-        } else {
-            TxMode::Ofdm(OfdmMode::of_kbps(6_000))
         }
     }
 

@@ -53,14 +53,6 @@ pub struct Estimate {
     pub parts: Vec<Part>,
 }
 
-impl Estimate {
-    /// Memory of all parts [B].
-    #[must_use]
-    pub fn memory_bytes(&self) -> f64 {
-        self.parts.iter().map(|part| part.bytes).sum()
-    }
-}
-
 /// Memory of the program itself with NumPy. All these constants are in bytes, and measured with the results held in
 /// Python.
 const PROGRAM: f64 = 40e6;

@@ -16,22 +16,16 @@
 use wifair_units::{Bytes, Duration, Time};
 
 use super::ppdu::rules_between;
-use super::settings::BLOCK_ACK_REQ;
 use super::window::SendWindow;
 use super::{Edcafs, Task, number};
 use crate::exchange::Purpose;
+use crate::frame_length;
 use crate::tap::FrameKind;
 
 /// How long an originator waits for a response once its request was acknowledged.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long it then sends data one by one before it asks again.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Length of an ADDBA request or response: header, nine bytes and FCS; with an ADDBA extension (802.11be) for windows
-/// above 1023.
-const fn addba_length(window: u16) -> Bytes {
-    Bytes(if window > 1023 { 40 } else { 37 })
-}
 
 /// State of an agreement between an originator and a recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +37,6 @@ pub(crate) enum Agreement {
     /// The originator has requested it, or is about to, and waits until this time.
     Requested(Time),
 }
-
-/// Length of a DELBA frame: header, category, action, parameters, reason and FCS.
-const DELBA: Bytes = Bytes(34);
 
 /// Content of an ADDBA or DELBA frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +97,11 @@ impl Edcafs {
         let rules = rules_between(&self.stations, self.station_of(sender), to);
         let ends = |action: &QueuedAction| matches!(action.kind, ActionKind::Delba(..));
         match task {
-            Task::Action(_) if self.contenders[sender].actions.first().is_some_and(ends) => (Purpose::Agreement, DELBA),
-            Task::Action(_) => (Purpose::Agreement, addba_length(rules.map_or(0, |rules| rules.window))),
-            _ => (Purpose::BlockAckRequest, BLOCK_ACK_REQ),
+            Task::Action(_) if self.contenders[sender].actions.first().is_some_and(ends) => {
+                (Purpose::Agreement, frame_length::DELBA)
+            }
+            Task::Action(_) => (Purpose::Agreement, frame_length::addba(rules.map_or(0, |rules| rules.window))),
+            _ => (Purpose::BlockAckRequest, frame_length::BLOCK_ACK_REQUEST),
         }
     }
 

@@ -30,7 +30,6 @@ use self::agreement::{Agreement, QueuedAction};
 pub use self::links::LinkSettings;
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
-pub(crate) use self::settings::BLOCK_ACK_REQ;
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules,
 };

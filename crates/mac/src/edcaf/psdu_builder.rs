@@ -7,7 +7,7 @@ use super::waiting::CategoryQueues;
 use super::window::SendWindow;
 
 /// Delimiter of an MPDU in an A-MPDU, in bytes.
-pub(super) const DELIMITER: u64 = 4;
+pub(super) const DELIMITER: u64 = crate::frame_length::DELIMITER.0;
 
 /// The PSDU of an A-MPDU under construction.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,8 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::agreement::ActionKind;
 use super::ppdu::PpduMpdu;
-use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, ExchangeStep, Ppdu, control_air, control_rate, number};
+use super::{BROADCAST, Edcafs, ExchangeStep, Ppdu, control_air, control_rate, number};
+use crate::frame_length;
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
 impl Edcafs {
@@ -84,7 +85,14 @@ impl Edcafs {
             let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
             let rate = self.control_rate(station, ppdu.to);
             let (sequence, tid) = (Some(on_air(window.origin())), self.tid(sender));
-            return vec![FrameRecord { rate, length: BLOCK_ACK_REQ, reserves, sequence, tid, ..frame }];
+            return vec![FrameRecord {
+                rate,
+                length: frame_length::BLOCK_ACK_REQUEST,
+                reserves,
+                sequence,
+                tid,
+                ..frame
+            }];
         }
         let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
         let count = ppdu.mpdus().len();

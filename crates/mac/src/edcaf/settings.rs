@@ -7,7 +7,7 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::links::LinkSettings;
 use crate::category::{Category, First};
-use crate::{Access, StationSettings};
+use crate::{Access, StationSettings, frame_length};
 use wifair_queue::{Limit, Queue};
 
 /// When contenders count slots.
@@ -102,19 +102,12 @@ impl AggregationRules {
         self.agreements_on_air && self.max_ampdu.0 > 0
     }
 
-    /// Length of a block ACK: 32 bytes with a bitmap of 64 bits, 56 with 256, 152 with 1024 (9.3.1.9).
+    /// Length of a block ACK.
     #[must_use]
-    pub const fn block_ack(&self) -> Bytes {
-        Bytes(match self.window {
-            0..=64 => 32,
-            65..=256 => 56,
-            _ => 152,
-        })
+    pub fn block_ack(&self) -> Bytes {
+        frame_length::block_ack(self.window.into())
     }
 }
-
-/// Length of a BlockAckReq (9.3.1.8).
-pub(crate) const BLOCK_ACK_REQ: Bytes = Bytes(24);
 
 /// One category of a station.
 #[derive(Clone, Debug)]

@@ -1,15 +1,12 @@
 //! Frame exchanges: who starts, what is received, and the consequences of their end.
 
 use wifair_packet::PacketId;
-use wifair_units::{Bytes, Duration, Time};
+use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase};
 use crate::edcaf::{SlotRules, control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
-use crate::{BROADCAST, Call, Eifs};
-
-/// Length of a CF-End (IEEE Std 802.11-2016, 9.3.1.6).
-pub(super) const CF_END: Bytes = Bytes(20);
+use crate::{BROADCAST, Call, Eifs, frame_length};
 
 impl GeneralChannel {
     /// Contenders that are due start sending; the others stop counting.
@@ -182,7 +179,7 @@ impl GeneralChannel {
     /// Air time of a CF-End, at a rate that all stations can read.
     pub(super) fn cf_end(&self) -> Duration {
         let timing = &self.edcafs.access.timing;
-        timing.frame(CF_END, timing.lowest_rate)
+        timing.frame(frame_length::CF_END, timing.lowest_rate)
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.

@@ -3,10 +3,10 @@
 use wifair_packet::Packets;
 use wifair_units::Time;
 
-use super::exchanges::CF_END;
 use super::{GeneralChannel, GeneralPhase};
 use crate::BROADCAST;
 use crate::edcaf::{control_air, number};
+use crate::frame_length;
 use crate::tap::{Fate, FrameKind, FrameRecord, Tap};
 
 impl GeneralChannel {
@@ -68,6 +68,6 @@ impl GeneralChannel {
     fn record_cf_end(&self, tap: &mut Tap, now: Time) {
         let from = number(self.edcafs.station_of(self.senders[0]));
         let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), (now - self.cf_end(), now), Fate::Read);
-        tap.push(FrameRecord { rate: self.edcafs.access.timing.lowest_rate, length: CF_END, ..frame });
+        tap.push(FrameRecord { rate: self.edcafs.access.timing.lowest_rate, length: frame_length::CF_END, ..frame });
     }
 }
