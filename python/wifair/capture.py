@@ -17,6 +17,7 @@ from wifair import _core, files
 from wifair.capture_columns import ATTEMPTS, CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
 from wifair.columns import Columns, of_core
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
+from wifair.progress import ProgressBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -613,9 +614,10 @@ def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
 
     threading.Thread(target=work, name="wifair-capture", daemon=True).start()
     try:
-        with _bar(progress, name) as advance:
+        size = None if name == "-" or not Path(name).is_file() else Path(name).stat().st_size
+        with ProgressBar(progress, size, unit="B", unit_scale=True, delay=0.5) as bar:
             while not over.acquire(timeout=POLL_S):
-                advance(control.read_bytes)
+                bar.show(control.read_bytes)
     except KeyboardInterrupt:
         control.stop()
         over.acquire(timeout=PATIENCE_S)  # unless it waits for input that does not come
@@ -631,27 +633,6 @@ def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
         raise found
     assert found is not None
     return found
-
-
-class _bar:  # noqa: N801
-    """A progress bar in bytes of the file; nothing where it is not wanted or would not be seen."""
-
-    def __init__(self, wanted: bool, name: str) -> None:
-        self.wanted = wanted and sys.stderr.isatty()
-        self.name = name
-
-    def __enter__(self) -> Callable[[int], object]:
-        if not self.wanted:
-            return lambda _: None
-        from tqdm import tqdm  # noqa: PLC0415
-
-        total = None if self.name == "-" or not Path(self.name).is_file() else Path(self.name).stat().st_size
-        self.bar = tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, leave=False, delay=0.5)
-        return lambda now: self.bar.update(now - self.bar.n)
-
-    def __exit__(self, *_: object) -> None:
-        if self.wanted:
-            self.bar.close()
 
 
 def _name(flow: dict[str, Any]) -> str:

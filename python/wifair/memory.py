@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from wifair.scenario import Scenario
 
-__all__ = ["Estimate", "Part", "announce", "check", "estimate", "for_each", "free_memory", "size"]
+__all__ = ["MemoryEstimate", "Part", "announce", "check", "estimate", "for_each", "free_memory", "size"]
 
 KEPT = 0.9
 """The part of the free memory that runs may take."""
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     value: str
 
 
-class Estimate(NamedTuple):
+class MemoryEstimate(NamedTuple):
     """What a run takes, estimated from its scenario: bounds of the right order rather than means."""
 
     packets: float
@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
         return f"about {', '.join([*listed, f'{size(self.memory_bytes)} of memory'])}"
 
 
-def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int | None = None) -> Estimate:
+def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int | None = None) -> MemoryEstimate:
     """Estimate what a run of `scenario` takes, with samples `step_ns` apart and a record of frames over `frames_ns`."""
     *counts, parts = scenario._core.estimate(step_ns, frames_ns)
     packets, events, sessions, samples = counts
@@ -68,10 +68,10 @@ def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int |
             number=before.number + part.number, bytes=before.bytes + part.bytes
         )
     largest_first = sorted(together.values(), key=lambda part: -part.bytes)
-    return Estimate(packets, events, sessions, samples, tuple(largest_first))
+    return MemoryEstimate(packets, events, sessions, samples, tuple(largest_first))
 
 
-def check(found: Estimate, runs: int, *, remedy: str = "--yes") -> int:
+def check(found: MemoryEstimate, runs: int, *, remedy: str = "--yes") -> int:
     """Find out how many of `runs` runs fit into memory at the same time.
 
     Raises
@@ -95,7 +95,7 @@ def check(found: Estimate, runs: int, *, remedy: str = "--yes") -> int:
     raise TooLargeError("\n".join(lines))
 
 
-def announce(found: Estimate, runs: int, say: Callable[[str], object] | None = None) -> None:
+def announce(found: MemoryEstimate, runs: int, say: Callable[[str], object] | None = None) -> None:
     """Say beforehand what `runs` runs take, on standard error, if it is much."""
     if found.memory_bytes < MUCH_BYTES and found.events * runs < MUCH_EVENTS and found.samples * runs < MUCH_SAMPLES:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, overload
@@ -13,14 +12,13 @@ from wifair import _core, memory
 from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, TooLargeError
 from wifair.gathering import Gathered
 from wifair.interrupting import GRACE_S, end_python
+from wifair.progress import ProgressBar
 from wifair.results import Results, SampledResults
 from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
 from wifair.taps import plan_taps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wifair._core import Outcome, Taps
     from wifair.seeds import Seeding
     from wifair.taps import Pcap
@@ -157,12 +155,13 @@ def run(
         workers = memory.check(needed, workers)
     if progress:
         memory.announce(needed, len(numbers))
-    work = _Work(scenario, numbers, step_ns, taps, fast_paths=fast_paths, memory_bytes=memory.for_each(workers))
+    work = _SeedRuns(scenario, numbers, step_ns, taps, fast_paths=fast_paths, memory_bytes=memory.for_each(workers))
     work.start(workers)
     try:
-        with _bar(progress, scenario.duration_s * len(numbers)) as advance:
+        total_s = scenario.duration_s * len(numbers)
+        with ProgressBar.counting(progress, total_s, "simulated s", desc="setting up") as bar:
             while not work.wait(POLL_S):
-                advance(work.control.simulated_s)
+                bar.show(work.control.simulated_s)
     except KeyboardInterrupt:
         work.end()
         done = work.gathered()
@@ -175,7 +174,7 @@ def run(
     return results(work.gathered())
 
 
-class _Work:
+class _SeedRuns:
     """Runs that threads take one after the other.
 
     Only the main thread is interrupted by Ctrl-C, and it waits on a bare lock: `concurrent.futures.wait` takes the
@@ -274,37 +273,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class _bar:  # noqa: N801
-    """A progress bar in simulated seconds; nothing where it is not wanted or would not be seen."""
-
-    def __init__(self, wanted: bool, total_s: float) -> None:
-        self.wanted = wanted and sys.stderr.isatty()
-        self.total_s = total_s
-
-    def __enter__(self) -> Callable[[float], object]:
-        if not self.wanted:
-            return lambda _: None
-        from tqdm import tqdm  # noqa: PLC0415
-
-        self.bar = tqdm(
-            total=self.total_s,
-            unit="s",
-            file=sys.stderr,
-            leave=False,
-            bar_format="{l_bar}{bar}| {n:.0f}/{total:.0f} simulated s, {remaining} left",
-        )
-        self.bar.set_description_str("setting up")
-        return self._advance
-
-    def _advance(self, now_s: float) -> None:
-        if now_s > 0 and self.bar.desc:
-            self.bar.set_description_str("")
-        self.bar.update(now_s - self.bar.n)
-        if not now_s:
-            self.bar.refresh()  # the clock goes on, which tells that it is alive
-
-    def __exit__(self, *_: object) -> None:
-        if self.wanted:
-            self.bar.close()

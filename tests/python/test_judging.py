@@ -9,7 +9,7 @@ import pytest
 from wifair.reproduce import Case, Effort
 from wifair.reproduce.claims import Claim, Claims, Clause, Judgement, Open, Reading, judge
 from wifair.reproduce.intervals import Bounds
-from wifair.reproduce.predicates import Comparison, check
+from wifair.reproduce.predicates import RegionComparison, check
 from wifair.reproduce.session import _specific
 from wifair.reproduce.table import Row, Table
 
@@ -56,12 +56,12 @@ def judged(declared: Claims, a: float, b: float, *, noise: float = 1.0, other: f
 def test_what_lies_at_the_limit_gets_no_more_seeds(
     estimate: float, wanted: Literal["holds", "fails"], may: bool
 ) -> None:
-    one = Comparison("", Bounds(estimate, estimate - 1, estimate + 1), 1.0, np.inf, "undecided")
+    one = RegionComparison("", Bounds(estimate, estimate - 1, estimate + 1), 1.0, np.inf, "undecided")
     assert one.may(wanted, 0.6) is may
 
 
 def test_one_seed_may_become_anything() -> None:
-    one = Comparison("", Bounds(5.0, -np.inf, np.inf), 1.0, np.inf, "undecided")
+    one = RegionComparison("", Bounds(5.0, -np.inf, np.inf), 1.0, np.inf, "undecided")
     assert one.may("holds", 0.1)
     assert one.may("fails", 0.1)
 

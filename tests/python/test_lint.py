@@ -47,3 +47,20 @@ def test_long_files_and_lines_are_found(tmp_path: Path) -> None:
         "wide.rs:1: 121 characters, at most 120",
         "long.rs: 701 lines, at most 700: split it",
     ]
+
+
+def test_types_of_one_name_are_found(tmp_path: Path) -> None:
+    rust = {
+        "a": "pub struct Params;\npub(crate) enum Link {}",
+        "b": "pub struct Params;\n    struct Link;",
+        "c": "type X = u8;",
+    }
+    for crate, text in rust.items():
+        path = tmp_path / f"crates/{crate}/src/lib.rs"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    sources(tmp_path, {"__init__.py": "", "a.py": "class Case:\n    pass", "b.py": "class Case:\n    pass"})
+    assert list(lint.problems(tmp_path, [])) == [
+        "2 types are named Link: crates/a/src/lib.rs, crates/b/src/lib.rs",
+        "2 types are named Case: python/wifair/a.py, python/wifair/b.py",
+    ]

@@ -471,15 +471,15 @@ def test_what_a_killed_process_left_of_a_report_is_no_other_file(tmp_path: Path)
 def test_a_paper_is_handed_over_when_it_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
     """While others still run: here another paper asks for more runs until then."""
     handed = threading.Event()
-    judged = session._Work.judge
+    judged = session._PaperWork.judge
     deadline = time.monotonic() + 60
 
-    def judge(work: session._Work, runner: Runner) -> bool:
+    def judge(work: session._PaperWork, runner: Runner) -> bool:
         if work.chosen.paper.key == "jung2016" and not handed.is_set() and time.monotonic() < deadline:
             return True
         return judged(work, runner)
 
-    monkeypatch.setattr(session._Work, "judge", judge)
+    monkeypatch.setattr(session._PaperWork, "judge", judge)
     order: list[str] = []
 
     def done(item: session.PaperOutcome) -> None:
@@ -494,14 +494,14 @@ def test_a_paper_is_handed_over_when_it_is_final(monkeypatch: pytest.MonkeyPatch
 def test_a_claim_alone_runs_only_what_it_needs() -> None:
     """Section 2.3 of oda2012: CTCP and NewReno with 20 stations; its control has CTCP+ in place of CTCP."""
     (chosen,) = session.select(["oda2012/f3_sawtooth"])
-    work = session._Work(chosen, Effort.FULL, controls=True)
+    work = session._PaperWork(chosen, Effort.FULL, controls=True)
     points = {(case.labels["tcp"], case.labels["n"]) for case in work.cases["fig6a"]}
     assert points == {("ctcp", 20), ("newreno", 20), ("ctcp+ eq 8", 20)}
     (chosen,) = session.select(["oda2012/fi_range"])
-    assert list(session._Work(chosen, Effort.FULL, controls=True).todo()) == []  # no run can contradict it
+    assert list(session._PaperWork(chosen, Effort.FULL, controls=True).todo()) == []  # no run can contradict it
     (chosen,) = session.select(["oda2012/fig6a"])
     every = list(chosen.paper.experiment("fig6a").cases(Effort.QUICK))
-    assert len(session._Work(chosen, Effort.QUICK, controls=False).cases["fig6a"]) == len(every)
+    assert len(session._PaperWork(chosen, Effort.QUICK, controls=False).cases["fig6a"]) == len(every)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@
 - Modules of `python/wifair` import each other without circles, and so do its packages. Imports inside functions count;
   those for type checkers alone do not.
 - Nothing imports the testbed, `wifair.measure`, but its command.
+- No two types of the crates have one name, and no two classes of `python/wifair`. The parameters of an algorithm,
+  `Params`, are named by their module.
 
 The folders of `crates/sim` have their own test, `crates/sim/tests/suite/layers.rs`; Cargo refuses circles of crates.
 """
@@ -27,6 +29,10 @@ MOST_LINES = 700
 WIDEST = 120
 EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n')
 SOURCES = ("*.rs", "*.py", "*.toml")
+VISIBLE = r"(?:pub(?:\([^)]*\))? )?"
+RUST_TYPE = re.compile(rf"^(?: *{VISIBLE}(?:struct|enum|trait|union)|{VISIBLE}type) (\w+)", re.MULTILINE)
+PYTHON_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
+NAMED_BY_MODULE = {"Params"}
 TESTBED = "wifair.measure"
 TESTBED_COMMAND = "wifair.cli.measure"
 
@@ -106,6 +112,18 @@ def who_uses_the_testbed(edges: Graph) -> Iterator[str]:
             yield from (f"{name} imports {use}, which only its command may" for use in uses if _package(use) == TESTBED)
 
 
+def names_twice(root: Path) -> Iterator[str]:
+    """Report types that share their name with another."""
+    for pattern, files in (RUST_TYPE, root.glob("crates/*/src/**/*.rs")), (PYTHON_CLASS, root.glob("python/**/*.py")):
+        places: dict[str, list[Path]] = {}
+        for path in sorted(files):
+            for match in pattern.finditer(path.read_text(encoding="utf-8")):
+                places.setdefault(match[1], []).append(path.relative_to(root))
+        for name, paths in places.items():
+            if len(paths) > 1 and name not in NAMED_BY_MODULE:
+                yield f"{len(paths)} types are named {name}: {', '.join(map(str, paths))}"
+
+
 def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     """Report all that is wrong below `root`, in its `files` and in `python/wifair`."""
     for path in files:
@@ -114,6 +132,7 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     yield from circle(edges, "modules")
     yield from circle(packages(edges), "packages")
     yield from who_uses_the_testbed(edges)
+    yield from names_twice(root)
 
 
 def main() -> int:

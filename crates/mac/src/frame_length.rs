@@ -15,15 +15,15 @@ pub const DELBA: Bytes = Bytes(34);
 pub const DELIMITER: Bytes = Bytes(4);
 
 /// ADDBA request or response: management header 24, category 1, action 1, token 1, parameters 2, timeout 2, and
-/// Starting Sequence Control (request) or status (response) 2, FCS 4 (9.6.4); with an ADDBA extension (802.11be) of 3
-/// for windows above 1023 MPDUs.
+/// Starting Sequence Control (request) or status (response) 2, FCS 4 (9.6.4). For windows above 1023 MPDUs it has an
+/// ADDBA extension of 3 (802.11be).
 #[must_use]
 pub const fn addba(window: u16) -> Bytes {
     Bytes(if window > 1023 { 40 } else { 37 })
 }
 
-/// Compressed BlockAck for a window of so many MPDUs: header 16, BA Control 2, Starting Sequence Control 2, FCS 4, and a
-/// bitmap of 64 bits, 256 (from 802.11ax on) or 1024 (802.11be) (9.3.1.8.2).
+/// Compressed BlockAck for a window of so many MPDUs: header 16, BA Control 2, Starting Sequence Control 2, FCS 4, and
+/// a bitmap of 64 bits, 256 (from 802.11ax on) or 1024 (802.11be) (9.3.1.8.2).
 #[must_use]
 pub const fn block_ack(window: u32) -> Bytes {
     let bits = match window {

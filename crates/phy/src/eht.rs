@@ -58,34 +58,17 @@ impl EhtMode {
         Ok(Self { mcs, streams, width, guard_interval, ltf, coding })
     }
 
-    /// 0 to 13.
-    #[must_use]
-    pub const fn mcs(self) -> u8 {
-        self.mcs
-    }
-
-    /// 1 to 8.
-    #[must_use]
-    pub const fn streams(self) -> u8 {
-        self.streams
-    }
-
-    /// BCC or LDPC.
-    #[must_use]
-    pub const fn coding(self) -> Coding {
-        self.coding
-    }
-
-    /// Width of the PPDU.
-    #[must_use]
-    pub const fn width(self) -> ChannelWidth {
-        self.width
-    }
-
-    /// 800, 1600 or 3200 ns.
-    #[must_use]
-    pub const fn guard_interval(self) -> GuardInterval {
-        self.guard_interval
+    getters! {
+        /// 0 to 13.
+        mcs: u8,
+        /// 1 to 8.
+        streams: u8,
+        /// BCC or LDPC.
+        coding: Coding,
+        /// Width of the PPDU.
+        width: ChannelWidth,
+        /// 800, 1600 or 3200 ns.
+        guard_interval: GuardInterval,
     }
 
     pub(crate) fn preamble(self) -> PreambleFields {

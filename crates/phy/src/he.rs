@@ -101,52 +101,23 @@ impl HeMode {
         Ok(Self { mcs, streams, width, guard_interval, ltf, range: options.range, dcm: options.dcm, coding })
     }
 
-    /// 0 to 11.
-    #[must_use]
-    pub const fn mcs(self) -> u8 {
-        self.mcs
-    }
-
-    /// 1 to 8.
-    #[must_use]
-    pub const fn streams(self) -> u8 {
-        self.streams
-    }
-
-    /// BCC or LDPC.
-    #[must_use]
-    pub const fn coding(self) -> Coding {
-        self.coding
-    }
-
-    /// Width of the PPDU.
-    #[must_use]
-    pub const fn width(self) -> ChannelWidth {
-        self.width
-    }
-
-    /// 800, 1600 or 3200 ns.
-    #[must_use]
-    pub const fn guard_interval(self) -> GuardInterval {
-        self.guard_interval
-    }
-
-    /// Length of the training fields.
-    #[must_use]
-    pub const fn ltf(self) -> Ltf {
-        self.ltf
-    }
-
-    /// Whether each bit is sent on two subcarriers.
-    #[must_use]
-    pub const fn dcm(self) -> bool {
-        self.dcm
-    }
-
-    /// Normal or extended.
-    #[must_use]
-    pub const fn range(self) -> HeRange {
-        self.range
+    getters! {
+        /// 0 to 11.
+        mcs: u8,
+        /// 1 to 8.
+        streams: u8,
+        /// BCC or LDPC.
+        coding: Coding,
+        /// Width of the PPDU.
+        width: ChannelWidth,
+        /// 800, 1600 or 3200 ns.
+        guard_interval: GuardInterval,
+        /// Length of the training fields.
+        ltf: Ltf,
+        /// Whether each bit is sent on two subcarriers.
+        dcm: bool,
+        /// Normal or extended.
+        range: HeRange,
     }
 
     /// MCS 0 in the same format, for control responses.

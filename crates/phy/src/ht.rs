@@ -57,40 +57,23 @@ impl HtMode {
         Self { coding, ..self }
     }
 
-    /// 0 to 31.
-    #[must_use]
-    pub const fn mcs(self) -> u8 {
-        self.mcs
-    }
-
-    /// BCC or LDPC.
-    #[must_use]
-    pub const fn coding(self) -> Coding {
-        self.coding
-    }
-
-    /// Width of the PPDU.
-    #[must_use]
-    pub const fn width(self) -> ChannelWidth {
-        self.width
+    getters! {
+        /// 0 to 31.
+        mcs: u8,
+        /// BCC or LDPC.
+        coding: Coding,
+        /// Width of the PPDU.
+        width: ChannelWidth,
+        /// 400 or 800 ns.
+        guard_interval: GuardInterval,
+        /// Mixed or greenfield.
+        format: HtFormat,
     }
 
     /// 1 to 4.
     #[must_use]
     pub const fn streams(self) -> u8 {
         self.mcs / 8 + 1
-    }
-
-    /// 400 or 800 ns.
-    #[must_use]
-    pub const fn guard_interval(self) -> GuardInterval {
-        self.guard_interval
-    }
-
-    /// Mixed or greenfield.
-    #[must_use]
-    pub const fn format(self) -> HtFormat {
-        self.format
     }
 
     /// 19.4.3: T_LEG_PREAMBLE, T_L_SIG, T_HT_SIG, T_HT_PREAMBLE; or T_GF_HT_PREAMBLE, T_HT_SIG.

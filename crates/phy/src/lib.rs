@@ -7,6 +7,19 @@
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
+/// Methods that return fields of a mode, each by its name.
+macro_rules! getters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub const fn $field(self) -> $type {
+                self.$field
+            }
+        )+
+    };
+}
+
 mod amendment;
 mod band;
 mod bit_errors;

@@ -53,34 +53,17 @@ impl VhtMode {
         Self { coding, ..self }
     }
 
-    /// 0 to 9.
-    #[must_use]
-    pub const fn mcs(self) -> u8 {
-        self.mcs
-    }
-
-    /// 1 to 8.
-    #[must_use]
-    pub const fn streams(self) -> u8 {
-        self.streams
-    }
-
-    /// BCC or LDPC.
-    #[must_use]
-    pub const fn coding(self) -> Coding {
-        self.coding
-    }
-
-    /// Width of the PPDU.
-    #[must_use]
-    pub const fn width(self) -> ChannelWidth {
-        self.width
-    }
-
-    /// 400 or 800 ns.
-    #[must_use]
-    pub const fn guard_interval(self) -> GuardInterval {
-        self.guard_interval
+    getters! {
+        /// 0 to 9.
+        mcs: u8,
+        /// 1 to 8.
+        streams: u8,
+        /// BCC or LDPC.
+        coding: Coding,
+        /// Width of the PPDU.
+        width: ChannelWidth,
+        /// 400 or 800 ns.
+        guard_interval: GuardInterval,
     }
 
     /// Preamble fields (21.4.3).

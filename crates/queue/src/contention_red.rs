@@ -88,17 +88,7 @@ impl Discipline for ContentionRed {
         self.line.take(now, packets)
     }
 
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.line.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.line.marks()
-    }
+    counted_by!(line);
 
     fn ready(&self) -> Time {
         self.line.ready

@@ -197,17 +197,7 @@ impl Discipline for Las {
         Some(slot.id)
     }
 
-    fn len(&self) -> usize {
-        self.room.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.room.marks()
-    }
+    counted_by!(room);
 
     #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

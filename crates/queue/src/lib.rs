@@ -7,6 +7,23 @@
 //! To add one: write its file, with source, definition, departures, parameters and tests; add a line to the list at the
 //! end of this module, from which the variants, the names, the reference and the property tests are generated.
 
+/// The methods of [`Discipline`] that count packets, for a discipline with a field that keeps the counts.
+macro_rules! counted_by {
+    ($($field:ident).+) => {
+        fn len(&self) -> usize {
+            self.$($field).+.len()
+        }
+
+        fn is_full(&self) -> bool {
+            self.$($field).+.is_full()
+        }
+
+        fn marks(&self) -> u64 {
+            self.$($field).+.marks()
+        }
+    };
+}
+
 mod airtime;
 mod codel;
 mod contention_red;

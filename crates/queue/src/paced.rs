@@ -114,17 +114,7 @@ impl Discipline for Paced {
         Some(id)
     }
 
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.line.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.line.marks()
-    }
+    counted_by!(line);
 
     fn ready(&self) -> Time {
         self.line.ready

@@ -112,17 +112,7 @@ impl Discipline for PerFlow {
         Some(sent.id)
     }
 
-    fn len(&self) -> usize {
-        self.buffer.room.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.buffer.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.buffer.room.marks()
-    }
+    counted_by!(buffer.room);
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("lines", self.first.len() as f64);

@@ -84,17 +84,7 @@ impl Discipline for Sjf {
         Some(self.take(index, size))
     }
 
-    fn len(&self) -> usize {
-        self.room.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.room.marks()
-    }
+    counted_by!(room);
 }
 
 #[cfg(test)]

@@ -84,17 +84,7 @@ impl Discipline for Spm {
         Some(sent.id)
     }
 
-    fn len(&self) -> usize {
-        self.room.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.room.marks()
-    }
+    counted_by!(room);
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("selected_packets", f64::from(self.lines.packets(SELECTED)));

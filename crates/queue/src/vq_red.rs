@@ -141,17 +141,7 @@ impl Discipline for VqRed {
         Some(id)
     }
 
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.room.marks()
-    }
+    counted_by!(room);
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("stations", f64::from(self.busy));

@@ -12,7 +12,7 @@ from wifair import _core
 from wifair.emulation.running import emulate
 from wifair.emulation.traffic import commands, figures, start_together
 from wifair.errors import EmulationError
-from wifair.exchange.imported import ImportedResults, Repetition
+from wifair.exchange.imported import ImportedFile, ImportedResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,7 +72,7 @@ def carried_by_the_kernel(
             late = done.packets["lateness"]
             if late["seconds_behind"]:
                 say(f"seed {seed}: the machine did not keep up for {late['seconds_behind']} s")
-            repetitions.append(Repetition([figures(one, warm_up_s) for one in carried], {}, []))
+            repetitions.append(ImportedFile([figures(one, warm_up_s) for one in carried], {}, []))
     sources = {"scenario.toml": scenario.resolved}
     summary = f"{scenario.name}: the kernel's TCP over the emulated cell"
     return ImportedResults(f"{scenario.name}, emulated", "wifair emulate", summary, lasts_s, repetitions, sources)

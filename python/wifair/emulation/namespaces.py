@@ -21,7 +21,7 @@ from wifair.errors import EmulationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Host", "Namespaces", "check_privileges", "clean"]
+__all__ = ["NamespaceHost", "Namespaces", "check_privileges", "clean"]
 
 STATE = Path("/run/wifair")
 NETNS = Path("/run/netns")
@@ -32,7 +32,7 @@ NEEDED = {12: "CAP_NET_ADMIN", 21: "CAP_SYS_ADMIN"}
 TOOLS = {"ip": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux"}
 
 
-class Host(NamedTuple):
+class NamespaceHost(NamedTuple):
     """A station or server."""
 
     name: str
@@ -96,7 +96,7 @@ def _boot() -> str:
 class Namespaces:
     """One network namespace for each host, in the order of the hosts."""
 
-    def __init__(self, hosts: Iterable[Host]) -> None:
+    def __init__(self, hosts: Iterable[NamespaceHost]) -> None:
         """Choose names for the namespaces of `hosts`; `make` creates them."""
         self.hosts = tuple(hosts)
         self.id = f"{os.getpid()}-{secrets.token_hex(2)}"

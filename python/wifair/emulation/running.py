@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair import _core
 from wifair.capture import Capture
-from wifair.emulation.namespaces import Host, Namespaces, check_privileges, clean
+from wifair.emulation.namespaces import NamespaceHost, Namespaces, check_privileges, clean
 from wifair.emulation.programs import Command, Programs
 from wifair.errors import EmulationError
 from wifair.results import Results, SampledResults
@@ -160,7 +160,7 @@ def emulate(
         )
     except ValueError as error:
         raise EmulationError(str(error)) from None
-    hosts = [Host(*row) for row in core.hosts()]
+    hosts = [NamespaceHost(*row) for row in core.hosts()]
     _check_hosts(hosts, commands)
     namespaces = Namespaces(hosts)
     notes: list[str] = []
@@ -221,7 +221,7 @@ def _emulated(
     commands: list[dict[str, Any]],
     ended: str,
     notes: list[str],
-    hosts: list[Host],
+    hosts: list[NamespaceHost],
 ) -> Emulated:
     outcome, connections, packets = core.results()
     kind = Results if series_step_ns is None else SampledResults
@@ -265,7 +265,7 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
         facts = json.loads(_core.recording_about(path))
         scenario = Scenario(facts["scenario"], for_programs=True)
         core = _core.Emulation(scenario._core, facts["seed"], facts["flows"])
-        hosts = [Host(*row) for row in core.hosts()]
+        hosts = [NamespaceHost(*row) for row in core.hosts()]
         put_in, same, differs_at_ns, is_cut = core.replay(path)
     except (ValueError, KeyError, TypeError) as error:
         raise EmulationError(f"cannot replay `{path}`: {error}") from None
@@ -279,7 +279,7 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
     return _emulated(core, scenario, None, [], "replayed", [], hosts), comparison
 
 
-def _check_hosts(hosts: list[Host], commands: Sequence[Command]) -> None:
+def _check_hosts(hosts: list[NamespaceHost], commands: Sequence[Command]) -> None:
     from difflib import get_close_matches  # noqa: PLC0415
 
     names = [host.name for host in hosts]

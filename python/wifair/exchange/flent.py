@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedResults, Repetition
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults
 
 if TYPE_CHECKING:
     import os
@@ -86,7 +86,7 @@ def _document(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
     return document, text
 
 
-def _repetition(path: str, document: dict[str, Any]) -> Repetition:
+def _repetition(path: str, document: dict[str, Any]) -> ImportedFile:
     try:
         metadata = document["metadata"].get("SERIES_META") or {}
         times = [float(time) for time in document["x_values"]]
@@ -112,7 +112,7 @@ def _repetition(path: str, document: dict[str, Any]) -> Repetition:
         raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
     if not flows:
         raise ResultsError(f"`{path}` has no upload or download with data")
-    return Repetition(flows, pings, ping_s)
+    return ImportedFile(flows, pings, ping_s)
 
 
 def _flow(name: str, about: dict[str, Any], known: list[tuple[float, float]]) -> FlowRow:

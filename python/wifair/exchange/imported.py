@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FlowRow", "ImportedResults", "Repetition"]
+__all__ = ["FlowRow", "ImportedFile", "ImportedResults"]
 
 NAN = math.nan
 FLOWS = {
@@ -81,7 +81,7 @@ class FlowRow(NamedTuple):
     samples: Sequence[Mapping[str, float]]
 
 
-class Repetition(NamedTuple):
+class ImportedFile(NamedTuple):
     """One file: its flows, its pings over time, and round-trip times of pings [s]."""
 
     flows: Sequence[FlowRow]
@@ -103,7 +103,7 @@ class ImportedResults(SavedResults):
         program: str,
         summary: str,
         duration_s: float,
-        repetitions: Sequence[Repetition],
+        repetitions: Sequence[ImportedFile],
         sources: Mapping[str, str],
     ) -> None:
         """`summary` says what was measured, `sources` are the files read, by their names."""
@@ -165,7 +165,7 @@ class ImportedResults(SavedResults):
             folder.write(self)
 
 
-def _flows(repetitions: Sequence[Repetition]) -> Columns:
+def _flows(repetitions: Sequence[ImportedFile]) -> Columns:
     rows = [(number, flow) for number, one in enumerate(repetitions, 1) for flow in one.flows]
     data: dict[str, NDArray[Any]] = {
         "seed": np.array([number for number, _ in rows], dtype=np.uint64),
@@ -178,7 +178,7 @@ def _flows(repetitions: Sequence[Repetition]) -> Columns:
     return Columns(data, FLOWS)
 
 
-def _cells(repetitions: Sequence[Repetition]) -> Columns:
+def _cells(repetitions: Sequence[ImportedFile]) -> Columns:
     rows = [{"seed": float(number), **_cell(one)} for number, one in enumerate(repetitions, 1)]
     data: dict[str, NDArray[Any]] = {
         column: np.array([row.get(column, NAN) for row in rows], dtype=np.float64) for column in CELLS
@@ -187,7 +187,7 @@ def _cells(repetitions: Sequence[Repetition]) -> Columns:
     return Columns(data, CELLS)
 
 
-def _cell(repetition: Repetition) -> dict[str, float]:
+def _cell(repetition: ImportedFile) -> dict[str, float]:
     goodput = np.array([flow.figures["goodput_bps"] for flow in repetition.flows])
     upload = np.array([flow.direction == "up" for flow in repetition.flows])
     again = [flow.figures.get("retransmissions", NAN) for flow in repetition.flows]
@@ -212,7 +212,7 @@ def _cell(repetition: Repetition) -> dict[str, float]:
     return found
 
 
-def _series(repetitions: Sequence[Repetition]) -> Columns | None:
+def _series(repetitions: Sequence[ImportedFile]) -> Columns | None:
     rows: list[tuple[int, str, Mapping[str, float]]] = []
     for number, one in enumerate(repetitions, 1):
         named = [(flow.name, flow.samples) for flow in one.flows] + list(one.pings.items())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedResults, Repetition
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults
 
 if TYPE_CHECKING:
     import os
@@ -82,7 +82,7 @@ def _document(path: str, text: str) -> dict[str, Any]:
     return document
 
 
-def _repetition(path: str, document: dict[str, Any]) -> Repetition:
+def _repetition(path: str, document: dict[str, Any]) -> ImportedFile:
     try:
         start = document["start"]
         at_server = "accepted_connection" in start
@@ -103,7 +103,7 @@ def _repetition(path: str, document: dict[str, Any]) -> Repetition:
         raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
     if not flows:
         raise ResultsError(f"`{path}` has no stream: the test ended before one was open")
-    return Repetition(flows, {}, [])
+    return ImportedFile(flows, {}, [])
 
 
 def _of_tcp(stream: dict[str, Any], samples: list[dict[str, float]], *, measured: bool) -> dict[str, float]:

@@ -17,7 +17,7 @@ from wifair.measure.errors import MeasureError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LARGEST", "Capture"]
+__all__ = ["LARGEST", "PortCapture"]
 
 LARGEST = 256 << 20
 """Bytes of one capture; the rest of a transfer is not captured."""
@@ -35,7 +35,7 @@ def tools() -> list[str]:
     return [program for program in found if program is not None]
 
 
-class Capture:
+class PortCapture:
     """A capture of some TCP and UDP ports on one interface."""
 
     def __init__(self, interface: str, host: str, ports: Sequence[int]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from wifair._core import Outcome, RawColumn
     from wifair.measure.flow import Flow
-    from wifair.measure.plan import Case
+    from wifair.measure.plan import PlanCase
 
 __all__ = ["outcome", "window"]
 
@@ -95,7 +95,7 @@ SERIES = {
 }
 
 
-def window(case: Case, flows: Mapping[str, Any], warm_up_s: float) -> tuple[float, float]:
+def window(case: PlanCase, flows: Mapping[str, Any], warm_up_s: float) -> tuple[float, float]:
     """Find the time in which all flows were active [s]; if there is none, from the first start to the last end."""
     starts, ends = [], []
     for flow in case.flows:
@@ -107,7 +107,7 @@ def window(case: Case, flows: Mapping[str, Any], warm_up_s: float) -> tuple[floa
     return (begin, end) if end > begin else (min(starts), max(ends))
 
 
-def outcome(case: Case, row: Mapping[str, Any], *, warm_up_s: float, capacity_bps: float) -> Outcome:
+def outcome(case: PlanCase, row: Mapping[str, Any], *, warm_up_s: float, capacity_bps: float) -> Outcome:
     """All figures of one repetition, in the form in which the core gives those of a run.
 
     `capacity_bps` is what all stations together get at best, NaN if nobody said.
@@ -123,7 +123,7 @@ def outcome(case: Case, row: Mapping[str, Any], *, warm_up_s: float, capacity_bp
         raise MeasureError(f"the journal has a damaged repetition of `{case.name}`: {error!r}") from None
 
 
-def _outcome(case: Case, row: Mapping[str, Any], warm_up_s: float, capacity_bps: float) -> Outcome:
+def _outcome(case: PlanCase, row: Mapping[str, Any], warm_up_s: float, capacity_bps: float) -> Outcome:
     begin, end = window(case, row["flows"], warm_up_s)
     flows = [_flow(flow, row["flows"][flow.name], begin, end) for flow in case.flows]
     sessions = [figures for flow in case.flows for figures in _sessions(flow, row["flows"][flow.name])]
@@ -235,7 +235,11 @@ def _sessions(flow: Flow, ends: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cell(
-    case: Case, row: Mapping[str, Any], flows: Sequence[dict[str, Any]], sessions: list[dict[str, Any]], capacity: float
+    case: PlanCase,
+    row: Mapping[str, Any],
+    flows: Sequence[dict[str, Any]],
+    sessions: list[dict[str, Any]],
+    capacity: float,
 ) -> dict[str, Any]:
     goodput = [flow["goodput_bps"] for flow in flows]
     upload = [flow["direction"] == "up" for flow in flows]
@@ -270,7 +274,7 @@ def _cell(
     return cell
 
 
-def _stations(case: Case, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _stations(case: PlanCase, row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Sum up what the radios said; levels and rates during the transfer, counters from before it to after it."""
     figures = []
     for name in dict.fromkeys(flow.station for flow in case.flows):
@@ -304,7 +308,7 @@ def _stations(case: Case, row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return figures
 
 
-def _series(case: Case, flows: Mapping[str, Any]) -> list[RawColumn]:
+def _series(case: PlanCase, flows: Mapping[str, Any]) -> list[RawColumn]:
     columns: dict[str, list[Any]] = {name: [] for name in SERIES}
     for flow in case.flows:
         series = flows[flow.name]["sender"].get("series")

@@ -45,7 +45,7 @@ class Host:
             except MeasureError as error:
                 log(str(error))
         self._ends: list[End] = []
-        self._capture: captures.Capture | None = None
+        self._capture: captures.PortCapture | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._radio_rows: list[dict[str, float]] = []
         self._over = threading.Event()
@@ -78,10 +78,10 @@ class Host:
                 problems.append(str(error))
         return problems, notes
 
-    def _new_capture(self, server: str, ports: Sequence[int]) -> captures.Capture:
+    def _new_capture(self, server: str, ports: Sequence[int]) -> captures.PortCapture:
         if self.interface is None:
             raise MeasureError(f"cannot capture: no interface has the address {self.address}")
-        return captures.Capture(self.interface, server, ports)
+        return captures.PortCapture(self.interface, server, ports)
 
     def _check(self, ccs: Sequence[str], rts: bool) -> tuple[list[str], list[str]]:
         problems, notes = [], []

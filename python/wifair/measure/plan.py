@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-__all__ = ["Case", "Plan"]
+__all__ = ["Plan", "PlanCase"]
 
 LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class Case:
+class PlanCase:
     """Flows that run at the same time."""
 
     name: str
@@ -56,7 +56,7 @@ class Plan:
     timeout_s: float
     warm_up_s: float
     stations: tuple[str, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[PlanCase, ...]
     text: str
     """The file as it was given."""
     resolved: str
@@ -167,8 +167,8 @@ class Plan:
         }
 
 
-def _case(part: dict[str, Any]) -> Case:
-    return Case(
+def _case(part: dict[str, Any]) -> PlanCase:
+    return PlanCase(
         name=part["name"],
         place=part["place"],
         rts_threshold=part.get("rts_threshold"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from wifair.measure.plan import Case
+    from wifair.measure.plan import PlanCase
     from wifair.scenario import Scenario
 
 __all__ = ["CaseResults", "Measurement", "cases_in"]
@@ -52,7 +52,7 @@ class CaseResults(Results):
     RUN = "repetition"
     _DERIVED = frozenset()
 
-    def __init__(self, plan: Plan, case: Case, rows: list[dict[str, Any]], *, capacity_bps: float) -> None:
+    def __init__(self, plan: Plan, case: PlanCase, rows: list[dict[str, Any]], *, capacity_bps: float) -> None:
         """`rows` are those of the journal, one for each repetition."""
         rows = sorted(rows, key=lambda row: row["repetition"])
         outcomes = [outcome(case, row, warm_up_s=plan.warm_up_s, capacity_bps=capacity_bps) for row in rows]
@@ -81,7 +81,7 @@ class CaseResults(Results):
         return dict(zip(rows["seed"].tolist(), rows["goodput_bps"].tolist()))
 
 
-def _as_scenario(plan: Plan, case: Case, outcomes: list[Any]) -> SimpleNamespace:
+def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNamespace:
     """Make what `Results` wants to know of what was run."""
     stations = len({flow.station for flow in case.flows})
     rts = f", RTS threshold {case.rts_threshold} B" if case.rts_threshold is not None else ""
@@ -165,14 +165,14 @@ class Measurement:
         """
         return cls(journal.read(Path(folder)), Path(folder))
 
-    def _capacity(self, case: Case) -> float:
+    def _capacity(self, case: PlanCase) -> float:
         """Tell what all stations together get at best: as the plan says, else the best that a station alone got."""
         if case.capacity_bps is not None:
             return float(case.capacity_bps)
         alone = [self._alone(case, number) for number in range(len(case.flows))]
         return max((mean_interval(found.values()).mean for found in alone if found), default=math.nan)
 
-    def _alone(self, case: Case, number: int) -> dict[int, float]:
+    def _alone(self, case: PlanCase, number: int) -> dict[int, float]:
         """Goodput of a flow's station alone, by repetition."""
         index = case.alone[number]
         results = self.cases.get(self.plan.cases[index].name) if index is not None else None

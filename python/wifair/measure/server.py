@@ -49,7 +49,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Case:
+class AllowedCase:
     """Flows that run at the same time."""
 
     flows: tuple[Flow, ...]
@@ -57,18 +57,18 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Task:
+class MeasurementTask:
     """What the coordinating host may have run: the cases of its plan."""
 
     name: str
-    cases: tuple[Case, ...]
+    cases: tuple[AllowedCase, ...]
     runs: int
     timeout_s: float
     sample_s: float
     capture: bool
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], limits: Limits) -> Task:
+    def from_dict(cls, data: dict[str, Any], limits: Limits) -> MeasurementTask:
         """Check a plan that a peer lays before us.
 
         Raises
@@ -89,7 +89,7 @@ class Task:
                 if fields.optional(part, "rts_threshold")
                 else None
             )
-            cases.append(Case(tuple(flows), rts))
+            cases.append(AllowedCase(tuple(flows), rts))
         return cls(
             name=fields.text(data, "name"),
             cases=tuple(cases),
@@ -322,14 +322,14 @@ class Server:
 
     async def _coordinate(self, member: Member) -> None:
         """Do what the coordinating host asks for."""
-        task: Task | None = None
+        task: MeasurementTask | None = None
         runs = 0
         while True:
             message = await member.inbox.get()
             kind = message.get("type")
             try:
                 if kind == "plan":
-                    task, runs = Task.from_dict(message, self.limits), 0
+                    task, runs = MeasurementTask.from_dict(message, self.limits), 0
                     self._log(f"`{member.peer.name}` from {member.peer.address} runs the plan `{task.name}`")
                     await member.channel.send({"type": "planned"})
                 elif kind == "check" and task is not None:
@@ -349,7 +349,7 @@ class Server:
                 await member.channel.send({"type": "failed", "reason": str(error)[:500]})
                 raise
 
-    async def _check(self, task: Task, address: str) -> dict[str, Any]:
+    async def _check(self, task: MeasurementTask, address: str) -> dict[str, Any]:
         """Find out beforehand what would not work."""
         missing = [name for name in task.stations() if name not in self._stations]
         hosts: dict[str, Any] = {}
@@ -384,7 +384,7 @@ class Server:
                 missing.append(name)
         return {"type": "checked", "missing": missing, "problems": problems, "notes": notes, "hosts": hosts}
 
-    async def _run(self, task: Task, number: int, member: Member) -> None:
+    async def _run(self, task: MeasurementTask, number: int, member: Member) -> None:
         """Run one repetition, and tell what came of it."""
         if self._running is not None:
             self._running.close()
@@ -418,8 +418,8 @@ class Repetition:
 
     def __init__(
         self,
-        task: Task,
-        case: Case,
+        task: MeasurementTask,
+        case: AllowedCase,
         stations: dict[str, Member],
         host: Host,
         timing: Timing,

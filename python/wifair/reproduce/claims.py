@@ -355,7 +355,7 @@ class Read:
         return "fails" in self._results
 
     def may_hold(self, shrink: float) -> bool:
-        """Whether the claim may hold with more seeds; see `Comparison.may`."""
+        """Whether the claim may hold with more seeds; see `RegionComparison.may`."""
         return all(one.may("holds", shrink) for one, counts in zip(self.tested, self.counted) if counts)
 
     def may_rule_out(self, shrink: float) -> bool:

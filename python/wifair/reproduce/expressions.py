@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ExpressionError",
+    "LabelledValues",
     "MissingRowsError",
-    "Points",
     "evaluate",
     "experiments_of",
     "is_ratio",
@@ -75,7 +75,7 @@ class MissingRowsError(LookupError):
 
 
 @dataclass
-class Points:
+class LabelledValues:
     """Values of an expression, by the labels that remain."""
 
     labels: tuple[str, ...]
@@ -123,7 +123,9 @@ def _parse(text: str) -> ast.expr:
         raise ExpressionError(f"`{text}`: {error.msg}") from None
 
 
-def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label], *, seeds: int | None = None) -> Points:
+def evaluate(
+    text: str, tables: Mapping[str, Table], bound: Mapping[str, Label], *, seeds: int | None = None
+) -> LabelledValues:
     """Evaluate an expression.
 
     Parameters
@@ -139,7 +141,7 @@ def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label],
 
     Returns
     -------
-    Points
+    LabelledValues
         For ``share(...)`` 0 or 1 for each seed, otherwise jackknife replicates.
 
     Raises
@@ -284,7 +286,7 @@ def _rows(node: ast.Attribute, context: _Context) -> tuple[list[Row], set[str]]:
     return rows, given
 
 
-def _select(node: ast.Attribute, context: _Context) -> Points:
+def _select(node: ast.Attribute, context: _Context) -> LabelledValues:
     rows, given = _rows(node, context)
     context.rows += rows
     names = [name for row in rows for name in row.labels]
@@ -299,7 +301,7 @@ def _select(node: ast.Attribute, context: _Context) -> Points:
             raise ExpressionError(f"`{ast.unparse(node)}`: two rows with {row.labels}")
         values[key] = _values(row, context)
         cases[key] = frozenset(() if row.case is None or not row.case.random else (id(row.case.scenario),))
-    return Points(free, values, cases=cases)
+    return LabelledValues(free, values, cases=cases)
 
 
 def _values(row: Row, context: _Context) -> NDArray[np.float64]:
@@ -315,14 +317,14 @@ def _values(row: Row, context: _Context) -> NDArray[np.float64]:
     return row.values[at] if context.each else replicates(row.values[at])
 
 
-def _walk(node: ast.expr, context: _Context) -> Points:  # noqa: PLR0911
+def _walk(node: ast.expr, context: _Context) -> LabelledValues:  # noqa: PLR0911
     if isinstance(node, ast.Attribute):
         return _select(node, context)
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return Points((), {(): np.array([float(node.value)])}, cases={(): frozenset()})
+        return LabelledValues((), {(): np.array([float(node.value)])}, cases={(): frozenset()})
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _walk(node.operand, context)
-        return Points(inner.labels, {key: -value for key, value in inner.values.items()}, cases=inner.cases)
+        return LabelledValues(inner.labels, {key: -value for key, value in inner.values.items()}, cases=inner.cases)
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         return _join(BINARY[type(node.op)], _walk(node.left, context), _walk(node.right, context))
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -348,10 +350,12 @@ def _known(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return answer
 
 
-def _call(node: ast.Call, name: str, context: _Context) -> Points:
+def _call(node: ast.Call, name: str, context: _Context) -> LabelledValues:
     if name == "abs" and len(node.args) == 1:
         inner = _walk(node.args[0], context)
-        return Points(inner.labels, {key: np.abs(value) for key, value in inner.values.items()}, cases=inner.cases)
+        return LabelledValues(
+            inner.labels, {key: np.abs(value) for key, value in inner.values.items()}, cases=inner.cases
+        )
     if name not in REDUCE or not node.args:
         raise ExpressionError(f"`{name}`: there are {', '.join([*REDUCE, 'abs', 'share'])}")
     parts = [_walk(argument, context) for argument in node.args]
@@ -366,7 +370,7 @@ def _call(node: ast.Call, name: str, context: _Context) -> Points:
     over = next((_constant(keyword.value) for keyword in node.keywords if keyword.arg == "over"), None)
     if over is None or over not in inner.labels:
         every = frozenset[int]().union(*inner.cases.values())
-        return Points((), {(): REDUCE[name](_stacked(list(inner.values.values())), axis=0)}, cases={(): every})
+        return LabelledValues((), {(): REDUCE[name](_stacked(list(inner.values.values())), axis=0)}, cases={(): every})
     at = inner.labels.index(str(over))
     labels = tuple(label for label in inner.labels if label != over)
     cases: dict[tuple[Label, ...], frozenset[int]] = {}
@@ -375,14 +379,14 @@ def _call(node: ast.Call, name: str, context: _Context) -> Points:
         cases[rest] = cases.get(rest, frozenset()) | some
     lines = inner.over(str(over))
     values = {key: REDUCE[name](_stacked([v for _, v in line]), axis=0) for key, line in lines.items()}
-    return Points(labels, values, cases=cases)
+    return LabelledValues(labels, values, cases=cases)
 
 
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.stack(np.broadcast_arrays(*arrays))
 
 
-def _join(function: Callable[[Any, Any], Any], one: Points, other: Points) -> Points:
+def _join(function: Callable[[Any, Any], Any], one: LabelledValues, other: LabelledValues) -> LabelledValues:
     """Apply an operator to the pairs of points whose common labels agree."""
     shared = [label for label in one.labels if label in other.labels]
     labels = (*one.labels, *(label for label in other.labels if label not in shared))
@@ -399,4 +403,4 @@ def _join(function: Callable[[Any, Any], Any], one: Points, other: Points) -> Po
                     cases[place] = one.cases[key] | other.cases[key2]
     if not values:
         raise MissingRowsError("the two sides have no point in common")
-    return Points(labels, values, cases=cases)
+    return LabelledValues(labels, values, cases=cases)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from wifair.reproduce.claims import Clause, Judgement
     from wifair.reproduce.model import Effort, Paper
-    from wifair.reproduce.predicates import Comparison, Tested
+    from wifair.reproduce.predicates import RegionComparison, Tested
     from wifair.reproduce.session import Judged, Outcome, PaperOutcome
     from wifair.reproduce.table import Row
 
@@ -263,7 +263,7 @@ def _percent(part: float) -> str:
     return f"{round(100 * part):+d}" if round(100 * part) else "0"
 
 
-def _measured(comparison: Comparison, unit: str) -> str:
+def _measured(comparison: RegionComparison, unit: str) -> str:
     estimate, low, high = comparison.bounds
     digits = _digits(low, high)
     tail = f" {_e(unit)}" if unit and " / " not in comparison.at else ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from wifair.reproduce.expressions import ExpressionError, MissingRowsError, Points, evaluate, is_ratio, is_share
+from wifair.reproduce.expressions import ExpressionError, LabelledValues, MissingRowsError, evaluate, is_ratio, is_share
 from wifair.reproduce.intervals import Bounds, of_replicates, of_share
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from wifair.reproduce.table import Label, Row, Table
 
-__all__ = ["KINDS", "Comparison", "Result", "Tested", "check", "criterion"]
+__all__ = ["KINDS", "RegionComparison", "Result", "Tested", "check", "criterion"]
 
 Result = Literal["holds", "fails", "undecided"]
 
@@ -36,7 +36,7 @@ STANDARD_ERROR = 0.4
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RegionComparison:
     """A comparison of a value with a region."""
 
     at: str
@@ -72,14 +72,14 @@ class Tested:
     """The result of a predicate."""
 
     result: Result
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[RegionComparison, ...]
     rows: tuple[Row, ...] = field(default=(), repr=False)
     """The rows that it was tested on."""
     missing: str = ""
     """The reason why the predicate could not be tested; empty if it was."""
 
     def may(self, wanted: Result, shrink: float) -> bool:
-        """Whether the result may become `wanted` with more seeds; see `Comparison.may`."""
+        """Whether the result may become `wanted` with more seeds; see `RegionComparison.may`."""
         some = all if wanted == "holds" else any
         return not self.missing and some(one.may(wanted, shrink) for one in self.comparisons)
 
@@ -115,7 +115,7 @@ class Tested:
         return Tested(_together(comparisons), comparisons, now.rows, now.missing)
 
     @property
-    def decisive(self) -> Comparison | None:
+    def decisive(self) -> RegionComparison | None:
         """The deciding comparison: one that fails, else an undecided one, else the one nearest to its limit."""
         for result in ("fails", "undecided", "holds"):
             some = [c for c in self.comparisons if c.result == result]
@@ -124,7 +124,7 @@ class Tested:
         return None
 
 
-def _room(comparison: Comparison) -> float:
+def _room(comparison: RegionComparison) -> float:
     """Compute how far the estimate is inside its region, in units of the limit; negative outside."""
     estimate = comparison.bounds.estimate
     if math.isnan(estimate):
@@ -199,7 +199,7 @@ def check(
     return Tested(_together(tested), tuple(tested), tuple(points.rows))
 
 
-def _together(comparisons: Sequence[Comparison]) -> Result:
+def _together(comparisons: Sequence[RegionComparison]) -> Result:
     results = {comparison.result for comparison in comparisons}
     return "fails" if "fails" in results else "undecided" if "undecided" in results else "holds"
 
@@ -212,7 +212,7 @@ def _kind(predicate: Mapping[str, Any]) -> str:
     return kinds[0]
 
 
-def _compared(case: _Case, level: float, strict: float) -> Comparison:
+def _compared(case: _Case, level: float, strict: float) -> RegionComparison:
     """Compare a value with its region: ``holds`` is tested at `level`, ``fails`` at `strict`.
 
     A wrong ``holds`` means that the value is beyond one end of the region. It cannot be beyond both, so each end of the
@@ -241,10 +241,10 @@ def _compared(case: _Case, level: float, strict: float) -> Comparison:
         result = "fails"
     else:
         result = "undecided"
-    return Comparison(case.at, narrow, case.low, case.high, result, case.cases)
+    return RegionComparison(case.at, narrow, case.low, case.high, result, case.cases)
 
 
-def _at(points: Points, key: tuple[Label, ...]) -> str:
+def _at(points: LabelledValues, key: tuple[Label, ...]) -> str:
     return ", ".join(str(v) if isinstance(v, str) else f"{k} {v:g}" for k, v in points.named(key).items())
 
 
@@ -256,20 +256,20 @@ def _number(value: Any) -> float:
         raise ExpressionError(f"`{value}` is no number") from None
 
 
-def _each(points: Points, low: float, high: float, rows: str) -> Iterator[_Case]:
+def _each(points: LabelledValues, low: float, high: float, rows: str) -> Iterator[_Case]:
     for key, theta in points.values.items():
         yield _Case(_at(points, key), theta, low, high, is_ratio(rows), is_share(rows), points.cases[key])
 
 
-def _above(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+def _above(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     yield from _each(points, _number(predicate["above"]), math.inf, rows)
 
 
-def _below(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+def _below(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     yield from _each(points, -math.inf, _number(predicate["below"]), rows)
 
 
-def _within(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+def _within(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     wanted = predicate["within"]
     if isinstance(wanted, Mapping):  # a fraction of the published value of each row
         part = _number(wanted["of_published"])
@@ -286,7 +286,7 @@ def _within(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator
     yield from _each(points, low - edge, high + edge, rows)
 
 
-def _same_as(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+def _same_as(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     """Compare points with each other, or the quotients (differences) from `check` with one (with zero)."""
     margin = _number(predicate["margin"])
     if predicate["same_as"] == "each other":
@@ -301,7 +301,7 @@ def _same_as(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterato
 Key = tuple["Label", ...]
 
 
-def _pair(points: Points, a: Key, b: Key, at: str, low: float = 1.0, high: float = math.inf) -> _Case:
+def _pair(points: LabelledValues, a: Key, b: Key, at: str, low: float = 1.0, high: float = math.inf) -> _Case:
     """Compute the ratio of two values; if it is meaningless, the first value minus `low` times the second."""
     cases = points.cases[a] | points.cases[b]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -312,7 +312,7 @@ def _pair(points: Points, a: Key, b: Key, at: str, low: float = 1.0, high: float
     return _Case(at.replace(" / ", " - "), difference, 0.0, math.inf, cases=cases)
 
 
-def _label(points: Points, predicate: Mapping[str, Any], wanted: object) -> str | None:
+def _label(points: LabelledValues, predicate: Mapping[str, Any], wanted: object) -> str | None:
     label = predicate.get("over", wanted)
     if label is None and len(points.labels) == 1:
         return points.labels[0]
@@ -320,7 +320,7 @@ def _label(points: Points, predicate: Mapping[str, Any], wanted: object) -> str 
 
 
 def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
-    def make(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
+    def make(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
         label = str(predicate["rises" if sign > 0 else "falls"])
         if label not in points.labels:
             return
@@ -338,14 +338,14 @@ def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
     return make
 
 
-def _lines(points: Points, label: str) -> Iterator[tuple[Key, list[tuple[Label, Key]]]]:
+def _lines(points: LabelledValues, label: str) -> Iterator[tuple[Key, list[tuple[Label, Key]]]]:
     """Sort the keys of the points along a label, for each combination of the other labels."""
     at = points.labels.index(label)
     for rest, line in points.over(label).items():
         yield rest, [(x, (*rest[:at], x, *rest[at:])) for x, _ in line]
 
 
-def _where(points: Points, label: str, rest: Key) -> str:
+def _where(points: LabelledValues, label: str, rest: Key) -> str:
     others = [name for name in points.labels if name != label]
     return "".join(f", {x if isinstance(x, str) else f'{name} {x:g}'}" for name, x in zip(others, rest))
 
@@ -354,7 +354,7 @@ def _short(value: Label) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _best_at(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
+def _best_at(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
     wanted = predicate["best_at"]
     best = wanted if isinstance(wanted, list) else [wanted]
     label = _label(points, predicate, None)
@@ -370,7 +370,7 @@ def _best_at(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_
                     yield _pair(points, keys[b], key, f"{label} {_short(b)} / {_short(x)}")
 
 
-def _crosses(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+def _crosses(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     label = _label(points, predicate, None)
     if label is None:
         return
@@ -384,7 +384,7 @@ def _crosses(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterato
                 yield _Case(f"{label} {_short(x)}", theta, low, high, is_ratio(rows), cases=cases)
 
 
-def _ranks(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
+def _ranks(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
     order = predicate["ranks"]
     label = str(predicate["over"])
     if label not in points.labels:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import heapq
 import os
-import sys
 import threading
 import time
 from collections import defaultdict, deque
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from wifair import _core
 from wifair.errors import RunError
+from wifair.progress import ProgressBar
 from wifair.results import Results
 from wifair.simulate import cores
 from wifair.sweeps import VERSION, Progress, Runs, Store
@@ -175,7 +175,7 @@ class _Pool:
         self._changed = threading.Condition()
         self._closed = False
         self._control = _core.Control()
-        self._bar = _Bar(progress, 0)
+        self._bar = ProgressBar.counting(progress, 0, "simulated s")
 
     def add(self, name: Hashable, wanted: Mapping[_Key, Scenario], rank: int) -> None:
         with self._changed:
@@ -238,7 +238,7 @@ class _Pool:
                         self._changed.notify_all()
 
 
-def _show(bar: _Bar, before: int, now: Progress) -> None:
+def _show(bar: ProgressBar, before: int, now: Progress) -> None:
     """Show the progress of a step, after the `before` runs of earlier steps."""
     bar.show(before + now.done)
 
@@ -250,7 +250,7 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
         by_step[case.series].append(case)
     total = len({(case.scenario.hash, seed) for case in cases for seed in case.seeds})
     done: set[Key] = set()
-    with Store(path) as store, _Bar(progress, total, "runs") as bar:
+    with Store(path) as store, ProgressBar.counting(progress, total, "runs") as bar:
         # Runs with series go first, because other cases can use them, too.
         for step in sorted(by_step, key=lambda step: step is None):
             requests = {Key(case.scenario.hash, seed): case.scenario for case in by_step[step] for seed in case.seeds}
@@ -303,35 +303,3 @@ class _Read(Results):
         self.cells = tables["runs"]
         self.flows, self.stations, self.sessions = (tables[name] for name in ("flows", "stations", "sessions"))
         self.series, self.queues = tables.get("series"), tables.get("queues")
-
-
-class _Bar:
-    """A progress bar, shown only if stderr is a terminal."""
-
-    def __init__(self, wanted: bool, total: float, unit: str = "simulated s") -> None:
-        self._bar: Any = None
-        self._total = total
-        if wanted and sys.stderr.isatty():
-            from tqdm import tqdm  # noqa: PLC0415
-
-            form = f"{{l_bar}}{{bar}}| {{n:.0f}}/{{total:.0f}} {unit}, {{remaining}} left"
-            self._bar = tqdm(total=total, file=sys.stderr, leave=False, bar_format=form)
-
-    def more(self, total: float) -> None:
-        self._total += total
-        if self._bar is not None:
-            self._bar.total = self._total
-
-    def show(self, done: float) -> None:
-        if self._bar is not None:
-            self._bar.update(done - self._bar.n)
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()

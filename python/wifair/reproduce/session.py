@@ -304,8 +304,8 @@ def reproduce(
     began = time.monotonic()
     effort = Effort.FULL if full else Effort.QUICK
     selections = select(selection)
-    works = [_Work(chosen, effort, controls) for chosen in selections]
-    finished: dict[_Work, PaperOutcome] = {}
+    works = [_PaperWork(chosen, effort, controls) for chosen in selections]
+    finished: dict[_PaperWork, PaperOutcome] = {}
     # Figures are drawn while other papers run: papers with many come first.
     order = sorted(works, key=lambda work: -work.figures)
     try:
@@ -320,16 +320,16 @@ def reproduce(
     return Outcome(effort, controls, [finished[work] for work in works], time.monotonic() - began)
 
 
-def _followed(works: Sequence[_Work], runner: Runner, judges: ThreadPoolExecutor) -> Iterator[_Work]:
+def _followed(works: Sequence[_PaperWork], runner: Runner, judges: ThreadPoolExecutor) -> Iterator[_PaperWork]:
     """Run and judge papers until no claim needs more seeds, the first ones first; yields each when it is final."""
-    judged: dict[Future[bool], _Work] = {}
+    judged: dict[Future[bool], _PaperWork] = {}
     rank = {work: place for place, work in enumerate(works)}
     for work in works:
         runner.start(work, work.todo(), rank[work])
     left = len(works)
     while left:
         complete = runner.finished()
-        if isinstance(complete, _Work):
+        if isinstance(complete, _PaperWork):
             judged[judges.submit(complete.judge, runner)] = complete
         for future in [future for future in judged if future.done()]:
             work = judged.pop(future)
@@ -346,7 +346,7 @@ class _Sequential:
     The result depends only on the claim's own rows, not on the other claims judged in the same run.
     """
 
-    def __init__(self, work: _Work, claim: Claim, control: Control | None) -> None:
+    def __init__(self, work: _PaperWork, claim: Claim, control: Control | None) -> None:
         self.work, self.claim, self.control = work, claim, control
         self.look = -1
         self.judgement: Judgement | None = None
@@ -392,7 +392,7 @@ class _Sequential:
         return bool(self.again)
 
 
-class _Work:
+class _PaperWork:
     """One paper while it is being reproduced."""
 
     def __init__(self, chosen: Selection, effort: Effort, controls: bool) -> None:

@@ -162,7 +162,7 @@ class Sweep:
         return [*self.seeds, *range(further, further + count - len(self.seeds))][:count]
 
 
-class Source:
+class SweepSource:
     """Hands out the runs of a sweep, and asks for more where an interval is too wide."""
 
     def __init__(self, sweep: Sweep, store: Store) -> None:
@@ -367,7 +367,7 @@ def run_sweep(
     """Compute what a sweep asks for and the store does not have."""
     kept, step_ns = kept_of(tables, series)
     store.add_points(asked.labelled())
-    source = Source(asked, store)
+    source = SweepSource(asked, store)
     Work(store, source, engine, kept=kept, step_ns=step_ns, report=report).run()
     return Runs(store.path, source.wanted(), [name for name, _ in kept], wide=len(source.wide))
 

@@ -21,7 +21,7 @@ from wifair.measure import secret as secrets
 from wifair.measure.coordinator import _Talk
 from wifair.measure.errors import MeasureError, ProtocolError, Refused
 from wifair.measure.flow import Flow, Limits
-from wifair.measure.server import Server, Task, Timing
+from wifair.measure.server import MeasurementTask, Server, Timing
 from wifair.measure.station import Station, connect
 
 KEY = SECRET.encode()
@@ -289,7 +289,7 @@ def test_any_table_is_a_flow_within_bounds_or_an_error(change: dict[str, Any]) -
 @given(st.dictionaries(st.sampled_from(list(PLAN)), some_json))
 def test_any_table_is_a_plan_within_bounds_or_an_error(change: dict[str, Any]) -> None:
     try:
-        task = Task.from_dict({**PLAN, **change}, Limits())
+        task = MeasurementTask.from_dict({**PLAN, **change}, Limits())
     except ProtocolError:
         return
     assert 1 <= task.runs <= Limits().repetitions

@@ -1,0 +1,53 @@
+"""Progress bars on terminals."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class ProgressBar:
+    """A progress bar; nothing where it is not wanted, or where standard error is no terminal."""
+
+    def __init__(self, wanted: bool, total: float | None, **options: Any) -> None:
+        """`options` are tqdm's. A description is shown until the first progress."""
+        self._bar: Any = None
+        if wanted and sys.stderr.isatty():
+            from tqdm import tqdm  # noqa: PLC0415
+
+            self._bar = tqdm(total=total, file=sys.stderr, leave=False, **options)
+
+    @classmethod
+    def counting(cls, wanted: bool, total: float, unit: str, **options: Any) -> Self:
+        """Show the number of units done and the time left."""
+        form = f"{{l_bar}}{{bar}}| {{n:.0f}}/{{total:.0f}} {unit}, {{remaining}} left"
+        return cls(wanted, total, bar_format=form, **options)
+
+    def more(self, units: float) -> None:
+        """Add to the total."""
+        if self._bar is not None:
+            self._bar.total += units
+
+    def show(self, done: float) -> None:
+        """Show that so much is done in all."""
+        if self._bar is None:
+            return
+        if done > 0 and self._bar.desc:
+            self._bar.set_description_str("")
+        self._bar.update(done - self._bar.n)
+        if self._bar.desc:
+            self._bar.refresh()  # the clock goes on, which tells that it is alive
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
