@@ -187,10 +187,10 @@ impl Analysis {
                 bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
-                let finished = side.fins > 0 && side.board.outstanding() == 0 && side.last_data < others_go_on;
+                let finished = side.fins > 0 && side.scoreboard.outstanding() == 0 && side.last_data < others_go_on;
                 let modest = finished || side.limits.application_dominates();
                 // Time that the capture does not explain: waits without visible cause, and the silence at the end.
-                let silence = if side.board.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
+                let silence = if side.scoreboard.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
                 let seen = side.limits.congestion.saturating_add(side.limits.receiver);
                 let ends = [connection.ends[at], connection.ends[1 - at]];
                 flows.push(CapturedFlow {

@@ -106,7 +106,8 @@ pub fn segments(bytes: &[u8]) {
         connection.finish(nanos);
         let unique: u64 = connection.sides.iter().map(|side| side.unique_bytes).sum();
         assert!(unique <= payloads.iter().sum(), "no more is new than was sent");
-        let causes = |side: &crate::tcp::side::Side| side.board.fast + side.board.timeout + side.board.spurious;
+        let causes =
+            |side: &crate::tcp::side::Side| side.scoreboard.fast + side.scoreboard.timeout + side.scoreboard.spurious;
         for side in &connection.sides {
             assert!(causes(side) <= side.again_packets, "each retransmission has one cause");
         }

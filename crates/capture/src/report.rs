@@ -395,7 +395,7 @@ fn round_trips(side: &Side, put: &mut impl FnMut(&'static str, Field)) {
 
 /// Values that tcptrace does not have, or gets wrong.
 fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) {
-    let board = &side.board;
+    let scoreboard = &side.scoreboard;
     let bits = 8.0 * side.unique_bytes as f64;
     let sending = seconds(side.last_data.saturating_sub(side.first_data));
     put("goodput_bps", (elapsed > 0.0).then(|| bits / elapsed).into());
@@ -425,11 +425,11 @@ fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) 
     put("outstanding_mean_bytes", mean(area.outstanding_sum).into());
     put("in_flight_max_bytes", area.in_flight_max.into());
     put("in_flight_mean_bytes", mean(area.in_flight_sum).into());
-    put("rexmt_fast_pkts", board.fast.into());
-    put("rexmt_timeout_pkts", board.timeout.into());
-    put("rexmt_spurious_pkts", board.spurious.into());
-    put("fast_recoveries", board.fast_recoveries.into());
-    put("timeouts", board.timeouts.into());
+    put("rexmt_fast_pkts", scoreboard.fast.into());
+    put("rexmt_timeout_pkts", scoreboard.timeout.into());
+    put("rexmt_spurious_pkts", scoreboard.spurious.into());
+    put("fast_recoveries", scoreboard.fast_recoveries.into());
+    put("timeouts", scoreboard.timeouts.into());
     put("window_probes", side.window_probes.into());
     put("keep_alives", side.keep_alives.into());
     put("zero_window_s", seconds(side.zero_nanos).into());

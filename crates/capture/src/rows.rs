@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::segment::{Segment, TcpOptions};
-use crate::tcp::board::RetransmissionCause;
 use crate::tcp::connection::SegmentVerdict;
+use crate::tcp::observed_scoreboard::RetransmissionCause;
 
 /// Columns of equal length, one entry per segment.
 #[derive(Clone, Debug, Default)]

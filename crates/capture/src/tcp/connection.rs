@@ -1,7 +1,7 @@
 //! A connection: its two directions, and the effect of each segment on them.
 
-use super::board::{Flight, RetransmissionCause, repeated};
 use super::history::{AckKind, elapsed_us};
+use super::observed_scoreboard::{Flight, RetransmissionCause, repeated};
 use super::side::Side;
 use crate::segment::{Endpoint, Segment, TcpOptions, flag};
 
@@ -338,7 +338,7 @@ impl CapturedConnection {
             }
         }
         let mut keeps_alive = false;
-        if !syn && !fin && !reset && payload <= 1 && start + 1 == me.board_end() && acks {
+        if !syn && !fin && !reset && payload <= 1 && start + 1 == me.scoreboard_end() && acks {
             // A repeat of the last byte: Linux sends window probes and keep-alives with that sequence number, but
             // without the byte.
             if closed {
@@ -386,24 +386,24 @@ impl CapturedConnection {
             me.last_data = nanos;
             if again && !verdict.probe {
                 let quiet = !keeps_alive && nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
-                verdict.cause = Some(me.board.resend(start, payload, stamp, quiet));
+                verdict.cause = Some(me.scoreboard.resend(start, payload, stamp, quiet));
             } else {
-                me.board.send(start, payload);
+                me.scoreboard.send(start, payload);
             }
             me.data_packets += 1;
             if unseen {
                 me.first_data = nanos;
             }
             let full = me.full_segment(other.mss);
-            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.board.sent < i64::from(full));
+            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.scoreboard.sent < i64::from(full));
             // With segmentation offload, a capture at the sender shows several full segments as one.
             me.short = !payload.is_multiple_of(full);
-            if end == me.board.sent {
+            if end == me.scoreboard.sent {
                 me.ends_short = me.short;
             }
             me.clear_since = None;
         }
-        verdict.flight = me.board.flight();
+        verdict.flight = me.scoreboard.flight();
         if payload > 0 {
             me.area.set(nanos, verdict.flight.outstanding, verdict.flight.in_flight);
         }
@@ -412,7 +412,7 @@ impl CapturedConnection {
         }
         if reset {
             me.acks += u64::from(acks);
-            verdict.flight_back = other.board.flight();
+            verdict.flight_back = other.scoreboard.flight();
             return verdict;
         }
 
@@ -455,8 +455,8 @@ impl CapturedConnection {
                 me.dsacks += u64::from(is_dsack(ack, blocks));
             }
             let echo = options.timestamps.map(|(_, echo)| echo);
-            let before = other.board.outstanding();
-            other.board.acknowledge(ack, blocks, verdict.duplicate_ack || options.sacks > 0, echo);
+            let before = other.scoreboard.outstanding();
+            other.scoreboard.acknowledge(ack, blocks, verdict.duplicate_ack || options.sacks > 0, echo);
             // If the SYNs were not captured the scale is unknown, and so is the window.
             let known = syn || scaled || (me.syn.is_some() && (!me.scaling || other.syn.is_some()));
             other.acknowledged(ack, nanos, before, known.then_some(window));
@@ -464,7 +464,7 @@ impl CapturedConnection {
                 other.data_acked = true;
             }
         }
-        verdict.flight_back = other.board.flight();
+        verdict.flight_back = other.scoreboard.flight();
         if acks {
             other.area.set(nanos, verdict.flight_back.outstanding, verdict.flight_back.in_flight);
         }
@@ -503,7 +503,7 @@ impl CapturedConnection {
         if let Some(ended) = me.ended.or(reset) {
             return Some(ended.max(me.last_data));
         }
-        let waits = me.board.outstanding() > 0 || me.repeats || me.blocked;
+        let waits = me.scoreboard.outstanding() > 0 || me.repeats || me.blocked;
         (!waits && (me.ends_short || me.sends_near(other.turn()))).then_some(me.last_data)
     }
 
@@ -517,7 +517,7 @@ impl CapturedConnection {
             if !closed {
                 side.idle_max_us = side.idle_max_us.max(elapsed_us(side.last, nanos));
             }
-            let flight = side.board.flight();
+            let flight = side.scoreboard.flight();
             side.area.set(self.last, flight.outstanding, flight.in_flight);
             if let Some(since) = side.zero_since.take() {
                 side.zero_nanos = side.zero_nanos.saturating_add(self.last.saturating_sub(since));
@@ -560,10 +560,10 @@ impl Side {
     /// capture has nothing of the receiver: `is_heard`), and what was seen without a hole before it.
     pub(crate) fn received(&self, is_heard: bool) -> [u64; 2] {
         let seen = self.unique_bytes;
-        let acked = self.board.acknowledged();
-        let start = self.board.start().unwrap_or(0);
+        let acked = self.scoreboard.acknowledged();
+        let start = self.scoreboard.start().unwrap_or(0);
         let from = start + acked.unwrap_or(0).cast_signed();
-        let whole = (self.history.whole_from(from).min(self.board.sent) - start).max(0).cast_unsigned();
+        let whole = (self.history.whole_from(from).min(self.scoreboard.sent) - start).max(0).cast_unsigned();
         let low = acked.unwrap_or(if is_heard { 0 } else { seen });
         [low, whole.max(low)].map(|bytes| bytes.min(seen))
     }
@@ -571,7 +571,7 @@ impl Side {
     /// Payload of a full segment: the largest seen. If that exceeds the MSS that the other end announced (`most`, 0 if
     /// unknown), because of segmentation offload, that MSS without the timestamps option.
     fn full_segment(&self, most: u16) -> u32 {
-        let largest = self.board.largest.max(1);
+        let largest = self.scoreboard.largest.max(1);
         let options = if self.timestamps { 12 } else { 0 };
         match u32::from(most).saturating_sub(options) {
             0 => largest,
@@ -581,8 +581,8 @@ impl Side {
     }
 
     /// The offset after the highest data sent.
-    fn board_end(&self) -> i64 {
-        self.board.start().map_or(i64::MIN, |_| self.board.sent)
+    fn scoreboard_end(&self) -> i64 {
+        self.scoreboard.start().map_or(i64::MIN, |_| self.scoreboard.sent)
     }
 
     /// Handles an acknowledgement up to `ack` by the other end, with the window if its size is known.
@@ -592,7 +592,7 @@ impl Side {
             self.allowed = Some(ack.saturating_add(window.min(1 << 40).cast_signed()));
         }
         self.acked_at = Some(nanos);
-        if before > 0 && self.board.outstanding() == 0 {
+        if before > 0 && self.scoreboard.outstanding() == 0 {
             self.clear_since = Some(nanos);
             if let Some(session) = &mut self.sessions.current
                 && session.acked.is_none()

@@ -1,8 +1,8 @@
 //! Passive TCP analysis: reconstructs from the captured segments of a connection what its ends did.
 
-pub(crate) mod board;
 pub(crate) mod connection;
 pub(crate) mod history;
+pub(crate) mod observed_scoreboard;
 pub(crate) mod side;
 
 /// A sequence space without wrap-around: 32-bit numbers become 64-bit ones with the same lowest 32 bits.

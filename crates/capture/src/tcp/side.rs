@@ -1,8 +1,8 @@
 //! One direction of a connection: what one end sent, and what the other end acknowledged.
 
 use super::SequenceSpace;
-use super::board::Board;
 use super::history::History;
+use super::observed_scoreboard::ObservedScoreboard;
 
 /// How many segments' IP identifications are remembered, to detect duplicates made by the capturing hardware; the
 /// number is tcptrace's.
@@ -149,7 +149,7 @@ impl Area {
 pub(crate) struct Side {
     pub(crate) space: SequenceSpace,
     pub(crate) history: History,
-    pub(crate) board: Board,
+    pub(crate) scoreboard: ObservedScoreboard,
 
     pub(crate) packets: u64,
     pub(crate) wire_bytes: u64,
@@ -405,7 +405,7 @@ impl Side {
             return;
         }
         let wait = nanos.saturating_sub(previous);
-        let clear = self.board.outstanding() == 0;
+        let clear = self.scoreboard.outstanding() == 0;
         // A response to an ACK arrives within the round-trip time to the sender or, if paced, half a round-trip time
         // later. A short segment was all that the application had written: more data follows at once or with a new
         // write.
@@ -415,7 +415,7 @@ impl Side {
         let answers = self.acked_at.is_some_and(|at| nanos.saturating_sub(at).cast_signed() as f64 <= turn + slack);
         let limit = if self.blocked {
             &mut self.limits.receiver
-        } else if answers || (!clear && self.board.recovering()) || wait.cast_signed() as f64 <= slack {
+        } else if answers || (!clear && self.scoreboard.recovering()) || wait.cast_signed() as f64 <= slack {
             &mut self.limits.congestion
         } else if near || self.ends_short {
             &mut self.limits.application

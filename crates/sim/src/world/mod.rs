@@ -386,11 +386,11 @@ impl World {
     #[inline(always)]
     fn step_channel(&mut self, index: usize, bound: Time) {
         let (channel, mut call) = self.call_of(index);
-        let (heard, steps) = channel.advance_until(bound, &mut call);
+        let (event, steps) = channel.advance_until(bound, &mut call);
         let hands_up_more = matches!(channel, Channel::General(_));
         self.now = call.now;
         self.events = self.events + steps - 1;
-        match heard {
+        match event {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => {
                 self.forward(id); // no other event can be due
@@ -401,13 +401,13 @@ impl World {
             MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
                 self.resume_exhausted(index);
             }
-            _ => self.handle_mac_event(index, heard),
+            _ => self.handle_mac_event(index, event),
         }
     }
 
     /// Handles an event of a channel.
     #[inline(never)]
-    fn handle_mac_event(&mut self, index: usize, heard: MacEvent) {
+    fn handle_mac_event(&mut self, index: usize, event: MacEvent) {
         if self.watch.is_some() {
             self.watch_air(index);
         }
@@ -417,7 +417,7 @@ impl World {
         if !self.retry_limit_drops.is_empty() {
             self.lose_retry_limit_drops();
         }
-        match heard {
+        match event {
             MacEvent::Nothing => self.resume_exhausted(index),
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { to, id } if self.routing.is_some() => {

@@ -310,10 +310,10 @@ impl GeneralChannel {
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 1;
         loop {
-            let heard = self.advance(call);
+            let event = self.advance(call);
             let next = self.next();
-            if heard != MacEvent::Nothing || call.has_losses() || next >= bound || self.edcafs.has_exhausted() {
-                return (heard, steps);
+            if event != MacEvent::Nothing || call.has_losses() || next >= bound || self.edcafs.has_exhausted() {
+                return (event, steps);
             }
             call.now = next;
             steps += 1;

@@ -438,14 +438,14 @@ impl ReferenceChannel {
     fn receive(&mut self, now: Time) -> MacEvent {
         let sender = self.senders[0];
         let frame = self.contenders[sender].frame.as_mut().expect("a sender has a frame");
-        let heard = if frame.received { MacEvent::Nothing } else { MacEvent::Packet { to: frame.to, id: frame.id } };
+        let event = if frame.received { MacEvent::Nothing } else { MacEvent::Packet { to: frame.to, id: frame.id } };
         frame.received = true;
         let ack = frame.ack;
         self.account_exchange(now, Duration::ZERO);
         let lost = self.nodes[sender / 2].errors.loses_control();
         self.phase = ReferencePhase::Ack { lost };
         self.next = now + self.access.timing.sifs + ack;
-        heard
+        event
     }
 
     /// The channel is idle from `end`; all contenders count slots after their AIFS.

@@ -217,7 +217,7 @@ impl SpatialChannel {
         if self.tap.is_some() {
             self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
-        let heard = match transmission.kind {
+        let event = match transmission.kind {
             SpatialFrameKind::CtsToSelf => {
                 self.counters_mut(sender).control += transmission.end - transmission.start;
                 self.plan(now, sender, SpatialFrameKind::Data, sender);
@@ -246,7 +246,7 @@ impl SpatialChannel {
             }
             self.finished = finished;
         }
-        heard
+        event
     }
 
     /// Whether the link of `sender` or that of the receiver has an outage during a frame.

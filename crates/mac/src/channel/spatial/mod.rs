@@ -507,10 +507,10 @@ impl SpatialChannel {
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 0;
         loop {
-            let heard = self.step(bound, call, &mut steps);
+            let event = self.step(bound, call, &mut steps);
             let next = self.next();
-            if heard != MacEvent::Nothing || next >= bound || !self.fast_paths || call.has_losses() {
-                return (heard, steps);
+            if event != MacEvent::Nothing || next >= bound || !self.fast_paths || call.has_losses() {
+                return (event, steps);
             }
             call.now = next;
         }
@@ -519,38 +519,38 @@ impl SpatialChannel {
     /// Performs one step at `call.now`, which must be the time of [`SpatialChannel::next`]. An exchange that no other
     /// frame overlaps advances `call.now`.
     fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
-        let mut heard = MacEvent::Nothing;
+        let mut event = MacEvent::Nothing;
         *steps += 1;
         if self.edca.is_some()
-            && let Some(heard) = self.handle_due(call)
+            && let Some(event) = self.handle_due(call)
         {
             self.next = self.upcoming();
-            return heard;
+            return event;
         }
         if call.now < self.next {
             self.wake(call);
-            return heard;
+            return event;
         }
         if self.exchange.is_some() {
             let continued = call.now;
-            heard = self.continue_exchange(bound, call);
+            event = self.continue_exchange(bound, call);
             *steps += u64::from(call.now > continued);
             self.next = self.upcoming();
-            return heard;
+            return event;
         }
-        while heard == MacEvent::Nothing && self.exchange.is_none() {
+        while event == MacEvent::Nothing && self.exchange.is_none() {
             if let Some(sender) = self.backoff_timers.take_end(call.now) {
-                heard = self.end(sender, call);
+                event = self.end(sender, call);
             } else if self.backoff_timers.next() > call.now {
                 break;
             } else {
                 let begun = call.now;
-                heard = self.begin(bound, call);
+                event = self.begin(bound, call);
                 *steps += u64::from(call.now > begun);
             }
         }
         self.next = self.upcoming();
-        heard
+        event
     }
 
     /// Time of the next action of the channel, not counting queues that hold packets back.

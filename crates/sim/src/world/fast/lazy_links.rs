@@ -72,14 +72,14 @@ struct Search<'a> {
 impl LazyLinks {
     /// No link is ever lazy.
     pub(in crate::world) fn never() -> Self {
-        let heads = NextEventTree::new(0, 0);
+        let tree = NextEventTree::new(0, 0);
         Self {
             links: vec![],
             aps: vec![],
             leads: vec![],
             only: None,
-            to_aps: heads.clone(),
-            others: heads,
+            to_aps: tree.clone(),
+            others: tree,
             lookahead: Duration::ZERO,
             is_on: false,
         }
@@ -87,8 +87,8 @@ impl LazyLinks {
 
     /// Sets the time of the next arrival on a link.
     fn set(&mut self, link: usize, time: Time) {
-        let heads = if let LeadsTo::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
-        heads.set(link, time);
+        let tree = if let LeadsTo::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
+        tree.set(link, time);
     }
 
     /// Defers the arrivals on a link, the next of which is due at `next`, if it is lazy; returns whether it is.
@@ -261,10 +261,10 @@ impl World {
         }
         let mut to_aps = links.iter().copied().filter(|link| matches!(leads[*link], LeadsTo::Ap(_)));
         let only = to_aps.next().filter(|_| to_aps.next().is_none());
-        let heads = NextEventTree::new(0, self.links.len());
+        let tree = NextEventTree::new(0, self.links.len());
         // Without channels, links are lazy from the start.
         self.lazy_links =
-            LazyLinks { links, aps, leads, only, to_aps: heads.clone(), others: heads, lookahead, is_on: !has_media };
+            LazyLinks { links, aps, leads, only, to_aps: tree.clone(), others: tree, lookahead, is_on: !has_media };
     }
 
     /// Handles a departure that needs attention after a packet was put on a link.

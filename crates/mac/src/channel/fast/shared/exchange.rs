@@ -112,15 +112,15 @@ impl SharedChannel {
     pub(super) fn receive(&mut self, now: Time) -> MacEvent {
         let state = &mut self.stations[self.sender as usize];
         let frame = state.frame.as_mut().expect("a sender has a frame");
-        let heard = MacEvent::Packet { to: frame.to, id: frame.id };
+        let event = MacEvent::Packet { to: frame.to, id: frame.id };
         if !state.is_simple {
-            return if self.general_receive(now) { heard } else { MacEvent::Nothing };
+            return if self.general_receive(now) { event } else { MacEvent::Nothing };
         }
         frame.received = true;
         state.counters.data += frame.air;
         self.phase = SharedPhase::Ack;
         self.next = now + self.access.timing.sifs + frame.ack;
-        heard
+        event
     }
 
     /// The same if the frame followed a CTS, or if frames may be lost. Returns whether the receiver did not have it

@@ -484,7 +484,7 @@ impl SharedChannel {
         let mut steps = 1;
         let mut bound = bound.min(self.paused_queues.next());
         // The common phases, in the order in which they follow each other.
-        let heard = loop {
+        let event = loop {
             if matches!(self.phase, SharedPhase::Ack) {
                 if self.arrivals_until < call.now && self.sender == self.ap {
                     steps -= 1;
@@ -527,7 +527,7 @@ impl SharedChannel {
             call.now = self.next;
             steps += 1;
         };
-        (heard, steps)
+        (event, steps)
     }
 
     /// Handles all phases except those of a successful unicast exchange. Returns the broadcast that was received, if

@@ -42,7 +42,7 @@ struct Resent {
 
 /// The state of one direction's data between its sender and the ACKs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Board {
+pub(crate) struct ObservedScoreboard {
     /// Offset of the first byte of data, once known.
     start: Option<i64>,
     /// The offset after the highest byte sent.
@@ -84,7 +84,7 @@ pub struct Flight {
     pub pipe: u64,
 }
 
-impl Board {
+impl ObservedScoreboard {
     /// The data on its way now.
     #[inline]
     pub(crate) fn flight(&self) -> Flight {
@@ -328,44 +328,47 @@ pub(crate) fn repeated(ack: i64, blocks: &[(i64, i64)]) -> Option<(i64, i64)> {
 mod tests {
     use super::*;
 
-    fn sent(segments: i64) -> Board {
-        let mut board = Board::default();
+    fn sent(segments: i64) -> ObservedScoreboard {
+        let mut scoreboard = ObservedScoreboard::default();
         for i in 0..segments {
-            board.send(i * 1_000, 1_000);
+            scoreboard.send(i * 1_000, 1_000);
         }
-        board
+        scoreboard
     }
 
     /// Worked by hand from RFC 6675: ten segments, the third lost.
     #[test]
     fn pipe_counts_neither_lost_nor_sacked_bytes() {
-        let mut board = sent(10);
-        assert_eq!(board.flight(), Flight { outstanding: 10_000, in_flight: 10_000, pipe: 10_000 });
-        board.acknowledge(2_000, &[], false, None);
+        let mut scoreboard = sent(10);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 10_000, in_flight: 10_000, pipe: 10_000 });
+        scoreboard.acknowledge(2_000, &[], false, None);
         for above in [4_000, 5_000] {
-            board.acknowledge(2_000, &[(3_000, above)], true, None);
+            scoreboard.acknowledge(2_000, &[(3_000, above)], true, None);
         }
         // Two segments above the hole: it does not count as lost yet.
-        assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 6_000, pipe: 6_000 });
-        board.acknowledge(2_000, &[(3_000, 6_000)], true, None);
-        assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 5_000, pipe: 4_000 });
-        assert_eq!(board.resend(2_000, 1_000, None, false), RetransmissionCause::Fast);
-        assert_eq!(board.flight().pipe, 5_000);
-        board.acknowledge(6_000, &[], false, None);
-        assert_eq!(board.flight(), Flight { outstanding: 4_000, in_flight: 4_000, pipe: 4_000 });
-        assert_eq!((board.fast, board.timeout, board.spurious, board.fast_recoveries), (1, 0, 0, 1));
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 8_000, in_flight: 6_000, pipe: 6_000 });
+        scoreboard.acknowledge(2_000, &[(3_000, 6_000)], true, None);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 8_000, in_flight: 5_000, pipe: 4_000 });
+        assert_eq!(scoreboard.resend(2_000, 1_000, None, false), RetransmissionCause::Fast);
+        assert_eq!(scoreboard.flight().pipe, 5_000);
+        scoreboard.acknowledge(6_000, &[], false, None);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 4_000, in_flight: 4_000, pipe: 4_000 });
+        assert_eq!(
+            (scoreboard.fast, scoreboard.timeout, scoreboard.spurious, scoreboard.fast_recoveries),
+            (1, 0, 0, 1)
+        );
     }
 
     /// Without SACK, each duplicate ACK reports that some segment arrived (RFC 5681, section 3.2), never the missing
     /// one; the third one means that the missing one was lost.
     #[test]
     fn duplicate_acks_tell_of_arrivals() {
-        let mut board = sent(5);
-        board.acknowledge(0, &[], false, None);
+        let mut scoreboard = sent(5);
+        scoreboard.acknowledge(0, &[], false, None);
         let seen: Vec<_> = (0..6)
             .map(|_| {
-                board.acknowledge(0, &[], true, None);
-                (board.flight().in_flight, board.flight().pipe)
+                scoreboard.acknowledge(0, &[], true, None);
+                (scoreboard.flight().in_flight, scoreboard.flight().pipe)
             })
             .collect();
         assert_eq!(seen, [(4_000, 4_000), (3_000, 3_000), (2_000, 1_000), (1_000, 0), (1_000, 0), (1_000, 0)]);
@@ -375,71 +378,71 @@ mod tests {
     #[test]
     fn only_a_hole_below_sacked_data_is_repaired() {
         for (first, cause) in [(1_000, RetransmissionCause::Fast), (3_000, RetransmissionCause::Timeout)] {
-            let mut board = sent(5);
-            board.acknowledge(1_000, &[(2_000, 3_000)], true, None);
-            assert_eq!(board.resend(first, 1_000, None, false), cause, "{first}");
+            let mut scoreboard = sent(5);
+            scoreboard.acknowledge(1_000, &[(2_000, 3_000)], true, None);
+            assert_eq!(scoreboard.resend(first, 1_000, None, false), cause, "{first}");
         }
     }
 
     #[test]
     fn without_word_from_the_receiver_it_was_a_timer() {
-        let mut board = sent(3);
-        assert_eq!(board.resend(0, 1_000, None, true), RetransmissionCause::Timeout);
-        assert_eq!(board.flight(), Flight { outstanding: 3_000, in_flight: 3_000, pipe: 1_000 });
-        assert_eq!(board.resend(1_000, 1_000, None, false), RetransmissionCause::Timeout);
-        assert_eq!((board.timeout, board.timeouts), (2, 1));
+        let mut scoreboard = sent(3);
+        assert_eq!(scoreboard.resend(0, 1_000, None, true), RetransmissionCause::Timeout);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 3_000, in_flight: 3_000, pipe: 1_000 });
+        assert_eq!(scoreboard.resend(1_000, 1_000, None, false), RetransmissionCause::Timeout);
+        assert_eq!((scoreboard.timeout, scoreboard.timeouts), (2, 1));
     }
 
     /// A server that has acknowledged everything; the ACKs are lost on their way, and the sender's timer expires twice.
     #[test]
     fn a_timeout_counts_though_its_bytes_had_been_acknowledged() {
-        let mut board = sent(3);
-        board.acknowledge(3_000, &[], false, None);
-        assert_eq!(board.resend(0, 1_000, None, true), RetransmissionCause::Spurious);
-        assert_eq!(board.resend(1_000, 1_000, None, false), RetransmissionCause::Spurious);
-        assert_eq!(board.resend(0, 1_000, None, true), RetransmissionCause::Spurious);
-        assert_eq!((board.timeouts, board.timeout, board.spurious), (2, 0, 3));
+        let mut scoreboard = sent(3);
+        scoreboard.acknowledge(3_000, &[], false, None);
+        assert_eq!(scoreboard.resend(0, 1_000, None, true), RetransmissionCause::Spurious);
+        assert_eq!(scoreboard.resend(1_000, 1_000, None, false), RetransmissionCause::Spurious);
+        assert_eq!(scoreboard.resend(0, 1_000, None, true), RetransmissionCause::Spurious);
+        assert_eq!((scoreboard.timeouts, scoreboard.timeout, scoreboard.spurious), (2, 0, 3));
     }
 
     #[test]
     fn an_old_echo_tells_that_the_first_copy_had_arrived() {
-        let mut board = sent(3);
-        board.resend(0, 1_000, Some(500), true);
-        board.acknowledge(1_000, &[], false, Some(100));
-        assert_eq!((board.timeout, board.spurious), (0, 1));
+        let mut scoreboard = sent(3);
+        scoreboard.resend(0, 1_000, Some(500), true);
+        scoreboard.acknowledge(1_000, &[], false, Some(100));
+        assert_eq!((scoreboard.timeout, scoreboard.spurious), (0, 1));
     }
 
     #[test]
     fn a_dsack_tells_that_both_copies_arrived() {
-        let mut board = sent(3);
-        board.resend(0, 1_000, Some(500), true);
-        board.acknowledge(3_000, &[], false, Some(500));
-        assert_eq!((board.timeout, board.spurious), (1, 0));
-        board.acknowledge(3_000, &[(0, 1_000)], true, Some(500));
-        assert_eq!((board.timeout, board.spurious), (0, 1));
+        let mut scoreboard = sent(3);
+        scoreboard.resend(0, 1_000, Some(500), true);
+        scoreboard.acknowledge(3_000, &[], false, Some(500));
+        assert_eq!((scoreboard.timeout, scoreboard.spurious), (1, 0));
+        scoreboard.acknowledge(3_000, &[(0, 1_000)], true, Some(500));
+        assert_eq!((scoreboard.timeout, scoreboard.spurious), (0, 1));
     }
 
     /// RFC 6675, section 4, by hand: of ten segments 1, 4 and 8 are missing. With the SACKs of 2, 3, 5 to 7 and 9 there
     /// are more than two segments above 1 and 4, but not above 8: 8 is in flight, and so are the copies of 1 and 4.
     #[test]
     fn each_hole_is_lost_by_what_is_above_it() {
-        let mut board = sent(10);
+        let mut scoreboard = sent(10);
         let blocks = [(9_000, 10_000), (5_000, 8_000), (2_000, 4_000)];
-        board.acknowledge(1_000, &[], false, None);
-        board.acknowledge(1_000, &blocks, true, None);
-        assert_eq!(board.flight(), Flight { outstanding: 9_000, in_flight: 3_000, pipe: 1_000 });
-        board.resend(1_000, 1_000, None, false);
-        board.resend(4_000, 1_000, None, false);
-        assert_eq!(board.flight().pipe, 3_000);
-        assert!(board.recovering());
+        scoreboard.acknowledge(1_000, &[], false, None);
+        scoreboard.acknowledge(1_000, &blocks, true, None);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 9_000, in_flight: 3_000, pipe: 1_000 });
+        scoreboard.resend(1_000, 1_000, None, false);
+        scoreboard.resend(4_000, 1_000, None, false);
+        assert_eq!(scoreboard.flight().pipe, 3_000);
+        assert!(scoreboard.recovering());
         // The copy of 4 arrives first, then that of 1.
-        board.acknowledge(1_000, &[(2_000, 8_000), (9_000, 10_000)], true, None);
-        assert_eq!(board.flight(), Flight { outstanding: 9_000, in_flight: 2_000, pipe: 2_000 });
-        board.acknowledge(8_000, &[(9_000, 10_000)], false, None);
-        assert_eq!(board.flight(), Flight { outstanding: 2_000, in_flight: 1_000, pipe: 1_000 });
-        assert_eq!((board.acknowledged(), board.recovering()), (Some(8_000), true));
-        board.acknowledge(10_000, &[], false, None);
-        assert_eq!((board.flight(), board.recovering()), (Flight::default(), false));
+        scoreboard.acknowledge(1_000, &[(2_000, 8_000), (9_000, 10_000)], true, None);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 9_000, in_flight: 2_000, pipe: 2_000 });
+        scoreboard.acknowledge(8_000, &[(9_000, 10_000)], false, None);
+        assert_eq!(scoreboard.flight(), Flight { outstanding: 2_000, in_flight: 1_000, pipe: 1_000 });
+        assert_eq!((scoreboard.acknowledged(), scoreboard.recovering()), (Some(8_000), true));
+        scoreboard.acknowledge(10_000, &[], false, None);
+        assert_eq!((scoreboard.flight(), scoreboard.recovering()), (Flight::default(), false));
     }
 
     /// RFC 2883, section 4, its examples: a block below the ACK, or inside the second block, reports a duplicate.
@@ -462,12 +465,12 @@ mod tests {
     /// A segment of 300 bytes is all that is outstanding, and the third duplicate ACK says that it was lost.
     #[test]
     fn no_more_is_lost_than_is_outstanding() {
-        let mut board = sent(2);
-        board.send(2_000, 300);
-        board.acknowledge(2_000, &[], false, None);
+        let mut scoreboard = sent(2);
+        scoreboard.send(2_000, 300);
+        scoreboard.acknowledge(2_000, &[], false, None);
         for lost in [false, false, true, true] {
-            board.acknowledge(2_000, &[], true, None);
-            assert_eq!(board.flight().pipe, if lost { 0 } else { 300 });
+            scoreboard.acknowledge(2_000, &[], true, None);
+            assert_eq!(scoreboard.flight().pipe, if lost { 0 } else { 300 });
         }
     }
 }
