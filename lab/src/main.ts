@@ -62,6 +62,8 @@ export class Lab {
   private again = false;
   /** Changes by controls that are not in the text yet. */
   private edits: Edit[] = [];
+  /** Whether the editor does not show the changes of the text by controls yet. */
+  private isEditorBehind = false;
 
   constructor() {
     this.start = JSON.parse(byId("start").textContent || '{"engine":"http"}') as Start;
@@ -97,6 +99,7 @@ export class Lab {
   async write(text: string): Promise<void> {
     this.edits = [];
     this.text = text;
+    this.isEditorBehind = false;
     this.editor.text = text;
     await this.update();
   }
@@ -176,13 +179,14 @@ export class Lab {
       const { head } = await ask(this.engine, { ask: "edit", text: this.text, ...this.edits.shift()! });
       complain(head);
       this.text = head.text;
+      this.isEditorBehind = true;
     }
     const { text } = this;
     const edit = this.edits.pop() ?? null;
     const first = await begin(this.engine, text, name, seed, edit);
     if (this.text !== text) return; // the text was replaced in the meantime
     this.text = first.edited;
-    this.editor.text = this.text;
+    if (edit) this.isEditorBehind = true;
     if (outdated() && this.edits.length === 0 && seed === this.seed) return;
     const { checked, result } = first.begun();
     this.checked = checked as Checked;
@@ -230,9 +234,16 @@ export class Lab {
     this.tellSoon();
   }
 
-  /** Words follow when a control rests: they could not be read before, and the curves come first. */
+  /** Brings the changes by controls into the editor. */
+  private catchUpEditor(): void {
+    if (this.isEditorBehind) this.editor.text = this.text;
+    this.isEditorBehind = false;
+  }
+
+  /** Words and the text follow when a control rests: they could not be read before, and the curves come first. */
   private readonly tellSoon = later(80, () => {
     this.silent = false;
+    this.catchUpEditor();
     const { result, checked } = this;
     if (!result || !checked) return;
     this.pictures.catchUp();
@@ -337,6 +348,7 @@ export class Lab {
   }
 
   report(why: unknown): void {
+    this.catchUpEditor();
     if ((why as Error).name === "AbortError") return;
     if (why instanceof ScenarioError) {
       this.editor.complain(why.problems as Problem[], why.message);

@@ -392,6 +392,22 @@ export interface Spread {
   at: [number, number, number, number, number];
 }
 
+/** A value rounded down or up to one of six in a decade, such that a logarithmic axis seldom moves while values change. */
+function roundLog(value: number, round: (steps: number) => number): number {
+  return 10 ** (round(6 * Math.log10(value)) / 6);
+}
+
+/** A layer of a background: a bar from one place to another [%], and `height` pixels high. */
+function layer(fill: string, from: number, to: number, height: number): string {
+  const wide = Math.max(0, to - from);
+  return `linear-gradient(${fill},${fill}) ${wide < 100 ? ((100 * from) / (100 - wide)).toFixed(2) : 0}% 50%/${wide.toFixed(2)}% ${height}px no-repeat`;
+}
+
+/** A layer with a vertical line. */
+function mark(fill: string, at: number, width: number, height: number): string {
+  return `linear-gradient(${fill},${fill}) ${at.toFixed(2)}% 50%/${width}px ${height}px no-repeat`;
+}
+
 /** The distribution of a delay, for each flow. */
 export class Spreads {
   readonly root = el("figure", { class: "plot spreads" });
@@ -407,14 +423,14 @@ export class Spreads {
   show(spreads: Spread[]): void {
     const known = spreads.filter((one) => one.at[4] > 0);
     this.root.hidden = known.length === 0;
-    const low = Math.log(Math.min(...known.map((one) => one.at[0])) || 1e-3);
-    const high = Math.log(Math.max(...known.map((one) => one.at[4])) || 1);
+    const low = Math.log(roundLog(Math.min(...known.map((one) => one.at[0])) || 1e-3, Math.floor));
+    const high = Math.log(roundLog(Math.max(...known.map((one) => one.at[4])) || 1, Math.ceil));
     const place = (x: number): number => (high > low ? (100 * (Math.log(x) - low)) / (high - low) : 50);
     while (this.list.childElementCount > known.length) this.list.lastElementChild!.remove();
     while (this.list.childElementCount < known.length) {
-      const parts = ["whole", "most", "mark", "mark thin"].map((kind) => el("div", { class: kind }));
-      this.list.append(el("li", {}, el("span"), el("div", { class: "track" }, ...parts), el("output")));
+      this.list.append(el("li", {}, el("span"), el("div", { class: "track" }), el("output")));
     }
+    const ink = css("--ink");
     const ms = (x: number): string => (x >= 1 ? `${x.toPrecision(3)} s` : `${Number((1e3 * x).toPrecision(3))} ms`);
     known.forEach(({ name, flow, at: [least, middle, most95, most99, most] }, i) => {
       const row = this.list.children[i] as HTMLElement;
@@ -426,11 +442,14 @@ export class Spreads {
       const [label, track, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
       write(label, name);
       write(value, ms(middle));
-      const parts = track.children as unknown as HTMLElement[];
-      [[least, most], [least, most95], [middle], [most99]].forEach(([from, to], part) => {
-        const left = `left:${place(from!).toFixed(2)}%`;
-        restyle(parts[part]!, to === undefined ? left : `${left};width:${Math.max(0, place(to) - place(from!)).toFixed(2)}%;background:${colour(flow)}`);
-      });
+      // As layers of one background they are painted; as elements of their own they would be laid out, too, which takes longer.
+      const layers = [
+        mark(ink, place(middle), 2, 12),
+        mark(ink, place(most99), 1, 8),
+        layer(`${colour(flow)}bf`, place(least), place(most95), 6),
+        layer(`${colour(flow)}99`, place(least), place(most), 2),
+      ];
+      restyle(track, `background:${layers.join()}`);
     });
     const scale = this.root.querySelector(".scale")!;
     const labels: HTMLElement[] = [];

@@ -169,6 +169,26 @@ def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., 
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_what_is_typed_during_a_run_stays(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.evaluate("""async () => {
+        const lab = window.wifairLab;
+        const area = document.getElementById("toml");
+        const raw = lab.engine.raw.bind(lab.engine);
+        lab.engine.raw = async (request) => {
+            const reply = await raw(request);
+            lab.engine.raw = raw;
+            area.value += "# typed later";
+            area.dispatchEvent(new Event("input"));
+            return reply;
+        };
+        await lab.write(lab.text + "# typed first, ");
+    }""")
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.page.locator("#toml").input_value().endswith("# typed first, # typed later")
+
+
 def test_what_is_wrong_is_said_as_the_command_says_it(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     wrong = page.value("lab.text").replace('delay = "10 ms"', "delay = 10")
