@@ -29,6 +29,7 @@ from wifair.reproduce.plain import claim_to_dict
 from wifair.reproduce.recording import READMES, beside, summary
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Row, Table
+from wifair.reproduce.text import fitted
 from wifair.sweeps import Store
 
 if TYPE_CHECKING:
@@ -245,6 +246,34 @@ def test_readmes_have_the_recorded_verdicts_and_deviations(key: str) -> None:
     text = (paper.folder / "README.md").read_text(encoding="utf-8")
     found = {block[1]: block[0] for block in READMES.finditer(text)}
     assert found == {"verdicts": summary(paper), "deviations": beside(paper)}
+
+
+def test_a_table_fits_a_terminal_and_keeps_its_reasons() -> None:
+    head = ["", "", "published", "ns-2", "wifair", "seeds from .. to", "to paper", "to ns-2", "  why"]
+    reason = "how many ACKs the access point drops depends on its queue, which the paper does not give"
+    rows = [
+        [
+            "up, n 4, TCP",
+            "aggregate goodput [Mb/s]",
+            "5.51",
+            "5.60",
+            "5.6007 ± 0.0021",
+            "5.59 .. 5.6",
+            "+2 %",
+            "0 %",
+            "  ",
+        ],
+        ["up, n 8, TCP", "aggregate goodput [Mb/s]", "6.88", "6.40", "6.322 ± 0.053", "6.2 .. 6.5", "-8 %", "-1 %", ""],
+    ]
+    rows[1][-1] = f"  {reason}"
+    narrow = fitted("key/table1: Goodput", [head, *rows], 80).splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow[0] == "key/table1: Goodput (up, TCP, aggregate goodput [Mb/s])"
+    assert [line.split()[:3] for line in narrow[3:5]] == [["n", "4", "5.51"], ["n", "8", "6.88"]]
+    assert " ".join(" ".join(narrow[5:]).split()) == reason
+    wide = fitted("key/table1: Goodput", [head, *rows], 300).splitlines()
+    assert wide[-1].endswith(f"-1 %    {reason}")
+    assert "5.59 .. 5.6" in wide[-2]
 
 
 def test_deviations_are_of_ours_over_theirs() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["aligned", "compared", "first_readings", "number", "shown_rows", "text", "with_interval"]
 
 
-def text(outcome: Outcome) -> str:
-    """Format results beside published values and ns-2 as tables, then the verdicts."""
-    parts = [_paper(paper) for paper in outcome.papers]
-    return "\n\n".join([*parts, _total(outcome)])
+RANGE = "seeds from .. to"
+WHY = "  why"
 
 
-def _paper(outcome: PaperOutcome) -> str:
+def text(outcome: Outcome, width: int | None = None) -> str:
+    """Format results beside published values and ns-2 as tables of the width of the terminal, then the verdicts."""
+    columns = width or shutil.get_terminal_size().columns
+    parts = [_paper(paper, columns) for paper in outcome.papers]
+    total = "\n".join(textwrap.fill(line, columns) for line in _total(outcome).splitlines())
+    return "\n\n".join([*parts, total])
+
+
+def _paper(outcome: PaperOutcome, width: int) -> str:
     paper = outcome.paper
     parts = []
     for key, table in outcome.tables.items():
@@ -34,10 +42,54 @@ def _paper(outcome: PaperOutcome) -> str:
         rows = first_readings(paper, key, shown_rows(experiment, table))
         known = [row for row in rows if np.isfinite(row.published) or row.ns2]
         if known:
-            parts.append(f"{paper.key}/{key}: {experiment.title}\n\n{aligned(compared(paper, known))}")
+            parts.append(fitted(f"{paper.key}/{key}: {experiment.title}", compared(paper, known), width))
     if outcome.claims:
-        parts.append(f"{paper.key}: claims\n\n{aligned([_claim(judged) for judged in outcome.claims])}")
+        claims = [_claim(judged) for judged in outcome.claims]
+        shown = aligned(claims)
+        if _width(shown) > width:
+            heads = aligned([line[:2] for line in claims]).splitlines()
+            shown = "\n".join(f"{head}\n{_below(says, width)}" for head, (_, _, says) in zip(heads, claims))
+        parts.append(f"{paper.key}: claims\n\n{shown}")
     return "\n\n".join(parts)
+
+
+def fitted(title: str, lines: Sequence[Sequence[str]], width: int) -> str:
+    """Format what `compared` arranged under a title, in at most `width` columns if that is possible.
+
+    In a table that is too wide reasons stand below their rows, what all rows share stands in the title, and at last the
+    range over the seeds is left out.
+    """
+    shown = aligned(lines)
+    if _width(shown) <= width:
+        return f"{title}\n\n{shown}"
+    head, *rows = ([*line] for line in lines)
+    whys = [row.pop().strip() if head[-1] == WHY else "" for row in rows]
+    del head[head.index(WHY) if WHY in head else len(head) :]
+    names = [row[0].split(", ") for row in rows]
+    shared = [part for part in names[0] if all(part in name for name in names)]
+    for row, name in zip(rows, names):
+        row[0] = ", ".join(part for part in name if part not in shared)
+    if len({row[1] for row in rows}) == 1:
+        shared.append(rows[0][1])
+        for row in rows:
+            row[1] = ""
+    table = [head, *rows]
+    if _width(aligned(table)) > width:
+        place = head.index(RANGE)
+        table = [[*line[:place], *line[place + 1 :]] for line in table]
+    first, *others = aligned(table).splitlines()
+    below = ["\n" + _below(why, width) if why else "" for why in whys]
+    heading = textwrap.fill(title + (f" ({', '.join(shared)})" if shared else ""), width)
+    return "\n".join([heading, "", first, *(line + why for line, why in zip(others, below))])
+
+
+def _below(words: str, width: int) -> str:
+    """Set text into lines of its own, below what it belongs to."""
+    return textwrap.fill(words, max(width, 40), initial_indent="    ", subsequent_indent="    ")
+
+
+def _width(table: str) -> int:
+    return max(map(len, table.splitlines()))
 
 
 def shown_rows(experiment: Experiment, table: Table) -> list[Row]:
@@ -64,10 +116,10 @@ def compared(paper: Paper, rows: Sequence[Row]) -> list[list[str]]:
     with_published = any(np.isfinite(row.published) for row in rows)
     with_ns2 = any(row.ns2 for row in rows)
     head = ["", ""]
-    head += ["published"] * with_published + ["ns-2"] * with_ns2 + ["wifair", "seeds from .. to"]
+    head += ["published"] * with_published + ["ns-2"] * with_ns2 + ["wifair", RANGE]
     head += ["to paper"] * with_published + ["to ns-2"] * with_ns2
     with_why = any(row.why for row in rows)
-    head += ["  why"] * with_why
+    head += [WHY] * with_why
     lines = [head]
     for row in rows:
         line = [row.name, paper.units.get(row.quantity, row.quantity)]
