@@ -64,3 +64,17 @@ def test_types_of_one_name_are_found(tmp_path: Path) -> None:
         "2 types are named Link: crates/a/src/lib.rs, crates/b/src/lib.rs",
         "2 types are named Case: python/wifair/a.py, python/wifair/b.py",
     ]
+
+
+def test_circles_of_folders_are_found(tmp_path: Path) -> None:
+    files = {
+        "a/x.rs": "use crate::b::Y;",
+        "b/mod.rs": "fn f() {\n    crate::a::g();\n}",
+        "c/z.rs": "// crate::a\nuse crate::b;",
+    }
+    for name, text in files.items():
+        path = tmp_path / "crates/one/src" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    (found,) = lint.problems(sources(tmp_path, {"__init__.py": ""}), [])
+    assert found.startswith("a circle of folders of one: ")

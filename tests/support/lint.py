@@ -7,8 +7,8 @@
 - Nothing imports the testbed, `wifair.measure`, but its command.
 - No two types of the crates have one name, and no two classes of `python/wifair`. The parameters of an algorithm,
   `Params`, are named by their module.
-
-The folders of `crates/sim` have their own test, `crates/sim/tests/suite/layers.rs`; Cargo refuses circles of crates.
+- Folders of a crate use each other without circles. Cargo refuses circles of crates, and the layers of `crates/sim`
+  have their own test, `crates/sim/tests/suite/layers.rs`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n')
 SOURCES = ("*.rs", "*.py", "*.toml")
 VISIBLE = r"(?:pub(?:\([^)]*\))? )?"
 RUST_TYPE = re.compile(rf"^(?: *{VISIBLE}(?:struct|enum|trait|union)|{VISIBLE}type) (\w+)", re.MULTILINE)
+RUST_USE = re.compile(r"^[^/]*\bcrate::(\w+)", re.MULTILINE)
 PYTHON_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 NAMED_BY_MODULE = {"Params"}
 TESTBED = "wifair.measure"
@@ -112,6 +113,16 @@ def who_uses_the_testbed(edges: Graph) -> Iterator[str]:
             yield from (f"{name} imports {use}, which only its command may" for use in uses if _package(use) == TESTBED)
 
 
+def folders(crate: Path) -> Graph:
+    """Say which folder of a crate's sources uses which."""
+    edges: Graph = {path.name: set() for path in crate.glob("src/*") if path.is_dir()}
+    for name, uses in edges.items():
+        for path in crate.glob(f"src/{name}/**/*.rs"):
+            uses.update(RUST_USE.findall(path.read_text(encoding="utf-8")))
+        uses.intersection_update(edges.keys() - {name})
+    return edges
+
+
 def names_twice(root: Path) -> Iterator[str]:
     """Report types that share their name with another."""
     for pattern, files in (RUST_TYPE, root.glob("crates/*/src/**/*.rs")), (PYTHON_CLASS, root.glob("python/**/*.py")):
@@ -132,6 +143,8 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     yield from circle(edges, "modules")
     yield from circle(packages(edges), "packages")
     yield from who_uses_the_testbed(edges)
+    for crate in sorted(root.glob("crates/*")):
+        yield from circle(folders(crate), f"folders of {crate.name}")
     yield from names_twice(root)
 
 
