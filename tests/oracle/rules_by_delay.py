@@ -207,11 +207,12 @@ class Vegas(Timed):
 
     add, doubling = 1.0, True
 
-    def decide(self, ack: Ack, began: int) -> None:
+    def decide(self, ack: Ack) -> None:
         if not self.rtts:
             return
-        flight = ack.nxt - ack.una + ack.segments  # before this ACK
-        diff = max((min(self.cwnd, flight) / self.base - (ack.nxt - began) / self.last) * self.base, 0.0)
+        # The time is of the first segment that the ACK acknowledges; since it was sent, all in flight were.
+        flight = ack.nxt - ack.una + ack.segments
+        diff = max((min(self.cwnd, flight) / self.base - flight / self.last) * self.base, 0.0)
         if self.cwnd < self.ssthresh:
             self.doubling = not self.doubling
             self.add = 1.0 if self.doubling else 0.0
@@ -226,10 +227,9 @@ class Vegas(Timed):
         self.sample(ack)
         if ack.duplicate:
             return
-        began = self.round.end
         if self.round.over(ack):
             if not ack.in_recovery:
-                self.decide(ack, began)
+                self.decide(ack)
             self.rtts = []
         if not ack.in_recovery and ack.limited:
             if self.add == 1.0 and self.cwnd >= self.ssthresh:

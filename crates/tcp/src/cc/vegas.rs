@@ -10,7 +10,8 @@
 //! ```
 //!
 //! In slow start the window doubles every other round and stays constant in between, so that the comparison is valid;
-//! slow start ends when `diff` exceeds `gamma`. The paper uses the RTT of the segment whose ACK ends the round.
+//! slow start ends when `diff` exceeds `gamma`. The paper uses the RTT of a distinguished segment, and what was sent
+//! since; here that is the first segment acknowledged by the ACK which ends the round: a delayed ACK gives its RTT.
 //!
 //! | variant | departs from the paper |
 //! |---|---|
@@ -123,10 +124,11 @@ impl Vegas {
         let over = self.round.ends(ack);
         if over {
             if !ack.in_recovery {
-                let sent = (ack.nxt - begin) as f64 / ack.mss;
                 match self.variant {
+                    // The sample is of the first segment that the ACK acknowledges, and all in flight were sent since.
+                    VegasVariant::Paper => self.decide(ack, in_transit(ack)),
+                    VegasVariant::Ns2 => self.decide(ack, (ack.nxt - begin) as f64 / ack.mss),
                     VegasVariant::Linux => self.decide_as_linux(ack),
-                    _ => self.decide(ack, sent),
                 }
             }
             self.delays.clear();
@@ -137,7 +139,7 @@ impl Vegas {
         over
     }
 
-    /// Decision at the end of a round in which `sent` segments were sent.
+    /// Decision at the end of a round, with the segments sent since the one whose round-trip time the round gives.
     fn decide(&mut self, ack: &Ack, sent: f64) {
         let ns2 = self.variant == VegasVariant::Ns2;
         let Some(mean) = self.delays.mean() else {
@@ -361,17 +363,22 @@ mod tests {
         }
     }
 
-    /// With delayed ACKs a round ends with an ACK of two segments, and both were in flight: the backlog is that of the
-    /// test before.
+    /// With delayed ACKs a round ends with an ACK of two segments, and either may be the first of the round. All the
+    /// same 20 were in flight and were sent since: the backlog is that of the test before.
     #[test]
     fn all_that_a_delayed_ack_acknowledges_was_in_flight() {
-        let mut cc = vegas(VegasVariant::Paper, 2.0);
-        (cc.delays.base, cc.window.cwnd) = (0.1, 20.0);
-        for una in (0..60).step_by(2) {
-            cc.on_ack(&Ack { segments: 2.0, bytes: 2 * MSS, ..ack(0.0, 0.11, una + 2, una + 20) });
+        for first in [1, 2] {
+            let mut cc = vegas(VegasVariant::Paper, 2.0);
+            (cc.delays.base, cc.window.cwnd) = (0.1, 20.0);
+            let mut una = 0;
+            for acked in std::iter::once(first).chain([2; 30]) {
+                let nxt = una + 20;
+                una += acked;
+                cc.on_ack(&Ack { segments: acked as f64, bytes: acked * MSS, ..ack(0.0, 0.11, una, nxt) });
+            }
+            assert_relative_eq!(cc.diff, 20.0 / 11.0, max_relative = 1e-9);
+            assert_eq!(cc.cwnd(), 20.0, "the first ACK was of {first}");
         }
-        assert_relative_eq!(cc.diff, 20.0 / 11.0, max_relative = 1e-9);
-        assert_eq!(cc.cwnd(), 20.0);
     }
 
     /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms in each direction, 1000 bytes on the link, ACKs of 40: its `cwnd_`
