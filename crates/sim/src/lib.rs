@@ -17,7 +17,7 @@
 //!     station = "sta"
 //! "#;
 //! let scenario = Scenario::parse(text, "two_uploads.toml", &[]).unwrap();
-//! let outcome = run(&scenario, 1, &Options::default());
+//! let outcome = run(&scenario, 1, &RunOptions::default());
 //! assert_eq!(outcome.flows.len(), 2);
 //! assert!(outcome.cell.goodput_bps > 3e6);
 //! ```
