@@ -1,7 +1,7 @@
 //! Scenario, world and records: a run from text to columns.
 //!
 //! ```
-//! use wifair_sim::{Options, run, scenario::Scenario};
+//! use wifair_sim::{RunOptions, run, scenario::Scenario};
 //!
 //! let text = r#"
 //!     duration = "5 s"
