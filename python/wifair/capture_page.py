@@ -168,8 +168,8 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
 
 
 def _kept(text: str) -> str:
-    """Keep numbers and their units in one line, but not the name of a flow, which ends in a port, and its figure."""
-    return re.sub(r"(?<=\d) (?=[^\s\d])", KEPT, text)
+    """Keep numbers and their units in one line, but not the name of a flow, which ends in a port, and what follows."""
+    return re.sub(r"(?<!\S)([\d.,]+) (?=[^\s\d])", rf"\1{KEPT}", text)
 
 
 def _findings(findings: Sequence[Finding]) -> str:

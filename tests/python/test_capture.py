@@ -267,6 +267,8 @@ def test_report_has_the_verdict_on_top_and_every_flow_as_a_bar(tmp_path: Path) -
     assert body.index(f"{starved} of {found.flows.rows} flows starve") < body.index("<table")
     assert body.count('<div class="bar"') == found.flows.rows - starved
     assert body.count('<div class="bar bad"') == starved
+    assert re.search(r" [\d.]+\u00a0kb/s", body), "a number and its unit stay together"
+    assert not re.search(r"&gt;[\d.]+:\d+\u00a0", body), "lines may end after a port: elsewhere they end in mid-word"
     widths = [float(width) for width in re.findall(r'class="bar(?: bad)?" style="width:([\d.]+)%', body)]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] == 100
