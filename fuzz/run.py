@@ -31,7 +31,7 @@ from wifair import _core
 from wifair.measure import wire
 from wifair.measure.errors import MeasureError
 from wifair.measure.flow import Flow, Limits
-from wifair.measure.server import Task
+from wifair.measure.server import MeasurementTask
 
 HERE = Path(__file__).parent
 LONGEST_S = 20.0
@@ -382,7 +382,7 @@ def messages(rng: random.Random) -> None:
     change = change if isinstance(change, dict) else {}
     for make in (
         lambda: Flow.from_dict({**FLOW, **change}, Limits()),
-        lambda: Task.from_dict({**PLAN, **change}, Limits()),
+        lambda: MeasurementTask.from_dict({**PLAN, **change}, Limits()),
     ):
         try:
             make()

@@ -79,9 +79,9 @@ def test_points_with_the_same_scenario_are_run_once(scenario: wifair.Scenario, t
 
 def test_seeds_are_added_until_the_interval_is_narrow(scenario: wifair.Scenario, tmp_path: Path) -> None:
     """The number of seeds is that at which a rule that is worked out here holds for the first time."""
-    limit = 0.004
+    limit = 0.0002
     runs = wifair.sweep(
-        scenario, vary=VARY, seeds=[1, 2, 3], stop_when="ci(jain) < 0.4 %", most_seeds=30, out=tmp_path / "out"
+        scenario, vary=VARY, seeds=[1, 2, 3], stop_when="ci(jain) < 0.02 %", most_seeds=30, out=tmp_path / "out"
     )
     every = wifair.sweep(scenario, vary=VARY, seeds=range(1, 31), out=tmp_path / "out")
     counts = set()
