@@ -43,17 +43,16 @@ demo: $(STAMPS)/build $(STAMPS)/plot ## Table 1 of jung2016 and the unfairness o
 	@$(BIN)/wifair reproduce jung2016/table1 lee2007/fig2a lee2007/fig2b lee2007/fig3 --out out --force
 
 # Property tests draw the same cases each time here, so that a tree that passes goes on passing; new ones in `test-all`.
-# What runs against the clock does so two by two, never two of one kind: measurements, emulations, browsers. What fails of it
-# is repeated: the computer may have been busy for a moment.
+# What runs against the clock and fails is repeated: the computer may have been busy for a moment.
 test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Python side
 	PROPTEST_RNG_SEED=1 cargo test --locked $(CORE)
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m 'not alone'
-	$(BIN)/pytest -m alone --numprocesses 2 --dist loadgroup --reruns 2 -raR
+	$(BIN)/pytest -m alone --reruns 2 -raR
 
 test-all: $(STAMPS)/build $(STAMPS)/tools ## the same with the slow tests
 	cargo test --locked $(CORE) -- --include-ignored
 	$(BIN)/pytest --slow --numprocesses auto --dist worksteal -m 'not alone'
-	$(BIN)/pytest --slow -m alone --numprocesses 2 --dist loadgroup --reruns 2 -raR
+	$(BIN)/pytest --slow -m alone --reruns 2 -raR
 
 fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/README.md says more
 	$(BIN)/python fuzz/run.py

@@ -33,11 +33,7 @@ def _why_not() -> str:
 
 
 WHY_NOT = _why_not()
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.xdist_group("emulate"),
-    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "BPF works here"),
-]
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "BPF works here")]
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,7 @@ from command import COMMAND
 from emulating import CELL, WHY_NOT, wifair
 from wifair import Scenario
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.xdist_group("emulate"),
-    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here"),
-]
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]
 
 ECHO = """
 import socket, sys

@@ -20,11 +20,7 @@ import pytest
 from command import COMMAND
 from emulating import CELL, WHY_NOT, wifair
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.xdist_group("emulate"),
-    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here"),
-]
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]
 
 WITHOUT_FLOWS = CELL.partition("[[flows]]")[0]
 REAL_TCP = Path(__file__).parent.parent / "support" / "real_tcp.py"

@@ -16,11 +16,7 @@ import pytest
 from emulating import WHY_NOT
 from wifair import Scenario
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.xdist_group("emulate"),
-    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here"),
-]
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]
 
 SCRIPT = Path(__file__).parent.parent / "support" / "real_tcp.py"
 

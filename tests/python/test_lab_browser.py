@@ -31,8 +31,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 if CHROMIUM is None:
     pytest.skip("no Chromium is installed: apt-get install chromium", allow_module_level=True)
 
-# A browser keeps several processes busy.
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.alone  # a browser keeps several processes busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

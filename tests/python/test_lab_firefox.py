@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.alone,  # a browser keeps several processes busy
-    pytest.mark.xdist_group("browser"),
     pytest.mark.slow,
     pytest.mark.skipif(FIREFOX is None, reason="no Firefox is installed: apt-get install firefox-esr"),
 ]

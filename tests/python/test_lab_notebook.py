@@ -20,7 +20,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 if CHROMIUM is None:
     pytest.skip("no Chromium is installed: apt-get install chromium", allow_module_level=True)
 
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("browser"), pytest.mark.slow]
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 LESSON = Path(__file__).parents[2] / "lab" / "lessons" / "uploads.toml"
 

@@ -24,7 +24,7 @@ from wifair.measure.results import Measurement
 from wifair.measure.server import Server, Timing
 from wifair.measure.station import Station
 
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("measure")]
+pytestmark = pytest.mark.alone
 
 STATIONS = "[[stations]]\nname = 'sta1'\n[[stations]]\nname = 'sta2'\n"
 # Long enough to break it in the middle: 1 MB at 20 Mb/s.

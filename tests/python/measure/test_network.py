@@ -25,7 +25,7 @@ from wifair.measure import journal
 from wifair.measure.report import side_by_side, text
 from wifair.measure.results import Measurement
 
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("measure")]
+pytestmark = pytest.mark.alone
 
 RATE = 25e6
 BURST = 8000

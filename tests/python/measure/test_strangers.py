@@ -22,7 +22,7 @@ from wifair.measure.results import Measurement
 from wifair.measure.server import MOST_INBOX_BYTES, Inbox, Server
 from wifair.measure.station import Station, connect
 
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("measure")]
+pytestmark = pytest.mark.alone
 
 KEY = SECRET.encode()
 PLAN = """
