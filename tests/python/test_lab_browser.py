@@ -450,7 +450,7 @@ def test_what_is_copied_runs(opened: Callable[..., Opened], lab: LabServer, tmp_
 @pytest.mark.slow
 def test_a_long_run_asks_and_can_be_stopped(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
-    text = page.value("lab.text").replace('"100 s"', '"30000 s"').replace("count = 4", "count = 40")
+    text = page.value("lab.text").replace('"100 s"', '"300000 s"').replace("count = 4", "count = 40")
     page.page.locator("#toml").fill(text)
     notice = page.page.locator("#notice")
     notice.get_by_role("button", name="Stop").wait_for()
@@ -466,7 +466,7 @@ def test_a_long_run_asks_and_can_be_stopped(opened: Callable[..., Opened], lab: 
     page.settle()
     assert page.page.locator("#stop").is_hidden()
     # It goes on with the next thing that is asked for.
-    page.page.locator("#toml").fill(text.replace('"30000 s"', '"10 s"'))
+    page.page.locator("#toml").fill(text.replace('"300000 s"', '"10 s"'))
     page.page.wait_for_timeout(300)
     page.settle()
     assert page.value("lab.result.over && lab.result.end_s") == 10
