@@ -183,6 +183,27 @@ def test_the_same_network_simulated_agrees(measured: Measurement) -> None:
     assert 0.5 * goodput_bps <= measured.cases["one, up"].cells["goodput_bps"].max() <= 1.03 * goodput_bps
 
 
+TOKEN = 48
+"""Payload of the largest token that the ends of a connection show each other first [bytes]; data come in more."""
+
+
+def _captured(network: Testbed, name: str) -> list[tuple[float, bytes]]:
+    with (network.folder / "out" / name).open("rb") as file:
+        return records(file)
+
+
+def _tcp(packet: bytes) -> tuple[int, int, int]:
+    """Sequence number, ACK and bytes of payload, of which a capture may have none."""
+    header = 4 * (packet[0] & 15)
+    tcp = packet[header:]
+    size = int.from_bytes(packet[2:4], "big") - header - 4 * (tcp[12] >> 4)
+    return int.from_bytes(tcp[4:8], "big"), int.from_bytes(tcp[8:12], "big"), size
+
+
+def _is_fin(packet: bytes) -> bool:
+    return bool(packet[4 * (packet[0] & 15) + 13] & 1)
+
+
 def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., Testbed]) -> None:
     network = testbed()
     network.serve()
@@ -190,22 +211,20 @@ def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., T
     plan += "[[cases]]\nname = 'one'\ndirections = ['up', 'down']\nflows = [{ station = 'sta1' }]\n"
     network.run("sta1", plan, "--capture")
     measurement = Measurement.from_folder(network.folder / "out")
-    for case, sender in (("one, up", "sta1"), ("one, down", "server")):
+    for case, sender, receiver in (("one, up", "sta1", "server"), ("one, down", "server", "sta1")):
         results = measurement.cases[case]
-        name = results.captures[1, sender]
         source = bytes(map(int, SERVER.split("."))) if sender == "server" else bytes([10, 77, 1, 2])
         sent, resent, highest, outstanding, acked = 0, 0, None, 0, None
-        with (network.folder / "out" / name).open("rb") as file:
-            packets = records(file)
-        for packet in packets:
-            tcp = packet[4 * (packet[0] & 15) :]
-            sequence, ack = int.from_bytes(tcp[4:8], "big"), int.from_bytes(tcp[8:12], "big")
+        began_s, begin = math.nan, 0
+        for time_s, packet in _captured(network, results.captures[1, sender]):
+            sequence, ack, size = _tcp(packet)
             if packet[12:16] != source:
                 acked = ack
                 continue
-            size = int.from_bytes(packet[2:4], "big") - 4 * (packet[0] & 15) - 4 * (tcp[12] >> 4)
-            if size <= 48:  # the token, or an ACK
+            if size <= TOKEN:
                 continue
+            if sent == 0:
+                began_s, begin = time_s, sequence
             sent += 1
             resent += highest is not None and (sequence - highest) % 2**32 >= 2**31
             if highest is None or (sequence + size - highest) % 2**32 < 2**31:
@@ -217,6 +236,24 @@ def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., T
         assert flow["retransmissions"] == resent
         assert 0 < flow["outstanding_max_bytes"] <= outstanding
         assert results.to_dict()["runs"][0]["series"]["unacked_bytes"]
+        # From the first byte sent to the last one that was missing at the receiver. The receiver reads that one between
+        # its arrival and the FIN with which it answers, however long the computer holds it up. The sender reads its
+        # clock right before it sends: only a hold-up at this instant could use up the 50 ms. Clocks are known to
+        # `clock_error_s`, and Linux slews the clock of captures by at most 500 ppm.
+        missing, ended_s, closed_s = bytearray(b"1" * SIZE), math.nan, math.nan
+        for time_s, packet in _captured(network, results.captures[1, receiver]):
+            sequence, _, size = _tcp(packet)
+            at = (sequence - begin) % 2**32
+            if packet[12:16] != source:
+                closed_s = time_s if math.isnan(closed_s) and _is_fin(packet) else closed_s
+            elif size > TOKEN and any(missing[at : at + size]):
+                missing[at : at + size] = bytes(size)
+                ended_s = time_s
+        assert not any(missing)
+        error_s = results.cells["clock_error_s"][0] + 500e-6 * flow["transfer_s"]
+        spent_s = flow["transfer_s"] - (ended_s - began_s)
+        assert -error_s <= spent_s < closed_s - ended_s + error_s + 0.05
+        assert flow["transfer_goodput_bps"] == pytest.approx(8 * SIZE / flow["transfer_s"], rel=1e-12)
         # And as `wifair analyze` has it; station and server first show each other a token, of 48 and 32 bytes.
         analysed = measurement.captured.where(case=case, at_sender=True).records()[0]
         assert analysed["received_bytes"] == 1_000_000 + (48 if case == "one, up" else 32)

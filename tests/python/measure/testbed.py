@@ -216,12 +216,17 @@ class Process:
         self.popen.send_signal(number)
 
 
-def records(file: IO[bytes]) -> list[bytes]:
-    """Packets of a pcap file of this machine's byte order, from the IP header on (Ethernet taken off)."""
+NANOSECONDS = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}
+"""Of one unit in the fraction of a second in a pcap file, by its magic number."""
+
+
+def records(file: IO[bytes]) -> list[tuple[float, bytes]]:
+    """Packets of a pcap file of this machine's byte order: time [s], and bytes from the IP header on."""
     data = file.read()
+    unit = NANOSECONDS[int.from_bytes(data[:4], sys.byteorder)]
     found, at = [], 24
     while at + 16 <= len(data):
-        size = int.from_bytes(data[at + 8 : at + 12], sys.byteorder)
-        found.append(data[at + 16 + ETHERNET : at + 16 + size])
+        second, fraction, size = (int.from_bytes(data[at + k : at + k + 4], sys.byteorder) for k in (0, 4, 8))
+        found.append((second + unit * fraction / 1e9, data[at + 16 + ETHERNET : at + 16 + size]))
         at += 16 + size
     return found
