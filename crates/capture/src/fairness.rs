@@ -17,8 +17,8 @@
 //! bound counts. Data in other captures may be lost in a queue further on, and the lower bound counts. A flow for which
 //! it matters which of them counts, or which is within a tenth of the threshold, is marked as near the threshold.
 //!
-//! A connection that never carried data is no flow. If it was not refused and its SYN was repeated, or answered without
-//! the client ever hearing of it, it is an attempt.
+//! A connection that never carried data is no flow. If it was not refused and its SYN was repeated, or answered
+//! without an ACK of the client within 3 s, it is an attempt.
 //!
 //! [`CapturedConnection::active_until`]: crate::tcp::connection::CapturedConnection::active_until
 //!
@@ -69,10 +69,15 @@ pub struct CapturedFlow {
     pub longest_stall_s: f64,
 }
 
-/// A SYN that was answered, and nothing else for so long, in ns: the answer was lost.
-const GIVEN_UP: u64 = 3_000_000_000;
+/// The initial retransmission timeout of RFC 2988, rule 2.1, in ns; RFC 6298 lowered it to 1 s.
+///
+/// A client that gets the answer to its SYN acknowledges it at once. So long after the answer passed, either its ACK has
+/// passed as well or the timer of the client, of the server, or of both has expired, and the handshake failed so far.
+/// Before that the ACK may still be on its way.
+const INITIAL_RTO: u64 = 3_000_000_000;
 
-/// A connection that was asked for in vain: its SYN was repeated, or answered without an ACK of the answer.
+/// A connection that was asked for in vain: its SYN was repeated, or answered without an ACK of the
+/// answer within 3 s.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectionAttempt {
     /// Index of the connection.
@@ -286,8 +291,9 @@ impl Analysis {
             // The first segment in the capture may be an answer.
             let client = usize::from(connection.sides[0].syns == 0 || connection.sides[0].acks > 0);
             let [syns, answers] = [client, 1 - client].map(|side| connection.sides[side].syns);
-            let waits = self.span.map_or(0, |(_, last)| last.saturating_sub(connection.last)) >= GIVEN_UP;
-            if connection.sides[client].acks == 0 && (syns > 1 || (answers > 0 && waits)) {
+            let answered = connection.sides[1 - client].first;
+            let expired = self.span.is_some_and(|(_, last)| last.saturating_sub(answered) >= INITIAL_RTO);
+            if connection.sides[client].acks == 0 && (syns > 1 || (answers > 0 && expired)) {
                 found.push(ConnectionAttempt {
                     connection: number,
                     ends: [connection.ends[client], connection.ends[1 - client]],

@@ -86,3 +86,27 @@ fn connections_that_never_began_are_told() {
     assert_eq!(told, [(40_001, 3, 2), (40_002, 3, 0), (40_004, 1, 1)]);
     assert_eq!(found.flows.len(), 1);
 }
+
+/// A server without an ACK repeats its answer after 1 and 3 s (RFC 6298, rules 2.1 and 5.5). Until the longest initial
+/// timeout, 3 s (RFC 2988, rule 2.1), the first ACK may still be on its way; from then on the client has asked in vain,
+/// even if the server has just answered again.
+#[test]
+fn an_answer_that_is_repeated_is_as_vain_as_a_single_one() {
+    let [client, server] = ends(false);
+    for (until, vain) in [(3_000 * MS, false), (3_001 * MS, true), (3_500 * MS, true)] {
+        for repeated in [false, true] {
+            let mut steps = vec![(0, Tcp { seq: 7, flags: flag::SYN, ..Tcp::between(client, server) })];
+            for at in [MS, 1_001 * MS, 3_001 * MS] {
+                let answer = Tcp { seq: 9, ack: 8, flags: flag::SYN | flag::ACK, ..Tcp::between(server, client) };
+                if at <= until && (at == MS || repeated) {
+                    steps.push((at, answer));
+                }
+            }
+            // Another connection shows that the capture goes on. Its single SYN says nothing yet.
+            let other = Endpoint { port: 40_001, ..client };
+            steps.push((until, Tcp { seq: 7, flags: flag::SYN, ..Tcp::between(other, server) }));
+            let found = fairness(steps, Wrap::Ethernet, AnalysisOptions::default());
+            assert_eq!(found.attempts.len(), usize::from(vain), "until {until}, repeated: {repeated}");
+        }
+    }
+}
