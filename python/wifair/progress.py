@@ -31,12 +31,12 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.total += units
 
-    def show(self, done: float) -> None:
-        """Show that so much is done in all."""
+    def show(self, done: float, note: str = "") -> None:
+        """Show that so much is done in all; `note` takes the place of the description after the first progress."""
         if self._bar is None:
             return
-        if done > 0 and self._bar.desc:
-            self._bar.set_description_str("")
+        if done > 0 and self._bar.desc != note:
+            self._bar.set_description_str(note)
         self._bar.update(done - self._bar.n)
         if self._bar.desc:
             self._bar.refresh()  # the clock goes on, which tells that it is alive

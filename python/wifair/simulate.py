@@ -115,7 +115,7 @@ def run(
     OSError
         If a capture cannot be written; no capture of that run is then left.
     ExtensionError
-        If a class of your own raises an exception.
+        If a class of your own raises an exception. If it does with several seeds, this is the first of them in order.
     TooLargeError
         If a run would need, or is about to need, more memory than is free. The message names the key that causes it.
     RunError
@@ -161,13 +161,19 @@ def run(
         total_s = scenario.duration_s * len(numbers)
         with ProgressBar.counting(progress, total_s, "simulated s", desc="setting up") as bar:
             while not work.wait(POLL_S):
-                bar.show(work.control.simulated_s)
+                failure = work.failure
+                note = f"seed {failure[0]} failed; waiting for those before it" if failure is not None else ""
+                bar.show(work.simulated_s, note)
     except KeyboardInterrupt:
+        failure = work.failure
         work.end()
-        done = work.gathered()
-        raise Interrupted(results(done) if done.runs else None) from None
-    if work.failure is not None:
-        seed, error = work.failure
+        if failure is None:
+            done = work.gathered()
+            raise Interrupted(results(done) if done.runs else None) from None
+    else:
+        failure = work.failure
+    if failure is not None:
+        seed, error = failure
         if isinstance(error, (ExtensionError, OSError, ScenarioError, TooLargeError)):
             raise error
         raise RunError(f"the run with seed {seed} failed: {error}", seed) from error
@@ -175,7 +181,7 @@ def run(
 
 
 class _SeedRuns:
-    """Runs that threads take one after the other.
+    """Runs that threads take one after the other. If some fail, `failure` is that of the first seed in their order.
 
     Only the main thread is interrupted by Ctrl-C, and it waits on a bare lock: `concurrent.futures.wait` takes the
     locks of all futures, and may leave some of them taken.
@@ -191,12 +197,16 @@ class _SeedRuns:
         fast_paths: bool,
         memory_bytes: int | None,
     ) -> None:
-        self.control = _core.Control(memory_bytes)
         self.failure: tuple[int, BaseException] | None = None
         self._run = functools.partial(scenario._core.run, fast_paths=fast_paths)
         self._step_ns = step_ns
         self._taps = taps
-        self._seeds = iter(seeds)
+        self._memory_bytes = memory_bytes
+        self._controls: dict[int, _core.Control] = {}
+        """Those of the runs under way, by their place in the order."""
+        self._next = 0
+        self._stopped = False
+        self._done_s = 0.0
         self._order = seeds
         self._taken = 0
         self._early: dict[int, Outcome] = {}
@@ -220,9 +230,18 @@ class _SeedRuns:
         """Whether all is over within so long a time."""
         return self._over.acquire(timeout=timeout_s)
 
+    @property
+    def simulated_s(self) -> float:
+        """Simulated time of all runs together [s]."""
+        with self._lock:
+            return self._done_s + sum(control.simulated_s for control in self._controls.values())
+
     def end(self) -> None:
         """End all runs, also where they are in a method of the user's, or wait for something there."""
-        self.control.stop()
+        with self._lock:
+            self._stopped = True
+            for control in self._controls.values():
+                control.stop()
         for _ in range(2):
             if self.wait(GRACE_S):
                 return
@@ -246,19 +265,32 @@ class _SeedRuns:
                 self._gathered.add(self._early.pop(self._order[self._taken]))
                 self._taken += 1
 
+    def _fail(self, place: int, error: BaseException) -> None:
+        """Keep the failure unless one is earlier in the order. Runs before it go on, because they may fail as well."""
+        with self._lock:
+            if self.failure is None or place < self._order.index(self.failure[0]):
+                self.failure = (self._order[place], error)
+            for later, control in self._controls.items():
+                if later > place:
+                    control.stop()
+
     def _loop(self) -> None:
         while True:
             with self._lock:
-                seed = next(self._seeds, None) if self.failure is None else None
-            if seed is None:
-                break
+                place = self._next
+                if self._stopped or self.failure is not None or place == len(self._order):
+                    break
+                self._next += 1
+                control = self._controls[place] = _core.Control(self._memory_bytes)
+            seed = self._order[place]
             try:
-                outcome = self._run(seed, self._step_ns, self.control, self._taps[seed])
+                outcome = self._run(seed, self._step_ns, control, self._taps[seed])
             except BaseException as error:
-                self.control.stop()
-                with self._lock:
-                    self.failure = self.failure or (seed, error)
+                self._fail(place, error)
                 break
+            finally:
+                with self._lock:
+                    self._done_s += self._controls.pop(place).simulated_s
             if outcome is None:
                 break
             self._take(seed, outcome)

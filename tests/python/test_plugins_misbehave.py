@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import subprocess
 import sys
@@ -169,6 +170,40 @@ def test_a_wait_for_runs_ends_though_a_signal_outlasts_it(tmp_path: Path) -> Non
             late.cancel()
             signal.signal(signal.SIGALRM, before)
             engine.close()
+
+
+def test_of_seeds_that_fail_the_first_in_order_is_reported(scenario: wifair.Scenario) -> None:
+    """Not the one that fails first by the clock: here the other one, whose thread the first one waits for."""
+    others = threading.Event()
+
+    class Late(wifair.CongestionControl):
+        def on_ack(self, ack: wifair.Ack) -> None:
+            if threading.current_thread().name == "wifair-0":
+                others.wait(20)
+                time.sleep(0.1)
+            others.set()
+            raise ValueError(f"always, as at {ack.segments} segments")
+
+    for seeds in ([1, 2], [7, 3]):
+        others.clear()
+        with pytest.raises(wifair.ExtensionError) as caught:
+            wifair.run(scenario.with_({"flows.up.tcp.cc": Late}), seeds=seeds, threads=2)
+        assert caught.value.seed == seeds[0]
+
+
+def test_ctrl_c_while_earlier_seeds_still_run_reports_the_failure(scenario: wifair.Scenario) -> None:
+    press = threading.Timer(0.5, _thread.interrupt_main)
+
+    class Slow(wifair.CongestionControl):
+        def on_ack(self, ack: wifair.Ack) -> None:
+            if threading.current_thread().name == "wifair-1":
+                press.start()
+                raise ValueError(f"the later one, of {ack.segments} segments")
+            time.sleep(0.01)
+
+    with pytest.raises(wifair.ExtensionError, match="the later one"):
+        wifair.run(scenario.with_({"flows.up.tcp.cc": Slow, "duration": "3000 s"}), seeds=[1, 2], threads=2)
+    press.cancel()
 
 
 @pytest.mark.alone
