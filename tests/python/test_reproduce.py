@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -350,6 +351,23 @@ def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
     assert again.to_dict() == kept
     with Store(tmp_path / "store") as store:
         assert store.count() == runs > 0
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_cases_of_one_scenario_have_their_results_in_common(kept: bool, tmp_path: Path) -> None:
+    """The series that one case needs are there, whichever case comes first."""
+    first = next(iter(session.load("lee2007").experiment("fig2a").cases(Effort.QUICK)))
+    plain = replace(first, scenario=first.scenario.with_({"duration": "3 s", "warm_up": "1 s"}), seeds=(1, 2))
+    sampled = replace(plain, labels={}, series="1 s")
+    with Runner(tmp_path / "store" if kept else None) as runner:
+        runner.start("both", [plain, sampled])
+        while runner.finished() is None:
+            pass
+        results = runner.results([plain, sampled])
+    assert results.seeds == (1, 2)
+    assert sorted(set(results.flows["seed"].tolist())) == [1, 2]
+    assert results.series is not None
+    assert set(results.series["time_s"].tolist()) == {1.0, 2.0, 3.0}
 
 
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from wifair.sweeps.compute import TABLES
 from wifair.sweeps.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -135,13 +135,18 @@ class Runner:
         self._read |= _read(cases, self.path)
         return name
 
-    def results(self, case: Case) -> Results:
-        """Take the results of a case; with a store only once, because keeping all of them would fill the memory."""
+    def results(self, cases: Sequence[Case]) -> Results:
+        """Take the results of cases that have the scenario and the seeds in common.
+
+        With a store they can be taken only once, because keeping all of them would fill the memory.
+        """
         if self.path is not None:
-            return self._read.pop(id(case))
-        keys = self._keys(case)
+            found = [self._read.pop(id(case)) for case in cases]
+            return next((results for results in found if results.series is not None), found[0])
+        keys = self._keys(cases[0])
         step_s = (keys[0].step_ns or 0) / 1e9
-        return Results(case.scenario, [self._pool.outcomes[key] for key in keys], series_step_s=step_s)
+        outcomes = [self._pool.outcomes[key] for key in keys]
+        return Results(cases[0].scenario, outcomes, series_step_s=step_s)
 
     def _keys(self, case: Case) -> list[_Key]:
         scenario = case.scenario.hash

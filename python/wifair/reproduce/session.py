@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -487,13 +488,17 @@ class _PaperWork:
         return self._more(wanted) or added
 
     def _measure(self, runner: Runner) -> None:
+        same: dict[tuple[str, tuple[int, ...]], list[tuple[Experiment, Case]]] = defaultdict(list)
         for experiment in self.chosen.needed:
             nulls = [null for some in self.nulls.values() for null in some.get(experiment.id, ()) if null is not None]
             for case in [*self.cases[experiment.id], *nulls]:
                 if id(case) not in self.rows:
                     self.kept.append(case)  # keep the object alive, so that its id stays unique
-                    results = runner.results(case)
-                    self.rows[id(case)] = [_row(case.labels, item, case) for item in experiment.measure(case, results)]
+                    same[case.scenario.hash, case.seeds].append((experiment, case))
+        for some in same.values():
+            results = runner.results([case for _, case in some])
+            for experiment, case in some:
+                self.rows[id(case)] = [_row(case.labels, item, case) for item in experiment.measure(case, results)]
         self.tables = {one.id: self._table(one, self.cases[one.id]) for one in self.chosen.needed}
         self.tables_without = {
             control: self.tables
