@@ -16,6 +16,7 @@ from wifair.reproduce import page, style
 from wifair.reproduce.table import named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent.futures import Future
 
     from wifair.reproduce.model import Case, Effort
@@ -52,13 +53,21 @@ class Report:
         self.folder, self.effort = prepare(directory), effort
         self._stage = TemporaryDirectory(prefix=STAGE, dir=self.folder)
         self._painter = ThreadPoolExecutor(1)  # one, because matplotlib keeps its settings for the whole process
-        self._parts: dict[str, tuple[PaperOutcome, dict[str, Future[str | None]]]] = {}
+        self._parts: dict[str, Future[list[str]]] = {}
+        """The experiments that have a figure, by paper."""
 
     def add(self, item: PaperOutcome) -> None:
         """Begin to write the files of a paper."""
         own = self._staged / item.paper.key
-        figures = {key: self._painter.submit(_experiment, item, key, own, self.effort) for key in item.tables}
-        self._parts[item.paper.key] = (item, figures)
+        texts = {key: self._painter.submit(_experiment, item, key, own, self.effort) for key in item.tables}
+        self._parts[item.paper.key] = self._painter.submit(self._page, item, texts)
+
+    def _page(self, item: PaperOutcome, texts: Mapping[str, Future[str | None]]) -> list[str]:
+        """Write the page of a paper; return the experiments that have a figure."""
+        figures = {name: text for name, future in texts.items() if (text := future.result()) is not None}
+        scenarios = {name: [_name(case) for case in cases] for name, cases in item.cases.items()}
+        _write(self._staged / f"{item.paper.key}.html", page.paper(self.effort, item, figures, scenarios))
+        return list(figures)
 
     def finish(self, outcome: Outcome) -> None:
         """Write the rest, and put all in its place.
@@ -68,12 +77,7 @@ class Report:
         OSError
             If it cannot be written.
         """
-        drawn: dict[str, list[str]] = {}
-        for key, (item, futures) in self._parts.items():
-            figures = {name: text for name, future in futures.items() if (text := future.result()) is not None}
-            scenarios = {name: [_name(case) for case in cases] for name, cases in item.cases.items()}
-            drawn[key] = list(figures)
-            _write(self._staged / f"{key}.html", page.paper(self.effort, item, figures, scenarios))
+        drawn = {key: future.result() for key, future in self._parts.items()}
         _write(self._staged / "index.html", page.index(outcome, drawn))
         _write(self._staged / MARK, _json(outcome.to_dict()))
         for new in sorted(self._staged.iterdir(), key=lambda path: path.name != MARK):  # the mark goes first

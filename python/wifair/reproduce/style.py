@@ -78,22 +78,18 @@ def _rc(**more: Any) -> Iterator[None]:
 def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
     """Save in formats such as ``svg``, the same figure with the same bytes each time."""
     import matplotlib as mpl  # noqa: PLC0415
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: PLC0415
-    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
+    from matplotlib.backend_bases import get_registered_canvas_class  # noqa: PLC0415
 
     dated = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
-    writers = {"png": (FigureCanvasAgg, "print_png"), "svg": (FigureCanvasSVG, "print_svg"),
-               "pdf": (FigureCanvasPdf, "print_pdf")}  # fmt: skip
     with _rc(**{"svg.hashsalt": stem.name}):
         # `savefig` would draw everything twice for each format, the first time for the layout.
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
         for ending in formats:
-            canvas, write = writers[ending]
             figure.set_dpi(mpl.rcParams["savefig.dpi"])  # those of SVG and PDF set their own
+            canvas = get_registered_canvas_class(ending)(figure)  # imports the backend, which is slow for PDF
             drawn = io.BytesIO()
-            getattr(canvas(figure), write)(drawn, metadata={dated[ending]: None})
+            getattr(canvas, f"print_{ending}")(drawn, metadata={dated[ending]: None})
             files.write_bytes(stem.with_suffix(f".{ending}"), drawn.getvalue())
 
 
