@@ -125,7 +125,7 @@ def measure(page: Page, moves: int) -> None:
     for name, (values, selector) in sliders.items():
         page.evaluate(MOVE, [4, values, selector])
         told(f"slider of the {name}, eight stations for 100 s", page.evaluate(MOVE, [moves, values, selector]))
-    for standard in ("802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"):
+    for standard in ("802.11b", "802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax", "802.11be"):
         told(f"{standard}, 40 stations for 100 s", page.evaluate(WRITE, [FORTY.format(standard=standard), 5]))
     page.locator("#lesson").select_option("uploads")
     page.wait_for_timeout(1000)
