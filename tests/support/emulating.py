@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,9 @@ def _why_not() -> str:
         check_privileges()
     except EmulationError as error:
         return str(error)
+    missing = [tool for tool in ("ip", "ping", "unshare") if shutil.which(tool) is None]
+    if missing:
+        return f"needs {', '.join(missing)}: apt-get install iproute2 iputils-ping util-linux"
     probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
     return "" if probe.returncode == 0 else "no network namespaces here"
 
