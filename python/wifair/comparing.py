@@ -12,6 +12,7 @@ import numpy as np
 
 from wifair._core import __version__
 from wifair.columns import Columns
+from wifair.drawable import Drawable
 from wifair.report import WIDE, figure_text, named
 from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
@@ -137,7 +138,7 @@ class _Side:
         return {seed: v for seed, v in self.figures.get(figure, {}).items() if not math.isnan(v)}
 
 
-class Comparison:
+class Comparison(Drawable):
     """Differences between the first source and each of the others.
 
     Attributes
@@ -276,37 +277,6 @@ class Comparison:
         from wifair.figures.style import Look  # noqa: PLC0415
 
         return draw(self, Look.of(title, labels, size, logy))
-
-    def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
-        """Draw the figure into a file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its extension chooses PNG, SVG or PDF. An existing file is replaced.
-        **options
-            As for `figure`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            What was saved.
-
-        Raises
-        ------
-        ValueError
-            If the extension is another one, or an option is wrong.
-        ImportError
-            If there is no matplotlib.
-        OSError
-            If the file cannot be written.
-        """
-        from wifair.figures.style import check, save  # noqa: PLC0415
-
-        check(path)
-        figure = self.figure(**options)
-        save(figure, path)
-        return figure
 
     def telling(self) -> list[str]:
         """List the figures that are shown unless all are asked for."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair._core import __version__
 from wifair.columns import Columns
+from wifair.drawable import Drawable
 from wifair.gathering import Gathered
 from wifair.statistics import limits, mean_interval
 from wifair.summary import Summary
@@ -26,7 +27,7 @@ FORMAT = 1
 """Version of the JSON: fields may be added within one, none is renamed or removed."""
 
 
-class Results:
+class Results(Drawable):
     """What the runs of a scenario measured, from the end of the warm-up to the end of each run.
 
     Each table is a `wifair.Columns` whose first column is the seed.
@@ -249,37 +250,6 @@ class Results:
         from wifair.figures.style import Look  # noqa: PLC0415
 
         return draw(self, Look.of(title, labels, size, logy))
-
-    def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
-        """Draw the figure into a file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its extension chooses PNG, SVG or PDF. An existing file is replaced.
-        **options
-            As for `figure`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            What was saved.
-
-        Raises
-        ------
-        ValueError
-            If the extension is another one, or an option is wrong.
-        ImportError
-            If matplotlib is not installed.
-        OSError
-            If the file cannot be written.
-        """
-        from wifair.figures.style import check, save  # noqa: PLC0415
-
-        check(path)
-        figure = self.figure(**options)
-        save(figure, path)
-        return figure
 
     def __repr__(self) -> str:
         from wifair.report import text  # noqa: PLC0415

@@ -1,0 +1,56 @@
+"""What everything with a figure has in common: the figure can be saved."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+
+class Drawable(ABC):
+    """Has a figure."""
+
+    @abstractmethod
+    def figure(
+        self,
+        *,
+        title: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        size: str | None = None,
+        logy: bool = False,
+    ) -> Any:
+        """Draw the figure."""
+
+    def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """Draw the figure into a file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its extension chooses PNG, SVG or PDF. An existing file is replaced.
+        **options
+            As for `figure`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was saved.
+
+        Raises
+        ------
+        ValueError
+            If the extension is another one, or an option is wrong.
+        ImportError
+            If matplotlib is not installed.
+        OSError
+            If the file cannot be written.
+        """
+        from wifair.figures.style import check, save  # noqa: PLC0415
+
+        check(path)
+        figure = self.figure(**options)
+        save(figure, path)
+        return figure
