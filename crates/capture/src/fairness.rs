@@ -71,9 +71,9 @@ pub struct CapturedFlow {
 
 /// The initial retransmission timeout of RFC 2988, rule 2.1, in ns; RFC 6298 lowered it to 1 s.
 ///
-/// A client that gets the answer to its SYN acknowledges it at once. So long after the answer passed, either its ACK has
-/// passed as well or the timer of the client, of the server, or of both has expired, and the handshake failed so far.
-/// Before that the ACK may still be on its way.
+/// A client that gets the answer to its SYN acknowledges it at once. So long after the answer passed, either its ACK
+/// has passed as well or the timer of the client, of the server, or of both has expired, and the handshake failed so
+/// far. Before that the ACK may still be on its way.
 const INITIAL_RTO: u64 = 3_000_000_000;
 
 /// A connection that was asked for in vain: its SYN was repeated, or answered without an ACK of the
