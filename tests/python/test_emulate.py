@@ -103,7 +103,7 @@ def test_programs_talk_over_the_air_and_nothing_is_left(cell: Path) -> None:
 
 def test_what_an_emulation_would_replace_is_refused_before_it_begins(cell: Path) -> None:
     outputs = {"--out": "results", "--pcap": "captures", "--frames": "frames.csv", "--record": "packets.rec"}
-    command = ["emulate", "cell.toml", "--no-flows", "--quiet", "--exec", "sta1", "ping -q -c 1 server"]
+    command = ["emulate", "cell.toml", "--no-flows", "--quiet", "--exec", "sta1", "date +%N > ran; ping -q -c 1 server"]
 
     def held() -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in sorted(cell.rglob("*")) if path.is_file()}
@@ -114,6 +114,10 @@ def test_what_an_emulation_would_replace_is_refused_before_it_begins(cell: Path)
     for option in outputs.items():
         refused = wifair(*command, *option, cwd=cell)
         assert (refused.returncode, "--force" in refused.stderr) == (2, True), (option, refused.stderr)
+        assert held() == before, option
+    for option in (("--frames", "frames.txt"), ("--out", "cell.toml")):
+        refused = wifair(*command, *option, cwd=cell)
+        assert refused.returncode == 2, (option, refused.stderr)
         assert held() == before, option
     forced = wifair(*command, *everything, "--force", cwd=cell)
     assert forced.returncode == 0, forced.stderr

@@ -19,6 +19,8 @@ from wifair.seeds import read_seeds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from wifair.output import Folder
+
 __all__ = [
     "FAILED",
     "INTERRUPTED",
@@ -26,6 +28,7 @@ __all__ = [
     "Seeds",
     "check_figure",
     "check_file",
+    "check_frames",
     "complain",
     "echo_json",
     "echo_parts",
@@ -36,6 +39,7 @@ __all__ = [
     "occupy_closed_streams",
     "reason",
     "refuse_unused",
+    "results_folder",
 ]
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -90,6 +94,25 @@ def check_file(path: str, *, force: bool) -> None:
         code = errno.EACCES
     if code:
         fail(f"cannot write `{path}`: {reason(OSError(code, os.strerror(code)))}", WRONG)
+
+
+def check_frames(path: str, *, force: bool) -> None:
+    """Leave with an error, before what may take long, if no table of frames could be written into `path`."""
+    if Path(path).suffix not in (".csv", ".parquet"):
+        raise click.UsageError("--frames writes .csv or .parquet")
+    check_file(path, force=force)
+
+
+def results_folder(path: str, formats: tuple[str, ...] = (), *, force: bool) -> Folder:
+    """Make a folder of results, before what may take long, or leave with an error."""
+    from wifair.output import Folder  # noqa: PLC0415
+
+    try:
+        return Folder(path, formats=formats or None, force=force)
+    except (FileExistsError, ImportError) as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write to `{path}`: {reason(error)}", WRONG)
 
 
 def check_figure(path: str, *, force: bool) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, check_file, fail, reason
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, check_file, check_frames, fail, reason, results_folder
 from wifair.errors import EmulationError, ScenarioError
 from wifair.words import counted
 
 if TYPE_CHECKING:
     from wifair.emulation import Command, Emulated
     from wifair.emulation.namespaces import Namespaces
+    from wifair.output import Folder
     from wifair.scenario import Scenario
 
 __all__ = ["emulate_command"]
@@ -125,14 +127,17 @@ def emulate_command(
                 captures = Pcap(pcap, points, pcap_snap or WHOLE_PACKETS, pcap_format or "pcap", force)
             elif pcap_at or pcap_snap or pcap_format:
                 raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
-            for target in (record, frames):
-                if target is not None:
-                    check_file(target, force=force)
+            if record is not None:
+                check_file(record, force=force)
+            if frames is not None:
+                check_frames(frames, force=force)
             options = {"flows": not no_flows, "strict": strict, "record": record}
-            emulated = _run(
-                scenario, _commands(programs, servers), seed, captures, frames, options, series, as_json, quiet
-            )
-            _write(emulated, frames, out, force)
+            with ExitStack() as stack:
+                folder = None if out is None else stack.enter_context(results_folder(out, force=force))
+                emulated = _run(
+                    scenario, _commands(programs, servers), seed, captures, frames, options, series, as_json, quiet
+                )
+                _write(emulated, frames, folder)
             _show(emulated, as_json=as_json, quiet=quiet)
     except EmulationError as error:
         fail(str(error), WRONG)
@@ -198,21 +203,19 @@ def _run(
         fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
 
 
-def _write(emulated: Emulated, frames: str | None, out: str | None, force: bool) -> None:
+def _write(emulated: Emulated, frames: str | None, folder: Folder | None) -> None:
     from wifair.output import write_table  # noqa: PLC0415
 
-    target = frames
     try:
         if frames is not None:
             assert emulated.results.frames is not None
             write_table(emulated.results.frames, frames)
-        if out is not None:
-            target = out
-            emulated.results.save(out, force=force)
-    except (FileExistsError, ImportError, ValueError) as error:
+        if folder is not None:
+            folder.write(emulated.results)
+    except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     except OSError as error:
-        fail(f"cannot write `{target}`: {reason(error)}", WRONG)
+        fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
 
 
 def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,18 +14,19 @@ from wifair.cli.common import (
     Seeds,
     check_figure,
     check_file,
+    check_frames,
     echo_parts,
     fail,
     figure_options,
     look_of,
     reason,
+    results_folder,
 )
 from wifair.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wifair.output import Folder
     from wifair.results import Results
     from wifair.scenario import Scenario
     from wifair.taps import Pcap
@@ -150,7 +150,7 @@ def run_command(
     interrupted = False
     results: Results | None
     with ExitStack() as stack:
-        folder = None if out is None else stack.enter_context(_folder(out, formats, force))
+        folder = None if out is None else stack.enter_context(results_folder(out, formats, force=force))
         try:
             with _writes():
                 results = run(
@@ -190,17 +190,6 @@ def _print(results: Results, *, as_json: bool, plot: bool) -> None:
         click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
 
 
-def _folder(out: str, formats: tuple[str, ...], force: bool) -> Folder:
-    from wifair.output import Folder  # noqa: PLC0415
-
-    try:
-        return Folder(out, formats=formats or None, force=force)
-    except (FileExistsError, ImportError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write to `{out}`: {reason(error)}", WRONG)
-
-
 def _captures(folder: str | None, at: str | None, snap: int | None, form: str | None, force: bool) -> Pcap | None:
     if folder is None:
         if at or snap or form:
@@ -220,11 +209,10 @@ def _check_air(frames: str | None, timeline: str | None, start: str | None, end:
 
         if _core.time_of_run("--to", end) <= _core.time_of_run("--from", start):
             fail(f"--to {end} is not after --from {start}", WRONG)
-    if frames is not None and Path(frames).suffix not in (".csv", ".parquet"):
-        raise click.UsageError("--frames writes .csv or .parquet")
-    for file in (frames, timeline):
-        if file is not None:
-            check_file(file, force=force)
+    if frames is not None:
+        check_frames(frames, force=force)
+    if timeline is not None:
+        check_file(timeline, force=force)
 
 
 @contextmanager
