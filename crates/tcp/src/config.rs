@@ -69,6 +69,10 @@ choice! {
         NewReno = "newreno" from "RFC 6582",
         /// A scoreboard of selective ACKs.
         Sack = "sack" from "RFC 6675",
+        /// Selective ACKs as in ns-2: three duplicate ACKs with news start recovery, a count of packets in the path
+        /// decides what is sent, and a timeout forgets what had arrived. The receiver does not report duplicates, and
+        /// its ACKs are 8 bytes longer for each block.
+        Sack1 = "sack1" from "ns-2.35, Agent/TCP/Sack1",
         /// Transmission times (RACK), with tail loss probes.
         Rack = "rack" from "RFC 8985",
     }
@@ -190,6 +194,10 @@ pub struct ReceiverConfig {
     pub header: u16,
     /// Whether TCP options add to the size of segments.
     pub count_options: bool,
+    /// Whether an ACK is 8 bytes longer for each SACK block where `count_options` is off (ns-2).
+    pub count_blocks: bool,
+    /// Whether duplicates are reported (RFC 2883).
+    pub report_duplicates: bool,
     /// Receive buffer, in bytes.
     pub buffer: u64,
     /// Window scale (RFC 7323, section 2).

@@ -58,6 +58,25 @@ impl Ranges {
         }
     }
 
+    /// Bytes in all ranges.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|(start, end)| end - start).sum()
+    }
+
+    /// The first gap from `offset` on that lies below a range.
+    #[must_use]
+    pub fn gap(&self, offset: u64) -> Option<(u64, u64)> {
+        let mut start = offset;
+        for &(first, behind) in self.ranges.range(self.place(offset)..) {
+            if start < first {
+                return Some((start, first));
+            }
+            start = start.max(behind);
+        }
+        None
+    }
+
     /// The range that contains `offset`.
     #[must_use]
     pub fn around(&self, offset: u64) -> Option<(u64, u64)> {
@@ -104,6 +123,11 @@ mod tests {
         assert_eq!(ranges.overlap(0, 60), Some((10, 40)));
         assert_eq!((ranges.overlap(35, 70), ranges.overlap(40, 70)), (Some((35, 40)), Some((50, 60))));
         assert_eq!((ranges.overlap(40, 50), ranges.overlap(60, 70), ranges.overlap(0, 10)), (None, None, None));
+        assert_eq!(
+            [0, 10, 39, 45, 50].map(|o| ranges.gap(o)),
+            [(0, 10), (40, 50), (40, 50), (45, 50), (0, 0)].map(|gap| (gap != (0, 0)).then_some(gap))
+        );
+        assert_eq!(ranges.bytes(), 40);
         assert_eq!((ranges.take_up_to(9), ranges.take_up_to(10), ranges.len()), (9, 40, 1));
     }
 

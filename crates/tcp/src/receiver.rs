@@ -349,7 +349,7 @@ impl Receiver {
         let relative =
             |(start, end): (u64, u64)| (start.wrapping_sub(packet.ack) as u32, end.wrapping_sub(packet.ack) as u32);
         let mut sack = [(0, 0); MAX_SACK_BLOCKS];
-        if let Some(duplicate) = self.duplicate.take() {
+        if let Some(duplicate) = self.duplicate.take().filter(|_| self.config.report_duplicates) {
             sack[0] = relative(duplicate);
             blocks = 1;
         }
@@ -364,6 +364,8 @@ impl Receiver {
         packet.sack = sack;
         if self.config.count_options {
             packet.size += sack_option(blocks as u16);
+        } else if self.config.count_blocks {
+            packet.size += 8 * blocks as u16;
         }
     }
 

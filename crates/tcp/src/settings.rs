@@ -220,7 +220,7 @@ table! {
         if tcp.stack == Stack::Linux {
             tcp.cc = tcp.cc.clone().of_linux(|key| at.has(key));
         }
-        if matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Rack)) && !tcp.sack {
+        if matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Sack1 | Recovery::Rack)) && !tcp.sack {
             at.clash("this recovery needs selective ACKs", &[("recovery", "by SACK"), ("sack", "off")]);
         }
     }
@@ -294,6 +294,8 @@ impl TcpSettings {
         let receiver = ReceiverConfig {
             header: header(self.ack_header),
             count_options: self.count_options,
+            count_blocks: options.recovery == Recovery::Sack1,
+            report_duplicates: options.recovery != Recovery::Sack1,
             buffer: if counted_by_sender { u64::MAX } else { buffer },
             window_scale,
             ack_every: if self.delayed_ack { self.ack_every } else { 1 },
@@ -425,7 +427,9 @@ mod tests {
 
     #[test]
     fn recovery_by_sack_needs_sack() {
-        assert!(read("recovery = 'rack'").unwrap_err().contains("needs selective ACKs"));
+        for recovery in ["sack", "sack1", "rack"] {
+            assert!(read(&format!("recovery = '{recovery}'")).unwrap_err().contains("needs selective ACKs"));
+        }
         assert_eq!(read("stack = 'modern'").expect("it is right").resolve().0.options.recovery, Recovery::Rack);
     }
 }

@@ -207,10 +207,10 @@ impl Sender {
                 self.undo();
             }
             in_recovery = self.phase == RecoveryPhase::Recovery;
-            let restart = self.on_new_ack_in_recovery(acked);
+            let restart = self.on_new_ack_in_recovery(now, packet, acked);
             self.restart_timer(now, restart);
-            // In ns-2 the ACK that ends recovery lets the window grow.
-            in_recovery &= self.phase == RecoveryPhase::Recovery || !self.options.ns2_recovery;
+            // In ns-2 the ACK that ends recovery lets the window grow, except with Sack1.
+            in_recovery &= self.phase == RecoveryPhase::Recovery || !self.options.ns2_recovery || self.sack1.is_some();
         }
         // Bytes counted at duplicate ACKs are not counted again (Linux); at least the hole itself is.
         let before = u64::from(self.dup_acks) * self.mss;
@@ -270,7 +270,7 @@ impl Sender {
 
     /// Leaves recovery, or responds to a partial ACK; returns whether the timer restarts.
     #[inline(never)]
-    pub(super) fn on_new_ack_in_recovery(&mut self, acked: u64) -> bool {
+    pub(super) fn on_new_ack_in_recovery(&mut self, now: Time, packet: &Packet, acked: u64) -> bool {
         match self.phase {
             RecoveryPhase::Open => return true,
             RecoveryPhase::Loss => {
@@ -278,6 +278,10 @@ impl Sender {
                     self.phase = RecoveryPhase::Open;
                 }
                 return true;
+            }
+            RecoveryPhase::Recovery if self.sack1.is_some() => {
+                self.on_new_ack_sack1(now, packet);
+                return false;
             }
             RecoveryPhase::Recovery => {}
         }
@@ -362,14 +366,18 @@ impl Sender {
 
     #[inline(never)]
     pub(super) fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
-        self.dup_acks += 1;
+        if self.sack1.is_none() {
+            self.dup_acks += 1;
+        }
         let in_recovery = self.phase == RecoveryPhase::Recovery;
         self.pass_ack(
             now,
             packet,
             &AckSummary { in_flight: self.nxt - self.una, in_recovery, ..AckSummary::default() },
         );
-        if self.phase == RecoveryPhase::Recovery {
+        if self.sack1.is_some() {
+            self.on_dup_ack_sack1(now, packet);
+        } else if self.phase == RecoveryPhase::Recovery {
             self.inflation += self.mss.cast_signed();
         } else if self.dup_acks == self.options.dup_threshold && (self.una > self.recover || self.recover == 0)
             || self.phase == RecoveryPhase::Open
@@ -400,6 +408,12 @@ impl Sender {
             self.due &= !due::HEAD;
         } else {
             self.phase = RecoveryPhase::Recovery;
+            if let Some(sack1) = &mut self.sack1 {
+                let outstanding = (self.max - self.una).div_ceil(self.mss);
+                sack1.start(self.una + self.mss, outstanding, self.options.dup_threshold);
+                self.rto_at = now.saturating_add(self.rtt.rto());
+                return;
+            }
             self.inflation = (self.mss * u64::from(self.options.dup_threshold)).cast_signed();
         }
         self.rto_at = now.saturating_add(self.rtt.rto());

@@ -14,6 +14,7 @@ mod info;
 mod output;
 mod prr;
 mod rate;
+mod sack1;
 mod scoreboard;
 mod segment;
 mod selective;
@@ -28,6 +29,7 @@ use crate::config::{Handshake, IdleRestart, Recovery, SenderConfig, StackOptions
 use crate::rtt::Rtt;
 
 pub use info::{Info, RecoveryState};
+use sack1::Sack1;
 use selective::Selective;
 use times::Times;
 
@@ -208,6 +210,7 @@ pub struct Sender {
     /// The first segment if it was retransmitted, with the timestamp of its first retransmission (RFC 3522).
     retransmitted: Option<(u64, u32)>,
     selective: Option<Box<Selective>>,
+    sack1: Option<Box<Sack1>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
     /// Template of a full segment.
@@ -309,6 +312,7 @@ impl Sender {
             timed_out: None,
             retransmitted: None,
             selective: by_sack.then(|| Box::new(Selective::new(options, cc.wants_rate_samples()))),
+            sack1: (options.recovery == Recovery::Sack1).then(Box::default),
             times: keeps_times
                 .then(|| Box::new(Times::new(options.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
@@ -418,7 +422,10 @@ impl Sender {
             return false;
         }
         match &self.selective {
-            None => self.nxt > self.una && self.dup_acks == 0,
+            None => {
+                let by_sack1 = self.sack1.is_some() && self.phase == RecoveryPhase::Recovery;
+                self.nxt > self.una && self.dup_acks == 0 && !by_sack1
+            }
             Some(s) => {
                 let is_calm = self.phase == RecoveryPhase::Open && !self.reducing && !s.has_lost();
                 is_calm && s.in_flight() > 0 && self.nxt == self.max
@@ -601,7 +608,11 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.selective.as_ref().map_or(self.nxt - self.una, |selective| selective.in_flight())
+        match (&self.selective, &self.sack1) {
+            (Some(selective), _) => selective.in_flight(),
+            (None, Some(sack1)) if self.phase == RecoveryPhase::Recovery => sack1.in_flight() * self.mss,
+            (None, _) => self.nxt - self.una,
+        }
     }
 
     /// State of the connection.

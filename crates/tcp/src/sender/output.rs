@@ -107,6 +107,9 @@ impl Sender {
         if self.selective.is_some() {
             return self.poll_selective(now);
         }
+        if self.sack1.is_some() && self.phase == RecoveryPhase::Recovery {
+            return self.poll_sack1(now);
+        }
         let in_flight = self.nxt - self.una;
         let len = self.mss.min(self.supplied - self.nxt);
         if len == 0 {
@@ -393,7 +396,9 @@ impl Sender {
     fn note_retransmission(&mut self, now: Time, packet: &mut Packet) {
         packet.flags |= flag::RETRANSMISSION;
         self.counts.retransmissions += 1;
-        self.timed = 0;
+        if self.sack1.is_none() {
+            self.timed = 0; // ns-2's Sack1 goes on timing a new segment
+        }
         let seq = packet.seq;
         if self.options.timestamps && seq == self.una && self.retransmitted.is_none_or(|(first, _)| first != seq) {
             self.retransmitted = Some((seq, clock(now)));

@@ -11,6 +11,7 @@ use crate::pipe::{Pipe, SegmentFate, ends};
 mod application;
 mod offload;
 mod recovery;
+mod sack1;
 
 fn seconds(n: u64) -> Time {
     Time::ZERO + Duration::from_secs(n)
@@ -40,7 +41,20 @@ fn golden(text: &str) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Each segment is sent when ns-2.35 sends it, to the microsecond.
+/// Checks that each segment is sent when ns-2.35 sent it, to the microsecond.
+fn leaves_as_in_ns2(what: &str, text: &str, pipe: &Pipe) {
+    let (expected, sent) = (golden(text), pipe.sent());
+    let differs = expected.iter().zip(&sent).position(|(a, b)| a != b);
+    if let Some(i) = differs {
+        panic!(
+            "{what}: line {i}: ns-2 {:?}, here {:?}",
+            &expected[i..(i + 8).min(expected.len())],
+            &sent[i..(i + 8).min(sent.len())]
+        );
+    }
+    assert_eq!(expected.len(), sent.len(), "{what}");
+}
+
 #[test]
 fn every_segment_leaves_as_in_ns2() {
     const BURSTS: &[u64] = &[40, 42, 45, 140, 141, 142, 150];
@@ -63,16 +77,7 @@ fn every_segment_leaves_as_in_ns2() {
         ("lost start", include_str!("golden_ns2/newreno_lost_start.txt"), ns2(NEWRENO, 60, 50, &[1, 2])),
         ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(WINDOW_15, 600, 20, LONG)),
     ] {
-        let (expected, sent) = (golden(text), pipe.sent());
-        let differs = expected.iter().zip(&sent).position(|(a, b)| a != b);
-        if let Some(i) = differs {
-            panic!(
-                "{what}: line {i}: ns-2 {:?}, here {:?}",
-                &expected[i..(i + 8).min(expected.len())],
-                &sent[i..(i + 8).min(sent.len())]
-            );
-        }
-        assert_eq!(expected.len(), sent.len(), "{what}");
+        leaves_as_in_ns2(what, text, &pipe);
     }
 }
 
@@ -124,10 +129,11 @@ fn a_window_that_is_known_from_the_start_can_still_be_cut_on_the_way() {
     assert_eq!(sender.rwnd, 20_000);
 }
 
-const STACKS: [&str; 9] = [
+const STACKS: [&str; 10] = [
     "stack = 'ns2'",
     "stack = 'ns2'\nrecovery = 'tahoe'\nreceive_window = '60 packets'",
     "stack = 'ns2'\nrecovery = 'reno'\ndelayed_ack = true\nmax_cwnd = '7 packets'",
+    "stack = 'ns2'\nsack = true\nrecovery = 'sack1'\nreceive_window = '60 packets'",
     "stack = 'rfc'",
     "stack = 'rfc'\nsack = true",
     "stack = 'rfc'\nsack = true\nprr = true\ntimestamps = true\necn = true",
