@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import sys
 from array import array
 from collections.abc import Iterator, Mapping
@@ -19,11 +20,27 @@ if TYPE_CHECKING:
 
     from wifair._core import RawColumn, RawData
 
-__all__ = ["Columns", "of_core", "plain_values"]
+__all__ = ["Columns", "of_core", "plain_text", "plain_values", "safe_text"]
 
 SHOWN_ROWS = 10
 NUMBER_BYTES = 8
 CODES = {"<f8": "d", "<u8": "Q"}
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of texts that spreadsheets take for formulas."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+
+
+def safe_text(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula, as the core does in CSV files."""
+    is_formula = len(text) > 1 and text.startswith(FORMULA) and not NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
+def plain_text(cell: str) -> str:
+    """Take the apostrophe of `safe_text` off again."""
+    return cell[1:] if cell.startswith("'") and safe_text(cell[1:]) == cell else cell
 
 
 class Columns(Mapping[str, "NDArray[Any]"]):
@@ -125,6 +142,11 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         """Get rows as dicts of plain Python values; None for NaN and infinity."""
         lists = [[_plain(value) for value in self.to_list(name)] for name in self]
         return [dict(zip(self._data, row)) for row in zip(*lists)]
+
+    @property
+    def texts(self) -> list[str]:
+        """Names of the columns of texts."""
+        return [name for name, column in self._data.items() if isinstance(_raw(column), list)]
 
     def to_csv(self) -> str:
         """Write as CSV with a header; numbers in full precision, NaN as an empty field."""

@@ -18,6 +18,7 @@ import pytest
 import wifair
 from hypothesis import given
 from hypothesis import strategies as st
+from wifair.columns import safe_text
 
 TABLE = {
     "name": "two uploads",
@@ -137,6 +138,7 @@ def test_csv_is_that_of_python(rows: list[tuple[float, int, str]]) -> None:
         }
     )
     assert table.to_csv() == _as_csv_writes(table)
+    assert [safe_text(text) for text in texts] == [_as_cell(text) for text in texts]
     assert wifair.Columns({"text": list(texts)}).to_csv() == _as_csv_writes(wifair.Columns({"text": np.array(texts)}))
 
 

@@ -158,3 +158,10 @@ def test_a_control_counts_where_the_claim_holds() -> None:
     assert without.verdict == "depends"
     assert without.among([0]).verdict == "fails"
     assert without.among([1]).verdict == "holds"
+
+
+def test_labels_that_look_like_formulas_are_safe_in_spreadsheets() -> None:
+    row = Row({"=setting": "@SUM(A1)", "level": -3, "n": "-3"}, "+x", np.array([-1.0]))
+    head, cells = Table("e", [row]).to_csv().splitlines()
+    assert head.startswith("'=setting,level,n,quantity,")
+    assert cells.startswith("'@SUM(A1),-3,-3,'+x,-1.0,")

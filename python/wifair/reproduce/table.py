@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair.columns import safe_text
 from wifair.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -259,14 +260,18 @@ class Table:
         names = [*self.label_names, *(Row({}, "", np.empty(0)).to_dict())]
         out = io.StringIO()
         writer = csv.DictWriter(out, names, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: "" if v is None else v for k, v in record.items()} for record in records)
+        writer.writerow({name: safe_text(name) for name in names})
+        writer.writerows({name: _cell(value) for name, value in record.items()} for record in records)
         return out.getvalue()
 
 
 def named(labels: Mapping[str, Label]) -> str:
     """Format labels for a file name."""
     return "-".join(str(value).replace("/", "") for value in labels.values())
+
+
+def _cell(value: Label | None) -> Label:
+    return "" if value is None else safe_text(value) if isinstance(value, str) else value
 
 
 def _plain(value: float) -> float | None:
