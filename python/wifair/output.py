@@ -71,6 +71,7 @@ class Folder:
             **results._origin(),
             "command": command,
             "columns": {name: columns.about for name, columns in results.tables.items()},
+            "texts": {name: columns.texts for name, columns in results.tables.items()},
         }
         self._write_json(PROVENANCE, provenance)
         self._write_json("summary.json", results._summary())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.columns import Columns
+from wifair.columns import Columns, plain_text
 from wifair.errors import ResultsError
 from wifair.output import PROVENANCE
 from wifair.statistics import mean_interval
@@ -20,6 +20,7 @@ from wifair.summary import Summary
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -67,9 +68,12 @@ class SavedResults:
                 text=(folder / "scenario.toml").read_text(encoding="utf-8"),
                 resolved=resolved,
             )
-            tables = {name: _table(folder, name, about[name]) for name in TABLES}
-            over_time = {name: _table(folder, name, about[name]) for name in OVER_TIME if name in about}
-        except (KeyError, TypeError, ValueError, OSError) as error:
+            texts: dict[str, list[str]] = provenance.get("texts", {})  # 0.1 did not write them
+            tables = {name: _table(folder, name, about[name], texts.get(name, ())) for name in TABLES}
+            over_time = {
+                name: _table(folder, name, about[name], texts.get(name, ())) for name in OVER_TIME if name in about
+            }
+        except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
             raise ResultsError(f"`{folder}` is not complete, or was changed: {error}") from None
         self.flows, self.cells, self.stations, self.sessions = (tables[name] for name in TABLES)
         self.series, self.queues = over_time.get("series"), over_time.get("queues")
@@ -126,7 +130,7 @@ def _standard(resolved: str) -> str:
     return f"{wlan['standard']}, " if wlan else ""
 
 
-def _table(folder: Path, name: str, about: dict[str, str]) -> Columns:
+def _table(folder: Path, name: str, about: dict[str, str], texts: Sequence[str]) -> Columns:
     path = folder / f"{name}.csv"
     if not path.exists():
         return _parquet(folder / f"{name}.parquet", about)
@@ -135,8 +139,15 @@ def _table(folder: Path, name: str, about: dict[str, str]) -> Columns:
     head, body = (rows[0], rows[1:]) if rows else ([], [])
     if any(len(row) != len(head) for row in body):
         raise ValueError(f"{path.name} has rows of different length")
+    body = [[plain_text(cell) for cell in row] for row in body]
     columns = list(zip(*body)) if body else [()] * len(head)
-    return Columns({key: _array(values) for key, values in zip(head, columns)}, about)
+    return Columns(
+        {
+            key: np.array(values, dtype=np.str_) if key in texts else _array(values)
+            for key, values in zip(head, columns)
+        },
+        about,
+    )
 
 
 def _parquet(path: Path, about: dict[str, str]) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,23 @@ def test_saved_results_are_the_same_tables(file: Path, tmp_path: Path) -> None:
     comparison = compare(results, saved)
     assert comparison.names == ("two uploads (1)", "two uploads (2)")
     assert not any(d.shown for d in comparison.differences)
+
+
+@pytest.mark.parametrize("names", [("-A1", "-1_0"), ("007", "12"), ("1e5", "nan")])
+def test_names_that_look_like_numbers_or_formulas_are_saved_as_they_are(names: tuple[str, str], tmp_path: Path) -> None:
+    groups = "".join(
+        f'[[stations]]\nname = "{name}"\n[[flows]]\nname = "{name}"\nstation = "{name}"\n' for name in names
+    )
+    results = run(
+        Scenario.from_text(f'duration = "1 s"\nwlan.standard = "802.11g"\n[[servers]]\nname = "server"\n{groups}'),
+        seeds=[1, 2],
+    )
+    results.save(tmp_path / "out", formats=["csv"])
+    saved = read_results(tmp_path / "out")
+    assert saved.flows["name"].tolist() == results.flows["name"].tolist() == [*names, *names]
+    assert saved.stations["name"].tolist() == results.stations["name"].tolist()
+    assert [d.shown for d in compare(results, saved, flows=True).differences if d.pairs != 2] == []
+    assert not re.search(r"(^|,)[=+@-][^0-9,]", (tmp_path / "out" / "flows.csv").read_text(), re.MULTILINE)
 
 
 def test_saved_results_in_parquet(file: Path, tmp_path: Path) -> None:
