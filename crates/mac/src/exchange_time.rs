@@ -334,4 +334,41 @@ mod tests {
             assert!(answer(amendment, 1, Response::Ack).is_ok());
         }
     }
+
+    /// 802.11-2016, 9.2.4.8: an MPDU has 1 byte to 4095, in HT alone 7935 of A-MSDU and 30 more, from VHT on 11454.
+    #[test]
+    fn an_mpdu_has_a_shortest_and_a_longest_length() {
+        let with = |amendment, content| {
+            let mode = match amendment {
+                Amendment::A => ModeRequest { rate: Some(BitRate::from_mbps(54)), ..ModeRequest::default() },
+                _ => ModeRequest { mcs: Some(7), ..ModeRequest::default() },
+            };
+            ExchangeTime::new(&ExchangeQuery {
+                amendment,
+                mode,
+                content,
+                response: None,
+                buffer_size: None,
+                basic_rates: BasicRates::mandatory(),
+                options: PpduOptions::default(),
+            })
+        };
+        let alone: fn(u64) -> ExchangeContent = |bytes| ExchangeContent::Mpdu(Bytes(bytes));
+        let of_two: fn(u64) -> ExchangeContent = |bytes| ExchangeContent::AMpdu(Bytes(bytes), 2);
+        for (amendment, content, longest) in [
+            (Amendment::A, alone, 4095),
+            (Amendment::N, alone, 7965),
+            (Amendment::N, of_two, 4095),
+            (Amendment::Ac, alone, 11_454),
+            (Amendment::Ac, of_two, 11_454),
+        ] {
+            for refused in [0, longest + 1] {
+                let error = with(amendment, content(refused)).expect_err("a length that no MPDU has");
+                assert!(error.message.starts_with(&format!("no MPDU of {refused} bytes")), "{}", error.message);
+            }
+            for possible in [1, longest] {
+                assert!(with(amendment, content(possible)).is_ok(), "{amendment:?}, {possible} bytes");
+            }
+        }
+    }
 }

@@ -321,4 +321,23 @@ mod tests {
         assert_eq!(sent, [(1, vec![0, 1]), (2, vec![2]), (1, vec![3]), (2, vec![4, 5])]);
         assert!(dropped.is_empty());
     }
+
+    /// With a queue per receiver, three packets to station 1 and one to station 2 leave in turns: 1, 2, 1, 1.
+    #[test]
+    fn receivers_with_queues_of_their_own_take_turns() {
+        let mut waiting = CategoryQueues::new(vec![Queue::fifo(Limit::Packets(3)); 4]);
+        let (mut packets, mut dropped) = (Packets::default(), vec![]);
+        let (next_hops, now) = (NextHops(&[0, 1, 2]), Time::ZERO);
+        for station in [1, 1, 1, 2] {
+            let id = packets.insert(Packet { hop: station, size: 1000, ..Packet::default() });
+            waiting.enqueue(now, id, &mut packets, &mut dropped, next_hops);
+        }
+        assert!(waiting.is_full(), "the queue of station 1");
+        let mut left = vec![];
+        while let Some(id) = waiting.dequeue(now, &mut packets, &mut dropped) {
+            left.push((packets[id].hop, waiting.len(), waiting.is_full()));
+        }
+        assert_eq!(left, [(1, 3, false), (2, 2, false), (1, 1, false), (1, 0, false)]);
+        assert!(dropped.is_empty());
+    }
 }

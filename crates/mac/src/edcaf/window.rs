@@ -621,4 +621,39 @@ mod tests {
         window.time_out(at(170), &chain, &mut released);
         assert_eq!((released.up.rest().len(), window.blocked_since()), (5, None));
     }
+
+    /// A-MSDU subframes have 14 bytes of header and are padded to multiples of 4, but for the last (9.3.2.2.2). With 30
+    /// bytes of header and FCS, a packet of 108 bytes and one of x are 14 + 108 + 2 + 14 + x, so x is at most 3701 in
+    /// 3839; a third one has 14 more of header than the two have with their padding.
+    #[test]
+    fn an_a_msdu_has_room_for_what_can_be_appended() {
+        for (second, fits) in [(3701, true), (3702, false)] {
+            let (mut chain, mut packets) = (Chain::default(), Packets::default());
+            let mut window = SendWindow::new(0, 64, true);
+            assert_eq!(window.room_in_last(30, 3839), 0, "no MPDU");
+            window.push(Mpdu::new(packets.insert(Packet::default()), 30 + 108, Time::NEVER));
+            assert_eq!(window.room_in_last(30, 3839), 3701);
+            let id = packets.insert(Packet::default());
+            assert_eq!(window.append(id, second, 30, 3839, &mut chain), fits);
+        }
+        let (mut chain, mut packets) = (Chain::default(), Packets::default());
+        let mut window = SendWindow::new(0, 64, true);
+        window.push(Mpdu::new(packets.insert(Packet::default()), 30 + 108, Time::NEVER));
+        assert!(window.append(packets.insert(Packet::default()), 1001, 30, 3839, &mut chain));
+        // 124 + 14 + 1001 + 1 of padding + 14 + 2685
+        assert_eq!(window.room_in_last(30, 3839), 2685);
+    }
+
+    /// A broadcast has no ACK: its receivers hand it up when they get it, and nobody holds it any longer.
+    #[test]
+    fn nobody_holds_a_broadcast_that_was_received() {
+        let mut packets = Packets::default();
+        let mut window = SendWindow::new(wifair_packet::BROADCAST, 64, false);
+        for number in 0..2 {
+            window.push(Mpdu::new(packets.insert(Packet::default()), 138, Time::NEVER));
+            assert_eq!(window.packets_held(), 1);
+            window.receive_broadcast(number);
+            assert_eq!(window.packets_held(), 0);
+        }
+    }
 }

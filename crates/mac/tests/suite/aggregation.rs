@@ -5,7 +5,7 @@ use wifair_engine::stream;
 use wifair_mac::edcaf::{
     AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::{Access, Call, Category, FrameKind, GeneralChannel, MacEvent, StationSettings};
+use wifair_mac::{Access, Call, Category, Channel, FrameKind, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Cause, Limit, Queue};
@@ -570,4 +570,67 @@ fn noise_spoils_mpdus_by_themselves() {
     };
     assert!((0.05..0.95).contains(&survival), "{survival}");
     assert_within(noisy(Some(snr)), noisy(None) * survival, 0.01, "goodput");
+}
+
+/// Under agreements that are made on the air, data to a station wait for its response to the request, whatever is sent
+/// to others in the meantime.
+#[test]
+fn data_wait_for_the_response_to_the_request() {
+    for seed in 0..20 {
+        let rules = AggregationRules { agreements_on_air: true, ..aggregation() };
+        let mut channel = channel(ht_mcs7(), rules, &[BE, BE], seed);
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let next_hops = NextHops(&[0, 1, 2]);
+        for hop in [1, 2, 1, 2, 1] {
+            let id = packets.insert(Packet { hop, size: SIZE, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(0, 0, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops));
+        }
+        let (mut responded, mut received) = ([false; 3], 0);
+        while channel.next() < Time::NEVER {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+            let tap = channel.tap().expect("it was set");
+            for frame in tap.frames() {
+                match frame.kind {
+                    FrameKind::AddbaResponse => responded[frame.from as usize] = true,
+                    FrameKind::Data => {
+                        assert!(responded[frame.to as usize], "seed {seed}: {frame:?}");
+                        received += 1;
+                    }
+                    _ => {}
+                }
+            }
+            tap.clear();
+        }
+        assert_eq!(received, 5);
+    }
+}
+
+/// A train of packets joins those that wait, up to the first that does not fit or that is refused, where something is
+/// being sent; a category that has nothing to send takes none.
+#[test]
+fn a_train_joins_what_waits() {
+    let mut channel = Channel::General(Box::new(channel(ht_mcs7(), aggregation(), &[BE], 1)));
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let train = |packets: &mut Packets, count: usize| -> Vec<_> {
+        (0..count).map(|_| (Time::ZERO, packets.insert(Packet { size: SIZE, ..Packet::default() }))).collect()
+    };
+    let idle = train(&mut packets, 3);
+    assert_eq!(channel.append_train(1, 0, idle.into_iter(), &mut packets, |_| true), 0);
+    assert_eq!((channel.waiting(1), channel.next()), (0, Time::NEVER));
+
+    let id = train(&mut packets, 1)[0].1;
+    channel.offer_in(1, 0, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, NextHops(&[0])));
+    let (all, some, many) = (train(&mut packets, 3), train(&mut packets, 5), train(&mut packets, 2000));
+    assert_eq!(channel.append_train(1, 0, all.into_iter(), &mut packets, |_| true), 3);
+    let mut asked = 0;
+    let joins = |_: &mut Packet| {
+        asked += 1;
+        asked <= 2
+    };
+    assert_eq!(channel.append_train(1, 0, some.into_iter(), &mut packets, joins), 2);
+    assert_eq!(channel.waiting(1), 5);
+    assert_eq!(channel.append_train(1, 0, many.into_iter(), &mut packets, |_| true), 1995, "2000 fit");
+    assert_eq!(channel.waiting(1), 2000);
 }

@@ -18,6 +18,10 @@ fn timing() -> Timing {
 
 /// Station 0 is the access point; `categories` are those of low-priority packets, one per station.
 fn medium(categories: &[Category], goes_first: First, first: &Category) -> GeneralChannel {
+    GeneralChannel::new(settings(categories, goes_first, first))
+}
+
+fn settings(categories: &[Category], goes_first: First, first: &Category) -> EdcaSettings {
     let settings = |(station, ordinary): (usize, &Category)| {
         let name = station.to_string();
         let station = StationSettings {
@@ -55,14 +59,14 @@ fn medium(categories: &[Category], goes_first: First, first: &Category) -> Gener
             categories: vec![goes_first, ordinary],
         }
     };
-    GeneralChannel::new(EdcaSettings {
+    EdcaSettings {
         access: Access::standard(timing()),
         aps: vec![0],
         classifier: Classifier::Kind(goes_first),
         slot_rules: SlotRules::Dcf,
         aggregation: None,
         stations: categories.iter().enumerate().map(settings).collect(),
-    })
+    }
 }
 
 /// Keeps two packets of each `(station, kind)` in the channel until `frames` are received. Returns the number of each,
@@ -191,4 +195,22 @@ fn parameters_can_change() {
     let timing = timing();
     let cycle = timing.difs + exchange() * 2 + timing.sifs;
     assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11)));
+}
+
+/// Station 1 is the access point. Of four packets that come at once to each of its categories and one to the other
+/// station, the first of each category is on its way, so six wait.
+#[test]
+fn the_queues_of_any_access_point_are_read() {
+    let categories = [Category::dcf(15, 15), Category::dcf(15, 15)];
+    let settings = EdcaSettings { aps: vec![1], ..settings(&categories, First::Udp, &categories[0]) };
+    let mut medium = GeneralChannel::new(settings);
+    let (mut packets, mut dropped) = (Packets::default(), vec![]);
+    for station in [1, 1, 1, 1, 0] {
+        for kind in [Kind::Data, Kind::Udp] {
+            let id = packets.insert(Packet { hop: station, kind, size: 1000, ..Packet::default() });
+            let next_hops = NextHops(&[1, 0]);
+            medium.offer(station, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], next_hops));
+        }
+    }
+    assert_eq!(medium.edcafs().ap_queues()[0].level(), (6, false));
 }

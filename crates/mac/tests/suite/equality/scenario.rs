@@ -506,10 +506,14 @@ pub fn outages(scenario: &Scenario, station: u32) -> Outages {
     Outages { from: link("outage-from"), to: link("outage-to") }
 }
 
-/// Rate adaptation of a station.
+/// Rate adaptation of a station: none, by what came before, or by the attempts of the frame as well.
 pub fn rates(scenario: &Scenario, station: u32) -> RateSettings {
     RateSettings {
-        adaptation: if station.is_multiple_of(3) { Adaptation::Fixed } else { Adaptation::Arf(Default::default()) },
+        adaptation: match station % 3 {
+            0 => Adaptation::Minstrel(Default::default()),
+            1 => Adaptation::Arf(Default::default()),
+            _ => Adaptation::Fixed,
+        },
         ladder: [1_000, 2_000, 5_500, 11_000].map(BitRate::from_kbps).to_vec(),
         draws: stream(scenario.seed, "rate", &station.to_string()),
     }
