@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,7 +111,7 @@ class Cluster:
 
     def ncores(self) -> dict[str, int]:
         self.asked += 1
-        return {"a": 2} if self.asked < 3 or self.asked > self.back_after else {}
+        return {"a": 2} if self.asked < 2 or self.asked > self.back_after else {}
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         self.submitted += 1
@@ -132,6 +133,54 @@ def test_workers_of_a_cluster_may_come_back(file: Path, tmp_path: Path, monkeypa
     gone: Any = Cluster(back_after=10**9)
     with pytest.raises(wifair.StoppedError, match="repeat the command to go on"):
         compute([(runs[0][0], seed) for seed in range(10, 20)], tmp_path / "out", executor=gone)
+
+
+class Unreachable(Cluster):
+    """A cluster whose scheduler cannot be asked for a while."""
+
+    def ncores(self) -> dict[str, int]:
+        workers = super().ncores()
+        if not workers:
+            raise OSError("timed out trying to connect")
+        return workers
+
+
+def test_a_scheduler_that_cannot_be_asked_is_one_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster: Any = Unreachable(back_after=10)
+    engine = engines.Given(cluster)
+    assert engine.slots == engines.UNKNOWN_SLOTS
+    while cluster.asked < 10:
+        assert engine.slots == engines.UNKNOWN_SLOTS
+    assert engine.slots == engines.UNKNOWN_SLOTS
+    gone: Any = Unreachable(back_after=10**9)
+    engine = engines.Given(gone)
+    monkeypatch.setattr(engines, "WORKERS_S", 0.05)
+    assert [engine.slots for _ in range(2)] == [engines.UNKNOWN_SLOTS] * 2  # the second one misses the workers
+    time.sleep(0.1)
+    with pytest.raises(wifair.StoppedError, match="repeat the command to go on"):
+        assert engine.slots
+
+
+def test_a_scheduler_that_goes_while_workers_are_awaited(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Client(Cluster):
+        def __init__(self, *_: object, **__: object) -> None:
+            super().__init__(0)
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def wait_for_workers(self, count: int, timeout: float) -> None:
+            raise OSError(f"timed out for {count} after {timeout}")
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    answer = CliRunner().invoke(main, ["sweep", str(file), "--out", str(tmp_path / "out"), "--dask", "tcp://x:1"])
+    assert answer.exit_code == 1, answer.output
+    assert "error: lost the Dask scheduler at `tcp://x:1`: timed out" in answer.stderr
 
 
 def test_nothing_is_left_of_the_handler() -> None:

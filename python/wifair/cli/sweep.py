@@ -249,6 +249,8 @@ def _cluster(stack: ExitStack, address: str) -> Executor:
         client.wait_for_workers(1, timeout=WORKERS_S)
     except TimeoutError:
         fail(f"the Dask cluster at `{address}` has had no worker for {WORKERS_S:g} s: start some, then repeat", FAILED)
+    except (OSError, ValueError) as error:
+        fail(f"lost the Dask scheduler at `{address}`: {error}; repeat the command to go on", FAILED)
     executor: Executor = client.get_executor()
     return executor
 

@@ -141,8 +141,8 @@ class Given:
         """Workers that it has now, as far as it can be told."""
         client = self._client()  # whose clusters grow and shrink
         if client is not None:
-            self._wait_for_workers(client)
-            return max(int(sum(client.ncores().values())), UNKNOWN_SLOTS)  # one without work would never grow
+            workers = self._workers(client)
+            return max(int(sum(workers.values())), UNKNOWN_SLOTS)  # one without work would never grow
         return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
@@ -159,15 +159,19 @@ class Given:
         """Give the client of dask.distributed, if the executor is its."""
         return getattr(self._executor, "_client", None)
 
-    def _wait_for_workers(self, client: Any) -> None:
-        """Note since when there is no worker, and give up after a while: they may come back until then."""
-        if client.ncores():
+    def _workers(self, client: Any) -> dict[str, int]:
+        """Ask for the workers. If there are none for a while, give up: they may come back until then."""
+        workers: dict[str, int] = {}
+        with suppress(OSError, TimeoutError):  # a scheduler that is away may come back, too
+            workers = client.ncores()
+        if workers:
             self._alone_since = None
-            return
+            return workers
         now = time.monotonic()
         self._alone_since = self._alone_since or now
         if now - self._alone_since > WORKERS_S:
             raise StoppedError(f"the Dask cluster has had no worker for {WORKERS_S:g} s; repeat the command to go on")
+        return workers
 
     def restart(self) -> bool:
         """Say whether it goes on: workers of a Dask cluster may come back, another executor is not ours to restart."""
