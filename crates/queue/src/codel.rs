@@ -326,4 +326,14 @@ mod tests {
             assert_eq!((control.count(), dropped.len()), (count, 1), "grown by {grown}, after {since} ns");
         }
     }
+
+    /// The discipline decides which packet is next, so an aggregate gets that one, wherever it goes.
+    #[test]
+    fn an_aggregate_gets_the_next_packet_whoever_it_is_for() {
+        let mut bench = codel(&Params::default());
+        bench.put_all([1, 2].map(|hop| Packet { hop, ..packet(0) }));
+        assert_eq!(bench.get_for(2).expect("two packets wait").hop, 1);
+        assert_eq!(bench.get_for(2).expect("one packet waits").hop, 2);
+        assert!(bench.get_for(2).is_none());
+    }
 }

@@ -155,12 +155,12 @@ mod tests {
     use super::super::testing::QueueBench;
     use super::*;
 
-    /// Mean = present queue (w = 1), room for 20. Station 1 alone may use all 20 (max_share 1), and RED is certain only
-    /// then. With station 2 inside, a share is 10: station 1, which holds 12, gets no further packet in, but station 2
-    /// does.
+    /// Mean = present queue (w = 1), room for 20. Station 1 alone may use all 20 (max_share 1), and up to 18 of them
+    /// nothing is dropped (min_share 0.9). With station 2 inside, a share is 10: station 1, which holds 12, gets no
+    /// further packet in, but station 2 does.
     #[test]
     fn a_station_above_its_share_is_dropped() {
-        let params = Params { weight: 1.0, min_share: 0.9, ..Params::default() };
+        let params = Params { weight: 1.0, min_share: 0.9, max_p: 1.0, ..Params::default() };
         let mut bench =
             QueueBench::new(VqRed::new(&params, &Site { limit: Limit::Packets(20), ..QueueBench::<VqRed>::SITE }));
         let packet = Packet { size: 1000, ..Packet::default() };
