@@ -38,7 +38,8 @@ impl Supply {
 /// ```
 #[must_use]
 pub fn max_min_shares(flows: &[Supply]) -> Vec<f64> {
-    let rate_asked = |flow: &Supply| if flow.active > 0.0 { flow.asked / flow.active } else { 0.0 };
+    // A flow that was never active takes nothing, wherever it stands.
+    let rate_asked = |flow: &Supply| flow.asked / flow.active;
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by(|a, b| rate_asked(&flows[*a]).total_cmp(&rate_asked(&flows[*b])));
     let mut left: f64 = flows.iter().map(|flow| flow.got).sum();
