@@ -152,6 +152,24 @@ fn the_length_in_the_ip_header_counts_unless_it_is_zero() {
     }
 }
 
+/// The same in IPv6, whose field counts what follows the header of 40 bytes; a jumbogram has zero, too (RFC 2675).
+#[test]
+fn the_length_in_the_ipv6_header_counts_unless_it_is_zero() {
+    let [client, server] = ends(true);
+    for (payload, padding, field, expected) in
+        [(0_u16, 6_usize, 20_u16, 0), (1_000, 0, 1_020, 1_000), (3_000, 0, 0, 3_000)]
+    {
+        let segment = frame::Tcp { seq: 5, flags: flag::ACK, payload, ..frame::Tcp::between(client, server) };
+        let mut bytes = Vec::new();
+        frame::tcp(&mut bytes, &segment, u32::MAX);
+        bytes[4..6].copy_from_slice(&field.to_be_bytes());
+        bytes.resize(bytes.len() + padding, 0);
+        let datagram = wifair_capture::Datagram { bytes: &bytes, original: bytes.len() as u32, place: 0 };
+        let Payload::Tcp(found) = parse(&datagram) else { panic!("it is TCP") };
+        assert_eq!((found.payload, found.missing), (expected, 0), "{payload} and {padding} bytes");
+    }
+}
+
 /// ACKs received by the sender in a real capture, parsed and written again, give the same bytes: lengths, options,
 /// checksums. (Segments sent by the capturing host have no checksum yet.)
 #[test]

@@ -3,10 +3,13 @@
 
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use crate::common::{analyzed, capture};
-use wifair_capture::frame::Tcp;
+use wifair_capture::frame::{self, Tcp, UdpDatagram};
 use wifair_capture::link::radiotap::{RadioInfo, RadioRate};
 use wifair_capture::link::wifi::air_time_us;
-use wifair_capture::{Address, Analysis, AnalysisOptions, Field, Filter, StationDirection, TcpOptions, analyze, flag};
+use wifair_capture::{
+    Address, Analysis, AnalysisOptions, Endpoint, Field, Filter, LinkType, PcapWriter, StationDirection, TcpOptions,
+    analyze, flag,
+};
 use wifair_units::{BitRate, Duration};
 
 fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f64 {
@@ -248,4 +251,113 @@ fn results_do_not_grow_with_the_packets() {
     assert!(analysis.rows.is_none());
     let json = analysis.to_json().len();
     assert!(json < 20_000, "8,858 packets gave {json} bytes");
+}
+
+/// 40 segments of 1,000 bytes: the rate is that of new bytes over the time between first and last data, 10 to 400 ms,
+/// and over the connection's life, from the SYN at 0 ms to the last ACK at 402 ms. Each ACK comes after 2 ms.
+#[test]
+fn rates_are_bytes_over_time() {
+    let [client, server] = ends(false);
+    let mut steps = vec![
+        (0, Tcp { flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
+        (MS, Tcp { ack: 1, flags: flag::SYN | flag::ACK, window: 60_000, ..Tcp::between(server, client) }),
+    ];
+    for number in 1..=40 {
+        let (at, seq) = (u64::from(10 * number) * MS, 1 + 1_000 * (number - 1));
+        let data = Tcp { seq, ack: 1, flags: flag::ACK, payload: 1_000, ..Tcp::between(client, server) };
+        let ack = Tcp { seq: 1, ack: seq + 1_000, flags: flag::ACK, window: 60_000, ..Tcp::between(server, client) };
+        steps.extend([(at, data), (at + 2 * MS, ack)]);
+    }
+    let file = talk::capture(&steps, Wrap::Ethernet, 1_000 * MS, 100);
+    let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+    let rates = ["goodput_bps", "goodput_sending_bps"].map(|name| number(&analysis, 0, 0, name));
+    for (rate, expected) in rates.into_iter().zip([320_000.0 / 0.402, 320_000.0 / 0.390]) {
+        assert!((rate / expected - 1.0).abs() < 1e-12, "{rate} instead of {expected}");
+    }
+    for name in ["rtt_full_size_min_s", "rtt_full_size_mean_s", "rtt_full_size_max_s"] {
+        assert!((number(&analysis, 0, 0, name) - 0.002).abs() < 1e-12, "{name}");
+    }
+}
+
+/// Data in bins of 100 ms at 0, 100 and 500 ms, so the longest time without any is 300 ms.
+#[test]
+fn the_longest_stall_is_told() {
+    let [client, server] = ends(false);
+    let mut steps = vec![
+        (0, Tcp { flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
+        (MS, Tcp { ack: 1, flags: flag::SYN | flag::ACK, window: 60_000, ..Tcp::between(server, client) }),
+    ];
+    for (number, ms) in (0..).zip([10, 110, 510]) {
+        let seq = 1 + 1_000 * number;
+        let data = Tcp { seq, ack: 1, flags: flag::ACK, payload: 1_000, ..Tcp::between(client, server) };
+        let ack = Tcp { seq: 1, ack: seq + 1_000, flags: flag::ACK, window: 60_000, ..Tcp::between(server, client) };
+        steps.extend([(ms * MS, data), ((ms + 2) * MS, ack)]);
+    }
+    let file = talk::capture(&steps, Wrap::Ethernet, 1_000 * MS, 100);
+    let settings = AnalysisOptions { bin: Some(Duration::from_millis(100)), ..AnalysisOptions::default() };
+    let fairness = analyze(&file[..], settings, |_, _| true).expect("it is a capture").fairness();
+    assert!((fairness.flows[0].longest_stall_s - 0.3).abs() < 1e-12, "{}", fairness.flows[0].longest_stall_s);
+}
+
+/// Of three connections only the two largest are kept; the third is counted with the others.
+#[test]
+fn the_largest_connections_are_kept() {
+    let [client, server] = ends(false);
+    let mut steps = vec![];
+    for (port, segments) in [(40_000, 1), (40_001, 4), (40_002, 3)] {
+        let client = Endpoint { port, ..client };
+        steps.push((0, Tcp { flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }));
+        for number in 0..segments {
+            let data = Tcp { seq: 1 + 1_000 * number, ack: 1, flags: flag::ACK, ..Tcp::between(client, server) };
+            steps.push((u64::from(number + 1) * MS, Tcp { payload: 1_000, ..data }));
+        }
+    }
+    steps.sort_by_key(|(at, _)| *at);
+    let file = talk::capture(&steps, Wrap::Ethernet, 1_000 * MS, 100);
+    let settings = AnalysisOptions { most_connections: 2, rows: true, ..AnalysisOptions::default() };
+    let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
+    assert_eq!([0, 1].map(|kept| number(&analysis, kept, 0, "unique_bytes_sent")), [4_000.0, 3_000.0]);
+    assert_eq!((analysis.connections().count(), analysis.others.connections, analysis.others.bytes), (2, 1, 1_000));
+}
+
+/// An Ethernet frame whose type is a length holds LLC: without SNAP, as fe fe 03 of IS-IS, it is no IP packet, and
+/// nothing of it is malformed. IP packets of another protocol, three of OSPF, are counted, and so are the two that were
+/// captured without all of their IP header.
+#[test]
+fn what_is_not_analysed_is_counted_by_its_kind() {
+    let mut file = Vec::new();
+    let mut writer = PcapWriter::new(&mut file, LinkType::Ethernet, 65_535).expect("memory can be written");
+    let mut routing = vec![1, 0x80, 0xc2, 0, 0, 0x14, 2, 0, 0, 0, 0, 1, 0, 64, 0xfe, 0xfe, 0x03];
+    routing.resize(78, 0);
+    let mut ospf = vec![1, 0, 0x5e, 0, 0, 5, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 46, 0, 1, 0, 0, 1, 89, 0, 0];
+    ospf.extend([10, 0, 0, 1, 224, 0, 0, 5]);
+    ospf.resize(60, 0);
+    for (at, frame) in (0..).zip([&routing, &ospf, &ospf, &ospf]) {
+        writer.write(at * MS, frame.len() as u32, frame).expect("memory can be written");
+    }
+    for at in 4..6 {
+        writer.write(at * MS, 60, &ospf[..24]).expect("memory can be written");
+    }
+    let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+    let counts = &analysis.counts;
+    assert_eq!((counts.other_ip, counts.not_ip, counts.short, counts.malformed), (3, 1, 2, 0));
+}
+
+/// Five datagrams of 100 bytes, one every 10 ms: 4,000 bits in 40 ms.
+#[test]
+fn the_rate_of_datagrams_is_told() {
+    let [source, destination] = ends(false);
+    let mut file = Vec::new();
+    let mut writer = PcapWriter::new(&mut file, LinkType::RawIp, 65_535).expect("memory can be written");
+    for at in 0..5 {
+        let mut packet = Vec::new();
+        let datagram = UdpDatagram { source, destination, payload: 100, content: &[], ip_id: 1, ttl: 64, dscp: 0 };
+        frame::udp(&mut packet, &datagram, 100);
+        writer.write(10 * at * MS, packet.len() as u32, &packet).expect("memory can be written");
+    }
+    let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+    let json = analysis.to_json();
+    let rate = json.split("\"rate_bps\": ").nth(1).expect("there is a flow of datagrams");
+    let rate: f64 = rate[..rate.find(['\n', ',', '}']).expect("it ends")].parse().expect("a number");
+    assert!((rate - 100_000.0).abs() < 1e-6, "{rate}");
 }
