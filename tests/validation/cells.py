@@ -102,7 +102,7 @@ def tcp() -> Iterator[Case]:
     ):
         base = wifair.Scenario.from_text(text)
         if program == "ns-2 SACK":
-            base = base.with_({"tcp.sack": True})
+            base = base.with_({"tcp.sack": True, "tcp.recovery": "sack1"})
         for queue in (50, 100):
             for direction in ("up", "down"):
                 for n in (1, 4, 20):

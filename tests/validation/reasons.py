@@ -11,15 +11,6 @@ ERRORS = (
 )
 MORE_STARVED = "not explained; two or three runs of ns-2"
 
-SACK1 = (
-    "ns-2's Sack1 recovers differently from RFC 6675, which wifair follows here. Compared over a wired link, segment "
-    "by segment: of 12 consecutive lost segments, ns-2 retransmits the first, and the second only after a timeout "
-    "309 ms later; wifair retransmits eight of them within 25 ms. With seven losses in a window, ns-2 retransmits the "
-    "second one two ACKs later, and after a timeout it retransmits segments that were selectively acknowledged. Its "
-    "ACKs are 8 bytes longer for each SACK block. This is probably why uploads whose ACKs are lost starve more in "
-    "ns-2, but no run shows it"
-)
-
 IN_FLIGHT = (
     "with packets in flight counted against the limit, as ns-3 does, one CUBIC download gets 39.4 instead of 43.5"
     " Mb/s in 802.11n and 49.8 instead of 56.8 in ax (ns-3: 20.7 and 27.8), and its round trips 30.1 instead of "
@@ -44,7 +35,6 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         frozenset({"Jain", "up/down"}),
         "not explained; the upload gets 50.5 % of the air here and 51.4 % in ns-2, its routes and ARP left out",
     ),
-    ("cell", {"program": "ns-2 SACK", "direction": "up"}, frozenset({"Jain"}), SACK1),
     (
         "sessions",
         {"tcp": "Westwood"},
