@@ -111,8 +111,8 @@ SECTIONS = (
         + STILL
         + " Uploads of 20 stations with DSDV are five runs that begin after 20 s (with flows from the first second "
         "many stations have no route: Jain's index is 0.26, and 14 flows starve). With Sack1 and 20 uploads, ns-2's "
-        "DSDV and ARP lower Jain's index from 0.74 (20 runs) to 0.68 (20 runs) with 100 packets, and from 0.40 (50 runs) to "
-        "0.34 (20 runs) with 50. ns-3 has SACK, no timestamps, "
+        "DSDV and ARP lower Jain's index from 0.74 (20 runs) to 0.68 (20 runs) with 100 packets, and from 0.40 (50 "
+        "runs) to 0.34 (20 runs) with 50. ns-3 has SACK, no timestamps, "
         "buffers of 1 MB, an initial window of one segment and no delayed ACKs; its radio is YansWifiPhy with the "
         "defaults, and the stations are on a circle of 5 m. TCP over 802.11g is compared below (oda2012).",
         cells.tcp,
