@@ -133,7 +133,8 @@ impl Slots {
         in_ring.or_else(|| self.far.iter().map(|(slot, _)| slot - self.count).min())
     }
 
-    /// Removes and returns the station that sends in `slot`, if it is the only one. At least one must send there.
+    /// Removes and returns the station that sends in `slot`, if it is the only one. At least one must send there, and
+    /// the count must be `slot`.
     #[inline]
     pub fn take_only(&mut self, slot: u64) -> Option<u32> {
         let bucket = bucket_of(slot);
@@ -146,9 +147,13 @@ impl Slots {
         Some(station)
     }
 
-    /// Removes all stations that send in `slot`, lowest number first.
+    /// Removes all stations that send in `slot`, lowest number first; the count may still be below `slot`.
     #[inline]
     pub fn take(&mut self, slot: u64, into: &mut Vec<u32>) {
+        if slot - self.count >= RING as u64 {
+            self.take_far(slot, into);
+            return;
+        }
         let bucket = bucket_of(slot);
         let mut station = std::mem::replace(&mut self.first[bucket], NOBODY);
         self.used[bucket / WORD] &= !(1 << (bucket % WORD));
@@ -167,6 +172,15 @@ impl Slots {
             more => more.sort_unstable(),
         }
     }
+
+    /// The same for a slot beyond the ring.
+    #[cold]
+    fn take_far(&mut self, slot: u64, into: &mut Vec<u32>) {
+        let already = into.len();
+        into.extend(self.far.iter().filter(|far| far.0 == slot).map(|far| far.1));
+        into[already..].sort_unstable();
+        self.far.retain(|far| far.0 != slot);
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +195,8 @@ mod tests {
         fn the_first_slot_taken_is_found(
             horizon in prop::sample::select(vec![16_u64, 1024, 5000]),
             rounds in prop::collection::vec((prop::collection::vec(0_u64..5000, 0..4), any::<bool>()), 1..50),
+            // The general channel takes the senders of a slot first, and then counts the slots before it.
+            counts_first in any::<bool>(),
         ) {
             let mut slots = Slots::new(20);
             let (mut plain, mut free): (Vec<(u64, u32)>, Vec<u32>) = (vec![], (0..20).collect());
@@ -199,12 +215,16 @@ mod tests {
                 let expected = plain.iter().map(|(slot, _)| *slot).min();
                 prop_assert_eq!(slots.until_next().map(|ahead| slots.count() + ahead), expected);
                 if let Some(slot) = expected {
-                    slots.count_to(slot);
-                    let mut senders: Vec<u32> = slots.take_only(slot).into_iter().collect();
+                    let mut senders: Vec<u32> = vec![];
+                    if counts_first {
+                        slots.count_to(slot);
+                        senders.extend(slots.take_only(slot));
+                    }
                     if senders.is_empty() {
                         slots.take(slot, &mut senders);
-                        prop_assert!(senders.len() > 1);
+                        prop_assert!(!counts_first || senders.len() > 1);
                     }
+                    slots.count_to(slot);
                     let of_slot = plain.iter().filter(|(s, _)| *s == slot);
                     let mut due: Vec<u32> = of_slot.map(|(_, station)| *station).collect();
                     due.sort_unstable();
