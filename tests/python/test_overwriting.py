@@ -105,6 +105,20 @@ def test_what_exists_is_replaced_with_force_only(
     assert OTHER.encode() not in made().values()
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("--timeline", "--figure"), ("--out", "--pcap"), ("--frames", "--figure"), ("--out", "--timeline")],
+)
+def test_two_options_do_not_write_the_same(first: str, second: str, file: Path, tmp_path: Path) -> None:
+    made = tmp_path / ("x.csv" if first == "--frames" else "x.svg")
+    refused = call(
+        *(file if word == "{file}" else word for word in RUN), first, made, second, f"{made.parent}/./{made.name}"
+    )
+    assert refused.exit_code == 2, refused.output
+    assert f"{second} and {first} both write" in refused.stderr or f"{first} and {second} both write" in refused.stderr
+    assert not made.exists()
+
+
 def targets(suffix: str, folder: Path) -> dict[str, tuple[Path, str]]:
     """Places where nothing can be written: what the error says of each."""
     (folder / f"folder{suffix}").mkdir(exist_ok=True)

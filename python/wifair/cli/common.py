@@ -38,6 +38,7 @@ __all__ = [
     "look_of",
     "occupy_closed_streams",
     "reason",
+    "refuse_same",
     "refuse_unused",
     "results_folder",
 ]
@@ -178,6 +179,18 @@ def refuse_unused(options: Iterable[str], why: str) -> None:
     for parameter in context.command.params:
         if parameter.name in options and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{parameter.opts[0]} {why}")
+
+
+def refuse_same(**targets: str | None) -> None:
+    """Refuse options, by name, of which two write the same file or folder: the later one would replace the earlier."""
+    places: dict[str, str] = {}
+    for name, path in targets.items():
+        if path is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        other = places.setdefault(os.path.realpath(path), option)
+        if other != option and path != "-" and not path.startswith("/dev/"):
+            raise click.UsageError(f"{other} and {option} both write `{path}`")
 
 
 def guarded(call: Callable[[], object]) -> object:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, check_file, check_frames, fail, reason, results_folder
+from wifair.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    Seeds,
+    check_file,
+    check_frames,
+    fail,
+    reason,
+    refuse_same,
+    results_folder,
+)
 from wifair.errors import EmulationError, ScenarioError
 from wifair.words import counted
 
@@ -127,6 +138,7 @@ def emulate_command(
                 captures = Pcap(pcap, points, pcap_snap or WHOLE_PACKETS, pcap_format or "pcap", force)
             elif pcap_at or pcap_snap or pcap_format:
                 raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
+            refuse_same(record=record, frames=frames, out=out, pcap=pcap)
             if record is not None:
                 check_file(record, force=force)
             if frames is not None:

@@ -20,6 +20,7 @@ from wifair.cli.common import (
     figure_options,
     look_of,
     reason,
+    refuse_same,
     results_folder,
 )
 from wifair.errors import Interrupted, ScenarioError
@@ -134,6 +135,7 @@ def run_command(
         raise click.UsageError("--series-step needs --series")
     if formats and not out:
         raise click.UsageError("--format needs --out")
+    refuse_same(figure=figure, frames=frames, timeline=timeline, out=out, pcap=pcap)
     look = look_of("--figure", figure, title, labels, size, logy)
     captures = _captures(pcap, pcap_at, pcap_snap, pcap_format, force)
     _check_air(frames, timeline, start, end, force)
