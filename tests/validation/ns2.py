@@ -202,10 +202,18 @@ station = "sta"
 start = "1 s"
 start_spread = "5 s"
 """
-# Agent/TCP/Linux begins without a SYN, and its timeout grows up to 120 s.
-LINUX: Mapping[str, object] = {"tcp.sack": True, "tcp.handshake": "none", "tcp.max_rto": "120 s"}
+# Agent/TCP/Linux begins without a SYN, its timeout grows up to 120 s, and its clock ticks every millisecond (tcpTick_
+# after select_ca).
+LINUX: Mapping[str, object] = {
+    "tcp.sack": True,
+    "tcp.handshake": "none",
+    "tcp.max_rto": "120 s",
+    "tcp.tick": "1 ms",
+}
 ODA_TCPS: Mapping[str, Mapping[str, object]] = {
     "Newreno": {"tcp.cc": "newreno"},
+    # Measured from 100 to 200 s.
+    "Sack1": {"tcp.cc": "newreno", "tcp.sack": True, "tcp.recovery": "sack1", "duration": "200 s"},
     "Linux/compound": {"tcp.cc": "compound", "tcp.compound.arithmetic": "ns2", **LINUX},
     "Linux/reno": {"tcp.cc": "linux", **LINUX},
 }
@@ -213,7 +221,8 @@ ODA_TCPS: Mapping[str, Mapping[str, object]] = {
 
 def oda2012() -> Iterator[Case]:
     rows, still = read("ns2_oda2012.csv"), read("ns2_still.csv")
-    seen = dict.fromkeys((r["tcp"], int(r["n"]), int(r["buffer"].removesuffix("pkt"))) for r in rows)
+    seen = {(r["tcp"], int(r["n"]), int(r["buffer"].removesuffix("pkt"))) for r in rows}
+    seen |= {(r["tcp"], int(r["n"]), int(r["queue"])) for r in still if r["case"] == "oda2012"}
     base = wifair.Scenario.from_text(ODA)
     for tcp, n, buffer in sorted(seen):
         where = {"tcp": tcp, "n": n, "buffer": f"{buffer}pkt"}

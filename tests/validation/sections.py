@@ -143,8 +143,9 @@ SECTIONS = (
     Section(
         "oda2012",
         "Uploads over 802.11g and 220 ms (oda2012, Fig. 2 and 6): ns-2",
-        "NewReno, Compound (in ns-2's integers) and Linux's Reno; IP bytes are counted; queues of 50, 200 and 600 "
-        "packets; measured from 100 to 300 s, as in ns-2. The stations are on a circle of 5 m around the access point, "
+        "NewReno, ns-2's Sack1, Compound (in ns-2's integers) and Linux's Reno; IP bytes are counted; queues of 50 to "
+        "600 packets; measured from 100 to 300 s (Sack1: 200 s), as in ns-2. "
+        "The stations are on a circle of 5 m around the access point, "
         "as in ns-2's script. With ns-2's capture at 10 dB, a neighbour of a colliding station reads its frame and "
         "does not wait EIFS, but the access point does; the access point therefore sends a twentieth less, and more "
         "uploads starve than in a cell (NewReno, 200 packets: 5.6 in the cell, 7.7 on the circle, 8.5 in ns-2). "
