@@ -618,3 +618,37 @@ impl Side {
         self.owin_last = Some((nanos, owin));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Address;
+
+    /// Connections that differ in one address, one port or the interface fall into different places of the table.
+    #[test]
+    fn every_part_of_a_key_counts() {
+        let v6 = |last: u32| Address::v6(0x2001_0db8 << 96 | u128::from(last));
+        for address in [&Address::v4 as &dyn Fn(u32) -> Address, &v6] {
+            let key = |low: u32, low_port, high: u32, high_port, interface| {
+                let end = |address, port| Endpoint { address, port };
+                let (low, high) =
+                    (end(address(0x0a00_0000 | low), low_port), end(address(0x0a01_0000 | high), high_port));
+                ConnectionKey { low, high, interface }.hash()
+            };
+            let hashes: BTreeSet<u64> = (0..100)
+                .flat_map(|i| {
+                    [
+                        key(1 + i, 80, 1, 80, 0),
+                        key(1, 81 + i as u16, 1, 80, 0),
+                        key(1, 80, 2 + i, 80, 0),
+                        key(1, 80, 1, 81 + i as u16, 0),
+                        key(1, 80, 1, 80, 1 + i),
+                    ]
+                })
+                .collect();
+            assert_eq!(hashes.len(), 500);
+        }
+    }
+}

@@ -298,12 +298,10 @@ impl History {
             }
             covered += 1;
         }
-        if covered > 0 {
-            self.closed_nanos = latest;
-            for _ in 0..covered {
-                if let Some(sent) = self.open.pop_front() {
-                    close(&mut self.closed, sent);
-                }
+        self.closed_nanos = latest;
+        for _ in 0..covered {
+            if let Some(sent) = self.open.pop_front() {
+                close(&mut self.closed, sent);
             }
         }
         kind
@@ -417,6 +415,18 @@ mod tests {
         history.add(100, 10, MS);
         history.add(110, 10, 2 * MS);
         history.add(100, 10, 3 * MS);
+        assert_eq!(history.acknowledge(120, 9 * MS, false), AckKind::NoSample);
+    }
+
+    /// As in tcptrace, an ACK gives no sample if an earlier segment was sent after the one at which it ends, also if
+    /// that one had been acknowledged before.
+    #[test]
+    fn a_segment_behind_an_acknowledged_one_sent_again_gives_no_sample() {
+        let mut history = History::default();
+        history.add(100, 10, MS);
+        history.acknowledge(110, 2 * MS, false);
+        history.add(110, 10, 3 * MS);
+        history.add(100, 10, 5 * MS);
         assert_eq!(history.acknowledge(120, 9 * MS, false), AckKind::NoSample);
     }
 

@@ -284,7 +284,7 @@ impl Hardware {
             self.duplicates += 1;
             return;
         }
-        self.seen[self.next % REMEMBERED] = both;
+        self.seen[self.next] = both;
         self.next = (self.next + 1) % REMEMBERED;
     }
 }
@@ -450,7 +450,7 @@ pub(crate) fn is_near(turn: Option<f64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Bins;
+    use super::{Bins, Hardware, Side, Spread};
 
     #[test]
     fn bins_keep_their_sum_when_halved() {
@@ -464,6 +464,43 @@ mod tests {
             for at in 0..5 {
                 assert_eq!(at_bin(&bins, at), whole[2 * at] + whole[2 * at + 1], "from {first}");
             }
+        }
+    }
+
+    /// By hand: 2, 4 and 9 ns deviate by 3, 1 and 4 from their mean, so the variance is 26 / 2.
+    #[test]
+    fn the_deviation_is_that_of_a_sample() {
+        let mut spread = Spread::default();
+        for (nanos, deviation) in [(2, None), (4, Some(2.0_f64.sqrt())), (9, Some(13.0_f64.sqrt()))] {
+            spread.add(nanos);
+            assert_eq!(spread.deviation(), deviation);
+        }
+    }
+
+    /// RFC 6298, section 2, by hand in ms: the first sample of 100 gives a deviation of 50, so RTO is 300. A sample of
+    /// 140 makes them 0.75 * 50 + 0.25 * 40 = 47.5 and 0.875 * 100 + 0.125 * 140 = 105, so RTO is 295.
+    #[test]
+    fn the_timeout_follows_rfc_6298() {
+        let mut side = Side::default();
+        assert_eq!(side.timeout(), 1e9);
+        for (sample, timeout) in [(100_000_000, 300e6), (140_000_000, 295e6)] {
+            side.sample(sample);
+            assert_eq!(side.timeout(), timeout);
+        }
+    }
+
+    /// A segment captured twice has the identification of one of the last eight; the ninth after it is no longer known.
+    #[test]
+    fn the_last_eight_segments_are_known() {
+        let mut hardware = Hardware::default();
+        for (id, duplicates) in [(1, 0), (1, 1), (2, 1), (3, 1), (1, 2), (4, 2), (5, 2), (6, 2), (7, 2), (8, 2), (1, 3)]
+        {
+            hardware.note(1_000, id);
+            assert_eq!(hardware.duplicates, duplicates, "{id}");
+        }
+        for (id, duplicates) in [(9, 3), (2, 4), (1, 4)] {
+            hardware.note(1_000, id);
+            assert_eq!(hardware.duplicates, duplicates, "{id}");
         }
     }
 

@@ -123,6 +123,57 @@ fn the_tid_is_in_the_low_bits() {
     }
 }
 
+/// IEEE Std 802.11-2020, table 9-1: subtypes of control frames. Each is ten bytes or longer and carries no packet.
+#[test]
+fn control_frames_are_told_apart_by_their_subtypes() {
+    for (subtype, kind) in [
+        (0b1001, WifiFrameKind::BlockAck),
+        (0b1010, WifiFrameKind::Control), // PS-Poll
+        (0b1011, WifiFrameKind::Rts),
+        (0b1100, WifiFrameKind::Cts),
+        (0b1101, WifiFrameKind::Ack),
+        (0b1110, WifiFrameKind::Control), // CF-End
+    ] {
+        let mut frame = vec![subtype << 4 | 0b0100, 0, 0, 0];
+        frame.extend(STATION.0);
+        frame.extend(ACCESS_POINT.0);
+        let mut seen = Seen { frames: vec![] };
+        assert_eq!(decode(LinkType::Wifi, &frame, 16, &mut seen), DecodeOutcome::Other);
+        assert_eq!(seen.frames, [(kind, None)], "{subtype:b}");
+    }
+}
+
+/// The LLC header of a data frame has eight bytes with SNAP. Another one, such as 42 42 03 of the spanning tree
+/// (IEEE Std 802.1D-2004, 9.3), is no error; a frame that ends before it could be complete is.
+#[test]
+fn data_without_snap_are_another_protocol() {
+    for (length, outcome) in [(7, DecodeOutcome::Malformed), (8, DecodeOutcome::Other), (38, DecodeOutcome::Other)] {
+        let mut frame = vec![0x08, 1, 0, 0];
+        for address in [ACCESS_POINT, STATION, OTHER] {
+            frame.extend(address.0);
+        }
+        frame.extend([0x10, 0, 0x42, 0x42, 0x03]);
+        frame.resize(24 + length, 0);
+        let mut seen = Seen { frames: vec![] };
+        assert_eq!(decode(LinkType::Wifi, &frame, frame.len() as u32, &mut seen), outcome, "{length}");
+    }
+}
+
+/// IEEE Std 802.11-2020, 9.3.2.2.2: each subframe has two addresses and the length of what follows; all but the last
+/// are padded to a multiple of four bytes. Eight bytes of LLC and five others are 14 + 13 bytes, so one is added.
+#[test]
+fn subframes_are_padded_up_to_the_last() {
+    let mut bytes = vec![0xff; 3];
+    for is_last in [false, true] {
+        let start = frame::begin_subframe(&mut bytes, STATION, OTHER, false);
+        bytes.extend([1, 2, 3, 4, 5]);
+        frame::end_subframe(&mut bytes, start, is_last);
+    }
+    let subframe =
+        [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0, 13, 0xaa, 0xaa, 0x03, 0, 0, 0, 8, 0, 1, 2, 3, 4, 5].as_slice();
+    assert_eq!(bytes, [&[0xff; 3], subframe, &[0], subframe].concat());
+}
+
 /// What the radiotap header says is read back; the rate is left out if it is to be.
 #[test]
 fn radiotap_headers_are_read_back() {

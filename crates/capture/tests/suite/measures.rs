@@ -299,6 +299,26 @@ fn the_longest_stall_is_told() {
     assert!((fairness.flows[0].longest_stall_s - 0.3).abs() < 1e-12, "{}", fairness.flows[0].longest_stall_s);
 }
 
+/// RFC 9293, section 3.4: a SYN that is sent again has the same number, and a new connection chooses another one. A
+/// SYN-ACK begins no connection.
+#[test]
+fn a_syn_with_another_number_begins_a_connection() {
+    let [client, server] = ends(false);
+    let syn = |ms: u64, seq| (ms * MS, Tcp { seq, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) });
+    let answer = |ms: u64, seq| {
+        (ms * MS, Tcp { seq, ack: 101, flags: flag::SYN | flag::ACK, window: 60_000, ..Tcp::between(server, client) })
+    };
+    for (what, steps, connections) in [
+        ("sent again", vec![syn(0, 100), syn(1_000, 100)], 1),
+        ("another", vec![syn(0, 100), syn(1_000, 70_000)], 2),
+        ("other answers", vec![syn(0, 100), answer(1, 500), answer(2, 90_000)], 1),
+    ] {
+        let file = talk::capture(&steps, Wrap::Ethernet, 1_000 * MS, 100);
+        let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+        assert_eq!(analysis.connections().count(), connections, "{what}");
+    }
+}
+
 /// Of three connections only the two largest are kept; the third is counted with the others.
 #[test]
 fn the_largest_connections_are_kept() {

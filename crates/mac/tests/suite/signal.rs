@@ -2,9 +2,13 @@
 
 use crate::common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
-use wifair_mac::{Access, BROADCAST, Counters, Eifs, Fate, FrameKind, Hearing, RadioLinks, SignalSettings};
+use wifair_mac::{
+    Access, BROADCAST, Bandwidth, ChannelSettings, Counters, Eifs, Fate, FrameKind, Hearing, RadioLinks, SignalSettings,
+};
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
-use wifair_phy::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
+use wifair_phy::{
+    Band, CaptureEffect, CarrierSense, ChannelWidth, Interference, OperatingChannel, Radio, Reception, Spoils,
+};
 use wifair_units::{Db, Dbm, Duration, Metres, Time};
 
 /// Radios of 0 dBm, so that a received power is 0 dBm minus the loss.
@@ -341,12 +345,12 @@ fn exposed_senders_take_turns() {
     assert!((reuse - expected).abs() < tolerance, "{reuse} s instead of {expected} s");
 }
 
-/// Stations 1 and 2 do not hear each other; 3 hears only 1, too weakly to read it; 4 hears nothing. Frames of 1 and 2
-/// overlap at station 0, then one of 1 arrives and is acknowledged.
+/// Stations 1 and 2 do not hear each other; 3 hears only 1, too weakly to read it; 4 hears nothing; 5 reads 1 and 2.
+/// Frames of 1 and 2 overlap at stations 0 and 5, then one of 1 arrives and is acknowledged.
 #[test]
 fn records_say_who_heard_a_frame_and_why_it_was_lost() {
-    let links = RadioLinks::from_hearing(5, |from, to| match (from, to) {
-        (0, 1 | 2) | (1 | 2, 0) => Hearing::Reads,
+    let links = RadioLinks::from_hearing(6, |from, to| match (from, to) {
+        (0, 1 | 2) | (1 | 2, 0 | 5) => Hearing::Reads,
         (1, 3) => Hearing::Senses,
         _ => Hearing::Nothing,
     });
@@ -370,9 +374,9 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     assert_eq!(
         seen,
         [
-            (FrameKind::Data, 2, lost, false, vec![(0, lost)]),
-            (FrameKind::Data, 1, lost, false, vec![(0, lost), (3, weak)]),
-            (FrameKind::Data, 1, read, true, vec![(0, read), (3, weak)]),
+            (FrameKind::Data, 2, lost, false, vec![(0, lost), (5, lost)]),
+            (FrameKind::Data, 1, lost, false, vec![(0, lost), (3, weak), (5, lost)]),
+            (FrameKind::Data, 1, read, true, vec![(0, read), (3, weak), (5, read)]),
             (FrameKind::Ack, 0, read, false, vec![(1, read), (2, read)]),
         ]
     );
@@ -385,17 +389,33 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
 /// Station 0 senses the frame of 1 but cannot read it; no other station sends.
 #[test]
 fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
-    for carrier_sense in [CarrierSense::Frame, CarrierSense::Total] {
+    let of_20_mhz = OperatingChannel::new(Band::Ghz5, 36, ChannelWidth::Mhz20, false).unwrap();
+    for (carrier_sense, overlaps) in
+        [(CarrierSense::Frame, false), (CarrierSense::Frame, true), (CarrierSense::Total, false)]
+    {
         let radio = Radio { sensitivity: Dbm(-60.0), carrier_sense: Dbm(-95.0), ..Radio::default() };
         let links = RadioLinks::from_radios(&vec![radio; 2], |_, _| Db(-90.0), Dbm(-100.0));
         let reception = Reception { carrier_sense, ..reception(CaptureEffect::Header, 10.0, Interference::Sum) };
         let access = Access { short_retry_limit: 1, ..long_preamble() };
         let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 2, 1));
+        if overlaps {
+            run.space = run.space.with_channels(ChannelSettings {
+                channels: vec![of_20_mhz; 2],
+                bandwidth: Bandwidth::Static,
+                detects_secondary: false,
+                signals_bandwidth: false,
+                idle_before: Duration::ZERO,
+            });
+        }
+        run.space.set_tap(true);
         run.offer(at_us(1000), 1, 0, 1000);
         run.until(at_us(100_000));
         let Counters { attempts, collisions, errors, .. } = *run.space.counters(1);
         assert_eq!((attempts, collisions, errors), (1, 0, 1), "{carrier_sense:?}");
         assert_eq!(run.space.air_time(at_us(100_000)).collision, Duration::ZERO, "{carrier_sense:?}");
+        let tap = run.space.tap().unwrap();
+        let heard: Vec<_> = tap.hearers(&tap.frames()[0]).unwrap().iter().map(|h| (h.station, h.fate)).collect();
+        assert_eq!(heard, [(0, Fate::Error)], "{carrier_sense:?}");
     }
 }
 

@@ -422,3 +422,21 @@ impl SpatialChannel {
         self.starters = starters;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters at two times and by hand what lies between them: 5 - 2 PPDUs of 20 MHz in 900 - 300 us, one of 80 MHz
+    /// in 200 us, and 7 - 4 backoffs drawn again.
+    #[test]
+    fn counters_of_an_interval_are_the_differences() {
+        let counters = |narrow: (u64, u64), wide: (u64, u64), held_back| {
+            let of = |(ppdus, us)| WidthCounters { ppdus, air: Duration::from_micros(us) };
+            let none = WidthCounters::default();
+            ChannelCounters { widths: [of(narrow), none, of(wide), none], held_back }
+        };
+        let (then, now) = (counters((2, 300), (0, 0), 4), counters((5, 900), (1, 200), 7));
+        assert_eq!(now.since(&then), counters((3, 600), (1, 200), 3));
+    }
+}
