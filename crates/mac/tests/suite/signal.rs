@@ -400,7 +400,7 @@ fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
         let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 2, 1));
         if overlaps {
             run.space = run.space.with_channels(ChannelSettings {
-                channels: vec![of_20_mhz; 2],
+                channels: vec![of_20_mhz.clone(); 2],
                 bandwidth: Bandwidth::Static,
                 detects_secondary: false,
                 signals_bandwidth: false,
