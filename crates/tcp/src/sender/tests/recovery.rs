@@ -214,6 +214,41 @@ fn a_window_grows_that_is_in_use() {
     }
 }
 
+/// Linux, tcp_cwnd_validate: the most in flight is of a round trip, and rises within it. Of a window of 10 one segment
+/// was in flight, then six: twice as many are more than the window, so it grows in slow start; with four it does not.
+#[test]
+fn a_window_grows_that_is_used_later_in_the_round() {
+    for (sack, more, window) in [(false, 5, 11.0), (true, 5, 11.0), (false, 3, 10.0), (true, 3, 10.0)] {
+        let text = format!("track_use = true\nsack = {sack}\ngrowth = 'bytes'\nmss = '1000 B'");
+        let (mut sender, _) = ends(&format!("{text}\nhandshake = 'none'\ninitial_window = '10 packets'"));
+        sender.open(Time::ZERO);
+        for (millis, segments) in [(100, 1), (150, more)] {
+            sender.supply(segments * 1000);
+            poll(&mut sender, at(millis));
+        }
+        sender.on_packet(at(200), &ack(1, &[]));
+        assert_eq!(sender.cwnd(), window, "sack = {sack}, {more} more");
+    }
+}
+
+/// RFC 7661, section 4.4, in its simplest form: what the receive window holds back is not held back by the congestion
+/// window, which does not grow. With windows of 10 and 9 segments, of which 9 are in flight, the one would let exactly
+/// one more segment leave.
+#[test]
+fn a_window_that_the_receiver_leaves_unused_does_not_grow() {
+    for sack in [false, true] {
+        for (receive, grown) in [(9, 10.0), (10, 19.0)] {
+            let text = format!("sack = {sack}\ngrowth = 'bytes'\nreceive_window = '{receive} packets'\nmss = '1000 B'");
+            let (mut sender, _) = ends(&format!("{text}\nhandshake = 'none'\ninitial_window = '10 packets'"));
+            sender.open(Time::ZERO);
+            sender.supply(100_000);
+            assert_eq!(poll(&mut sender, at(100)).len(), receive);
+            sender.on_packet(at(200), &Packet { window: 10_000, ..ack(9, &[]) });
+            assert_eq!(sender.cwnd(), grown, "sack = {sack}, a receive window of {receive}");
+        }
+    }
+}
+
 /// RFC 9293, section 3.8.6.2.1: a window of 400 bytes is too small to use when the receiver has had 10,000 open; a
 /// segment that fits is sent after an RTO all the same, and the next ACK lets data flow.
 #[test]
