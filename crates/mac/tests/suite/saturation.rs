@@ -1,11 +1,13 @@
 //! Saturated stations, compared with values that were computed outside this code.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, Call, Eifs, MacEvent, SharedChannel, StationSettings};
+use wifair_mac::{Access, Call, Eifs, MacEvent, SaturatedSource, SharedChannel, StationSettings};
 use wifair_packet::{NextHops, Packet, Packets};
 use wifair_phy::{Modulation, Timing};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use crate::common;
 
 /// Every packet goes to the access point.
 const TO_AP: NextHops<'static> = NextHops(&[0]);
@@ -224,4 +226,36 @@ fn saturation_agrees_with_ns3() {
         rows += 1;
     });
     assert_eq!(rows, 12);
+}
+
+/// Without backoff a frame of 1000 bytes arrives every 50 (DIFS) + 946 + 10 (SIFS) + 248 us (ACK). A datagram each
+/// 100 us keeps the station busy, though it is enqueued only when a frame has left.
+#[test]
+fn what_a_source_sent_meanwhile_follows_at_once() {
+    let stations = (0..2).map(|number| common::station(1, number, (0, 0), BitRate::from_mbps(11))).collect();
+    let mut cell = SharedChannel::new(common::long_preamble(), 0, stations);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let packet = Packet { flow: 1, size: 1000, ..Packet::default() };
+    let first = packets.insert(packet);
+    cell.offer(1, first, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, TO_AP));
+    let interval = Duration::from_micros(100);
+    let draws = stream(1, "jitter", "");
+    let next = Time::ZERO + interval;
+    cell.attach_source(1, SaturatedSource { packet, next, interval, jitter: 0.0, draws, came: 0, refused: 0 });
+    let mut arrivals = vec![];
+    while arrivals.len() < 5 && cell.next() < Time::NEVER {
+        let now = cell.next();
+        let event = cell.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, TO_AP));
+        if matches!(event, MacEvent::Packet { .. }) {
+            arrivals.push(now);
+        }
+    }
+    let intervals: Vec<_> = arrivals.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(intervals, [Duration::from_micros(50 + 946 + 10 + 248); 4]);
+    let source = cell.detach_source(1, arrivals[4], &mut packets).expect("it was attached");
+    assert_eq!(
+        source.came,
+        (arrivals[4] - Time::ZERO).as_nanos().div_ceil(100_000) - 1,
+        "those before the last arrival"
+    );
 }
