@@ -69,23 +69,23 @@ impl QueuedAction {
 }
 
 impl Edcafs {
-    /// Requests an agreement before the data that an EDCAF is about to send, or waits for one, if needed.
+    /// Requests an agreement before the data that an EDCAF is about to send, if needed, or does without one for a while
+    /// if there was no response.
     pub(super) fn request_agreement(&mut self, now: Time, index: usize) {
         let contender = &mut self.contenders[index];
         let Some(Task::Data(place)) = contender.task else { return };
         let window = &mut contender.windows[place];
         match window.agreement {
-            Agreement::Requested(until) if until <= now => window.agreement = Agreement::Needed(now + REQUEST_INTERVAL),
+            Agreement::Requested(until) => {
+                debug_assert!(until <= now, "data wait for the agreement that was requested");
+                window.agreement = Agreement::Needed(now + REQUEST_INTERVAL);
+            }
             Agreement::Needed(from) if from <= now => {
                 window.agreement = Agreement::Requested(Time::NEVER);
                 contender.actions.push(QueuedAction { window: place, kind: ActionKind::AddbaRequest });
                 contender.task = Some(Task::Action(place));
             }
             Agreement::Established | Agreement::Needed(_) => return,
-            Agreement::Requested(until) => {
-                contender.task = None;
-                self.paused_queues.sleep(number(index), until);
-            }
         }
         if !contender.backlog.contains(&place) {
             contender.backlog.push(place);
