@@ -164,10 +164,6 @@ impl CapturedFlow {
     fn at(&self, bin: usize) -> u64 {
         bin.checked_sub(self.bins.0).and_then(|at| self.bytes_in_bins.get(at)).copied().unwrap_or(0)
     }
-
-    fn is_active(&self, bin: usize) -> bool {
-        (self.bins.0..=self.bins.1).contains(&bin)
-    }
 }
 
 impl Analysis {
@@ -487,14 +483,5 @@ impl Fairness {
                 }
             });
         });
-    }
-}
-
-impl CapturedFlow {
-    /// The bins in which the flow is active, with its goodput in bit/s.
-    pub fn goodput_bps(&self, bin_s: f64) -> impl Iterator<Item = (usize, f64)> + '_ {
-        (self.bins.0..=self.bins.1)
-            .filter(|bin| self.is_active(*bin))
-            .map(move |bin| (bin, 8.0 * self.at(bin) as f64 / bin_s))
     }
 }
