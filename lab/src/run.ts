@@ -50,7 +50,8 @@ export const SAMPLES = 400;
 const FEW_SAMPLES = 20;
 /** Real time that a piece of a run takes, about [ms]; short, so that a newer run need not wait. */
 const PIECE_MS = 40;
-const PARTIAL_MS = 120;
+/** Real time between two results of a run in progress [ms]; each delays the end of the run. */
+const PARTIAL_MS = 250;
 /** The page asks before it continues a run that takes longer than this [s]. */
 export const LONG_S = 20;
 /** Later than any run. */
