@@ -2,11 +2,15 @@
 //! given up.
 
 use wifair_packet::PacketId;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::ppdu::{PpduMpdu, rules_between};
 use super::window::Released;
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
+
+/// How long a BlockAckReq after a missing block ACK is repeated if MPDUs have no lifetime: the default of
+/// dot11EDCATableMSDULifetime, 500 TU.
+const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 
 impl Edcafs {
     /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
@@ -43,6 +47,7 @@ impl Edcafs {
             requests.retain(|waiting| *waiting != place);
             if answered {
                 delivered = window.acknowledge_received();
+                window.repeat_request_until = Time::ZERO;
             } else {
                 window.request_due = true;
             }
@@ -78,8 +83,9 @@ impl Edcafs {
                 }
             }
             let is_missed = !answered && !by_rts && ppdu.is_aggregate();
-            if is_missed && rules.is_some_and(|rules| rules.request_after_miss) {
+            if let Some(rules) = rules.filter(|rules| is_missed && rules.request_after_miss) {
                 window.request_due = true;
+                window.repeat_request_until = now + rules.lifetime.unwrap_or(LIFETIME);
             }
         }
         counters.delivered += delivered;
@@ -98,7 +104,8 @@ impl Edcafs {
         delivered
     }
 
-    /// Gives up what `sender` has just sent.
+    /// Gives up what `sender` has just sent at the retry limit, except for a BlockAckReq after a missing block ACK: what
+    /// is sent under block ACK is subject to its lifetime alone (10.24.3).
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
@@ -113,7 +120,7 @@ impl Edcafs {
             counters.retry_limit_drops += u64::from(is_given_up);
         }
         ppdu.build_state = None;
-        if ppdu.is_request() {
+        if ppdu.is_request() && window.repeat_request_until <= now {
             window.request_due = false;
             requests.retain(|waiting| *waiting != place);
         }

@@ -128,7 +128,7 @@ table! {
         pub min_start_spacing: Duration = Duration::ZERO,
             "at most 16 us" => |spacing| *spacing <= Duration::from_micros(16);
         /// Whether a sender that gets no block ACK requests it by a BlockAckReq, as in ns-3, instead of sending the
-        /// data again.
+        /// data again. The request is repeated until it is answered, for `lifetime` or 512 ms.
         pub request_after_miss: bool = false;
         /// How long a receiver holds the first MPDU behind a missing one before it passes it up. In Linux 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
