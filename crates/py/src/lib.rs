@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::emulation::{Emulation, lock_memory, recording_about};
     #[pymodule_export]
-    use crate::extend::{PyAck, PyCongestionControl, PyPacket, QueueDiscipline};
+    use crate::extend::{Extension, PyAck, PyCongestionControl, PyPacket, QueueDiscipline};
     #[pymodule_export]
     use crate::lab::PyLab;
     #[pymodule_export]

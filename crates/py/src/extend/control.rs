@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_tcp::cc::{self, Start, Window};
 use wifair_units::Time;
 
-use super::{Caller, Draws, own_method, set_attributes};
+use super::{Caller, Draws, Extension, construct, own_method};
 
 /// The largest window in segments: RFC 7323, section 2.3, limits windows to 2^30 bytes.
 const MOST_SEGMENTS: f64 = (1u64 << 30) as f64;
@@ -155,14 +155,12 @@ impl From<&cc::Ack> for PyAck {
 /// attributes are parameters: the values of `parameters` in a scenario are set on the object, unless `__init__` is
 /// overridden, which then gets them as keyword arguments. `rules_recovery` and attributes that begin with `wants_` tell
 /// the sender what to do for the class: see "Extending" in the documentation.
-#[pyclass(subclass, module = "wifair", name = "CongestionControl")]
+#[pyclass(extends = Extension, subclass, module = "wifair", name = "CongestionControl")]
 #[derive(Debug)]
 pub struct PyCongestionControl {
     window: Window,
     pacing_rate_bps: Option<f64>,
     mss: f64,
-    now: Time,
-    draws: Draws,
 }
 
 impl PyCongestionControl {
@@ -193,20 +191,9 @@ impl PyCongestionControl {
 
     #[new]
     #[pyo3(signature = (*_arguments, **_named))]
-    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
-        Self {
-            window: Window::new(Start::with_window(2.0)),
-            pacing_rate_bps: None,
-            mss: 1000.0,
-            now: Time::ZERO,
-            draws: Draws::default(),
-        }
-    }
-
-    /// Sets attributes that the class has.
-    #[pyo3(signature = (**parameters))]
-    fn __init__(slf: &Bound<'_, Self>, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        set_attributes(slf.as_any(), parameters)
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        let control = Self { window: Window::new(Start::with_window(2.0)), pacing_rate_bps: None, mss: 1000.0 };
+        PyClassInitializer::from(Extension::default()).add_subclass(control)
     }
 
     /// Congestion window [segments], above 0 and at most 2**30; values below 1 become 1.
@@ -266,24 +253,6 @@ impl PyCongestionControl {
     #[getter]
     fn mss(&self) -> f64 {
         self.mss
-    }
-
-    /// Time of the current event [s].
-    #[getter]
-    fn now_s(&self) -> f64 {
-        self.now.as_secs()
-    }
-
-    /// Time of the current event [ns], exact.
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.now.as_nanos()
-    }
-
-    /// A `random.Random` of its own, seeded by the run, the flow and the connection.
-    #[getter]
-    fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.draws.generator(py)
     }
 
     /// Called for every ACK, also for duplicates and during recovery. Reno: slow start below `ssthresh`, then one
@@ -394,17 +363,13 @@ impl PythonControl {
         caller: &Caller,
         draws: &str,
     ) -> PyResult<Self> {
-        let any = class.call_method1("__new__", (class,))?;
-        let object = any.cast::<PyCongestionControl>()?;
-        {
-            let mut own = object.borrow_mut();
+        let draws = Draws::new(format!("{draws}/{}", start.seed));
+        let object = construct(class, arguments, draws, |own: &mut PyCongestionControl| {
             own.window = Window::new(start);
             own.mss = start.mss;
-            own.draws = Draws::new(format!("{draws}/{}", start.seed));
-        }
-        any.call_method("__init__", (), Some(arguments))?;
+        })?;
         let base = py.get_type::<PyCongestionControl>();
-        let method = |name| own_method(&any, &base, name);
+        let method = |name| own_method(object.as_any(), &base, name);
         let own = object.borrow();
         Ok(Self {
             on_ack: method("on_ack")?,
@@ -445,7 +410,7 @@ impl PythonControl {
         let done = Python::attach(|py| -> PyResult<(f64, f64, Option<f64>)> {
             let object = self.object.bind(py);
             if let Some(method) = own(self) {
-                object.borrow_mut().now = now;
+                object.as_super().borrow_mut().now = now;
                 method.bind(py).call1(arguments(py)?)?;
                 let own = object.borrow();
                 Ok((own.window.cwnd, own.window.ssthresh, own.pacing_rate_bps))

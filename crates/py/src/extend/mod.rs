@@ -9,10 +9,11 @@ mod queue;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::{PyDict, PyList, PyString, PyType};
+use pyo3::{IntoPyObjectExt, PyClass};
 use wifair_config::{Free, Plain};
 use wifair_queue::{Site, python as queue_python};
 use wifair_sim::CustomClasses;
@@ -21,6 +22,55 @@ use wifair_units::Time;
 
 pub use control::{PyAck, PyCongestionControl};
 pub use queue::{PyPacket, QueueDiscipline};
+
+/// What classes of users have in common: the time of a call, and random numbers.
+#[pyclass(subclass, module = "wifair._core")]
+#[derive(Debug, Default)]
+pub struct Extension {
+    now: Time,
+    draws: Draws,
+}
+
+#[pymethods]
+impl Extension {
+    /// Sets attributes that the class has.
+    #[pyo3(signature = (**parameters))]
+    fn __init__(slf: &Bound<'_, Self>, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        set_attributes(slf.as_any(), parameters)
+    }
+
+    /// Time of the current call [s].
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs()
+    }
+
+    /// Time of the current call [ns], exact.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.now.as_nanos()
+    }
+
+    /// A `random.Random` of its own, seeded by the run, and by the flow and connection or the name of the queue.
+    #[getter]
+    fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.draws.generator(py)
+    }
+}
+
+/// Makes an object of a user's class, which `set_up` completes before its `__init__` is called.
+fn construct<'py, T: PyClass<BaseType = Extension, Frozen = False>>(
+    class: &Bound<'py, PyType>,
+    arguments: &Bound<'py, PyDict>,
+    draws: Draws,
+    set_up: impl FnOnce(&mut T),
+) -> PyResult<Bound<'py, T>> {
+    let object = class.call_method1("__new__", (class,))?.cast_into::<T>()?;
+    object.as_super().borrow_mut().draws = draws;
+    set_up(&mut object.borrow_mut());
+    object.as_any().call_method("__init__", (), Some(arguments))?;
+    Ok(object)
+}
 
 /// An exception in a callback.
 #[derive(Debug)]

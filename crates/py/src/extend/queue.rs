@@ -8,7 +8,7 @@ use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
 use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, QueueSettings, Site};
 use wifair_units::{BitRate, Duration, Time};
 
-use super::{Caller, Draws, own_method, set_attributes};
+use super::{Caller, Draws, Extension, construct, own_method};
 
 /// Size of a full-size packet, in bytes.
 const FULL_SIZE: u64 = 1500;
@@ -106,7 +106,7 @@ impl PyPacket {
 /// `packets` and `bytes` count these packets. The class must enforce the limit itself: `fits` tells whether there is
 /// room. Class attributes are parameters: the values of `parameters` in a scenario are set on the object, unless
 /// `__init__` is overridden, which then gets them as keyword arguments.
-#[pyclass(subclass, module = "wifair")]
+#[pyclass(extends = Extension, subclass, module = "wifair")]
 #[derive(Debug)]
 pub struct QueueDiscipline {
     limit: Limit,
@@ -114,11 +114,9 @@ pub struct QueueDiscipline {
     name: String,
     packets: u64,
     bytes: u64,
-    now: Time,
     ready_s: f64,
     /// Packets passed to `drop` that the queue has not reported yet.
     dropped: Dropped,
-    draws: Draws,
 }
 
 impl QueueDiscipline {
@@ -146,24 +144,11 @@ impl QueueDiscipline {
 impl QueueDiscipline {
     #[new]
     #[pyo3(signature = (*_arguments, **_named))]
-    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
-        Self {
-            limit: QueueSettings::default().limit,
-            rate: None,
-            name: String::new(),
-            packets: 0,
-            bytes: 0,
-            now: Time::ZERO,
-            ready_s: 0.0,
-            dropped: vec![],
-            draws: Draws::default(),
-        }
-    }
-
-    /// Sets attributes that the class has.
-    #[pyo3(signature = (**parameters))]
-    fn __init__(slf: &Bound<'_, Self>, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        set_attributes(slf.as_any(), parameters)
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        let limit = QueueSettings::default().limit;
+        let queue =
+            Self { limit, rate: None, name: String::new(), packets: 0, bytes: 0, ready_s: 0.0, dropped: vec![] };
+        PyClassInitializer::from(Extension::default()).add_subclass(queue)
     }
 
     /// Limit in packets; None if the limit is in bytes.
@@ -208,18 +193,6 @@ impl QueueDiscipline {
         self.bytes
     }
 
-    /// Time of the current call [s].
-    #[getter]
-    fn now_s(&self) -> f64 {
-        self.now.as_secs()
-    }
-
-    /// Time of the current call [ns], exact.
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.now.as_nanos()
-    }
-
     /// When to call `dequeue` again after it returned None although packets are inside [s]; 0 means every millisecond.
     #[getter]
     const fn ready_s(&self) -> f64 {
@@ -227,21 +200,15 @@ impl QueueDiscipline {
     }
 
     #[setter]
-    fn set_ready_s(&mut self, at: f64) -> PyResult<()> {
-        if !at.is_finite() || at > self.now.as_secs() + LONGEST_WAIT_S {
+    fn set_ready_s(mut slf: PyRefMut<'_, Self>, at: f64) -> PyResult<()> {
+        if !at.is_finite() || at > slf.as_super().now.as_secs() + LONGEST_WAIT_S {
             return Err(PyValueError::new_err(format!(
                 "ready_s is {}: it must be a time, at most {LONGEST_WAIT_S} s after now_s",
                 if at.is_nan() { "nan".to_owned() } else { at.to_string() }
             )));
         }
-        self.ready_s = at;
+        slf.ready_s = at;
         Ok(())
-    }
-
-    /// A `random.Random` of its own, seeded by the run and the name of the queue.
-    #[getter]
-    fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.draws.generator(py)
     }
 
     fn __len__(&self) -> usize {
@@ -359,21 +326,16 @@ impl PythonQueue {
         site: &Site<'_>,
         draws: String,
     ) -> PyResult<Self> {
-        let any = class.call_method1("__new__", (class,))?;
-        let object = any.cast::<QueueDiscipline>()?;
-        {
-            let mut own = object.borrow_mut();
+        let object = construct(class, arguments, Draws::new(draws), |own: &mut QueueDiscipline| {
             own.limit = site.limit;
             own.rate = site.rate;
             site.name.clone_into(&mut own.name);
-            own.draws = Draws::new(draws);
-        }
-        any.call_method("__init__", (), Some(arguments))?;
+        })?;
         let base = py.get_type::<QueueDiscipline>();
         Ok(Self {
-            enqueue: any.getattr("enqueue")?.unbind(),
-            dequeue: any.getattr("dequeue")?.unbind(),
-            on_air: own_method(&any, &base, "on_air")?,
+            enqueue: object.getattr("enqueue")?.unbind(),
+            dequeue: object.getattr("dequeue")?.unbind(),
+            on_air: own_method(object.as_any(), &base, "on_air")?,
             packets: 0,
             is_full: !object.borrow().has_room(FULL_SIZE),
             marks: 0,
@@ -421,7 +383,7 @@ impl PythonQueue {
             let packet = Bound::new(py, seen(now, id, to, &packets[id]))?;
             let object = self.object.clone_ref(py);
             let object = object.bind(py);
-            object.borrow_mut().now = now;
+            object.as_super().borrow_mut().now = now;
             self.enqueue.bind(py).call1((&packet,))?;
             let mut packet = packet.borrow_mut();
             if packet.marked {
@@ -448,7 +410,7 @@ impl PythonQueue {
         Python::attach(|py| {
             let object = self.object.clone_ref(py);
             let object = object.bind(py);
-            object.borrow_mut().now = now;
+            object.as_super().borrow_mut().now = now;
             let given = self.dequeue.bind(py).call0()?;
             let mut id = None;
             if !given.is_none() {
@@ -542,7 +504,7 @@ impl Discipline for PythonQueue {
     fn on_air(&mut self, now: Time, used: &AirUse) {
         let Some(method) = self.on_air.as_ref().filter(|_| !self.caller.failure.happened()) else { return };
         let done = Python::attach(|py| {
-            self.object.bind(py).borrow_mut().now = now;
+            self.object.bind(py).as_super().borrow_mut().now = now;
             let AirUse { peer, sent, air, attempts, delivered } = *used;
             method.bind(py).call1((peer, sent, air.as_secs(), attempts, delivered)).map(|_| ())
         });
