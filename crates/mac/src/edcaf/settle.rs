@@ -104,7 +104,7 @@ impl Edcafs {
         delivered
     }
 
-    /// Gives up what `sender` has just sent at the retry limit, except for a BlockAckReq after a missing block ACK: what
+    /// Gives up what `sender` has just sent at the retry limit. A BlockAckReq after a missing block ACK is repeated: what
     /// is sent under block ACK is subject to its lifetime alone (10.24.3).
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
