@@ -104,8 +104,8 @@ impl Edcafs {
         delivered
     }
 
-    /// Gives up what `sender` has just sent at the retry limit. A BlockAckReq after a missing block ACK is repeated: what
-    /// is sent under block ACK is subject to its lifetime alone (10.24.3).
+    /// Gives up what `sender` has just sent, at the retry limit. A BlockAckReq after a missing block ACK is repeated:
+    /// what is sent under block ACK is subject to its lifetime alone (10.24.3).
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {

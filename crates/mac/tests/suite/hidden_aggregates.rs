@@ -142,11 +142,11 @@ fn rts_and_cts_help_hidden_stations() {
     assert!(protected > 1.3 * unprotected && protected < heard_rts, "RTS/CTS helps: {protected}");
 }
 
-/// After a missing block ACK, BlockAckReqs are repeated until one is answered, while the other station's aggregates lose
-/// the few MPDUs that they meet. If data were repeated instead, whole aggregates would meet again and again. In ns-3
-/// 3.37, wifi-simple-ht-hidden-stations with 32 MPDUs has 53.2 Mb/s (ten seconds with each of eight seeds, after both
-/// stations have made agreements; ARP tables filled beforehand). Its contention window stays large while BlockAckReqs
-/// fail; by the standard it is reset whenever the retry count reaches its limit (10.22.2.2).
+/// After a missing block ACK, BlockAckReqs are repeated until one is answered, while the other station's aggregates
+/// lose the few MPDUs that they meet. If data were repeated instead, whole aggregates would meet again and again. In
+/// ns-3 3.37, wifi-simple-ht-hidden-stations with 32 MPDUs has 53.2 Mb/s (ten seconds with each of eight seeds, after
+/// both stations have made agreements; ARP tables filled beforehand). Its contention window stays large while
+/// BlockAckReqs fail; by the standard it is reset whenever the retry count reaches its limit (10.22.2.2).
 #[test]
 fn a_missing_block_ack_is_requested_until_it_comes() {
     let total = |request_after_miss, reset_cw_on_drop| {
