@@ -221,6 +221,9 @@ SURER = {
     ("lee2007", "f8_jump_10"),
     ("lee2007", "f10_fair_below"),
     ("oda2012", "f2_unfair"),
+    ("oda2012", "f3_sawtooth"),
+    ("oda2012", "f6b_rtt"),
+    ("oda2012", "f6c_lower"),
 }
 """Claims of which the recorded quick run is sure, and the full one is not."""
 
