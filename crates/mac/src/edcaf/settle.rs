@@ -8,7 +8,7 @@ use super::ppdu::{PpduMpdu, rules_between};
 use super::window::Released;
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
 
-/// How long a BlockAckReq after a missing block ACK is repeated if MPDUs have no lifetime: the default of
+/// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of
 /// dot11EDCATableMSDULifetime, 500 TU.
 const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 
@@ -47,7 +47,6 @@ impl Edcafs {
             requests.retain(|waiting| *waiting != place);
             if answered {
                 delivered = window.acknowledge_received();
-                window.repeat_request_until = Time::ZERO;
             } else {
                 window.request_due = true;
             }
@@ -83,10 +82,13 @@ impl Edcafs {
                 }
             }
             let is_missed = !answered && !by_rts && ppdu.is_aggregate();
-            if let Some(rules) = rules.filter(|rules| is_missed && rules.request_after_miss) {
+            if is_missed && rules.is_some_and(|rules| rules.request_after_miss) {
                 window.request_due = true;
-                window.repeat_request_until = now + rules.lifetime.unwrap_or(LIFETIME);
+                window.missed_since.get_or_insert(now);
             }
+        }
+        if answered {
+            window.missed_since = None;
         }
         counters.delivered += delivered;
         window.advance();
@@ -120,7 +122,9 @@ impl Edcafs {
             counters.retry_limit_drops += u64::from(is_given_up);
         }
         ppdu.build_state = None;
-        if ppdu.is_request() && window.repeat_request_until <= now {
+        let lifetime = self.aggregation.as_ref().and_then(|rules| rules.lifetime).unwrap_or(LIFETIME);
+        let is_repeated = window.missed_since.is_some_and(|since| now < since + lifetime);
+        if ppdu.is_request() && !is_repeated {
             window.request_due = false;
             requests.retain(|waiting| *waiting != place);
         }

@@ -138,8 +138,8 @@ pub(crate) struct SendWindow {
     gave_up: bool,
     /// Whether a BlockAckReq is due: the recipient waits for an MPDU that was given up, or a block ACK is missing.
     pub request_due: bool,
-    /// Until when a BlockAckReq after a missing block ACK is repeated beyond the retry limit.
-    pub repeat_request_until: Time,
+    /// When the first block ACK was missed since the last answer.
+    pub missed_since: Option<Time>,
     /// Number of MPDUs that the recipient holds behind a gap, and since when it has held the first.
     buffered: usize,
     blocked_since: Option<Time>,
@@ -226,7 +226,7 @@ impl SendWindow {
             pending_packets: 0,
             gave_up: false,
             request_due: false,
-            repeat_request_until: Time::ZERO,
+            missed_since: None,
             buffered: 0,
             blocked_since: None,
             reorder_delay: Duration::ZERO,

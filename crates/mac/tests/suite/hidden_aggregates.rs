@@ -166,6 +166,30 @@ fn a_missing_block_ack_is_requested_until_it_comes() {
     assert!(requested < as_in_ns3 && repeated < 0.5 * requested, "{as_in_ns3}, {requested}, {repeated}");
 }
 
+/// A receiver that reads nothing is asked for 512 ms, the default of dot11EDCATableMSDULifetime; after it each of seven
+/// attempts takes a few times the largest contention window of 9 ms.
+#[test]
+fn a_block_ack_that_never_comes_is_requested_for_a_lifetime() {
+    let mut settings = settings(1, 2, u64::MAX, 7);
+    settings.stations[1].aggregation.as_mut().unwrap().request_after_miss = true;
+    settings.aggregation.as_mut().unwrap().request_after_miss = true;
+    let mut channel = SpatialChannel::with_categories(settings, RadioLinks::from_hearing(2, |_, _| Hearing::Nothing));
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let next_hops = NextHops(&[0]);
+    for _ in 0..20 {
+        let id = packets.insert(Packet { size: 1500, kind: Kind::Udp, ..Packet::default() });
+        channel.offer_in(1, 0, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops));
+    }
+    let mut now = Time::ZERO;
+    while channel.next() < Time::NEVER {
+        now = channel.next();
+        channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+    }
+    assert_eq!(lost.len(), 20, "all are given up");
+    let took = (now - Time::ZERO).as_secs();
+    assert!(took > 0.512 && took < 2.0 * 0.512, "{took} s");
+}
+
 /// Cells on one channel share it if they hear each other; otherwise each has it to itself.
 #[test]
 fn overlapping_access_points_share_the_air() {
