@@ -86,7 +86,7 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "ns-3's value is the goodput of one station. With ns-3 3.37 the other sends its ARP request seven times into "
         "the aggregates of the first; after three requests its ARP cache gives up for 100 s, longer than the example "
         "runs. With ARP tables filled beforehand (eight seeds) it takes up to six seconds until both have block ACK "
-        "agreements, and then they get 53.2 Mb/s together. wifair gets 54.7 Mb/s (20 seeds) with "
+        "agreements, and then they get 53.2 Mb/s together. wifair gets 53.5 Mb/s (20 seeds) with "
         "`reset_cw_on_drop = false`, as ns-3's contention window stays large while BlockAckReqs fail, and 12.7 Mb/s if"
         " data are repeated instead",
     ),

@@ -84,7 +84,10 @@ impl Edcafs {
             let is_missed = !answered && !by_rts && ppdu.is_aggregate();
             if is_missed && rules.is_some_and(|rules| rules.request_after_miss) {
                 window.request_due = true;
-                window.missed_since.get_or_insert(now);
+                if window.missed_since.is_none() || ppdu.mpdus.iter().any(|mpdu| window.mpdu(mpdu.number).attempts == 1)
+                {
+                    window.missed_since = Some(now);
+                }
             }
         }
         if answered {

@@ -138,7 +138,7 @@ pub(crate) struct SendWindow {
     gave_up: bool,
     /// Whether a BlockAckReq is due: the recipient waits for an MPDU that was given up, or a block ACK is missing.
     pub request_due: bool,
-    /// When the first block ACK was missed since the last answer.
+    /// When a block ACK for MPDUs sent for the first time was last missed, unless there was an answer since.
     pub missed_since: Option<Time>,
     /// Number of MPDUs that the recipient holds behind a gap, and since when it has held the first.
     buffered: usize,
