@@ -164,7 +164,11 @@ def published() -> Iterator[Case]:
         "both": both,
     }
     levels = [["-10 dB", "-70 dB", "-70 dB"], ["-70 dB", "-10 dB", "-200 dB"], ["-70 dB", "-200 dB", "-10 dB"]]
-    hidden = {"flows.direction": "up", "space.gains": levels, "wlan.aggregation.max_ampdu": f"{32 * 1672} B"}
+    hidden: dict[str, object] = {
+        "flows.direction": "up",
+        "space.gains": levels,
+        "wlan.aggregation.max_ampdu": f"{32 * 1672} B",
+    }
     hidden |= {"wlan.aggregation.request_after_miss": True}  # ns-3's default
     bianchi = {"wlan.standard": "802.11ax", "wlan.mcs": 11, "flows.direction": "up", "flows.udp.rate": "120 Mb/s"}
     bianchi |= {"flows.udp.payload": "1500 B", "flows.udp.header": "0 B"} | alone
