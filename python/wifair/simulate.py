@@ -202,6 +202,7 @@ class _SeedRuns:
         self._step_ns = step_ns
         self._taps = taps
         self._memory_bytes = memory_bytes
+        self._has_classes = bool(scenario._core.classes())
         self._controls: dict[int, _core.Control] = {}
         """Those of the runs under way, by their place in the order."""
         self._next = 0
@@ -242,12 +243,13 @@ class _SeedRuns:
             self._stopped = True
             for control in self._controls.values():
                 control.stop()
+        if self.wait(GRACE_S) or not self._has_classes:
+            return  # threads that set up a large scenario notice later
         for _ in range(2):
-            if self.wait(GRACE_S):
-                return
             for thread in self._threads:
                 end_python(thread.ident)
-        self.wait(GRACE_S)
+            if self.wait(GRACE_S):
+                return
 
     def gathered(self) -> Gathered:
         """Give what has finished, in the order of the seeds."""
