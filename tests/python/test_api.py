@@ -278,6 +278,7 @@ def test_a_run_leaves_other_threads_alone(scenario: wifair.Scenario) -> None:
     assert ticks >= 3
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_what_had_finished(scenario: wifair.Scenario) -> None:
     """Many runs, interrupted in their midst: those that had finished are there, as if run alone."""
     long = scenario.with_(duration="10 s")

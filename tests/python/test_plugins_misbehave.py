@@ -191,6 +191,7 @@ def test_of_seeds_that_fail_the_first_in_order_is_reported(scenario: wifair.Scen
         assert caught.value.seed == seeds[0]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_earlier_seeds_still_run_reports_the_failure(scenario: wifair.Scenario) -> None:
     press = threading.Timer(0.5, _thread.interrupt_main)
 

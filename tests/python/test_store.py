@@ -189,6 +189,7 @@ def test_progress_counts_up(scenario: wifair.Scenario, tmp_path: Path) -> None:
     assert len(latest) == len(set(latest)) == 4
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_what_has_finished(scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]) -> None:
     some = requests(scenario, seeds=50)
 
