@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::json::Json;
-use crate::table::CLASS;
+
+/// The variant of a choice that stands for a user-defined class, with the parameter `class`. Instead of the variant's
+/// name one can write the class itself, as `module:Class`.
+pub(crate) const CLASS: &str = "python";
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]

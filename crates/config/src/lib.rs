@@ -151,10 +151,11 @@ mod reader;
 mod source;
 mod suggest;
 mod table;
+mod tree;
 mod value;
 
 pub use describe::{Choice, Description, Found, Key, Shape, Variant, doc_text};
-pub use document::{Content, Document, Entry, Override, Place, PlacedValue, Rank};
+pub use document::{Document, Override};
 pub use json::Json;
 pub use limit::Limit;
 pub use plain::Plain;
@@ -162,8 +163,9 @@ pub use problem::{Origin, Problem, Problems, Spot};
 pub use reader::Reader;
 pub use source::Source;
 pub use suggest::{hint, nearest};
-pub use table::{At, Fields, Table};
-pub use value::{Free, Taken, Value};
+pub use table::{At, Fields, Table, Taken, Value};
+pub use tree::{Content, Entry, Place, PlacedValue, Rank};
+pub use value::Free;
 
 #[doc(hidden)]
 pub use table::{

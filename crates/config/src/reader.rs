@@ -1,10 +1,9 @@
 //! Collects errors while a tree is read.
 
 use crate::describe::{Description, Found, Shape};
-use crate::document::{Content, Place, PlacedValue, Rank};
 use crate::problem::{Problem, Spot};
 use crate::source::Source;
-use crate::table::{At, Fields, Table};
+use crate::tree::{Content, Place, PlacedValue, Rank, kind};
 
 /// The context in which values are read: it knows the sources and collects the problems.
 #[derive(Debug)]
@@ -18,42 +17,18 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(sources: Vec<Source>) -> Self {
-        Self { sources, problems: Vec::new(), labels: Vec::new(), top: Description::default }
+    pub(crate) const fn new(sources: Vec<Source>, top: fn() -> Description) -> Self {
+        Self { sources, problems: Vec::new(), labels: Vec::new(), top }
     }
 
-    pub(crate) fn read_root<T: Table>(&mut self, root: &PlacedValue) -> Option<T> {
-        self.top = T::describe;
-        let mut fields = Fields::new(root, self);
-        let value = T::read_fields(&mut fields, None);
-        if fields.finish(T::describe) { value } else { None }
-    }
-
-    /// Reads the table `node`, the value of `key` or an element of the list `key`.
-    pub fn read_table<T: Table>(&mut self, node: &PlacedValue, key: &str, element: Option<usize>) -> Option<T> {
-        self.read_table_over(node, key, element, None)
-    }
-
-    /// The same with the defaults of `base` where these differ from the table's own.
-    pub fn read_table_over<T: Table>(
+    /// Whether `node` is a table, whose label is then the innermost.
+    pub(crate) fn enters(
         &mut self,
         node: &PlacedValue,
         key: &str,
         element: Option<usize>,
-        base: Option<&T>,
-    ) -> Option<T> {
-        if !self.enters(node, key, element, T::describe) {
-            return None;
-        }
-        let mut fields = Fields::new(node, self);
-        let value = T::read_fields(&mut fields, base);
-        let good = fields.finish(T::describe);
-        self.labels.pop();
-        if good { value } else { None }
-    }
-
-    /// Whether `node` is a table, whose label is then the innermost.
-    fn enters(&mut self, node: &PlacedValue, key: &str, element: Option<usize>, describe: fn() -> Description) -> bool {
+        describe: fn() -> Description,
+    ) -> bool {
         if !matches!(node.content, Content::Table(_)) {
             let note = match node.text() {
                 Some(text) if element.is_none() => describe().where_to_write(key, text),
@@ -73,6 +48,11 @@ impl Reader {
             (None, _) => key.to_owned(),
         });
         true
+    }
+
+    /// Ends a table that was entered.
+    pub(crate) fn leave(&mut self) {
+        self.labels.pop();
     }
 
     /// The table that is being read, as in `[[stations]] "near"`; empty at the top.
@@ -141,13 +121,6 @@ impl Reader {
         self.problems.push(problem);
     }
 
-    /// Runs a check across several keys of a table; returns whether it reported nothing.
-    pub fn check(&mut self, node: &PlacedValue, check: impl FnOnce(&mut At<'_>)) -> bool {
-        let before = self.problems.len();
-        check(&mut At::new(node, self));
-        self.problems.len() == before
-    }
-
     /// Reports that `table` sets `key`, which has no effect because `choice` is `chosen` and not `needed`; returns
     /// whether nothing was reported. The key is accepted if the choice was made with a higher rank than the key.
     pub(crate) fn without_effect(
@@ -188,17 +161,5 @@ impl Reader {
             problem.file = Some(self.sources[0].name().to_owned());
         }
         self.problems.push(problem);
-    }
-}
-
-/// The type of a node, with its article.
-pub(crate) fn kind(node: &PlacedValue) -> &'static str {
-    match node.content {
-        Content::Bool(_) => "true or false",
-        Content::Integer(_) | Content::Float(_) => "a number",
-        Content::Text(_) => "a string",
-        Content::Date => "a date",
-        Content::List(_) => "a list",
-        Content::Table(_) => "a table",
     }
 }

@@ -1,15 +1,14 @@
-//! Tables of named fields: what `table!` implements.
+//! Tables of named fields and the types of these: what `table!` and `choice!` implement.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use crate::describe::{Description, Key, Shape, doc_text};
-use crate::document::{Content, Entry, Place, PlacedValue};
+use crate::describe::{CLASS, Description, Key, Shape, doc_text};
 use crate::plain::Plain;
 use crate::reader::Reader;
 use crate::suggest::hint;
-use crate::value::{Taken, Value};
+use crate::tree::{Content, Entry, Place, PlacedValue, kind};
 
 /// A table of a scenario. Declared with [`table!`](crate::table!).
 pub trait Table: Sized {
@@ -41,6 +40,105 @@ pub trait Table: Sized {
     /// The table as a TOML document, all defaults filled in. Equal tables give equal bytes.
     fn to_toml(&self) -> String {
         self.to_plain().document()
+    }
+}
+
+/// The result of reading a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Taken<T> {
+    /// The key is absent.
+    Absent,
+    /// The value is wrong, and the error has been reported.
+    Bad,
+    /// A value.
+    Good(T),
+}
+
+/// A type that a key can have.
+pub trait Value: Clone + PartialEq {
+    /// Whether it also reads neighbouring keys, as a choice with parameters does.
+    const CHOOSES: bool = false;
+
+    /// The form that a value takes.
+    fn shape() -> Shape;
+
+    /// The form of a value when this one is the default, which may change the defaults of inner keys.
+    fn shape_over(&self) -> Shape {
+        Self::shape()
+    }
+
+    /// Reads the value of `key`; if it is wrong, reports the error and returns `None`.
+    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self>;
+
+    /// The value as it is written in a file.
+    fn to_plain(&self) -> Plain;
+
+    /// A placeholder that lets reading continue after an error. Never zero for a type that is used as a divisor.
+    fn some() -> Self;
+
+    /// The value of an absent key without default, if the type has one.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Reads one element of the list `key`.
+    fn read_element(node: &PlacedValue, key: &str, _index: usize, reader: &mut Reader) -> Option<Self> {
+        Self::read(node, key, reader)
+    }
+
+    /// Reads `key` of a table. Overridden only by types that read neighbouring keys.
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str, _default: Option<&Self>) -> Taken<Self> {
+        match fields.get(key) {
+            None => Taken::Absent,
+            Some(node) => Self::read(node, key, fields.reader()).map_or(Taken::Bad, Taken::Good),
+        }
+    }
+
+    /// Adds the key as it is written in a file.
+    fn put(&self, key: &str, out: &mut Vec<(String, Plain)>) {
+        match self.to_plain() {
+            Plain::Absent => {}
+            plain => out.push((key.to_owned(), plain)),
+        }
+    }
+}
+
+/// Reading of tables.
+impl Reader {
+    pub(crate) fn read_root<T: Table>(&mut self, root: &PlacedValue) -> Option<T> {
+        let mut fields = Fields::new(root, self);
+        let value = T::read_fields(&mut fields, None);
+        if fields.finish(T::describe) { value } else { None }
+    }
+
+    /// Reads the table `node`, the value of `key` or an element of the list `key`.
+    pub fn read_table<T: Table>(&mut self, node: &PlacedValue, key: &str, element: Option<usize>) -> Option<T> {
+        self.read_table_over(node, key, element, None)
+    }
+
+    /// The same with the defaults of `base` where these differ from the table's own.
+    pub fn read_table_over<T: Table>(
+        &mut self,
+        node: &PlacedValue,
+        key: &str,
+        element: Option<usize>,
+        base: Option<&T>,
+    ) -> Option<T> {
+        if !self.enters(node, key, element, T::describe) {
+            return None;
+        }
+        let mut fields = Fields::new(node, self);
+        let value = T::read_fields(&mut fields, base);
+        let good = fields.finish(T::describe);
+        self.leave();
+        if good { value } else { None }
+    }
+
+    /// Runs a check across several keys of a table; returns whether it reported nothing.
+    pub fn check(&mut self, node: &PlacedValue, check: impl FnOnce(&mut At<'_>)) -> bool {
+        let before = self.problems.len();
+        check(&mut At::new(node, self));
+        self.problems.len() == before
     }
 }
 
@@ -236,10 +334,6 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 }
 
-/// The variant of a choice that stands for a user-defined class, with the parameter `class`. Instead of the variant's
-/// name one can write the class itself, as `module:Class`.
-pub(crate) const CLASS: &str = "python";
-
 /// Whether a name denotes a class, `module:Class`.
 fn is_class(name: &str) -> bool {
     name.split_once(':').is_some_and(|(module, class)| !module.is_empty() && !class.is_empty())
@@ -249,7 +343,7 @@ fn is_class(name: &str) -> bool {
 #[doc(hidden)]
 pub fn choose(node: &PlacedValue, key: &str, variants: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
     let Content::Text(text) = &node.content else {
-        let message = format!("`{key}` is {}, not a name", crate::reader::kind(node));
+        let message = format!("`{key}` is {}, not a name", kind(node));
         reader.problem(&node.place, Some(key), &message, &hint("", variants));
         return None;
     };

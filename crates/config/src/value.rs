@@ -3,72 +3,12 @@
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Metres, ParseError, Quantity};
 
 use crate::describe::Shape;
-use crate::document::{Content, PlacedValue};
 use crate::limit::Limit;
 use crate::plain::Plain;
 use crate::problem::shown;
-use crate::reader::{Reader, kind};
-use crate::table::Fields;
-
-/// The result of reading a key.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Taken<T> {
-    /// The key is absent.
-    Absent,
-    /// The value is wrong, and the error has been reported.
-    Bad,
-    /// A value.
-    Good(T),
-}
-
-/// A type that a key can have.
-pub trait Value: Clone + PartialEq {
-    /// Whether it also reads neighbouring keys, as a choice with parameters does.
-    const CHOOSES: bool = false;
-
-    /// The form that a value takes.
-    fn shape() -> Shape;
-
-    /// The form of a value when this one is the default, which may change the defaults of inner keys.
-    fn shape_over(&self) -> Shape {
-        Self::shape()
-    }
-
-    /// Reads the value of `key`; if it is wrong, reports the error and returns `None`.
-    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self>;
-
-    /// The value as it is written in a file.
-    fn to_plain(&self) -> Plain;
-
-    /// A placeholder that lets reading continue after an error. Never zero for a type that is used as a divisor.
-    fn some() -> Self;
-
-    /// The value of an absent key without default, if the type has one.
-    fn absent() -> Option<Self> {
-        None
-    }
-
-    /// Reads one element of the list `key`.
-    fn read_element(node: &PlacedValue, key: &str, _index: usize, reader: &mut Reader) -> Option<Self> {
-        Self::read(node, key, reader)
-    }
-
-    /// Reads `key` of a table. Overridden only by types that read neighbouring keys.
-    fn take(fields: &mut Fields<'_, '_>, key: &'static str, _default: Option<&Self>) -> Taken<Self> {
-        match fields.get(key) {
-            None => Taken::Absent,
-            Some(node) => Self::read(node, key, fields.reader()).map_or(Taken::Bad, Taken::Good),
-        }
-    }
-
-    /// Adds the key as it is written in a file.
-    fn put(&self, key: &str, out: &mut Vec<(String, Plain)>) {
-        match self.to_plain() {
-            Plain::Absent => {}
-            plain => out.push((key.to_owned(), plain)),
-        }
-    }
-}
+use crate::reader::Reader;
+use crate::table::{Fields, Taken, Value};
+use crate::tree::{Content, PlacedValue, kind};
 
 /// Reports that the value of `key` has the wrong type.
 fn wrong_type<T>(node: &PlacedValue, key: &str, wanted: &str, note: &str, reader: &mut Reader) -> Option<T> {

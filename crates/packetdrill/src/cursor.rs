@@ -1,6 +1,6 @@
 //! A cursor in a text that keeps track of line and column.
 
-use crate::script::{ScriptError, ScriptPlace};
+use crate::error::{ScriptError, ScriptPlace};
 
 /// Reads a text from left to right.
 #[derive(Clone, Copy, Debug)]

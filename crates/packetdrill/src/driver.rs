@@ -8,10 +8,11 @@
 use wifair_units::{Duration, Time};
 
 use crate::compare::difference;
+use crate::error::ScriptPlace;
 use crate::expression::{CodeFailure, Variables, run as run_code};
 use crate::host::ScriptHost;
 use crate::parser::parse;
-use crate::script::{Event, Script, ScriptAction, ScriptPlace, ScriptSegment, SystemCall, When};
+use crate::script::{Event, Script, ScriptAction, ScriptSegment, SystemCall, When};
 use crate::syscall::CallRefusal;
 use crate::system::{ReadFile, System};
 

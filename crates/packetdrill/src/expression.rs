@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
-use crate::script::{Parsed, ScriptPlace};
+use crate::error::{Parsed, ScriptPlace};
 
 /// The greatest depth of nested expressions.
 const MAX_DEPTH: u32 = 64;

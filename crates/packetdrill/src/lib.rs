@@ -9,6 +9,7 @@ mod compare;
 mod connection;
 mod cursor;
 mod driver;
+mod error;
 pub mod expression;
 mod host;
 mod offload;
@@ -18,5 +19,6 @@ mod syscall;
 mod system;
 
 pub use driver::{PlayOptions, Report, ScriptVerdict, run};
+pub use error::{ScriptError, ScriptPlace};
 pub use parser::{MAX_BYTES, parse};
 pub use system::{ReadFile, System};

@@ -5,10 +5,9 @@
 //! are not TCP over plain IP become [`ScriptAction::Unsupported`].
 
 use crate::cursor::Cursor;
+use crate::error::{Parsed, ScriptPlace};
 use crate::expression;
-use crate::script::{
-    Argument, Ecn, Event, Flags, Parsed, Script, ScriptAction, ScriptPlace, ScriptSegment, SystemCall, TcpOption, When,
-};
+use crate::script::{Argument, Ecn, Event, Flags, Script, ScriptAction, ScriptSegment, SystemCall, TcpOption, When};
 
 /// The greatest size of a script, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;

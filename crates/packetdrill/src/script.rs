@@ -2,28 +2,8 @@
 
 use std::fmt;
 
+use crate::error::ScriptPlace;
 use crate::expression::Statement;
-
-/// A place in a script; line and column count from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScriptPlace {
-    /// Line.
-    pub line: u32,
-    /// Column, in bytes.
-    pub column: u32,
-}
-
-/// The error for a script that cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScriptError {
-    /// The place of the error.
-    pub place: ScriptPlace,
-    /// What is wrong there, and what is expected instead.
-    pub message: String,
-}
-
-/// What a parser returns.
-pub(crate) type Parsed<T> = Result<T, ScriptError>;
 
 /// A whole script.
 #[derive(Clone, Debug, Default)]
