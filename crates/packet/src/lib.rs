@@ -131,6 +131,22 @@ impl Packet {
         Time::from_nanos((self.sack[0].1 as u64) << 32 | self.sack[0].0 as u64)
     }
 
+    /// Whether flow, hop, receive window, lengths, flags and kind are those of `other`: two comparisons.
+    #[inline]
+    #[must_use]
+    pub const fn is_like(&self, other: &Self) -> bool {
+        self.way() == other.way() && self.form() == other.form()
+    }
+
+    const fn way(&self) -> u64 {
+        (self.hop as u64) << 32 | self.flow as u64
+    }
+
+    const fn form(&self) -> u64 {
+        let Self { window, payload, size, flags, kind, .. } = *self;
+        (kind as u64) << 56 | (flags as u64) << 48 | (size as u64) << 32 | (payload as u64) << 16 | window as u64
+    }
+
     /// The size of the IP packet.
     #[must_use]
     pub const fn bytes(&self) -> Bytes {
@@ -147,6 +163,13 @@ impl PacketId {
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// This and the following numbers, `count` in all.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn and_following(self, count: usize) -> impl Iterator<Item = Self> {
+        (self.0..self.0 + count as u32).map(PacketId)
     }
 }
 
@@ -199,6 +222,26 @@ impl Packets {
         (PacketId(slot), &mut self.slots[slot as usize])
     }
 
+    /// Allocates packets whose slots follow each other in memory, for the caller to fill in as with [`Packets::add`]:
+    /// at most `most`, but at least one. Returns the first.
+    ///
+    /// # Panics
+    /// If more than 2^32 packets are alive, or `most` is zero.
+    #[inline(always)]
+    pub fn add_side_by_side(&mut self, most: usize) -> (PacketId, &mut [Packet]) {
+        assert!(most > 0, "at least one packet is added");
+        if self.offered == 0 {
+            self.next_word();
+        }
+        let begin = self.offered.trailing_zeros();
+        let free = (self.offered >> begin).trailing_ones() as usize;
+        let count = free.min(most);
+        self.offered &= !((u64::MAX >> (WORD - count)) << begin);
+        self.alive += count;
+        let first = self.base + begin;
+        (PacketId(first), &mut self.slots[first as usize..][..count])
+    }
+
     /// Moves on to the next word with a free slot. The arena keeps more slots than there are live packets, so the
     /// search is short on average.
     #[inline(never)]
@@ -229,6 +272,25 @@ impl Packets {
     pub fn release(&mut self, id: PacketId) {
         self.free[id.0 as usize / WORD] |= 1 << (id.0 as usize % WORD);
         self.alive -= 1;
+    }
+
+    /// Removes packets whose contents are no longer needed; those in a row cost less than one by one.
+    #[inline]
+    pub fn release_together(&mut self, ids: impl Iterator<Item = PacketId>) {
+        let (mut word, mut free, mut count) = (0, 0, 0);
+        for id in ids {
+            let own = id.0 as usize / WORD;
+            if own != word {
+                self.free[word] |= free;
+                (word, free) = (own, 0);
+            }
+            free |= 1 << (id.0 as usize % WORD);
+            count += 1;
+        }
+        if count > 0 {
+            self.free[word] |= free;
+            self.alive -= count;
+        }
     }
 
     /// Packets alive.
@@ -270,6 +332,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn packets_alike_differ_in_numbers_and_times_only() {
+        let packet = Packet { flow: 1, hop: 2, window: 3, payload: 4, size: 5, flags: 6, ..Packet::default() };
+        assert!(packet.is_like(&Packet { seq: 7, ack: 8, ts_val: 9, ts_ecr: 10, ..packet }));
+        let others = [
+            Packet { flow: 0, ..packet },
+            Packet { hop: 0, ..packet },
+            Packet { window: 0, ..packet },
+            Packet { payload: 0, ..packet },
+            Packet { size: 0, ..packet },
+            Packet { flags: 0, ..packet },
+            Packet { kind: Kind::Udp, ..packet },
+        ];
+        assert!(others.iter().all(|other| !packet.is_like(other)));
+    }
+
+    #[test]
     fn slots_are_used_again() {
         let mut packets = Packets::default();
         let lasting = packets.insert(Packet { seq: 1, ..Packet::default() });
@@ -279,6 +357,24 @@ mod tests {
             assert_eq!((packets.len(), packets.remove(id).seq), (2, seq));
         }
         assert_eq!((packets[lasting].seq, packets.len()), (1, 1));
+    }
+
+    /// Packets added and released together get the slots that they would get one by one.
+    #[test]
+    fn packets_side_by_side_get_the_next_free_slots() {
+        let (mut together, mut alone) = (Packets::default(), Packets::default());
+        for most in (1..70).cycle().take(500) {
+            let (first, slots) = together.add_side_by_side(most);
+            let ids: Vec<_> = first.and_following(slots.len()).collect();
+            assert!((1..=most).contains(&ids.len()));
+            slots.iter_mut().zip(most as u64..).for_each(|(slot, seq)| slot.seq = seq);
+            assert!(ids.iter().zip(most as u64..).all(|(id, seq)| together[*id].seq == seq));
+            assert_eq!(ids, ids.iter().map(|_| alone.insert(Packet::default())).collect::<Vec<_>>());
+            let released = ids.into_iter().filter(|id| id.index() % 3 > 0);
+            released.clone().for_each(|id| alone.release(id));
+            together.release_together(released);
+        }
+        assert_eq!(together.len(), alone.len());
     }
 
     /// A wire on which slow start sends two packets for each one that arrives, up to 10,000. Packets sent one after the

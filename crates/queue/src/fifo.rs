@@ -75,18 +75,13 @@ impl Fifo {
         if self.room.may_mark() { None } else { Some(self.room.fits_together(size)) }
     }
 
-    /// Adds a packet for which [there is room](Fifo::room_for); [`Fifo::count_pushed`] follows after the last.
-    #[inline(always)]
-    pub fn push(&mut self, id: PacketId) {
-        self.line.push_back(id);
-    }
-
-    /// Counts the packets that were pushed, of `size` bytes each.
+    /// Adds packets of `size` bytes each, for all of which [there is room](Fifo::room_for).
     ///
     /// # Panics
     /// If there are 2^32 packets in the queue.
     #[inline]
-    pub fn count_pushed(&mut self, size: u16) {
+    pub fn append_together(&mut self, ids: impl Iterator<Item = PacketId>, size: u16) {
+        self.line.extend(ids);
         let more = u32::try_from(self.line.len() - self.room.len()).expect("a queue holds fewer than 2^32 packets");
         self.room.enter_together(more, size);
     }
@@ -236,8 +231,7 @@ mod tests {
         let mut arena = Packets::default();
         let ids: Vec<_> =
             (0..packets).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
-        ids.into_iter().for_each(|id| queue.push(id));
-        queue.count_pushed(1000);
+        queue.append_together(ids.into_iter(), 1000);
         (queue, arena)
     }
 
@@ -247,8 +241,7 @@ mod tests {
         let (mut queue, mut arena) = queue(10, 3);
         assert_eq!((queue.room_for(1000), queue.room.bytes()), (Some(7), 3000));
         let more: Vec<_> = (3..7).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
-        more.into_iter().for_each(|id| queue.push(id));
-        queue.count_pushed(1000);
+        queue.append_together(more.into_iter(), 1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(3), 7, 7000));
         queue.remove_together(2, 3, 1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(6), 4, 4000));

@@ -5,7 +5,7 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_queue::Discipline;
 use wifair_units::Time;
 
-use super::{Classifier, Edcaf, Edcafs, Station, note_arrival};
+use super::{Classifier, Edcaf, Edcafs, Station, arrivals_of, note_arrival};
 use crate::access_category::AccessCategory;
 use crate::fast::SaturatedSource;
 
@@ -80,6 +80,18 @@ impl Edcafs {
         }
     }
 
+    /// The same before a packet is dequeued, unless there is one and all arrivals fit even before that: then they can
+    /// be enqueued later.
+    #[inline]
+    pub(super) fn enqueue_arrivals_before_next(&mut self, index: usize, end: Time, packets: &mut Packets) {
+        let Edcaf { source, waiting, .. } = &self.contenders[index];
+        if let Some(source) = source
+            && !waiting.one_fifo().is_some_and(|fifo| !fifo.is_empty() && source.fits(end, fifo))
+        {
+            self.enqueue_arrivals_of(index, end, packets);
+        }
+    }
+
     /// Appends packets, which come to a station at the given times, to the queue of one of its categories, up to the
     /// first that does not fit or for which `joins` says no; returns their number. The category has something to send,
     /// and its queue is a single FIFO; otherwise nothing is done.
@@ -128,7 +140,12 @@ impl Edcafs {
         let Some(source) = source else { return };
         let arrived = &mut self.arrived;
         waiting.change_fifo(|fifo| {
-            source.enqueue_arrivals_with(end, fifo, packets, |id, time| note_arrival(arrived, id, time));
+            source.enqueue_arrivals_with(end, fifo, packets, |first, count, mut time, interval| {
+                for place in arrivals_of(arrived, first, count) {
+                    *place = time;
+                    time += interval;
+                }
+            });
         });
     }
 }

@@ -90,6 +90,8 @@ impl Task {
 /// One category of one station: an EDCA function.
 #[derive(Clone, Debug)]
 pub(crate) struct Edcaf {
+    /// The station whose category it is.
+    station: usize,
     pub waiting: CategoryQueues,
     /// Limit of each queue, in packets.
     limit: usize,
@@ -240,6 +242,7 @@ impl Edcafs {
                 station.cw_max = parameters.cw_max;
                 station.backoff = backoff;
                 contenders.push(Edcaf {
+                    station: stations.len() - 1,
                     waiting: CategoryQueues::new(queues),
                     limit,
                     held_since: None,
@@ -294,8 +297,8 @@ impl Edcafs {
     }
 
     /// Station of a category.
-    pub(crate) const fn station_of(&self, contender: usize) -> usize {
-        contender / self.categories
+    pub(crate) fn station_of(&self, contender: usize) -> usize {
+        self.contenders[contender].station
     }
 
     /// Indices of the categories of a station.
@@ -481,9 +484,11 @@ impl Edcafs {
         next_hops: NextHops<'_>,
     ) -> bool {
         let station = self.station_of(index);
-        self.enqueue_arrivals_of(index, now + Duration::from_nanos(1), packets);
+        self.contenders[index].task = self.contenders[index].unfinished(now);
+        if self.contenders[index].task.is_none() {
+            self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
+        }
         let contender = &mut self.contenders[index];
-        contender.task = contender.unfinished(now);
         if contender.task.is_none()
             && let Some(until) = contender.agreement_wait(now)
         {
@@ -616,10 +621,26 @@ impl Edcafs {
 /// Records the arrival of a packet in its queue.
 #[inline]
 fn note_arrival(arrived: &mut Vec<Time>, id: PacketId, now: Time) {
-    if arrived.len() <= id.index() {
-        arrived.resize(id.index() + 1, Time::ZERO);
+    match arrived.get_mut(id.index()) {
+        Some(arrival) => *arrival = now,
+        None => arrivals_of(arrived, id, 1)[0] = now,
     }
-    arrived[id.index()] = now;
+}
+
+/// The arrival times of `count` packets with consecutive numbers.
+#[inline]
+fn arrivals_of(arrived: &mut Vec<Time>, first: PacketId, count: usize) -> &mut [Time] {
+    let end = first.index() + count;
+    if arrived.len() < end {
+        lengthen(arrived, end);
+    }
+    &mut arrived[first.index()..end]
+}
+
+#[cold]
+#[inline(never)]
+fn lengthen(arrived: &mut Vec<Time>, len: usize) {
+    arrived.resize(len, Time::ZERO);
 }
 
 /// Rate of control frames before data, which all stations can read.

@@ -41,19 +41,27 @@ impl SaturatedSource {
         Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
     }
 
-    /// Enqueues the datagrams due before `end`.
-    pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
-        self.enqueue_in_turn(end, queue, packets, |_, _| {});
+    /// Whether all datagrams due before `end` fit into the queue, as far as that is known without counting them.
+    #[inline]
+    pub(crate) fn fits(&self, end: Time, queue: &Fifo) -> bool {
+        let room = queue.room_for(self.packet.size).unwrap_or(0).min(1 << 16);
+        self.jitter <= 0.0 && end <= self.next + self.interval * room
     }
 
-    /// The same for the usual case of many arrivals; `note` is called with each packet that fits, and its time.
+    /// Enqueues the datagrams due before `end`.
+    pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
+        self.enqueue_in_turn(end, queue, packets, |_, _, _, _| {});
+    }
+
+    /// The same for the usual case of many arrivals; `note` is called for packets that fit and follow each other in
+    /// memory, with the first of them, their number, the time of the first and the interval between them.
     #[inline(always)]
     pub(crate) fn enqueue_arrivals_with(
         &mut self,
         end: Time,
         queue: &mut Fifo,
         packets: &mut Packets,
-        note: impl FnMut(PacketId, Time),
+        note: impl FnMut(PacketId, usize, Time, Duration),
     ) {
         match queue.room_for(self.packet.size) {
             Some(room) if self.jitter <= 0.0 && self.interval > Duration::ZERO && self.next < end => {
@@ -70,14 +78,14 @@ impl SaturatedSource {
         end: Time,
         queue: &mut Fifo,
         packets: &mut Packets,
-        mut note: impl FnMut(PacketId, Time),
+        mut note: impl FnMut(PacketId, usize, Time, Duration),
     ) {
         while self.next < end && queue.has_room(self.packet.size) {
             let (id, packet) = packets.add();
             *packet = self.packet;
             packet.set_sent_at(self.next);
             queue.append(id, packet);
-            note(id, self.next);
+            note(id, 1, self.next, Duration::ZERO);
             self.pass_on();
         }
         while self.next < end {
@@ -94,23 +102,28 @@ impl SaturatedSource {
         room: u64,
         queue: &mut Fifo,
         packets: &mut Packets,
-        mut note: impl FnMut(PacketId, Time),
+        mut note: impl FnMut(PacketId, usize, Time, Duration),
     ) {
-        let Self { mut packet, next, interval, .. } = *self;
+        let Self { packet: template, next, interval, .. } = *self;
         let came = (end - next - Duration::from_nanos(1)).div_floor(interval) + 1;
         let taken = came.min(room);
-        let payload = u64::from(packet.payload);
-        let mut time = next;
-        for _ in 0..taken {
-            let (id, slot) = packets.add();
-            packet.set_sent_at(time);
-            *slot = packet;
-            note(id, time);
-            queue.push(id);
-            packet.seq += payload;
-            time += interval;
+        let payload = u64::from(template.payload);
+        let (mut time, mut seq) = (next, template.seq);
+        #[allow(clippy::cast_possible_truncation)]
+        let mut left = taken as usize;
+        while left > 0 {
+            let (first, slots) = packets.add_side_by_side(left);
+            note(first, slots.len(), time, interval);
+            for packet in &mut *slots {
+                *packet = template;
+                packet.seq = seq;
+                packet.set_sent_at(time);
+                seq += payload;
+                time += interval;
+            }
+            left -= slots.len();
+            queue.append_together(first.and_following(slots.len()), template.size);
         }
-        queue.count_pushed(packet.size);
         self.came += came;
         self.refused += came - taken;
         self.packet.seq += payload * came;
