@@ -14,11 +14,17 @@ use crate::exchange::{Purpose, sequence};
 
 impl Edcafs {
     /// Length up to which an A-MPDU may grow; zero without aggregation.
-    pub(super) fn psdu_limit(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
-        let Some(rules) = rules_between(&self.stations, station, to).filter(|rules| rules.max_ampdu.0 > 0) else {
-            return 0;
-        };
-        let Some(mode) = self.mode_towards(station, to) else { return 0 };
+    pub(super) fn psdu_limit(
+        &self,
+        now: Time,
+        sender: usize,
+        to: u32,
+        mode: Option<&LinkMode>,
+        rules: Option<&AggregationRules>,
+    ) -> u64 {
+        let Some(rules) = rules.filter(|rules| rules.max_ampdu.0 > 0) else { return 0 };
+        let Some(mode) = mode else { return 0 };
+        let station = self.station_of(sender);
         if rules.agreements_on_air && !self.has_agreement(sender) {
             return 0;
         }

@@ -228,13 +228,15 @@ impl Ppdu {
 
     /// Prepares the retransmission of its MPDUs.
     fn send_again(&mut self, window: &mut SendWindow) {
-        self.retries = 0;
         self.is_counted = false;
-        for mpdu in &mut self.mpdus {
-            let again = window.mpdu_mut(mpdu.number);
-            self.retries += u64::from(again.attempts > 0);
-            again.attempts = again.attempts.saturating_add(1);
-            mpdu.is_lost = false;
+        let (first, count) = (self.mpdus[0].number, self.mpdus.len());
+        self.retries = if self.mpdus[count - 1].number == first + count as u64 - 1 {
+            window.attempt_again(first, count)
+        } else {
+            self.mpdus.iter().map(|mpdu| window.attempt_again(mpdu.number, 1)).sum()
+        };
+        if self.lost > 0 {
+            self.mpdus.iter_mut().for_each(|mpdu| mpdu.is_lost = false);
         }
         self.most_attempts = self.most_attempts.saturating_add(1);
         self.lost = 0;
@@ -291,9 +293,10 @@ impl Edcafs {
         };
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);
         self.choose_mode(now, sender, station, to);
-        let limit = self.psdu_limit(now, sender, station, to);
-        let min_subframe = self.mode_towards(station, to).map_or(0, |mode| mode.min_subframe);
+        let mode = self.mode_towards(station, to);
         let aggregation = rules_between(&self.stations, station, to);
+        let limit = self.psdu_limit(now, sender, to, mode, aggregation);
+        let min_subframe = mode.map_or(0, |mode| mode.min_subframe);
         let sizes = self.access.timing.sizes;
         let (overhead, llc) = (sizes.mac_overhead.0, sizes.llc_overhead.0);
         let routing_overhead = self.stations[station].routing_overhead;

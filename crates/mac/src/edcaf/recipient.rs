@@ -9,7 +9,9 @@ use wifair_metrics::Histogram;
 impl Edcafs {
     /// Processes the packets released by a window of this station.
     pub(crate) fn note_released(&mut self, now: Time, station: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
-        retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
+        if !self.released.lost.is_empty() {
+            retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
+        }
         if !self.released.up.rest().is_empty() {
             self.released_at = now;
         }

@@ -104,7 +104,9 @@ impl Edcafs {
             backlog.push(place);
         }
         self.counters[station].retry_limit_drops += given_up;
-        dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Expired)));
+        if !self.released.expired.is_empty() {
+            dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Expired)));
+        }
         self.note_released(now, station, retry_limit_drops);
         delivered
     }

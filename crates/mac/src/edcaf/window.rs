@@ -134,6 +134,8 @@ pub(crate) struct SendWindow {
     /// Number of MPDUs neither acknowledged nor given up, and of packets in them.
     pending: usize,
     pending_packets: usize,
+    /// Whether any MPDU so far was an A-MSDU.
+    has_msdus: bool,
     /// Whether an MPDU was given up since the window last moved.
     gave_up: bool,
     /// Whether a BlockAckReq is due: the recipient waits for an MPDU that was given up, or a block ACK is missing.
@@ -169,6 +171,11 @@ impl HandedUp {
     #[inline]
     fn push(&mut self, to: u32, id: PacketId) {
         self.all.push((to, id));
+    }
+
+    #[inline]
+    fn push_all(&mut self, packets: impl Iterator<Item = (u32, PacketId)>) {
+        self.all.extend(packets);
     }
 
     /// Removes the first packet not yet reported.
@@ -224,6 +231,7 @@ impl SendWindow {
             released: 0,
             pending: 0,
             pending_packets: 0,
+            has_msdus: false,
             gave_up: false,
             request_due: false,
             missed_since: None,
@@ -292,11 +300,13 @@ impl SendWindow {
         while self.next + ids.len() as u64 - self.start > self.ring.len() as u64 {
             self.grow(mpdu);
         }
-        let first = self.place(self.next);
-        let mask = self.ring.len() - 1;
-        for (place, id) in ids.iter().enumerate() {
-            (mpdu.first, mpdu.last) = (*id, *id);
-            self.ring[(first + place) & mask] = mpdu;
+        let [places, around] = self.places(self.next, ids.len());
+        let (before, behind) = ids.split_at(places.len());
+        for (places, ids) in [(places, before), (around, behind)] {
+            for (place, id) in self.ring[places].iter_mut().zip(ids) {
+                (mpdu.first, mpdu.last) = (*id, *id);
+                *place = mpdu;
+            }
         }
         self.next += ids.len() as u64;
         self.pending += ids.len();
@@ -348,6 +358,7 @@ impl SendWindow {
         last.packets += 1;
         last.length = u32::try_from(longer + overhead).expect("MPDUs are short");
         self.pending_packets += 1;
+        self.has_msdus = true;
         true
     }
 
@@ -383,6 +394,27 @@ impl SendWindow {
         number as usize & self.ring.len().wrapping_sub(1)
     }
 
+    /// Places of `count` MPDUs from this sequence number on, in the two parts in which they lie in the ring.
+    #[inline]
+    fn places(&self, number: u64, count: usize) -> [std::ops::Range<usize>; 2] {
+        let first = self.place(number);
+        let around = (first + count).saturating_sub(self.ring.len());
+        [first..first + count - around, 0..around]
+    }
+
+    /// Counts another attempt at `count` MPDUs from this sequence number on; returns how many were sent before.
+    #[inline]
+    pub fn attempt_again(&mut self, number: u64, count: usize) -> u64 {
+        let mut sent_before = 0;
+        for places in self.places(number, count) {
+            for mpdu in &mut self.ring[places] {
+                sent_before += u64::from(mpdu.attempts > 0);
+                mpdu.attempts = mpdu.attempts.saturating_add(1);
+            }
+        }
+        sent_before
+    }
+
     /// Sequence number of the first pending MPDU.
     pub fn first_pending(&self) -> Option<u64> {
         (self.origin..self.next).find(|number| self.mpdu(*number).is_pending())
@@ -415,17 +447,22 @@ impl SendWindow {
     #[inline]
     pub fn receive_run(&mut self, count: u64, chain: &Chain, released: &mut Released) {
         let to = self.to;
-        let first = self.place(self.released);
         #[allow(clippy::cast_possible_truncation)]
-        let count = count as usize;
-        let around = (first + count).saturating_sub(self.ring.len());
-        for places in [first..first + count - around, 0..around] {
-            for mpdu in &mut self.ring[places] {
-                mpdu.state |= RECEIVED;
-                mpdu.hand_up(to, chain, released);
+        for places in self.places(self.released, count as usize) {
+            let mpdus = &mut self.ring[places];
+            if self.has_msdus {
+                for mpdu in mpdus {
+                    mpdu.state |= RECEIVED;
+                    mpdu.hand_up(to, chain, released);
+                }
+            } else {
+                released.up.push_all(mpdus.iter_mut().map(|mpdu| {
+                    mpdu.state |= RECEIVED;
+                    (to, mpdu.first)
+                }));
             }
         }
-        self.released += count as u64;
+        self.released += count;
         self.blocked_since = None;
     }
 
