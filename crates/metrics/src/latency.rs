@@ -1,5 +1,7 @@
 //! Variation of delay, and the latency that load adds.
 
+use wifair_units::Duration;
+
 /// Interarrival jitter by RFC 3550, section 6.4.1: the difference of the transit times of successive packets, smoothed
 /// by `J += (|D| - J) / 16`. Transit times may contain a constant offset, such as that between two clocks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,15 +16,35 @@ pub struct Jitter {
 impl Jitter {
     /// Adds the transit time of the next packet that arrived, in ns.
     #[inline]
-    #[allow(clippy::cast_precision_loss)]
     pub fn add(&mut self, transit_ns: i64) {
-        let difference = (transit_ns.wrapping_sub(self.last) as f64).abs();
-        self.last = transit_ns;
+        let difference = self.differs(transit_ns);
         if self.packets > 1 {
             self.smoothed += (difference - self.smoothed) * 0.0625;
         } else {
             self.begin(difference);
         }
+    }
+
+    /// Adds the transit times of packets that arrived one after the other.
+    #[inline]
+    pub fn add_all(&mut self, transits: &[Duration]) {
+        if self.packets < 2 {
+            return transits.iter().for_each(|transit| self.add(transit.as_nanos().cast_signed()));
+        }
+        let mut jitter = *self; // in registers
+        for transit in transits {
+            let difference = jitter.differs(transit.as_nanos().cast_signed());
+            jitter.smoothed += (difference - jitter.smoothed) * 0.0625;
+        }
+        *self = jitter;
+    }
+
+    /// Difference of a transit time from the last one, in ns; it becomes the last one.
+    #[inline]
+    #[allow(clippy::cast_precision_loss)]
+    fn differs(&mut self, transit_ns: i64) -> f64 {
+        let last = std::mem::replace(&mut self.last, transit_ns);
+        (transit_ns.wrapping_sub(last) as f64).abs()
     }
 
     /// Handles the first two packets: the first gives no difference, the second the first one.
@@ -72,6 +94,19 @@ mod tests {
         assert!((jitter.seconds() - 1e-3).abs() < 1e-12);
         jitter.add(10_000_000);
         assert!((jitter.seconds() - 1.9375e-3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn transits_added_together_count_one_by_one() {
+        let transits = [9, 4, 30, 2, 17, 17, 80].map(Duration::from_millis);
+        let mut alone = Jitter::default();
+        transits.iter().for_each(|transit| alone.add(transit.as_nanos().cast_signed()));
+        for first in 0..transits.len() {
+            let mut together = Jitter::default();
+            together.add_all(&transits[..first]);
+            together.add_all(&transits[first..]);
+            assert_eq!(together.seconds().to_bits(), alone.seconds().to_bits());
+        }
     }
 
     #[test]

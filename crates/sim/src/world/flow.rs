@@ -522,6 +522,13 @@ impl World {
 }
 
 impl Flow {
+    /// Records the one-way delays of datagrams that arrive together.
+    #[inline]
+    pub(super) fn record_delays(&mut self, delays: &[Duration]) {
+        self.jitter.add_all(delays);
+        delays.iter().for_each(|delay| self.one_way.add(*delay));
+    }
+
     /// Records the one-way delay of a datagram.
     #[inline]
     pub(super) fn record_delay(&mut self, delay: Duration) {

@@ -129,6 +129,8 @@ pub struct World {
     queue_counts: AllQueueCounts,
     queue_counts_at_warm_up: AllQueueCounts,
     dropped: Dropped,
+    /// Delays of datagrams that arrive together, for a moment.
+    delays: Vec<Duration>,
     retry_limit_drops: Vec<(u32, PacketId)>,
     sample_every: Option<Duration>,
     series: Series,

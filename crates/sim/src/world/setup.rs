@@ -194,6 +194,7 @@ impl World {
             seed: plan.seed,
             aps,
             dropped: vec![],
+            delays: vec![],
             retry_limit_drops: vec![],
             sample_every: plan.sample_every,
             events: 0,

@@ -160,9 +160,10 @@ impl World {
         if self.links[link as usize].eager_arrival() != EagerArrival::Always {
             return self.forward_train(first, link, channel);
         }
-        let Self { now, horizon, packets, links, channels, connections, flows, dropped, .. } = self;
+        let Self { now, horizon, packets, links, channels, connections, flows, dropped, delays, .. } = self;
         let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
-        let Packet { flow, hop, size, payload, .. } = packets[first];
+        let like = packets[first];
+        let Packet { flow, hop, size, payload, .. } = like;
         let connection = &mut connections[flow as usize];
         let owner = &mut flows[connection.flow as usize];
         let is_alike = |packet: &Packet| (packet.flow, packet.hop, packet.kind) == (flow, hop, Kind::Udp);
@@ -180,17 +181,20 @@ impl World {
             if wire.next() == Time::NEVER
                 && let Some((mut time, air, most)) = wire.alike(size)
             {
-                let mut count = 0;
-                for (_, id) in channel.handed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+                let next = channel.handed_up();
+                let next = &next[..next.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
+                delays.clear();
+                for (_, id) in next {
                     let packet = &packets[*id];
-                    if !is_alike(packet) || (packet.size, packet.payload) != (size, payload) || time >= *horizon {
+                    if !packet.is_like(&like) || time >= *horizon {
                         break;
                     }
-                    owner.record_delay(time - packet.sent_at());
-                    packets.release(*id);
+                    delays.push(time - packet.sent_at());
                     time += air;
-                    count += 1;
                 }
+                let count = u32::try_from(delays.len()).expect("fewer than 2^32 packets are alive");
+                packets.release_together(next[..delays.len()].iter().map(|(_, id)| *id));
+                owner.record_delays(delays);
                 connection.counters.arrive_together(count, payload);
                 channel.skip_handed_up(count as usize);
                 wire.send_together(count, size);
