@@ -55,16 +55,18 @@ impl World {
         let Packet { hop, size, .. } = self.packets[first];
         self.forward(first);
         let is_alike = |packet: &Packet| (packet.hop, packet.size) == (hop, size);
-        while self.now < self.next_events.earliest().min(self.until) {
+        let Some((mut arrival, air, mut most)) = self.links[link as usize].alike(size) else { return };
+        while most > 0 && self.now < self.next_events.earliest().min(self.until) {
             let (wire, channel) = (&mut self.links[link as usize], &mut self.channels[channel]);
             let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
-            let Some((mut arrival, air, most)) = wire.alike(size).filter(|(.., most)| *most > 0) else { return };
             if wire.next() == Time::NEVER && arrival < horizon {
                 let Some(id) = channel.take_handed_up_if(|id| is_alike(&self.packets[id])) else { return };
                 wire.send_together(1, size);
                 self.packets[id].hop += 1;
                 self.events += 1;
                 self.arrive_eagerly(id, arrival);
+                arrival += air;
+                most -= 1;
                 continue;
             }
             if wire.next() == Time::NEVER || arrival < horizon {
