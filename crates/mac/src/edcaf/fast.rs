@@ -116,7 +116,8 @@ impl Edcafs {
         if !is_simple || contender.task.is_none() || (ap.is_some() && is_gauge_late) {
             return 0;
         }
-        let (arrived, mut gauge, mut count) = (&mut self.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
+        let (arrived, gauge, mut count) = (&mut self.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
+        let mut lengths = gauge.as_deref().copied(); // in registers
         contender.waiting.change_fifo(|fifo| {
             for (time, id) in train {
                 let packet = &mut packets[id];
@@ -125,12 +126,15 @@ impl Edcafs {
                 }
                 fifo.append(id, packet);
                 note_arrival(arrived, id, time);
-                if let Some(gauge) = &mut gauge {
-                    gauge.grow(time, fifo.is_full());
+                if let Some(lengths) = &mut lengths {
+                    lengths.grow(time, fifo.is_full());
                 }
                 count += 1;
             }
         });
+        if let (Some(gauge), Some(lengths)) = (gauge, lengths) {
+            *gauge = lengths;
+        }
         count
     }
 

@@ -165,15 +165,15 @@ impl Scoreboard {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn push_apart(&mut self, now: Time, end: u64, len: u64) {
         self.unroll();
-        let len = u16::try_from(len).expect("a segment has fewer than 2^16 bytes");
         if let Some(rate) = &mut self.rate {
             rate.push(now, self.in_flight);
         }
+        self.in_flight += len;
+        let len = u16::try_from(len).expect("a segment has fewer than 2^16 bytes");
         self.segments.push_back(SentSegment { end, sent: now, arrived: 0, len, marks: 0 });
-        self.in_flight += u64::from(len);
     }
 
     /// Expands the tail into segments. Their transmission times are not needed.
@@ -670,7 +670,11 @@ impl Scoreboard {
     }
 
     /// Number of segments sent and not cumulatively acknowledged.
+    #[inline]
     pub fn len(&self) -> usize {
+        if self.tail.is_empty() {
+            return self.segments.len();
+        }
         self.segments.len() + usize::try_from((self.tail.end - self.tail.start) / self.mss).expect("they are in flight")
     }
 

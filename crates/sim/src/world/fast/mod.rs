@@ -150,6 +150,10 @@ impl World {
             match self.hops[self.packets[id].hop as usize + 1] {
                 Hop::Wired(link) if self.packets[id].kind == Kind::Udp => self.datagrams_arrive(id, link, channel),
                 Hop::Wired(link) => self.forward_train(id, link, channel),
+                Hop::End => {
+                    self.packets[id].hop += 1;
+                    self.arrive(id);
+                }
                 _ => self.forward(id),
             }
         }

@@ -60,9 +60,14 @@ impl World {
             let (wire, channel) = (&mut self.links[link as usize], &mut self.channels[channel]);
             let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
             if wire.next() == Time::NEVER && arrival < horizon {
-                let Some(id) = channel.take_handed_up_if(|id| is_alike(&self.packets[id])) else { return };
+                let Some((_, id)) = channel.handed_up().first().copied() else { return };
+                let packet = &mut self.packets[id];
+                if !is_alike(packet) {
+                    return;
+                }
+                packet.hop += 1;
+                channel.skip_handed_up(1);
                 wire.send_together(1, size);
-                self.packets[id].hop += 1;
                 self.events += 1;
                 self.arrive_eagerly(id, arrival);
                 arrival += air;
