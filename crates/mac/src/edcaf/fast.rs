@@ -10,7 +10,7 @@ use crate::access_category::AccessCategory;
 use crate::fast::SaturatedSource;
 
 /// Backlog required to attach a source; with less, it would soon be detached again.
-const BACKLOG: usize = 4;
+const BACKLOG: usize = 1;
 
 impl Edcafs {
     /// Whether a [`SaturatedSource`] may be attached as the only source of this category: the category has something to
