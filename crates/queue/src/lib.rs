@@ -299,6 +299,17 @@ macro_rules! disciplines {
             Custom(Box<dyn CustomDiscipline>),
         }
 
+        /// Calls a method of the discipline, whichever it is.
+        macro_rules! of_any {
+            ($own:expr, $queue:ident => $call:expr) => {
+                match $own {
+                    $( Self::$variant($queue) => $call, )+
+                    Self::RoutingFirst($queue) => $call,
+                    Self::Custom($queue) => $call,
+                }
+            };
+        }
+
         impl Queue {
             fn build(chosen: &Chosen, site: &Site<'_>) -> Self {
                 match chosen {
@@ -315,11 +326,7 @@ macro_rules! disciplines {
                 packets: &mut Packets,
                 dropped: &mut Dropped,
             ) {
-                match self {
-                    $( Self::$variant(queue) => queue.enqueue(now, id, to, packets, dropped), )+
-                    Self::RoutingFirst(queue) => queue.enqueue(now, id, to, packets, dropped),
-                    Self::Custom(queue) => queue.enqueue(now, id, to, packets, dropped),
-                }
+                of_any!(self, queue => queue.enqueue(now, id, to, packets, dropped))
             }
 
             #[inline(never)]
@@ -329,11 +336,7 @@ macro_rules! disciplines {
                 packets: &mut Packets,
                 dropped: &mut Dropped,
             ) -> Option<PacketId> {
-                match self {
-                    $( Self::$variant(queue) => queue.dequeue(now, packets, dropped), )+
-                    Self::RoutingFirst(queue) => queue.dequeue(now, packets, dropped),
-                    Self::Custom(queue) => queue.dequeue(now, packets, dropped),
-                }
+                of_any!(self, queue => queue.dequeue(now, packets, dropped))
             }
         }
 
@@ -366,70 +369,38 @@ macro_rules! disciplines {
                 packets: &mut Packets,
                 dropped: &mut Dropped,
             ) -> Option<PacketId> {
-                match self {
-                    $( Self::$variant(queue) => queue.dequeue_for(now, to, room, is_to, packets, dropped), )+
-                    Self::RoutingFirst(queue) => queue.dequeue_for(now, to, room, is_to, packets, dropped),
-                    Self::Custom(queue) => queue.dequeue_for(now, to, room, is_to, packets, dropped),
-                }
+                of_any!(self, queue => queue.dequeue_for(now, to, room, is_to, packets, dropped))
             }
 
             #[inline]
             fn len(&self) -> usize {
-                match self {
-                    $( Self::$variant(queue) => queue.len(), )+
-                    Self::RoutingFirst(queue) => queue.len(),
-                    Self::Custom(queue) => queue.len(),
-                }
+                of_any!(self, queue => queue.len())
             }
 
             #[inline]
             fn is_full(&self) -> bool {
-                match self {
-                    $( Self::$variant(queue) => queue.is_full(), )+
-                    Self::RoutingFirst(queue) => queue.is_full(),
-                    Self::Custom(queue) => queue.is_full(),
-                }
+                of_any!(self, queue => queue.is_full())
             }
 
             #[inline]
             fn ready(&self) -> Time {
-                match self {
-                    $( Self::$variant(queue) => queue.ready(), )+
-                    Self::RoutingFirst(queue) => queue.ready(),
-                    Self::Custom(queue) => queue.ready(),
-                }
+                of_any!(self, queue => queue.ready())
             }
 
             fn marks(&self) -> u64 {
-                match self {
-                    $( Self::$variant(queue) => queue.marks(), )+
-                    Self::RoutingFirst(queue) => queue.marks(),
-                    Self::Custom(queue) => queue.marks(),
-                }
+                of_any!(self, queue => queue.marks())
             }
 
             fn wants_air_use(&self) -> bool {
-                match self {
-                    $( Self::$variant(queue) => queue.wants_air_use(), )+
-                    Self::RoutingFirst(queue) => queue.wants_air_use(),
-                    Self::Custom(queue) => queue.wants_air_use(),
-                }
+                of_any!(self, queue => queue.wants_air_use())
             }
 
             fn on_air(&mut self, now: Time, used: &AirUse) {
-                match self {
-                    $( Self::$variant(queue) => queue.on_air(now, used), )+
-                    Self::RoutingFirst(queue) => queue.on_air(now, used),
-                    Self::Custom(queue) => queue.on_air(now, used),
-                }
+                of_any!(self, queue => queue.on_air(now, used))
             }
 
             fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-                match self {
-                    $( Self::$variant(queue) => queue.show(see), )+
-                    Self::RoutingFirst(queue) => queue.show(see),
-                    Self::Custom(queue) => queue.show(see),
-                }
+                of_any!(self, queue => queue.show(see))
             }
         }
     };
