@@ -6,147 +6,95 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_tcp::cc::{self, Start, Window};
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::{Caller, Draws, Extension, construct, own_method};
 
 /// The largest window in segments: RFC 7323, section 2.3, limits windows to 2^30 bytes.
 const MOST_SEGMENTS: f64 = (1u64 << 30) as f64;
 
-/// An ACK, and the sender's state after processing it.
-#[pyclass(frozen, get_all, module = "wifair", name = "Ack")]
-#[derive(Clone, Debug)]
-pub struct PyAck {
+/// The smallest round-trip time before the first sample.
+const INFINITE: f64 = f64::INFINITY;
+
+/// Declares `wifair.Ack`: a line for each attribute, with its value in an `Ack()` that a test of the user's makes, and
+/// its value in a run.
+macro_rules! ack_class {
+    ($(#[$doc:meta])+ |$ack:ident, $now_s:ident|
+        $($(#[$attribute_doc:meta])+ $name:ident: $type:ty = $default:tt, $value:expr;)+) => {
+        $(#[$doc])+
+        #[pyclass(frozen, get_all, module = "wifair", name = "Ack")]
+        #[derive(Clone, Debug)]
+        pub struct PyAck {
+            /// When it arrived [ns], exact.
+            now_ns: u64,
+            $($(#[$attribute_doc])+ $name: $type,)+
+        }
+
+        #[pymethods]
+        impl PyAck {
+            #[new]
+            #[pyo3(signature = (*, $($name=$default),+))]
+            #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+            fn new($($name: $type),+) -> Self {
+                Self { now_ns: ($now_s * 1e9).round() as u64, $($name),+ }
+            }
+
+            fn __repr__(&self) -> String {
+                format!("<Ack of {} segments at {:.6} s>", self.segments, self.now_s)
+            }
+        }
+
+        impl From<&cc::Ack> for PyAck {
+            fn from($ack: &cc::Ack) -> Self {
+                Self { now_ns: $ack.now.as_nanos(), $($name: $value),+ }
+            }
+        }
+    };
+}
+
+ack_class! {
+    /// An ACK, and the sender's state after processing it.
+    |ack, now_s|
     /// When it arrived [s].
-    now_s: f64,
-    /// When it arrived [ns], exact.
-    now_ns: u64,
+    now_s: f64 = 0.0, ack.now.as_secs();
     /// Segments that count for the growth of the window; 0 for a duplicate ACK.
-    segments: f64,
+    segments: f64 = 1.0, ack.segments;
     /// Newly acknowledged payload [bytes].
-    bytes: u64,
+    bytes: u64 = 1000, ack.bytes;
     /// Round-trip time measured by this ACK [s]; None if it measured none.
-    rtt_s: Option<f64>,
+    rtt_s: Option<f64> = None, ack.rtt.map(|rtt| rtt.as_secs());
     /// One-way delay from sender to receiver [s] by timestamps, up to a constant; None without timestamps.
-    one_way_delay_s: Option<f64>,
+    one_way_delay_s: Option<f64> = None, ack.one_way_delay.map(|delay| delay.as_secs());
     /// Smoothed round-trip time [s]; 0 before the first sample.
-    srtt_s: f64,
+    srtt_s: f64 = 0.0, ack.srtt.as_secs();
     /// Smallest round-trip time seen [s]; infinite before the first sample.
-    min_rtt_s: f64,
+    min_rtt_s: f64 = INFINITE, if ack.min_rtt == Duration::MAX { INFINITE } else { ack.min_rtt.as_secs() };
     /// First unacknowledged offset [bytes].
-    una: u64,
+    una: u64 = 0, ack.una;
     /// Offset after the last byte sent [bytes].
-    nxt: u64,
+    nxt: u64 = 0, ack.nxt;
     /// Segments in flight after this ACK.
-    in_flight: f64,
+    in_flight: f64 = 0.0, ack.in_flight;
     /// Total bytes delivered, including those selectively acknowledged.
-    delivered: u64,
+    delivered: u64 = 0, ack.delivered;
     /// Segments newly marked as lost.
-    lost: f64,
+    lost: f64 = 0.0, ack.lost;
     /// Sample of the delivery rate [bit/s], if the class asks for rate samples; else None.
-    rate_bps: Option<f64>,
+    rate_bps: Option<f64> = None, ack.rate.map(|sample| sample.rate * 8.0);
     /// Bytes delivered when the segment of that sample was sent.
-    prior_delivered: u64,
+    prior_delivered: u64 = 0, ack.rate.map_or(0, |sample| sample.prior_delivered);
     /// Whether the application did not fill the window when that segment was sent.
-    app_limited: bool,
+    app_limited: bool = false, ack.rate.is_some_and(|sample| sample.app_limited);
     /// Whether the window limited the sender: a window that is not used should not grow.
-    window_limited: bool,
+    window_limited: bool = true, ack.window_limited;
     /// Whether it echoes a congestion mark (ECE).
-    ecn_echo: bool,
+    ecn_echo: bool = false, ack.ecn_echo;
     /// Whether it arrived during fast recovery, in which the window should not grow.
-    in_recovery: bool,
+    in_recovery: bool = false, ack.in_recovery;
     /// Whether it is a duplicate ACK.
-    duplicate: bool,
+    duplicate: bool = false, ack.duplicate;
     /// Payload of a full segment [bytes].
-    mss: f64,
-}
-
-#[pymethods]
-impl PyAck {
-    #[new]
-    #[pyo3(signature = (*, now_s=0.0, segments=1.0, bytes=1000, rtt_s=None, one_way_delay_s=None, srtt_s=0.0,
-        min_rtt_s=f64::INFINITY, una=0, nxt=0, in_flight=0.0, delivered=0, lost=0.0, rate_bps=None,
-        prior_delivered=0, app_limited=false, window_limited=true, ecn_echo=false, in_recovery=false,
-        duplicate=false, mss=1000.0))]
-    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
-    fn new(
-        now_s: f64,
-        segments: f64,
-        bytes: u64,
-        rtt_s: Option<f64>,
-        one_way_delay_s: Option<f64>,
-        srtt_s: f64,
-        min_rtt_s: f64,
-        una: u64,
-        nxt: u64,
-        in_flight: f64,
-        delivered: u64,
-        lost: f64,
-        rate_bps: Option<f64>,
-        prior_delivered: u64,
-        app_limited: bool,
-        window_limited: bool,
-        ecn_echo: bool,
-        in_recovery: bool,
-        duplicate: bool,
-        mss: f64,
-    ) -> Self {
-        Self {
-            now_s,
-            now_ns: (now_s * 1e9).round() as u64,
-            segments,
-            bytes,
-            rtt_s,
-            one_way_delay_s,
-            srtt_s,
-            min_rtt_s,
-            una,
-            nxt,
-            in_flight,
-            delivered,
-            lost,
-            rate_bps,
-            prior_delivered,
-            app_limited,
-            window_limited,
-            ecn_echo,
-            in_recovery,
-            duplicate,
-            mss,
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Ack of {} segments at {:.6} s>", self.segments, self.now_s)
-    }
-}
-
-impl From<&cc::Ack> for PyAck {
-    fn from(ack: &cc::Ack) -> Self {
-        Self {
-            now_s: ack.now.as_secs(),
-            now_ns: ack.now.as_nanos(),
-            segments: ack.segments,
-            bytes: ack.bytes,
-            rtt_s: ack.rtt.map(|rtt| rtt.as_secs()),
-            one_way_delay_s: ack.one_way_delay.map(|delay| delay.as_secs()),
-            srtt_s: ack.srtt.as_secs(),
-            min_rtt_s: if ack.min_rtt == wifair_units::Duration::MAX { f64::INFINITY } else { ack.min_rtt.as_secs() },
-            una: ack.una,
-            nxt: ack.nxt,
-            in_flight: ack.in_flight,
-            delivered: ack.delivered,
-            lost: ack.lost,
-            rate_bps: ack.rate.map(|sample| sample.rate * 8.0),
-            prior_delivered: ack.rate.map_or(0, |sample| sample.prior_delivered),
-            app_limited: ack.rate.is_some_and(|sample| sample.app_limited),
-            window_limited: ack.window_limited,
-            ecn_echo: ack.ecn_echo,
-            in_recovery: ack.in_recovery,
-            duplicate: ack.duplicate,
-            mss: ack.mss,
-        }
-    }
+    mss: f64 = 1000.0, ack.mss;
 }
 
 /// Base class of congestion controls: Reno, until methods are overridden.
