@@ -6,53 +6,16 @@
 //! station holds for both directions and does not change, so the best mode for it ([`best_mode`]) is computed once. On
 //! the spatial channel each pair of sender and receiver has its own ratio ([`Edcafs::set_snr`]).
 
-use wifair_engine::{Stream, stream};
+use wifair_engine::Stream;
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
 use wifair_phy::{Band, BitErrors, LegacyMode, PpduOptions, PpduTiming, TxMode, mcs_errors};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::settings::AggregationRules;
+use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
-
-/// Link settings of a station.
-#[derive(Clone, Debug)]
-pub struct LinkSettings {
-    /// Further modes for data to and from the station, besides its own, if senders adapt.
-    pub ladder: Vec<TxMode>,
-    /// For each mode that may be sent in less than its width, the modes that replace it, narrowest first.
-    pub narrower: Vec<(TxMode, Vec<TxMode>)>,
-    /// Options that affect the air time of these modes.
-    pub options: PpduOptions,
-    /// How the station chooses the modes of its data frames.
-    pub adaptation: Adaptation,
-    /// Random stream of that choice.
-    pub draws: Stream,
-    /// Signal-to-noise ratio between the station and the access point (not in dB), in 20 MHz with all power in one
-    /// stream. If absent, frames are lost with given probabilities only.
-    pub snr: Option<f64>,
-    /// Random stream of losses to noise.
-    pub noise: Stream,
-}
-
-impl LinkSettings {
-    /// A single mode for all data, without noise.
-    #[must_use]
-    pub fn fixed() -> Self {
-        let draws = stream(0, "rate", "");
-        Self {
-            ladder: vec![],
-            narrower: vec![],
-            options: PpduOptions::default(),
-            adaptation: Adaptation::Fixed,
-            noise: draws.clone(),
-            draws,
-            snr: None,
-        }
-    }
-}
 
 /// A transmit mode in its band.
 #[derive(Clone, Copy, Debug)]

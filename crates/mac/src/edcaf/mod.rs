@@ -27,11 +27,11 @@ use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::agreement::{Agreement, QueuedAction};
-pub use self::links::LinkSettings;
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 pub use self::settings::{
-    AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules,
+    AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings,
+    SlotRules,
 };
 use self::waiting::CategoryQueues;
 use self::window::{Chain, Mpdu, Released, SendWindow};

@@ -6,8 +6,9 @@ use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
-use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
+use super::psdu_builder::{DELIMITER, PsduBuilder};
 use super::settings::{AggregationRules, CategoryCounters};
+use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
@@ -259,6 +260,36 @@ impl Ppdu {
             counters.mpdus += self.mpdus.len() as u64;
             counters.retries += self.retries;
         }
+    }
+}
+
+/// A packet just made an MPDU of `length` bytes with the sequence number before `number`.
+struct SameSizePackets {
+    packet: Packet,
+    length: u64,
+    number: u64,
+}
+
+impl SameSizePackets {
+    /// Adds the following packets of the same size and for the same receiver all at once; returns their number.
+    #[inline]
+    fn add_following(
+        &self,
+        window: &mut SendWindow,
+        waiting: &mut CategoryQueues,
+        ppdu: &mut Ppdu,
+        builder: &mut PsduBuilder,
+        packets: &Packets,
+    ) -> u64 {
+        let Packet { size, hop, kind, .. } = self.packet;
+        let most = window.room().min(builder.how_many_fit(self.length));
+        let is_alike = |packet: &Packet| (packet.size, packet.hop, packet.kind) == (size, hop, kind);
+        let count = waiting.take_matching(most, size, |id| is_alike(&packets[id]), |ids| window.push_together(ids));
+        if count > 0 {
+            ppdu.add_mpdus(self.number, builder.end(self.length), builder.stride(self.length), count);
+            builder.add_many(self.length, count);
+        }
+        count
     }
 }
 

@@ -1,14 +1,51 @@
 //! Settings of a channel with access categories.
 
-use wifair_engine::Stream;
+use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId};
-use wifair_phy::{Band, TxMode};
+use wifair_phy::rate::Adaptation;
+use wifair_phy::{Band, PpduOptions, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
-use super::links::LinkSettings;
 use crate::category::{Category, First};
 use crate::{Access, StationSettings, frame_length};
 use wifair_queue::{Limit, Queue};
+
+/// Link settings of a station.
+#[derive(Clone, Debug)]
+pub struct LinkSettings {
+    /// Further modes for data to and from the station, besides its own, if senders adapt.
+    pub ladder: Vec<TxMode>,
+    /// For each mode that may be sent in less than its width, the modes that replace it, narrowest first.
+    pub narrower: Vec<(TxMode, Vec<TxMode>)>,
+    /// Options that affect the air time of these modes.
+    pub options: PpduOptions,
+    /// How the station chooses the modes of its data frames.
+    pub adaptation: Adaptation,
+    /// Random stream of that choice.
+    pub draws: Stream,
+    /// Signal-to-noise ratio between the station and the access point (not in dB), in 20 MHz with all power in one
+    /// stream. If absent, frames are lost with given probabilities only.
+    pub snr: Option<f64>,
+    /// Random stream of losses to noise.
+    pub noise: Stream,
+}
+
+impl LinkSettings {
+    /// A single mode for all data, without noise.
+    #[must_use]
+    pub fn fixed() -> Self {
+        let draws = stream(0, "rate", "");
+        Self {
+            ladder: vec![],
+            narrower: vec![],
+            options: PpduOptions::default(),
+            adaptation: Adaptation::Fixed,
+            noise: draws.clone(),
+            draws,
+            snr: None,
+        }
+    }
+}
 
 /// When contenders count slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
