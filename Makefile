@@ -10,7 +10,7 @@ DIST ?= dist
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
+.PHONY: help demo build core-tests test test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,17 +42,24 @@ build: $(STAMPS)/build ## build and install into .venv: afterwards .venv/bin/wif
 demo: $(STAMPS)/build $(STAMPS)/plot ## Table 1 of jung2016 and the unfairness of lee2007, published, in ns-2 and here
 	@$(BIN)/wifair reproduce jung2016/table1 lee2007/fig2a lee2007/fig2b lee2007/fig3 --out out --force
 
+core-tests:
+	cargo test --locked --no-run --quiet $(CORE)
+
 # Property tests draw the same cases each time here, so that a tree that passes goes on passing; new ones in `test-all`.
-# What runs against the clock and fails is repeated: the computer may have been busy for a moment.
-test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Python side
+# The extension ends with one compiler process, beside which the tests of the core are compiled.
+# Tests against the clock mostly wait, so two of them run at a time; one that fails is repeated: the computer may have
+# been busy for a moment.
+test: $(STAMPS)/tools ## tests of the Rust core, then of the Python side
+	@$(MAKE) --no-print-directory --jobs 2 $(STAMPS)/build core-tests
 	PROPTEST_RNG_SEED=1 cargo test --locked $(CORE)
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m 'not alone'
-	$(BIN)/pytest -m alone --reruns 2 -raR
+	$(BIN)/pytest -m alone --numprocesses 2 --dist loadfile --reruns 2 -raR
 
-test-all: $(STAMPS)/build $(STAMPS)/tools ## the same with the slow tests
+test-all: $(STAMPS)/tools ## the same with the slow tests
+	@$(MAKE) --no-print-directory --jobs 2 $(STAMPS)/build core-tests
 	cargo test --locked $(CORE) -- --include-ignored
 	$(BIN)/pytest --slow --numprocesses auto --dist worksteal -m 'not alone'
-	$(BIN)/pytest --slow -m alone --reruns 2 -raR
+	$(BIN)/pytest --slow -m alone --numprocesses 2 --dist loadfile --reruns 2 -raR
 
 fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/README.md says more
 	$(BIN)/python fuzz/run.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,18 @@ settings.load_profile("wifair")
 def pytest_xdist_auto_num_workers() -> int:
     """Two processes for each core: many tests wait for programs that they start."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile` the files of emulation are one: an emulation that starts removes what killed ones left."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415
+
+    scheduling = LoadFileScheduling(config, log)
+    file_of = scheduling._split_scope
+    scheduling._split_scope = lambda nodeid: "emulation" if "test_emulate" in nodeid else file_of(nodeid)
+    return scheduling
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
