@@ -154,8 +154,16 @@ def test_airtime_fairness_acts_on_real_tcp(tmp_path: Path) -> None:
     assert 3.0 < ratio["airtime"] < 10.0, ratio
 
 
-@pytest.mark.parametrize("v6", [False, True], ids=["ipv4", "ipv6"])
-def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool) -> None:
+@pytest.mark.parametrize(
+    ("v6", "names"),
+    [
+        pytest.param(False, ["none", "b-over-n"], id="ipv4"),
+        pytest.param(True, ["b-over-n"], id="ipv6"),
+        pytest.param(False, ["none", "b-over-n", "wmax-over-n"], id="all, ipv4", marks=pytest.mark.slow),
+        pytest.param(True, ["none", "b-over-n", "wmax-over-n"], id="all, ipv6", marks=pytest.mark.slow),
+    ],
+)
+def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool, names: list[str]) -> None:
     """Two uploads and two downloads share a buffer of 30 packets: the downloads starve (Pilosof et al., 2003). With B/n
     each sender's kernel is offered 7 segments, nothing is lost in that buffer, and all get about the same. Wmax/n with
     a given path of 100 ms and a service time of 1 ms offers (30 + 100) / 4 = 32.
@@ -171,8 +179,8 @@ def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool) -> None:
         },
     }
     found = {}
-    for name, scheme in schemes.items() if not v6 else list(schemes.items())[:2]:
-        cell = Cell(folder(tmp_path, name), {"queue": {"limit": "30 packets"}, **scheme})
+    for name in names:
+        cell = Cell(folder(tmp_path, name), {"queue": {"limit": "30 packets"}, **schemes[name]})
         cell.bulk("sta1", "server", "drain", 4, "up1", v6=v6)
         cell.bulk("sta2", "server", "drain", 4, "up2", v6=v6)
         cell.bulk("server", "sta3", "drain", 4, "down1", v6=v6)
@@ -189,11 +197,13 @@ def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool) -> None:
                 # While all four are there; before and after there are fewer.
                 assert share * one["mss"] >> scale << scale in one["windows"], "what the kernel of the sender read"
     goodputs = {name: [one["sent_bps"] for one in seen.reports.values()] for name, seen in found.items()}
-    assert found["none"].packets["windows_changed"] == 0
-    assert found["none"].packets["lost"]["ap_queue"] > 0
     assert found["b-over-n"].packets["windows_changed"] > 1000
     assert found["b-over-n"].packets["lost"]["ap_queue"] == 0
     assert jain(goodputs["b-over-n"]) > 0.9, goodputs
+    if "none" not in found:
+        return
+    assert found["none"].packets["windows_changed"] == 0
+    assert found["none"].packets["lost"]["ap_queue"] > 0
     assert jain(goodputs["none"]) < jain(goodputs["b-over-n"]) - 0.1, goodputs
 
 

@@ -36,7 +36,6 @@ WIRE = (1448 + 52 + ETHERNET) / 1448
 STATIONS = "[[stations]]\nname = 'sta1'\n[[stations]]\nname = 'sta2'\n"
 PLAN = f"""
 name = "bucket"
-repetitions = 5
 pause = "20 ms"
 sample = "10 ms"
 transfer.size = "{SIZE} B"
@@ -53,21 +52,26 @@ flows = [{{ station = "sta1" }}, {{ station = "sta2" }}]
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measurement]:
+def repetitions(pytestconfig: pytest.Config) -> int:
+    return 5 if pytestconfig.getoption("--slow") else 3
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory, repetitions: int) -> Iterator[Measurement]:
     network = Testbed(tmp_path_factory.mktemp("bucket"), rate=f"{RATE / 1e6:.0f}mbit", burst=BURST)
     try:
         network.serve()
         network.join("sta2")
-        run = network.run("sta1", PLAN, "--as", "sta1")
+        run = network.run("sta1", PLAN, "--as", "sta1", "--set", f"repetitions={repetitions}")
         assert "not wireless" in run.said
         yield Measurement.from_folder(network.folder / "out")
     finally:
         network.close()
 
 
-def test_every_repetition_of_every_case_has_a_result(measured: Measurement) -> None:
+def test_every_repetition_of_every_case_has_a_result(measured: Measurement, repetitions: int) -> None:
     assert list(measured.cases) == ["one, up", "one, down", "two, up", "two, down"]
-    assert all(results.seeds == (1, 2, 3, 4, 5) for results in measured.cases.values())
+    assert all(results.seeds == tuple(range(1, repetitions + 1)) for results in measured.cases.values())
     assert not measured.failures
 
 
@@ -100,14 +104,14 @@ def test_all_data_arrives_and_windows_are_known(measured: Measurement) -> None:
         assert (flows["outstanding_max_bytes"] > 1448).all()
 
 
-def test_flows_start_together_as_far_as_clocks_tell(measured: Measurement) -> None:
+def test_flows_start_together_as_far_as_clocks_tell(measured: Measurement, repetitions: int) -> None:
     for results in measured.cases.values():
         assert (results.cells["clock_error_s"] < 0.5).all()
         assert (results.cells["late_s"] < 0.5).all()
     # All namespaces have one clock, so any offset is error, and must lie within the bound that is given.
     assert measured.folder is not None
     clocks = [clock for row in journal.read(measured.folder) for clock in row.get("clocks", {}).values()]
-    assert len(clocks) == 5 * (1 + 1 + 2 + 2)
+    assert len(clocks) == repetitions * (1 + 1 + 2 + 2)
     assert all(abs(clock["offset_s"]) <= clock["error_s"] for clock in clocks)
 
 
@@ -124,9 +128,9 @@ def test_the_same_columns_as_a_simulated_run(measured: Measurement) -> None:
     assert "Jain's index" in repr(results)
 
 
-def test_the_report_has_a_row_for_each_flow(measured: Measurement, tmp_path: Path) -> None:
+def test_the_report_has_a_row_for_each_flow(measured: Measurement, repetitions: int, tmp_path: Path) -> None:
     shown = text(measured)
-    assert shown.startswith("bucket: 20 of 20 repetitions")
+    assert shown.startswith(f"bucket: {4 * repetitions} of {4 * repetitions} repetitions")
     assert [line.split("  ")[0] for line in shown.splitlines()[3:9] if line[0] != " "] == list(measured.cases)
     loss = measured.loss("two, up", "sta1")
     own = measured.cases["two, up"].flows.where(name="sta1")["goodput_bps"]
