@@ -6,7 +6,6 @@ use crate::air::{AirStation, AirStatistics, Levels};
 use crate::datagrams::Datagrams;
 use crate::duplicates::{Copies, RetryFilter};
 use crate::error::{Damage, Error};
-use crate::largest::{Others, USUAL_CONNECTIONS};
 use crate::link::radiotap::RadioInfo;
 use crate::link::wifi::WifiFrame;
 use crate::link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
@@ -69,6 +68,9 @@ pub struct AnalysisOptions {
 /// The most time bins that a capture is divided into.
 pub const MOST_BINS: usize = 1 << 16;
 const USUAL_BINS: usize = 2_048;
+
+/// Connections kept individually by default.
+pub const USUAL_CONNECTIONS: usize = 10_000;
 
 impl Default for AnalysisOptions {
     fn default() -> Self {
@@ -152,6 +154,17 @@ struct BinClock {
     bin: usize,
     from: u64,
     to: u64,
+}
+
+/// Connections counted together, because there are larger ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// How many there are. A connection that continues after it was counted here counts again.
+    pub connections: u64,
+    /// Their segments.
+    pub packets: u64,
+    /// Their payload in bytes, without retransmissions.
+    pub bytes: u64,
 }
 
 /// The results for a capture.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::numbering::Numbering;
-use crate::segment::{Address, Endpoint};
+use crate::segment::{Address, EchoMessage, Endpoint};
 use crate::table::{HashTable, mix};
 use crate::tcp::side::{Spread, StationDirection};
 
@@ -71,21 +71,6 @@ pub(crate) struct Echoes {
     pub(crate) last: u64,
     pub(crate) rtt: Spread,
     waiting: Vec<(u16, u64)>,
-}
-
-/// An echo request or reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EchoMessage {
-    /// Sender.
-    pub source: Address,
-    /// Receiver.
-    pub destination: Address,
-    /// Identifier chosen by the requesting host.
-    pub identifier: u16,
-    /// Sequence number.
-    pub sequence: u16,
-    /// Whether it is the reply.
-    pub reply: bool,
 }
 
 fn hash(ends: &[(Address, u16); 2], interface: u32) -> u64 {

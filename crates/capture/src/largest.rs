@@ -4,22 +4,8 @@
 use crate::analysis::Analyzer;
 use crate::tcp::connection::CapturedConnection;
 
-/// Connections kept individually by default.
-pub const USUAL_CONNECTIONS: usize = 10_000;
-
 /// The most time bins of all flows together.
 pub const MOST_FLOW_BINS: usize = 1 << 20;
-
-/// Connections counted together, because there are larger ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Others {
-    /// How many there are. A connection that continues after it was counted here counts again.
-    pub connections: u64,
-    /// Their segments.
-    pub packets: u64,
-    /// Their payload in bytes, without retransmissions.
-    pub bytes: u64,
-}
 
 /// The key by which connections are compared in size.
 fn size(connection: &CapturedConnection) -> (u64, u64) {

@@ -35,15 +35,16 @@ mod xplot;
 
 pub use about::about;
 pub use air::{AirStation, Levels};
-pub use analysis::{Analysis, AnalysisOptions, Analyzer, Counts, Filter, MOST_BINS, analyze};
-pub use datagrams::EchoMessage;
+pub use analysis::{
+    Analysis, AnalysisOptions, Analyzer, Counts, Filter, MOST_BINS, Others, USUAL_CONNECTIONS, analyze,
+};
 pub use error::{Damage, Error};
-pub use largest::{MOST_FLOW_BINS, Others, USUAL_CONNECTIONS};
+pub use largest::MOST_FLOW_BINS;
 pub use link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
 pub use reader::{CaptureReader, Interface, Record};
 pub use report::{ConnectionReport, Field};
 pub use rows::{COLUMNS, RowCell, RowColumn, Rows, mark};
-pub use segment::{Address, Endpoint, Payload, Segment, TcpOptions, flag, parse};
+pub use segment::{Address, EchoMessage, Endpoint, Payload, Segment, TcpOptions, flag, parse};
 pub use tcp::connection::SegmentVerdict;
 pub use tcp::observed_scoreboard::{Flight, RetransmissionCause};
 pub use tcp::side::{Spread, StationDirection, TransmissionSession};

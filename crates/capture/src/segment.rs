@@ -5,7 +5,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::datagrams::EchoMessage;
 use crate::link::Datagram;
 
 /// An IP address. IPv4 addresses are stored in their IPv6-mapped form (RFC 4291, section 2.5.5.2).
@@ -93,6 +92,21 @@ impl std::fmt::Display for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", IpAddr::from(self.address), self.port)
     }
+}
+
+/// An echo request or reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoMessage {
+    /// Sender.
+    pub source: Address,
+    /// Receiver.
+    pub destination: Address,
+    /// Identifier chosen by the requesting host.
+    pub identifier: u16,
+    /// Sequence number.
+    pub sequence: u16,
+    /// Whether it is the reply.
+    pub reply: bool,
 }
 
 /// Bits of the TCP header's flags.
