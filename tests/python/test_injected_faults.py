@@ -39,7 +39,7 @@ def schedules(quick: int, many: int) -> list[ParameterSet]:
     return [pytest.param(range(quick), id="quick"), *slow]
 
 
-SCHEDULES = schedules(100, 10_000)
+SCHEDULES = schedules(200, 10_000)
 CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
 
 
