@@ -342,6 +342,11 @@ impl WiredLink {
         self.delay
     }
 
+    /// Whether packets arrive at the instant at which they are put on the link.
+    pub(super) fn takes_no_time(&self) -> bool {
+        self.rate.is_none() && self.delay == Duration::ZERO
+    }
+
     /// Whether a gate releases packets, which takes events.
     #[inline]
     pub(super) fn has_gate(&self) -> bool {

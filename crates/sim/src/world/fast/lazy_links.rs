@@ -13,7 +13,8 @@
 //!
 //! A link may be lazy if each of its packets continues to a lazy link, to an access point on the shared channel whose
 //! queue is a drop-tail FIFO, or to an end that responds by a lazy link; and if either all packets that enter it are
-//! deferred, or all enter it by events.
+//! deferred, or all enter it by events. A link that packets cross in no time must not be entered by events of other
+//! links: with events a packet would arrive before those links move the next packet of the same instant.
 
 use wifair_engine::NextEventTree;
 use wifair_mac::Channel;
@@ -188,17 +189,25 @@ impl World {
         };
         while std::mem::take(&mut search.changed) {
             let mut entered = vec![[false; 2]; self.links.len()];
+            let mut entered_by_link_events = vec![false; self.links.len()];
             for flow in &self.flows {
                 for (start, back) in [(flow.forward, flow.reverse), (flow.reverse, flow.forward)] {
                     search.narrow(flow, start, back);
-                    let note = |link: usize, by| entered[link][usize::from(search.is_lazy(by))] = true;
+                    let note = |link: usize, by| {
+                        let is_lazy = search.is_lazy(by);
+                        entered[link][usize::from(is_lazy)] = true;
+                        entered_by_link_events[link] |= matches!(by, Hop::Wired(_)) && !is_lazy;
+                    };
                     search.entries(flow, start, back, note);
                 }
             }
             for (link, entered) in entered.into_iter().enumerate() {
                 // A gate must release waiting packets before others arrive at it.
                 let must_be_told = entered[0] && self.links[link].has_gate();
-                if (entered == [true; 2] || must_be_told) && std::mem::replace(&mut search.links[link], false) {
+                // With events, its packets take turns with those of the links that they come from.
+                let takes_turns = entered_by_link_events[link] && self.links[link].takes_no_time();
+                let may = entered != [true; 2] && !must_be_told && !takes_turns;
+                if !may && std::mem::replace(&mut search.links[link], false) {
                     search.changed = true;
                 }
             }
