@@ -17,6 +17,7 @@ mod ppdu;
 mod psdu_builder;
 mod recipient;
 mod record;
+mod released;
 mod settings;
 mod settle;
 mod waiting;
@@ -29,12 +30,13 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use self::agreement::{Agreement, QueuedAction};
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
+use self::released::Released;
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings,
     SlotRules,
 };
 use self::waiting::CategoryQueues;
-use self::window::{Chain, Mpdu, Released, SendWindow};
+use self::window::{Chain, Mpdu, SendWindow};
 use crate::access_category::AccessCategory;
 use crate::category::Category;
 use crate::exchange::ExchangeStep;

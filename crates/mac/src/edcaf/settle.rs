@@ -5,7 +5,7 @@ use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
 use super::ppdu::{PpduMpdu, rules_between};
-use super::window::Released;
+use super::released::Released;
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
 
 /// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of

@@ -8,6 +8,7 @@ use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
 use super::agreement::Agreement;
+use super::released::Released;
 
 /// Header of a subframe of an A-MSDU: addresses and length, in bytes (IEEE Std 802.11-2016, 9.3.2.2.2).
 const SUBFRAME_HEADER: u64 = 14;
@@ -147,72 +148,6 @@ pub(crate) struct SendWindow {
     blocked_since: Option<Time>,
     /// Time that packets handed up have waited for others, not yet collected by [`SendWindow::take_reorder_delay`].
     reorder_delay: Duration,
-}
-
-/// Output of a window: packets handed up, with their receiver, and packets lost.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Released {
-    /// Packets that the recipient hands up, in order.
-    pub up: HandedUp,
-    /// Packets lost at the retry limit.
-    pub lost: Vec<PacketId>,
-    /// Packets lost because their lifetime has ended.
-    pub expired: Vec<PacketId>,
-}
-
-/// Packets with their receivers, in order, and the number of those already reported.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HandedUp {
-    all: Vec<(u32, PacketId)>,
-    reported: usize,
-}
-
-impl HandedUp {
-    #[inline]
-    fn push(&mut self, to: u32, id: PacketId) {
-        self.all.push((to, id));
-    }
-
-    #[inline]
-    fn push_all(&mut self, packets: impl Iterator<Item = (u32, PacketId)>) {
-        self.all.extend(packets);
-    }
-
-    /// Removes the first packet not yet reported.
-    #[inline]
-    pub fn take(&mut self) -> Option<(u32, PacketId)> {
-        let next = *self.all.get(self.reported)?;
-        self.skip(1);
-        Some(next)
-    }
-
-    /// Removes the next `count` packets.
-    #[inline]
-    pub fn skip(&mut self, count: usize) {
-        self.reported += count;
-        if self.reported == self.all.len() {
-            self.all.clear();
-            self.reported = 0;
-        }
-    }
-
-    /// The packets not yet reported.
-    #[inline]
-    pub fn rest(&self) -> &[(u32, PacketId)] {
-        &self.all[self.reported..]
-    }
-
-    /// A mark for [`HandedUp::since`].
-    #[inline]
-    pub fn mark(&self) -> usize {
-        self.all.len()
-    }
-
-    /// The packets added since a mark, provided that none was removed since.
-    #[inline]
-    pub fn since(&self, mark: usize) -> &[(u32, PacketId)] {
-        &self.all[mark..]
-    }
 }
 
 impl SendWindow {
