@@ -1,7 +1,7 @@
 //! The recipients' side: what is received and handed up, and when a recipient stops waiting for a missing MPDU.
 
 use wifair_packet::PacketId;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::{Edcaf, Edcafs, MacEvent, number};
 use wifair_metrics::Histogram;
@@ -71,6 +71,18 @@ impl Edcafs {
         next
     }
 
+    /// Whether recipients pass MPDUs up one by one.
+    #[must_use]
+    pub fn passes_up_singly(&self) -> bool {
+        self.aggregation.as_ref().is_some_and(|rules| rules.pass_up_singly)
+    }
+
+    /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
+    #[must_use]
+    pub const fn lead(&self) -> Duration {
+        self.released.up.lead()
+    }
+
     /// Removes the next `count` packets handed up.
     #[inline]
     pub(crate) fn skip_handed_up(&mut self, count: usize) {
@@ -100,6 +112,8 @@ impl Edcafs {
             self.receive_action(now, sender);
             return;
         }
+        let is_singly = self.passes_up_singly() && !self.contenders[sender].ppdu.is_request();
+        let spans = if is_singly { self.mpdu_spans(sender).1 } else { vec![] };
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
@@ -108,6 +122,13 @@ impl Edcafs {
         window.used_at = now;
         if ppdu.is_request() {
             window.request(now, &self.chain, &mut self.released);
+        } else if is_singly {
+            for (mpdu, (_, end)) in ppdu.mpdus().iter().zip(spans).filter(|(mpdu, _)| !mpdu.is_lost) {
+                let mark = self.released.up.mark();
+                window.receive(now, mpdu.number, &self.chain, &mut self.released);
+                window.hand_up(now, &self.chain, &mut self.released);
+                self.released.up.set_leads(mark, ppdu.air.saturating_sub(end));
+            }
         } else if let Some(count) = window.expected().and_then(|first| ppdu.run_from(first)) {
             window.receive_run(count, &self.chain, &mut self.released);
         } else {

@@ -1,6 +1,7 @@
 //! What a window puts out: packets handed up at the recipient, and packets that are lost.
 
 use wifair_packet::PacketId;
+use wifair_units::Duration;
 
 /// Output of a window: packets handed up, with their receiver, and packets lost.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,10 @@ pub(crate) struct Released {
 pub(crate) struct HandedUp {
     all: Vec<(u32, PacketId)>,
     reported: usize,
+    /// How long before the end of the PPDU each was received, if MPDUs are passed up singly; zero for those without.
+    leads: Vec<Duration>,
+    /// That of the packet last taken.
+    lead: Duration,
 }
 
 impl HandedUp {
@@ -35,8 +40,20 @@ impl HandedUp {
     #[inline]
     pub fn take(&mut self) -> Option<(u32, PacketId)> {
         let next = *self.all.get(self.reported)?;
+        self.lead = self.leads.get(self.reported).copied().unwrap_or(Duration::ZERO);
         self.skip(1);
         Some(next)
+    }
+
+    /// How long before the end of the PPDU the packet last taken was received.
+    pub const fn lead(&self) -> Duration {
+        self.lead
+    }
+
+    /// Sets how long before the end of the PPDU the packets added since a mark were received.
+    pub fn set_leads(&mut self, mark: usize, lead: Duration) {
+        self.leads.resize(mark, Duration::ZERO);
+        self.leads.resize(self.all.len(), lead);
     }
 
     /// Removes the next `count` packets.
@@ -45,6 +62,7 @@ impl HandedUp {
         self.reported += count;
         if self.reported == self.all.len() {
             self.all.clear();
+            self.leads.clear();
             self.reported = 0;
         }
     }

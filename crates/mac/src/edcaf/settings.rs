@@ -118,6 +118,9 @@ pub struct AggregationRules {
     /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as
     /// in ns-3.
     pub count_in_flight: bool,
+    /// Whether a recipient passes each MPDU up when it ends (IEEE Std 802.11-2016, 10.24.7.6.2), as in ns-3, instead of
+    /// all at the end of the PPDU. It still reports them at the end, with [`Edcafs::lead`](super::Edcafs::lead).
+    pub pass_up_singly: bool,
     /// Whether agreements are set up by ADDBA frames; otherwise they exist from the start.
     pub agreements_on_air: bool,
     /// Time without data after which a recipient ends an agreement set up by ADDBA frames; never if absent.

@@ -135,6 +135,10 @@ table! {
         /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue,
         /// as in ns-3.
         pub count_in_flight: bool = false;
+        /// Whether a receiver passes each MPDU up when it ends, as in the standard and ns-3, instead of all at the end
+        /// of the PPDU, as a network card does that interrupts once. It shows where a wire follows: packets go onto
+        /// it earlier, by no more than the delay of the wire.
+        pub pass_up_singly: bool = false;
         /// How long a packet may wait and be retried, counted from its arrival in the queue; if absent, only the retry
         /// limit applies.
         pub lifetime: Option<Duration> = None, "above 0" => |time| time.is_none_or(|time| time > Duration::ZERO);
@@ -356,6 +360,7 @@ impl Wlan {
             reorder_timeout: keys.reorder_timeout,
             lifetime: keys.lifetime,
             count_in_flight: keys.count_in_flight,
+            pass_up_singly: keys.pass_up_singly,
             agreements_on_air: matches!(keys.agreements, Agreements::OnTheAir),
             inactivity_timeout: keys.inactivity_timeout,
             wait_until: match &keys.policy {

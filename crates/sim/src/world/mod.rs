@@ -11,6 +11,7 @@
 mod ap_schemes;
 mod fast;
 mod flow;
+mod from_air;
 mod measure;
 mod plan;
 mod queue_counts;
@@ -114,6 +115,8 @@ pub struct World {
     fast_path: bool,
     /// Senders take their short code path.
     short_paths: bool,
+    /// Whether receivers pass MPDUs up one by one.
+    passes_up_singly: bool,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, each with the time.
@@ -395,7 +398,7 @@ impl World {
         match event {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => {
-                self.forward(id); // no other event can be due
+                self.forward_from_air(index, id); // no other event can be due
                 if hands_up_more {
                     self.forward_handed_up(index);
                 }
@@ -436,10 +439,10 @@ impl World {
                 }
                 self.packets[id].hop = hop;
                 if !self.observed || self.pass(id) {
-                    self.dispatch(id);
+                    self.dispatch_from_air(index, id);
                 }
             }
-            MacEvent::Packet { id, .. } => self.forward(id),
+            MacEvent::Packet { id, .. } => self.forward_from_air(index, id),
             MacEvent::Broadcast { from, id } => {
                 self.resume_exhausted(index);
                 self.hear_announcement(index, from, id);
@@ -547,18 +550,22 @@ impl World {
                     self.offer(index, from, id);
                 }
             }
-            Hop::Wired(link) => {
-                let index = link as usize;
-                let link = &mut self.links[index];
-                let horizon = link.eager_arrival().horizon(self.horizon, &self.timers);
-                match link.send(self.now, horizon, id, &mut self.packets, &mut self.dropped) {
-                    Departure::OnItsWay => {}
-                    Departure::Noteworthy => self.update_link(index),
-                    Departure::Arrives(time) => self.arrive_eagerly(id, time),
-                }
-            }
+            Hop::Wired(link) => self.send_on_wire(link, id, self.now),
             Hop::NoPath { .. } => self.hold(id),
             Hop::End => self.arrive(id),
+        }
+    }
+
+    /// Puts a packet on a wired link, which takes it as of `since`.
+    #[inline(always)]
+    fn send_on_wire(&mut self, link: u32, id: PacketId, since: Time) {
+        let index = link as usize;
+        let link = &mut self.links[index];
+        let horizon = link.eager_arrival().horizon(self.horizon, &self.timers);
+        match link.send(since, horizon, id, &mut self.packets, &mut self.dropped) {
+            Departure::OnItsWay => {}
+            Departure::Noteworthy => self.update_link(index),
+            Departure::Arrives(time) => self.arrive_eagerly(id, time),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
-use wifair_mac::edcaf::{EdcaSettings, EdcaStation};
+use wifair_mac::edcaf::{EdcaSettings, EdcaStation, Edcafs};
 use wifair_mac::{AirTime, Channel, ChannelSettings, GeneralChannel, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::Packets;
@@ -170,6 +170,7 @@ impl World {
             widths_at_warm_up: vec![vec![]; channels.len()],
             queue_counts_at_warm_up: queue_counts.clone(),
             queue_counts,
+            passes_up_singly: channels.iter().filter_map(Channel::edcafs).any(Edcafs::passes_up_singly),
             channels,
             links,
             observed: !scheme_aps.is_empty() || small_queues,

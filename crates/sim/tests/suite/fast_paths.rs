@@ -125,6 +125,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
             "aggregation.window = 7",
             "aggregation.lifetime = '20 ms'",
             "aggregation.count_in_flight = true",
+            "aggregation.pass_up_singly = true",
             "aggregation.request_after_miss = true",
             "aggregation.policy = 'wait-until'",
             "aggregation.agreements = 'on-the-air'",

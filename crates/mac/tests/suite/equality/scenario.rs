@@ -470,6 +470,7 @@ pub fn with_aggregates(
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
+        pass_up_singly: false,
         agreements_on_air,
         inactivity_timeout: None,
         wait_until: None,
