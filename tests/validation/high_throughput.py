@@ -36,7 +36,9 @@ def scenario(row: Mapping[str, str]) -> str:
     else:
         wlan += ['edca.vo.txop = "0 s"', 'edca.vi.txop = "0 s"']
     if row["transport"] == "tcp" and row["queue"] == "100":
-        wlan.append("aggregation.count_in_flight = true")  # where it matters: see `IN_FLIGHT` in reasons.py
+        wlan.append("aggregation.count_in_flight = true")  # as in ns-3, where it matters
+    if row["transport"] == "tcp":
+        wlan.append("aggregation.pass_up_singly = true")
     lines = [f'duration = "{row["end_s"]} s"', f'warm_up = "{row["warm_s"]} s"', "[wlan]", *wlan]
     lines += ["[ap]", f'queue.limit = "{row["queue"]} packets"']
     lines += ["[[servers]]", 'name = "server"', 'delay = "10 ms"', f'rate = "{row["wire_mbps"]} Mb/s"']
@@ -56,7 +58,8 @@ def traffic(row: Mapping[str, str], n: int, categories: int) -> list[str]:
     """Write what each flow of a row carries."""
     if row["transport"] == "tcp":
         control = {"Cubic": "cubic", "NewReno": "newreno"}[row["tcp"]]
-        return ['tcp.stack = "modern"', f'tcp.cc = "{control}"', 'tcp.mss = "1460 B"', "tcp.timestamps = false"]
+        timestamps = "true" if row["timestamps"] == "1" else "false"
+        return ['tcp.stack = "modern"', f'tcp.cc = "{control}"', 'tcp.mss = "1460 B"', f"tcp.timestamps = {timestamps}"]
     phy_rate = float(row["phy_rate_mbps"])
     if row["case"] == "f":
         # Exponential on and off periods there; here each interval is drawn from within its mean.
@@ -243,29 +246,39 @@ def categories() -> Iterator[Case]:
 
 
 def tcp() -> Iterator[Case]:
-    """CUBIC and NewReno, up, down and both."""
-    for runs in rows("e", "en", "f", "g"):
-        row = runs[0]
-        if row["transport"] != "tcp":
+    """CUBIC and NewReno, up, down and both, without timestamps as in `ns3_tcp.csv`, and with them."""
+    plain = read("ns3_tcp.csv")
+    for recorded in rows("e", "en", "f", "g"):
+        first = recorded[0]
+        if first["transport"] != "tcp":
             continue
-        goodputs, jains = values(runs, "goodput_mbps"), values(runs, "jain")
-        rtts = values(runs, "rtt_ms") if row["rtt_ms"] else []
+        keys = ("case", "std", "tcp", "dir", "n", "queue")
+        if runs := [one for one in plain if all(one[key] == first[key] for key in keys)]:
+            yield one_tcp(first | {"timestamps": "0"}, {"ns-3": runs}, Rule.MEAN, Rule.T_TEST)
+        # The wire makes two fragments of a segment with timestamps on its way down: see the text of the section.
+        split = first["dir"] != "up"
+        references = {"ns-3, fragments" if split else "ns-3": recorded}
+        rules = (Rule.SHOWN, Rule.SHOWN) if split else (Rule.MEAN, Rule.T_TEST)
+        yield one_tcp(first | {"timestamps": "1"}, references, *rules)
 
-        def measure(
-            results: wifair.Results,
-            theirs: list[float] = goodputs,
-            jain: list[float] = jains,
-            rtt: list[float] = rtts,
-        ) -> Iterable[Comparison]:
-            yield Comparison("goodput [Mb/s]", goodput(results), {"ns-3": theirs}, Rule.MEAN, 0.05)
-            ours = np.asarray(results.cells["jain_index"], dtype=float)
-            yield Comparison("Jain", ours, {"ns-3": jain}, Rule.T_TEST, NARROW)
-            if rtt:
-                each = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1)
-                mean = np.nanmean(each, axis=1)  # a flow that never got through has none
-                yield Comparison("RTT [ms]", mean * 1e3, {"ns-3": rtt}, Rule.MEAN, 0.10)
 
-        labels = {"case": row["case"], "standard": STANDARDS[row["std"]], "TCP": row["tcp"], "direction": row["dir"]}
-        labels |= {"n": row["n"], "queue": row["queue"], "MCS": row["mcss"] or row["mcs"], "errors": row["per"]}
-        fast = row["case"] == "e" and row["std"] == "n" and row["dir"] == "up" and row["n"] == "1"
-        yield Case(labels, wifair.Scenario.from_text(scenario(row)), measure, fast)
+def one_tcp(row: Mapping[str, str], references: Mapping[str, list[dict[str, str]]], mean: Rule, test: Rule) -> Case:
+    """Compare goodput, Jain's index and round-trip times of TCP."""
+
+    def measure(results: wifair.Results) -> Iterable[Comparison]:
+        def theirs(column: str) -> dict[str, list[float]]:
+            return {source: values(runs, column) for source, runs in references.items() if runs[0][column]}
+
+        yield Comparison("goodput [Mb/s]", goodput(results), theirs("goodput_mbps"), mean, 0.05)
+        ours = np.asarray(results.cells["jain_index"], dtype=float)
+        yield Comparison("Jain", ours, theirs("jain"), test, NARROW)
+        if rtts := theirs("rtt_ms"):
+            each = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1)
+            average = np.nanmean(each, axis=1)  # a flow that never got through has none
+            yield Comparison("RTT [ms]", average * 1e3, rtts, mean, 0.10)
+
+    labels = {"case": row["case"], "standard": STANDARDS[row["std"]], "TCP": row["tcp"], "direction": row["dir"]}
+    labels |= {"n": row["n"], "queue": row["queue"], "MCS": row["mcss"] or row["mcs"], "errors": row["per"]}
+    labels |= {"timestamps": "yes" if row["timestamps"] == "1" else "no"}
+    fast = row["case"] == "e" and row["std"] == "n" and row["dir"] == "up" and row["n"] == "1"
+    return Case(labels, wifair.Scenario.from_text(scenario(row)), measure, fast)

@@ -1,0 +1,163 @@
+// TCP over 802.11n or ax in ns-3 3.44: prints a row of `ns3_tcp.csv`. With `pip install ns3==3.44.post0`, in the folder
+// that it makes in site-packages, compile with
+//   g++ -std=c++23 -O2 -w -Iinclude ns3_tcp.cc -o ns3_tcp -Llib64 -Wl,-rpath,$PWD/lib64 -Wl,--allow-shlib-undefined \
+//     -lns3.44-{core,network,internet,applications,mobility,propagation,point-to-point,traffic-control,wifi}
+//   ns3_tcp CASE STANDARD TCP DIRECTION N QUEUE SEED WARM END TIMESTAMPS
+// STANDARD is n or ax, TCP Cubic or NewReno, DIRECTION up, down or mix (N uploads and N downloads); counted from WARM to
+// END seconds; TIMESTAMPS 0 or 1. A segment of 1460 bytes with timestamps is an IP packet of 1512 bytes, of which the
+// wire with its MTU of 1500 bytes makes two fragments.
+#include <cstdlib>
+#include <iostream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "ns3/applications-module.h"
+#include "ns3/core-module.h"
+#include "ns3/internet-module.h"
+#include "ns3/mobility-module.h"
+#include "ns3/network-module.h"
+#include "ns3/point-to-point-module.h"
+#include "ns3/propagation-module.h"
+#include "ns3/traffic-control-module.h"
+#include "ns3/wifi-module.h"
+
+using namespace ns3;
+
+namespace {
+
+struct Flow {
+    Ptr<BulkSendApplication> source;
+    Ptr<PacketSink> sink;
+    uint64_t before = 0;
+    double rttSum = 0;
+    uint64_t rtts = 0;
+};
+
+double warm;
+
+void onRtt(Flow* flow, Time, Time sample) {
+    if (Simulator::Now().GetSeconds() >= warm) {
+        flow->rttSum += sample.GetSeconds() * 1e3;
+        ++flow->rtts;
+    }
+}
+
+void watch(Flow* flow) {
+    flow->source->GetSocket()->TraceConnectWithoutContext("LastRTT", MakeBoundCallback(&onRtt, flow));
+}
+
+void configure(const std::string& tcp, const std::string& queue, bool timestamps) {
+    Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize(queue + "p")));
+    Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(100)));
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::Tcp" + tcp));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1460));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(2));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 22));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 22));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(timestamps));
+}
+
+NetDeviceContainer cell(const std::string& standard, const NodeContainer& accessPoint, const NodeContainer& stations) {
+    const bool ax = standard == "ax";
+    MobilityHelper mobility;  // all at one point
+    mobility.Install(accessPoint);
+    mobility.Install(stations);
+    YansWifiChannelHelper channel;
+    channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
+    channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(-40));
+    YansWifiPhyHelper phy;
+    phy.SetChannel(channel.Create());
+    phy.Set("ChannelSettings", StringValue("{36, 20, BAND_5GHZ, 0}"));
+    WifiHelper wifi;
+    wifi.SetStandard(ax ? WIFI_STANDARD_80211ax : WIFI_STANDARD_80211n);
+    wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", "DataMode", StringValue(ax ? "HeMcs11" : "HtMcs7"),
+                                 "ControlMode", StringValue("OfdmRate24Mbps"));
+    const Ssid ssid("cell");
+    const UintegerValue longest(ax ? 6500631 : 65535);
+    WifiMacHelper mac;
+    mac.SetType("ns3::ApWifiMac", "Ssid", SsidValue(ssid), "BeaconInterval", TimeValue(MicroSeconds(1024000)),
+                "BE_MaxAmpduSize", longest);
+    NetDeviceContainer devices = wifi.Install(phy, mac, accessPoint);
+    mac.SetType("ns3::StaWifiMac", "Ssid", SsidValue(ssid), "BE_MaxAmpduSize", longest);
+    devices.Add(wifi.Install(phy, mac, stations));
+    if (ax) {
+        Config::Set("/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/HeConfiguration/GuardInterval",
+                    TimeValue(NanoSeconds(800)));
+    }
+    return devices;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 11) {
+        std::cerr << "usage: ns3_tcp CASE STANDARD TCP DIRECTION N QUEUE SEED WARM END TIMESTAMPS\n";
+        return 2;
+    }
+    const std::string standard = argv[2], tcp = argv[3], direction = argv[4], queue = argv[6];
+    const auto n = static_cast<uint32_t>(std::atoi(argv[5]));
+    warm = std::atof(argv[8]);
+    const double end = std::atof(argv[9]);
+    RngSeedManager::SetRun(std::atoi(argv[7]));
+    configure(tcp == "Cubic" ? tcp : "NewReno", queue, std::string(argv[10]) == "1");
+
+    NodeContainer accessPoint(1), server(1), stations(direction == "mix" ? 2 * n : n);
+    const auto air = cell(standard, accessPoint, stations);
+    PointToPointHelper link;
+    link.SetDeviceAttribute("DataRate", StringValue("1Gbps"));
+    link.SetChannelAttribute("Delay", StringValue("10ms"));
+    link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1000000p"));
+    const auto wire = link.Install(accessPoint.Get(0), server.Get(0));
+    InternetStackHelper().InstallAll();
+    Ipv4AddressHelper address("10.1.0.0", "255.255.0.0");
+    const auto inAir = address.Assign(air);
+    address.SetBase("10.2.0.0", "255.255.255.0");
+    const auto onWire = address.Assign(wire);
+    TrafficControlHelper().Uninstall(air);
+    TrafficControlHelper().Uninstall(wire);
+    NeighborCacheHelper().PopulateNeighborCache();
+    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+
+    std::vector<Flow> flows(stations.GetN());
+    auto start = CreateObject<UniformRandomVariable>();
+    for (uint32_t i = 0; i < flows.size(); ++i) {
+        const bool up = direction == "up" || (direction == "mix" && i < n);
+        const auto from = up ? stations.Get(i) : server.Get(0), to = up ? server.Get(0) : stations.Get(i);
+        const uint16_t port = 5001 + i;
+        PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
+        flows[i].sink = sink.Install(to).Get(0)->GetObject<PacketSink>();
+        BulkSendHelper source("ns3::TcpSocketFactory",
+                              InetSocketAddress(up ? onWire.GetAddress(1) : inAir.GetAddress(1 + i), port));
+        const auto installed = source.Install(from);
+        installed.Start(Seconds(1 + start->GetValue(0, 0.5)));
+        flows[i].source = installed.Get(0)->GetObject<BulkSendApplication>();
+        Simulator::Schedule(Seconds(1.6), &watch, &flows[i]);
+    }
+    Simulator::Schedule(Seconds(warm), [&flows] {
+        for (auto& flow : flows) {
+            flow.before = flow.sink->GetTotalRx();
+        }
+    });
+    Simulator::Stop(Seconds(end));
+    Simulator::Run();
+
+    double sum = 0, squares = 0, rtt = 0;
+    uint32_t measured = 0;
+    for (const auto& flow : flows) {
+        const double goodput = 8e-6 * static_cast<double>(flow.sink->GetTotalRx() - flow.before) / (end - warm);
+        sum += goodput;
+        squares += goodput * goodput;
+        if (flow.rtts > 0) {
+            rtt += flow.rttSum / static_cast<double>(flow.rtts);
+            ++measured;
+        }
+    }
+    std::cout << argv[1];
+    for (int i = 2; i < argc; ++i) {
+        std::cout << ',' << argv[i];
+    }
+    std::cout << ',' << sum << ',' << sum * sum / (squares * static_cast<double>(flows.size())) << ','
+              << (measured > 0 ? rtt / measured : 0) << '\n';
+}
