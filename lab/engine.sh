@@ -31,8 +31,9 @@ CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$remap $flags --cfg sha2_backend_
     cargo build --quiet --locked -p wifair-web --profile web --target "$target" "${options[@]}"
 built="${CARGO_TARGET_DIR:-target}/$target/web/wifair_web.wasm"
 if command -v wasm-opt >/dev/null; then # from binaryen; makes the file a tenth smaller
-    # Its default is to inline each function that has one caller; kept apart, large ones take less.
-    wasm-opt --merge-similar-functions -Oz --one-caller-inline-max-function-size=40 --strip-debug --strip-producers \
+    # Its default is to inline each function that has one caller; kept apart, large ones take less. More functions are
+    # similar after a first round.
+    wasm-opt -Oz --merge-similar-functions -Oz --one-caller-inline-max-function-size=50 --strip-debug --strip-producers \
         --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
         --enable-reference-types --enable-sign-ext -o "$out" "$built"
 else
