@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     warm = std::atof(argv[8]);
     const double end = std::atof(argv[9]);
     RngSeedManager::SetRun(std::atoi(argv[7]));
-    configure(tcp == "Cubic" ? tcp : "NewReno", queue, std::string(argv[10]) == "1");
+    configure(tcp, queue, std::string(argv[10]) == "1");
 
     NodeContainer accessPoint(1), server(1), stations(direction == "mix" ? 2 * n : n);
     const auto air = cell(standard, accessPoint, stations);

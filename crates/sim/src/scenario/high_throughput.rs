@@ -136,8 +136,8 @@ table! {
         /// as in ns-3.
         pub count_in_flight: bool = false;
         /// Whether a receiver passes each MPDU up when it ends, as in the standard and ns-3, instead of all at the end
-        /// of the PPDU, as a network card does that interrupts once. It shows where a wire follows: packets go onto
-        /// it earlier, by no more than the delay of the wire.
+        /// of the PPDU, like a network card with one interrupt for each PPDU. It shows where a wire follows: packets
+        /// go onto it earlier, by no more than its delay.
         pub pass_up_singly: bool = false;
         /// How long a packet may wait and be retried, counted from its arrival in the queue; if absent, only the retry
         /// limit applies.
