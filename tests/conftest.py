@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,10 @@ from hypothesis import HealthCheck, settings
 # How long an input takes depends on what else the computer does.
 settings.register_profile("wifair", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("wifair")
+
+# A shell that starts a job in the background lets it ignore Ctrl-C, and so would the programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:
