@@ -281,7 +281,7 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.packet_padding", "categories", STANDARDS["ax"], ["16 us"]),
     (r"wlan\.coding", "cell", STANDARDS["n"] | {"wlan.mcs": 0}, ["bcc", "ldpc"]),
     (r"(ap|stations)\.cw_max", "cell", {"wlan.data_error": 0.3}, [31, 63]),
-    (r"ap\.edca\.bk\.cw_max", "categories", {}, [15]),
+    (r"(wlan|ap)\.edca\.bk\.cw_max", "categories", {}, [15]),
     (r"stations\.edca\.vi\.burst", "categories", {"flows.udp.rate": "5 Mb/s"}, [10]),
     *(
         (

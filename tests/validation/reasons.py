@@ -24,6 +24,7 @@ SHORT = "not explained; ns-3 has two or three runs, of the first 4 to 12 s of ea
 TCP_LABELS = ("standard", "TCP", "direction", "n", "queue", "timestamps")
 TCP = {
     "802.11ax Cubic down 1 100 no": "goodput [Mb/s]",
+    "802.11ax Cubic down 1 1000 no": "RTT [ms]",
     "802.11ax Cubic down 4 100 no": "goodput [Mb/s], Jain",
     "802.11ax Cubic mix 2 100 no": "Jain",
     "802.11ax Cubic mix 4 100 no": "Jain",
@@ -31,7 +32,6 @@ TCP = {
     "802.11n Cubic down 2 100 no": "goodput [Mb/s]",
     "802.11n Cubic down 4 1000 no": "Jain",
     "802.11n Cubic mix 1 1000 no": "RTT [ms]",
-    "802.11n Cubic mix 4 100 no": "Jain",
     "802.11n Cubic mix 4 1000 no": "goodput [Mb/s], RTT [ms]",
     "802.11n Cubic up 4 100 no": "Jain, RTT [ms]",
     "802.11n Cubic up 4 100 yes": "Jain",
@@ -156,13 +156,6 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "senses their energy, it agrees",
     ),
     ("bonded", {"MHz": "80", "A-MPDU": "0", "neighbour": "40", "its load": "150"}, frozenset({"full width"}), SIGNAL_B),
-    (
-        "bonded",
-        {"A-MPDU": "65535", "its load": "30"},
-        frozenset({"full width"}),
-        "wifair sends a packet that meets an idle channel at once, ns-3 at the next slot boundary. Changed to do that, "
-        "wifair has a share of 0.242 (six seeds)",
-    ),
     *(
         ("aggregates-tcp", dict(zip(TCP_LABELS, row.split())), frozenset(quantities.split(", ")), SHORT)
         for row, quantities in TCP.items()

@@ -25,7 +25,7 @@ choice! {
 choice! {
     /// What a station does when it gets a packet while the channel has been idle for DIFS.
     pub enum IdleAccess {
-        /// It sends at once.
+        /// It sends at once; under EDCA (802.11n and later) on the next slot boundary, 10.22.2.4.
         Immediate = "immediate" from "IEEE Std 802.11-2016, 10.3.4.2",
         /// It draws a backoff first.
         Backoff = "backoff" from "ns-2 2.35",

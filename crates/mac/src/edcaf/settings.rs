@@ -55,7 +55,8 @@ pub enum SlotRules {
     #[default]
     Dcf,
     /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter is decremented at each slot boundary, even if another
-    /// station starts sending there. AIFS follows the timeout of a missing response.
+    /// station starts sending there, and transmissions start on slot boundaries only. AIFS follows the timeout of a
+    /// missing response.
     Edca,
 }
 
@@ -63,6 +64,16 @@ impl SlotRules {
     /// Slots counted from `from` until a station sends at `now`.
     pub(crate) fn passed(self, from: Time, now: Time, slot: Duration) -> u64 {
         if now < from { 0 } else { (now - from).div_floor(slot) + u64::from(self == Self::Edca) }
+    }
+
+    /// When a contender without a backoff sends a packet that it gets at `now`, on an idle channel. Its slots count
+    /// from `from`.
+    pub(crate) fn without_backoff(self, from: Time, now: Time, slot: Duration) -> Time {
+        if self == Self::Dcf || now <= from {
+            return now.max(from);
+        }
+        let boundary = from + slot * (now - from).div_floor(slot);
+        if boundary < now { boundary + slot } else { boundary }
     }
 }
 

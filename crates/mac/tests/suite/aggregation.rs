@@ -5,7 +5,10 @@ use wifair_engine::stream;
 use wifair_mac::edcaf::{
     AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::{Access, Call, Category, Channel, FrameKind, GeneralChannel, MacEvent, StationSettings};
+use wifair_mac::{
+    Access, Call, Category, Channel, FrameKind, GeneralChannel, Hearing, MacEvent, RadioLinks, SpatialChannel,
+    StationSettings,
+};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Cause, Limit, Queue};
@@ -201,6 +204,30 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
 
 fn assert_within(measured: f64, expected: f64, part: f64, what: &str) {
     assert!((measured / expected - 1.0).abs() < part, "{what}: {measured:.3}, expected {expected:.3}");
+}
+
+/// A packet that finds the channel idle is sent on the next slot boundary (10.22.2.4): AIFS of 16 + 3 * 9 us and whole
+/// slots after the start.
+#[test]
+fn without_a_backoff_transmissions_start_on_slot_boundaries() {
+    let start = |arrival| {
+        let mut packets = Packets::default();
+        let id = packets.insert(Packet { size: SIZE, kind: Kind::Udp, ..Packet::default() });
+        let (mut dropped, mut lost) = (vec![], vec![]);
+        let mut call = Call::new(Time::ZERO + arrival, &mut packets, &mut dropped, &mut lost, NextHops(&[0]));
+        let mut shared = channel(ht_mcs7(), aggregation(), &[BE], 1);
+        shared.offer_in(1, 0, id, &mut call);
+        let links = RadioLinks::from_hearing(2, |_, _| Hearing::Reads);
+        let settings = settings(aggregation(), vec![(ht_mcs7(), BE); 2], 1, 0.0, 0.0);
+        let mut space = SpatialChannel::with_categories(settings, links);
+        space.offer_in(1, 0, id, &mut call);
+        assert_eq!(shared.next(), space.next());
+        shared.next() - Time::ZERO
+    };
+    for (arrival, expected) in [(20, 43), (43, 43), (100, 106), (106, 106), (107, 115)] {
+        assert_eq!(start(micros(arrival)), micros(expected), "arrival at {arrival} us");
+    }
+    assert_eq!(start(Duration::from_secs(3600) + micros(1)), Duration::from_secs(3600) + micros(7), "after an hour");
 }
 
 /// One station: payload over PPDU + SIFS + block ACK + AIFS + 7.5 slots. 28 MPDUs of 1538 bytes in 5360 us, 32 bytes of

@@ -7,7 +7,7 @@
 
 use crate::common::signals;
 use crate::hidden_aggregates::settings;
-use wifair_mac::edcaf::EdcaSettings;
+use wifair_mac::edcaf::{EdcaSettings, SlotRules};
 use wifair_mac::{BROADCAST, Call, MacEvent, RadioLinks, SpatialChannel};
 use wifair_packet::{Kind, NextHops, Packet, PacketId, Packets};
 use wifair_phy::{Radio, Reception, Spoils};
@@ -118,6 +118,7 @@ fn interference_spoils_what_it_covers() {
     let interference = 10.0 * libm::log10(milliwatts(signal - 13.0) - milliwatts(noise));
     let mut plan = settings(1, 3, u64::MAX, 3);
     plan.access.broadcast_rate = BitRate::from_mbps(6);
+    plan.slot_rules = SlotRules::Dcf; // so that packets leave at once
     let mut run = Run::new(plan, &[radio(-40.0), radio(signal), radio(interference)], 1);
     let rounds = 1500;
     let mut first_time = [0_u32; 8];

@@ -3,7 +3,7 @@
 //! All contenders with the same AIFS count the same idle slots. So each stores the number of the slot in which it
 //! sends, and freezing or resuming costs nothing, however many there are (see [`Slots`]). Contenders with another AIFS
 //! start counting at another instant, so each AIFS has its own grid. A contender whose slots are not aligned with the
-//! grid of its AIFS (after its own timeout, or when it sends at once) is in a short list until a station sends.
+//! grid of its AIFS, or that sends without a backoff, is in a short list until a station sends.
 
 use wifair_units::{Duration, Time};
 
@@ -146,8 +146,8 @@ impl Backoffs {
         }
     }
 
-    /// Lets a contender send at `from` without backoff, unless another station sends first.
-    pub fn send_at_once(&mut self, contender: u32, from: Time) {
+    /// Lets a contender send at `from` without a backoff, unless another station sends first.
+    pub fn send_without_backoff(&mut self, contender: u32, from: Time) {
         self.off_grid.retain(|off| off.contender != contender);
         self.leave(contender);
         self.places[contender as usize].waits = true;
@@ -264,7 +264,7 @@ impl Backoffs {
         }
     }
 
-    /// A station sends at `now`: all others stop counting. A contender about to send at once draws a backoff by `draw`.
+    /// A station sends at `now`: all others stop counting. A contender about to send without a backoff draws one.
     #[inline]
     pub fn interrupt(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
         for grid in &mut self.grids {

@@ -248,7 +248,10 @@ impl GeneralChannel {
             self.backoffs.restart_at(contender, from, u64::from(contention.draw()));
         } else {
             match self.edcafs.access.idle_access {
-                IdleAccess::Immediate => self.backoffs.send_at_once(contender, now.max(from)),
+                IdleAccess::Immediate => {
+                    let start = self.edcafs.slot_rules.without_backoff(from, now, slot);
+                    self.backoffs.send_without_backoff(contender, start);
+                }
                 IdleAccess::Backoff => {
                     let from = (now + *aifs).max(from);
                     self.backoffs.restart_at(contender, from, u64::from(contention.draw()));
