@@ -27,6 +27,9 @@ __all__ = [
 class WifairError(Exception):
     """Base of all errors of this package."""
 
+    exit_code = 2
+    """Exit code of the command that it ends: 2 for what the user can put right, 1 for what failed while it ran."""
+
 
 class Problem(NamedTuple):
     """One thing that is wrong with a scenario."""
@@ -72,6 +75,8 @@ class ResultsError(WifairError, ValueError):
 class RunError(WifairError, RuntimeError):
     """A run that failed, which is a bug in wifair; `seed` says which run."""
 
+    exit_code = 1
+
     def __init__(self, text: str, seed: int) -> None:
         """`text` is what happened in the run of `seed`."""
         super().__init__(text)
@@ -83,6 +88,8 @@ class RunError(WifairError, RuntimeError):
 
 class ExtensionError(WifairError, RuntimeError):
     """A class of the user's own raised an exception in a run, which is its ``__cause__``."""
+
+    exit_code = 1
 
     def __init__(self, text: str, method: str, place: str, time_s: float, seed: int) -> None:
         """Say that `method`, as in ``Class.method``, of `place` raised at `time_s` in the run of `seed`."""
@@ -102,6 +109,8 @@ class StoreError(WifairError, ValueError):
 
 class StoppedError(WifairError, RuntimeError):
     """Runs that cannot go on: the disk is full, or the workers are gone. Finished runs are in the store."""
+
+    exit_code = 1
 
 
 class TooLargeError(WifairError, MemoryError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,12 +14,14 @@ from wifair.cli.common import (
     INTERRUPTED,
     WRONG,
     check_file,
+    command_line,
     complain,
     echo_parts,
     fail,
     figure_options,
-    look_of,
     reason,
+    results_folder,
+    trying,
 )
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wifair.capture import Capture
-    from wifair.output import Folder
 
 __all__ = ["analyze_command"]
 
@@ -73,7 +73,7 @@ __all__ = ["analyze_command"]
     multiple=True,
     help="Format of the figures; png by default.",
 )
-@figure_options
+@figure_options("--plot", "plot_dir")
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(), help="Write a report that works offline.")
 @click.option("--xplot", "xplot_dir", metavar="DIR", type=click.Path(), help="Write graphs for xplot.org.")
 @click.option("--force", is_flag=True, help="Replace files and results that are there.")
@@ -96,10 +96,7 @@ def analyze_command(
     packets: bool,
     plot_dir: str | None,
     formats: tuple[str, ...],
-    title: str | None,
-    labels: tuple[str, ...],
-    size: str | None,
-    logy: bool,
+    look: dict[str, Any],
     html_file: str | None,
     xplot_dir: str | None,
     force: bool,
@@ -127,7 +124,6 @@ def analyze_command(
         raise click.UsageError("--html takes one capture")
     if files.count("-") > 1:
         raise click.UsageError("standard input can be read once")
-    look = look_of("--plot", plot_dir, title, labels, size, logy)
     _check_targets(html_file, [plot_dir, xplot_dir], force)
     wishes: dict[str, Any] = {
         "hosts": hosts,
@@ -148,13 +144,17 @@ def analyze_command(
         inside = f"{number + 1}_{'stdin' if file == '-' else Path(file).name}" if len(files) > 1 else ""
         with ExitStack() as stack:
             wanted = ((csv_dir, "csv"), (parquet_dir, "parquet"))
-            tables = [stack.enter_context(_folder(to, inside, form, force)) for to, form in wanted if to is not None]
+            tables = [
+                stack.enter_context(results_folder(Path(to) / inside, [form], force=force))
+                for to, form in wanted
+                if to is not None
+            ]
             capture = _read(file, wishes)
             if capture is None:
                 code = WRONG
                 continue
             for folder in tables:
-                folder.write_capture(capture, command=shlex.join(["wifair", *sys.argv[1:]]))
+                folder.write_capture(capture, command=command_line())
             _draw(capture, plot_dir, {"formats": formats or ("png",), **look}, html_file, xplot_dir, inside)
         if as_json:
             # A file at a time, a connection at a time: never all as text.
@@ -206,29 +206,14 @@ def _read(file: str, wishes: dict[str, Any]) -> Capture | None:
     return None
 
 
-def _folder(directory: str, inside: str, form: str, force: bool) -> Folder:
-    from wifair.output import Folder  # noqa: PLC0415
-
-    path = Path(directory) / inside
-    try:
-        return Folder(path, formats=[form], force=force)
-    except (FileExistsError, ImportError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write to `{path}`: {reason(error)}", WRONG)
-
-
 def _check_targets(html_file: str | None, directories: list[str | None], force: bool) -> None:
     from wifair.files import refuse_filled  # noqa: PLC0415
 
     if html_file is not None:
         check_file(html_file, force=force)
-    try:
-        for directory in directories:
-            if directory is not None:
-                refuse_filled(directory, force=force)
-    except FileExistsError as error:
-        fail(str(error), WRONG)
+    for directory in directories:
+        if directory is not None:
+            refuse_filled(directory, force=force)
 
 
 def _draw(
@@ -239,18 +224,14 @@ def _draw(
     xplot_dir: str | None,
     inside: str,
 ) -> None:
-    target = ""
-    try:
-        if plot_dir is not None:
-            target = str(Path(plot_dir) / inside)
+    if plot_dir is not None:
+        target = str(Path(plot_dir) / inside)
+        with trying("write", target):
             capture.plot(target, **look)
-        if xplot_dir is not None:
-            target = str(Path(xplot_dir) / inside)
+    if xplot_dir is not None:
+        target = str(Path(xplot_dir) / inside)
+        with trying("write", target):
             capture.xplot(target)
-        if html_file is not None:
-            target = html_file
+    if html_file is not None:
+        with trying("write", html_file):
             capture.report(html_file)
-    except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{target}`: {reason(error)}", WRONG)

@@ -7,7 +7,6 @@ import sys
 import click
 
 from wifair.cli.common import WRONG, fail
-from wifair.errors import EmulationError
 
 __all__ = ["bpf_command"]
 
@@ -45,11 +44,8 @@ def load_command(names: tuple[str, ...]) -> None:
     """Compile congestion controls with clang, and load them."""
     from wifair.emulation.kernel_cc import load  # noqa: PLC0415
 
-    try:
-        for name in names:
-            click.echo(f"{name} is loaded: the kernel calls it {load(name)}")
-    except EmulationError as error:
-        fail(str(error), WRONG)
+    for name in names:
+        click.echo(f"{name} is loaded: the kernel calls it {load(name)}")
 
 
 @bpf_command.command(name="unload")
@@ -58,9 +54,6 @@ def unload_command(names: tuple[str, ...]) -> None:
     """Remove congestion controls from the kernel."""
     from wifair.emulation.kernel_cc import unload  # noqa: PLC0415
 
-    try:
-        for name in names:
-            unload(name)
-            click.echo(f"{name} is not loaded")
-    except EmulationError as error:
-        fail(str(error), WRONG)
+    for name in names:
+        unload(name)
+        click.echo(f"{name} is not loaded")

@@ -6,44 +6,24 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
 
-from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, StoppedError, StoreError, TooLargeError
+from wifair.errors import RunError, WifairError
 from wifair.seeds import read_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from wifair.output import Folder
 
-__all__ = [
-    "FAILED",
-    "INTERRUPTED",
-    "WRONG",
-    "Seeds",
-    "check_figure",
-    "check_file",
-    "check_frames",
-    "complain",
-    "echo_json",
-    "echo_parts",
-    "fail",
-    "figure_options",
-    "guarded",
-    "look_of",
-    "occupy_closed_streams",
-    "reason",
-    "refuse_same",
-    "refuse_unused",
-    "results_folder",
-]
-
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+Command = Callable[..., Any]
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -68,6 +48,24 @@ def reason(error: OSError) -> str:
     return text[0].lower() + text[1:]
 
 
+@contextmanager
+def trying(what: str, path: str | os.PathLike[str] | None = None) -> Iterator[None]:
+    """Leave with an error if a file or folder cannot be read or written, or an option of what is written is wrong.
+
+    `what` is tried, as in ``write to``, with `path`; without it the error of the system names the file.
+    """
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        fail(str(error), WRONG)
+    except FileExistsError as error:
+        if error.filename is None:
+            fail(str(error), WRONG)
+        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force", WRONG)
+    except OSError as error:
+        fail(f"cannot {what} `{error.filename if path is None else path}`: {reason(error)}", WRONG)
+
+
 def check_file(path: str, *, force: bool) -> None:
     """Leave with an error, before what may take long, if no file could be written at `path`, or one is there.
 
@@ -75,26 +73,22 @@ def check_file(path: str, *, force: bool) -> None:
     """
     from wifair.files import refuse  # noqa: PLC0415
 
-    try:
+    with trying("write", path):
         refuse(path, force=force)
-    except FileExistsError as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
-    parent = Path(path).absolute().parent
-    code = 0
-    if Path(path).is_dir():
-        code = errno.EISDIR
-    elif Path(os.path.realpath(path)).is_symlink():
-        code = errno.ELOOP
-    elif not parent.exists():
-        code = errno.ENOENT
-    elif not parent.is_dir():
-        code = errno.ENOTDIR
-    elif not os.access(path if Path(path).exists() else parent, os.W_OK):
-        code = errno.EACCES
-    if code:
-        fail(f"cannot write `{path}`: {reason(OSError(code, os.strerror(code)))}", WRONG)
+        parent = Path(path).absolute().parent
+        code = 0
+        if Path(path).is_dir():
+            code = errno.EISDIR
+        elif Path(os.path.realpath(path)).is_symlink():
+            code = errno.ELOOP
+        elif not parent.exists():
+            code = errno.ENOENT
+        elif not parent.is_dir():
+            code = errno.ENOTDIR
+        elif not os.access(path if Path(path).exists() else parent, os.W_OK):
+            code = errno.EACCES
+        if code:
+            raise OSError(code, os.strerror(code))
 
 
 def check_frames(path: str, *, force: bool) -> None:
@@ -104,33 +98,52 @@ def check_frames(path: str, *, force: bool) -> None:
     check_file(path, force=force)
 
 
-def results_folder(path: str, formats: tuple[str, ...] = (), *, force: bool) -> Folder:
-    """Make a folder of results, before what may take long, or leave with an error."""
-    from wifair.output import Folder  # noqa: PLC0415
-
-    try:
-        return Folder(path, formats=formats or None, force=force)
-    except (FileExistsError, ImportError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write to `{path}`: {reason(error)}", WRONG)
-
-
 def check_figure(path: str, *, force: bool) -> None:
     """Leave with an error, before what may take long, if no figure could be drawn into `path`."""
     from wifair.figures import style  # noqa: PLC0415
 
-    try:
+    with trying("write", path):
         style.check(path)
-    except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
     check_file(path, force=force)
 
 
-def figure_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that change how a figure looks; `look_of` reads them."""
-    for option in reversed(
-        [
+def results_folder(path: str | os.PathLike[str], formats: Iterable[str] = (), *, force: bool) -> Folder:
+    """Make a folder of results, before what may take long, or leave with an error."""
+    from wifair.output import Folder  # noqa: PLC0415
+
+    with trying("write to", path):
+        return Folder(path, formats=tuple(formats) or None, force=force)
+
+
+def command_line() -> str:
+    """Give the command as it was typed: results name it."""
+    import shlex  # noqa: PLC0415
+
+    return shlex.join(["wifair", *sys.argv[1:]])
+
+
+def overrides_of(changes: Iterable[str], duration: str | None) -> list[tuple[str, str]]:
+    """Turn the values of --set and --duration into overrides of a scenario, each with the option that messages show."""
+    overrides = [("--set", change) for change in changes]
+    return overrides if duration is None else [*overrides, ("--duration", f"duration={duration}")]
+
+
+def figure_options(option: str, file: str) -> Callable[[Command], Command]:
+    """Add the options that change how a figure looks; the command gets all as `look`, as figures take them.
+
+    `option` names the file of the figure, and `file` is its parameter.
+    """
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_look(**given: Any) -> Any:
+            title, labels, size, logy = (given.pop(name) for name in ("title", "labels", "size", "logy"))
+            if given[file] is None and (title is not None or labels or size or logy):
+                raise click.UsageError(f"--title, --label, --size and --logy need {option}")
+            return command(**given, look=_look(title, labels, size, logy))
+
+        return _with(
+            with_look,
             click.option("--title", metavar="TEXT", help="Title over the figure; '' for none."),
             click.option(
                 "--label",
@@ -143,23 +156,14 @@ def figure_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--size", metavar="SIZE", help="Size of the figure: one-column, two-column, '16 cm', '3.5 x 2.4 in'."
             ),
             click.option("--logy", is_flag=True, help="Draw on a logarithmic scale; ratios always are."),
-        ]
-    ):
-        command = option(command)
-    return command
+        )
+
+    return add
 
 
-def look_of(
-    option: str, path: str | None, title: str | None, labels: tuple[str, ...], size: str | None, logy: bool
-) -> dict[str, Any]:
-    """Read the options of `figure_options`, as the figure functions take it.
-
-    `option` is the one that names the file of the figure, and `path` its value.
-    """
+def _look(title: str | None, labels: tuple[str, ...], size: str | None, logy: bool) -> dict[str, Any]:
     from wifair.figures.style import Look  # noqa: PLC0415
 
-    if path is None and (title is not None or labels or size or logy):
-        raise click.UsageError(f"--title, --label, --size and --logy need {option}")
     texts = {}
     for pair in labels:
         name, equals, text = pair.rpartition("=")  # names of changed scenarios have an = of their own
@@ -171,6 +175,49 @@ def look_of(
     except ValueError as error:
         fail(str(error), WRONG)
     return {"title": title, "labels": texts, "size": size, "logy": logy}
+
+
+def pcap_options(points: str, snap: str) -> Callable[[Command], Command]:
+    """Add the options of captures; the command, which has --force, gets all as `captures`, None without --pcap.
+
+    `points` are the usual capture points, and `snap` is the help for the bytes that are kept.
+    """
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_captures(**given: Any) -> Any:
+            folder, at, kept, form = (given.pop(name) for name in ("pcap", "pcap_at", "pcap_snap", "pcap_format"))
+            if folder is None and (at or kept or form):
+                raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
+            captures = None
+            if folder is not None:
+                from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
+
+                words = tuple(word.strip() for word in (at or points).split(",") if word.strip())
+                captures = Pcap(folder, words, kept or WHOLE_PACKETS, form or "pcap", given["force"])
+            return command(**given, captures=captures)
+
+        at = f"Capture points: air, ap, hosts, stations, servers, routers, names of nodes; {points} by default."
+        return _with(
+            with_captures,
+            click.option(
+                "--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point."
+            ),
+            click.option("--pcap-at", metavar="LIST", help=at),
+            click.option("--pcap-snap", metavar="BYTES", type=click.IntRange(1, 262_144), help=snap),
+            click.option(
+                "--pcap-format", type=click.Choice(["pcap", "pcapng"]), help="Kind of captures; pcap by default."
+            ),
+        )
+
+    return add
+
+
+def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
+    """Add options in the order in which the help shows them."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def refuse_unused(options: Iterable[str], why: str) -> None:
@@ -198,33 +245,25 @@ def guarded(call: Callable[[], object]) -> object:
     try:
         with _terminable():
             return call()
-    except ScenarioError as error:
-        fail(str(error), WRONG)
-    except StoreError as error:
-        fail(str(error), WRONG)
-    except StoppedError as error:
-        fail(str(error), FAILED)
-    except ExtensionError as error:
-        fail(str(error), FAILED)
     except RunError as error:
-        fail(f"{error}; this is a bug in wifair: please report it with the scenario", FAILED)
-    except (Interrupted, KeyboardInterrupt):
+        fail(f"{error}; this is a bug in wifair: please report it with the scenario", error.exit_code)
+    except WifairError as error:
+        fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of stdout has gone, as in `wifair list | head`
         _forget_output()
         sys.exit(0)
     except OSError as error:
-        if (
-            error.filename is not None
-        ):  # a name that is too long, a disk that fails, whatever comes to the system's mind
+        if error.errno is None:  # ours, with a sentence of its own
+            fail(str(error), WRONG)
+        if error.filename is not None:  # a name that is too long, a disk that fails, whatever the system thinks of
             fail(f"`{os.fsdecode(error.filename)}`: {reason(error)}", WRONG)
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
             raise
         _forget_output()  # what is printed goes to a file on a full disk
         fail(f"cannot write to standard output: {reason(error)}", FAILED)
-    except TooLargeError as error:
-        fail(str(error), WRONG)
     except MemoryError:
         fail("out of memory", FAILED)
 

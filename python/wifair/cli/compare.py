@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, figure_options, look_of, reason
-from wifair.errors import ResultsError
-
-if TYPE_CHECKING:
-    from wifair.comparing import Comparison
+from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, figure_options, overrides_of, trying
 
 __all__ = ["compare_command"]
 
@@ -38,7 +34,7 @@ __all__ = ["compare_command"]
 @click.option("--json", "as_json", is_flag=True, help="Print all differences as JSON instead of tables.")
 @click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all differences as a table.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw the most telling ones: .png, .svg or .pdf.")
-@figure_options
+@figure_options("--figure", "figure")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
@@ -54,13 +50,10 @@ def compare_command(
     as_json: bool,
     csv_file: str | None,
     figure: str | None,
-    title: str | None,
-    labels: tuple[str, ...],
-    size: str | None,
-    logy: bool,
     force: bool,
     threads: int | None,
     quiet: bool,
+    look: dict[str, Any],
 ) -> None:
     """Run scenarios on the same seeds and show how they differ from the first, with confidence intervals.
 
@@ -75,9 +68,9 @@ def compare_command(
       sudo wifair compare hot-spot.toml --emulated --seeds 1..3
     """  # noqa: D301
     from wifair.comparing import compare  # noqa: PLC0415
+    from wifair.files import write_text  # noqa: PLC0415
     from wifair.sources import is_scenario  # noqa: PLC0415
 
-    look = look_of("--figure", figure, title, labels, size, logy)
     sources, names = _sources(files, others, duration, changes, alone=emulated)
     if (seeds is not None or duration is not None or changes) and not any(map(is_scenario, files)):
         raise click.UsageError("--seeds, --duration and --set are for scenarios: there is none")
@@ -90,9 +83,14 @@ def compare_command(
         _add_emulated(sources, names, seeds, quiet)
     try:
         comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
-    except (ResultsError, ValueError) as error:
+    except ValueError as error:
         fail(str(error), WRONG)
-    _write(comparison, csv_file, figure, look)
+    if csv_file is not None:
+        with trying("write", csv_file):
+            write_text(csv_file, comparison.table.to_csv())
+    if figure is not None:
+        with trying("write", figure):
+            comparison.save_figure(figure, **look)
     if as_json:
         click.echo(comparison.to_json(), nl=False)
     else:
@@ -106,24 +104,17 @@ def _sources(
     from wifair import Scenario, sources  # noqa: PLC0415
     from wifair.comparing import distinct  # noqa: PLC0415
 
-    overrides = [("--set", change) for change in changes]
-    if duration is not None:
-        overrides.append(("--duration", f"duration={duration}"))
     found: list[Any] = []
     names: list[str] = []
     for file in files:
         if sources.is_scenario(file):
-            found.append(Scenario.from_file(file, overrides=overrides))
+            found.append(Scenario.from_file(file, overrides=overrides_of(changes, duration)))
             names.append("stdin" if file == "-" else Path(file).stem)
         else:
-            try:
+            with trying("read", file):
                 for name, results in sources.read(file):
                     found.append(results)
                     names.append(name)
-            except ResultsError as error:
-                fail(str(error), WRONG)
-            except ImportError as error:
-                fail(str(error), WRONG)
     if others:
         if not sources.is_scenario(files[0]):
             raise click.UsageError(f"--against changes a scenario: `{files[0]}` is none")
@@ -140,7 +131,6 @@ def _add_emulated(sources: list[Any], names: list[str], seeds: list[int], quiet:
     """Emulate each scenario, and put what came of it behind the others."""
     from wifair import Scenario  # noqa: PLC0415
     from wifair.emulation.beside import carried_by_the_kernel  # noqa: PLC0415
-    from wifair.errors import EmulationError  # noqa: PLC0415
 
     scenarios = [(name, source) for name, source in zip(names, sources) if isinstance(source, Scenario)]
     if not scenarios:
@@ -150,25 +140,5 @@ def _add_emulated(sources: list[Any], names: list[str], seeds: list[int], quiet:
             lasts_s = scenario.duration_s * len(seeds)
             click.echo(f"emulating {name} for {lasts_s:g} s, in real time", err=True)
         say = (lambda _: None) if quiet else (lambda text: click.echo(f"note: {text}", err=True))
-        try:
-            sources.append(carried_by_the_kernel(scenario, seeds, say))
-        except EmulationError as error:
-            fail(str(error), WRONG)
+        sources.append(carried_by_the_kernel(scenario, seeds, say))
         names.append(f"{name}, emulated")
-
-
-def _write(comparison: Comparison, csv_file: str | None, figure: str | None, look: dict[str, Any]) -> None:
-    from wifair.files import write_text  # noqa: PLC0415
-
-    target = ""
-    try:
-        if csv_file is not None:
-            target = csv_file
-            write_text(csv_file, comparison.table.to_csv())
-        if figure is not None:
-            target = figure
-            comparison.save_figure(figure, **look)
-    except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{target}`: {reason(error)}", WRONG)

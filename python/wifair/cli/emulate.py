@@ -16,11 +16,12 @@ from wifair.cli.common import (
     check_file,
     check_frames,
     fail,
-    reason,
+    overrides_of,
+    pcap_options,
     refuse_same,
     results_folder,
+    trying,
 )
-from wifair.errors import EmulationError, ScenarioError
 from wifair.words import counted
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from wifair.emulation.namespaces import Namespaces
     from wifair.output import Folder
     from wifair.scenario import Scenario
+    from wifair.taps import Pcap
 
 __all__ = ["emulate_command"]
 
@@ -57,14 +59,7 @@ __all__ = ["emulate_command"]
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON; programs then write to stderr.")
 @click.option("--out", metavar="DIR", type=click.Path(), help="Write all columns of the simulated side into a folder.")
 @click.option("--series", is_flag=True, help="Also sample the simulated flows and the AP queue every 100 ms.")
-@click.option("--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point.")
-@click.option(
-    "--pcap-at",
-    metavar="LIST",
-    help="Capture points: air, ap, hosts, stations, servers, routers, names of nodes; air,stations,servers by default.",
-)
-@click.option("--pcap-snap", metavar="BYTES", type=click.IntRange(1, 262_144), help="Bytes kept of each packet.")
-@click.option("--pcap-format", type=click.Choice(["pcap", "pcapng"]), help="Kind of captures; pcap by default.")
+@pcap_options("air,stations,servers", "Bytes kept of each packet.")
 @click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
 @click.option("--record", metavar="FILE", type=click.Path(), help="Record all packets, to be replayed.")
 @click.option("--replay", metavar="FILE", type=click.Path(), help="Replay a recording in pure simulation.")
@@ -83,10 +78,6 @@ def emulate_command(
     as_json: bool,
     out: str | None,
     series: bool,
-    pcap: str | None,
-    pcap_at: str | None,
-    pcap_snap: int | None,
-    pcap_format: str | None,
     frames: str | None,
     record: str | None,
     replay: str | None,
@@ -94,6 +85,7 @@ def emulate_command(
     clean: bool,
     force: bool,
     quiet: bool,
+    captures: Pcap | None,
 ) -> None:
     """Let real programs communicate over the simulated cell in FILE, in real time (Linux).
 
@@ -116,43 +108,28 @@ def emulate_command(
     given = {"FILE": file is not None, "--replay": replay is not None, "--clean": clean}
     if sum(given.values()) != 1:
         raise click.UsageError("give FILE, or --replay FILE, or --clean")
-    try:
-        if clean:
-            _clean()
-        elif replay is not None:
-            _replay(replay, as_json=as_json)
-        else:
-            assert file is not None
-            from wifair import Scenario  # noqa: PLC0415
+    if clean:
+        _clean()
+    elif replay is not None:
+        _replay(replay, as_json=as_json)
+    else:
+        from wifair import Scenario  # noqa: PLC0415
 
-            overrides = [("--set", change) for change in changes]
-            if duration is not None:
-                overrides.append(("--duration", f"duration={duration}"))
-            scenario = Scenario.from_file(file, overrides=overrides, for_programs=True)
-            captures = None
-            if pcap is not None:
-                from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
-
-                words = (pcap_at or "air,stations,servers").split(",")
-                points = tuple(word.strip() for word in words if word.strip())
-                captures = Pcap(pcap, points, pcap_snap or WHOLE_PACKETS, pcap_format or "pcap", force)
-            elif pcap_at or pcap_snap or pcap_format:
-                raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
-            refuse_same(record=record, frames=frames, out=out, pcap=pcap)
-            if record is not None:
-                check_file(record, force=force)
-            if frames is not None:
-                check_frames(frames, force=force)
-            options = {"flows": not no_flows, "strict": strict, "record": record}
-            with ExitStack() as stack:
-                folder = None if out is None else stack.enter_context(results_folder(out, force=force))
-                emulated = _run(
-                    scenario, _commands(programs, servers), seed, captures, frames, options, series, as_json, quiet
-                )
-                _write(emulated, frames, folder)
-            _show(emulated, as_json=as_json, quiet=quiet)
-    except EmulationError as error:
-        fail(str(error), WRONG)
+        assert file is not None
+        scenario = Scenario.from_file(file, overrides=overrides_of(changes, duration), for_programs=True)
+        refuse_same(record=record, frames=frames, out=out, pcap=None if captures is None else str(captures.folder))
+        if record is not None:
+            check_file(record, force=force)
+        if frames is not None:
+            check_frames(frames, force=force)
+        options = {"flows": not no_flows, "strict": strict, "record": record}
+        with ExitStack() as stack:
+            folder = None if out is None else stack.enter_context(results_folder(out, force=force))
+            emulated = _run(
+                scenario, _commands(programs, servers), seed, captures, frames, options, series, as_json, quiet
+            )
+            _write(emulated, frames, folder)
+        _show(emulated, as_json=as_json, quiet=quiet)
 
 
 def _commands(programs: tuple[tuple[str, str], ...], servers: tuple[tuple[str, str], ...]) -> list[Command]:
@@ -166,7 +143,7 @@ def _run(
     scenario: Scenario,
     commands: list[Command],
     seed: list[int] | None,
-    captures: Any,
+    captures: Pcap | None,
     frames: str | None,
     options: dict[str, Any],
     series: bool,
@@ -192,7 +169,7 @@ def _run(
             click.echo(f"{host.name:{width}}  {host.v4:12}  sudo {namespaces.entering(index)}", err=True)
         click.echo(f"Ctrl-C ends it, at the latest {scenario.duration_s:g} s from now", err=True)
 
-    try:
+    with trying("write"):
         taps = plan_taps(scenario, seeds, captures, frames is not None)[seeds[0]]
         return emulate(
             scenario,
@@ -205,29 +182,17 @@ def _run(
             say=(lambda _: None) if quiet else (lambda text: click.echo(f"note: {text}", err=True)),
             **options,
         )
-    except ScenarioError:
-        raise
-    except ValueError as error:
-        fail(str(error), WRONG)
-    except FileExistsError as error:
-        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force", WRONG)
-    except OSError as error:
-        fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
 
 
 def _write(emulated: Emulated, frames: str | None, folder: Folder | None) -> None:
     from wifair.output import write_table  # noqa: PLC0415
 
-    try:
+    with trying("write"):
         if frames is not None:
             assert emulated.results.frames is not None
             write_table(emulated.results.frames, frames)
         if folder is not None:
             folder.write(emulated.results)
-    except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
 
 
 def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:
@@ -264,10 +229,8 @@ def _replay(path: str, *, as_json: bool) -> None:
     from wifair.emulation import replay as again  # noqa: PLC0415
     from wifair.emulation.report import text_of  # noqa: PLC0415
 
-    try:
+    with trying("read", path):
         emulated, compared = again(path)
-    except OSError as error:
-        fail(f"cannot read `{path}`: {reason(error)}", WRONG)
     if as_json:
         click.echo(json.dumps({**emulated.to_dict(), "replay": compared}, indent=1, ensure_ascii=False))
     else:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import WRONG, fail, reason
-from wifair.errors import ResultsError
+from wifair.cli.common import WRONG, check_figure, command_line, fail, trying
 
 if TYPE_CHECKING:
     from wifair.exchange import ImportedResults
-    from wifair.saved import SavedResults
 
 __all__ = ["export_command", "import_command"]
 
@@ -65,11 +61,7 @@ def iperf3_command(files: tuple[str, ...], name: str | None, out: str | None, fi
     """  # noqa: D301
     from wifair.exchange import read_iperf3  # noqa: PLC0415
 
-    try:
-        results = read_iperf3(*files, name=name)
-    except ResultsError as error:
-        fail(str(error), WRONG)
-    _finish(results, out, figure, force)
+    _finish(read_iperf3(*files, name=name), out, figure, force)
 
 
 @import_command.command(name="flent")
@@ -88,11 +80,7 @@ def flent_command(files: tuple[str, ...], name: str | None, out: str | None, fig
     """  # noqa: D301
     from wifair.exchange import read_flent  # noqa: PLC0415
 
-    try:
-        results = read_flent(*files, name=name)
-    except ResultsError as error:
-        fail(str(error), WRONG)
-    _finish(results, out, figure, force)
+    _finish(read_flent(*files, name=name), out, figure, force)
 
 
 @export_command.command(name="flent")
@@ -111,40 +99,26 @@ def to_flent_command(source: str, file: str, seed: int | None, force: bool) -> N
       wifair export flent results uploads.flent.gz
     """  # noqa: D301
     from wifair.exchange import write_flent  # noqa: PLC0415
+    from wifair.saved import read_results  # noqa: PLC0415
 
     if not file.endswith((".flent", ".flent.gz")):
         fail(f"`{file}`: Flent reads .flent and .flent.gz", WRONG)
-    try:
-        write_flent(_results(source), file, seed=seed, force=force)
-    except (ResultsError, ValueError, FileExistsError, ImportError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{file}`: {reason(error)}", WRONG)
-
-
-def _results(source: str) -> SavedResults:
-    from wifair.saved import read_results  # noqa: PLC0415
-
-    return read_results(source)
+    with trying("write", file):
+        write_flent(read_results(source), file, seed=seed, force=force)
 
 
 def _finish(results: ImportedResults, out: str | None, figure: str | None, force: bool) -> None:
     """Write what was asked for, and show the table."""
-    from wifair.cli.common import check_figure  # noqa: PLC0415
     from wifair.figures.run import draw  # noqa: PLC0415
     from wifair.figures.style import save  # noqa: PLC0415
     from wifair.output import Folder  # noqa: PLC0415
 
     if figure is not None:
         check_figure(figure, force=force)
-    try:
+    with trying("write", out if figure is None else figure):
         if out is not None:
             with Folder(out, force=force) as folder:
-                folder.write(results, command=shlex.join(["wifair", *sys.argv[1:]]))
+                folder.write(results, command=command_line())
         if figure is not None:
             save(draw(results), figure)
-    except (FileExistsError, ImportError, ValueError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{out if figure is None else figure}`: {reason(error)}", WRONG)
     click.echo(repr(results))

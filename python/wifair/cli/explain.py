@@ -6,8 +6,7 @@ import shutil
 
 import click
 
-from wifair.cli.common import WRONG, Seeds, echo_json, fail
-from wifair.errors import ResultsError
+from wifair.cli.common import WRONG, Seeds, echo_json, fail, overrides_of, trying
 
 __all__ = ["explain_command"]
 
@@ -44,20 +43,15 @@ def explain_command(
     if sources.is_scenario(source):
         from wifair import Scenario, run  # noqa: PLC0415
 
-        overrides = [("--set", change) for change in changes]
-        if duration is not None:
-            overrides.append(("--duration", f"duration={duration}"))
-        scenario = Scenario.from_file(source, overrides=overrides)
+        scenario = Scenario.from_file(source, overrides=overrides_of(changes, duration))
         found: list[tuple[str, sources.Found]] = [
             (scenario.name, run(scenario, seeds=seeds, series="100 ms", progress=not quiet))
         ]
     else:
         if seeds is not None or duration is not None or changes:
             raise click.UsageError(f"--seeds, --duration and --set are for scenarios: `{source}` is none")
-        try:
+        with trying("read", source):
             found = sources.read(source)
-        except (ResultsError, ImportError) as error:
-            fail(str(error), WRONG)
     explanations = []
     for name, results in found:
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from wifair.cli.common import WRONG, fail, reason
+from wifair.cli.common import WRONG, fail, trying
 
 __all__ = ["init_command"]
 
@@ -54,11 +54,7 @@ def init_command(name: str | None, file: str | None, force: bool) -> None:
         click.echo(text, nl=False)
         return
     path = Path(file or f"{name}.toml")
-    try:
+    with trying("write", path):
         refuse(path, force=force)
         write_text(path, text)
-    except FileExistsError as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
     click.echo(f"wrote {path}: edit it, then run `wifair run {path}`")

@@ -7,7 +7,7 @@ import webbrowser
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, fail, reason
+from wifair.cli.common import FAILED, WRONG, fail, reason, trying
 
 __all__ = ["lab_command"]
 
@@ -55,19 +55,15 @@ def lab_command(
         raise click.UsageError(f"no lesson `{lesson}`: choose one of {', '.join(page.lessons())}")
     start = page.Start(lesson=lesson)
     if source is not None:
-        start = page.Start.of(Scenario.from_file(source, overrides=[("--set", change) for change in changes]))
+        start = page.Start.of(Scenario.from_file(source, overrides=changes))
     if folder is not None:
         if no_browser or port:
             raise click.UsageError("--export serves nothing: leave out --port and --no-browser")
-        try:
-            paths = export(folder, start, force=force)
-        except ImportError as error:
-            fail(str(error), FAILED)
-        except FileExistsError as error:
-            fail(str(error), WRONG)
-        except OSError as error:
-            fail(f"cannot write into `{folder}`: {reason(error)}", WRONG)
-        click.echo(str(paths[0]))
+        with trying("write into", folder):
+            try:
+                click.echo(str(export(folder, start, force=force)[0]))
+            except ImportError as error:
+                fail(str(error), FAILED)
         return
     try:
         server = LabServer(start, port=port)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import platform
 import re
@@ -11,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine
+from contextlib import closing, suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,19 +22,22 @@ from wifair.cli.common import (
     INTERRUPTED,
     WRONG,
     check_file,
+    command_line,
     fail,
     figure_options,
-    look_of,
     refuse_unused,
+    trying,
 )
 from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
-from wifair.measure.errors import MeasureError, reason
+from wifair.measure.errors import MeasureError, Refused, reason
 from wifair.measure.wire import NAME, PORT
 from wifair.words import counted
 
 if TYPE_CHECKING:
+    from wifair.measure.coordinator import Coordinator
     from wifair.measure.plan import Plan
+    from wifair.measure.station import Station
 
 __all__ = ["measure_command"]
 
@@ -69,8 +72,7 @@ def secret_command(file: Path | None) -> None:
     It goes into FILE, by default where the other commands look for it.
     """
     path = file or secrets.default_path()
-    with _errors():
-        secrets.create(path)
+    secrets.create(path)
     home = Path.home()
     shown = Path("~", path.relative_to(home)) if path.is_relative_to(home) else path
     click.echo(f"made a secret in {shown}: copy it to every host, readable by its owner only", err=True)
@@ -126,24 +128,23 @@ def serve_command(
 
     ports = _ports(data_ports)
     limits = Limits(flows=max_flows, size=max_size * 1_000_000, duration_s=float(max_duration))
-    with _errors():
-        key = secrets.load(secret_file)
+    key = secrets.load(secret_file)
 
-        async def serve() -> None:
-            timing = Timing(dead_s=dead_after, prepare_s=min(30.0, dead_after), grace_s=min(15.0, dead_after / 4))
-            server = Server(key, limits=limits, timing=timing, data_ports=ports, log=_log)
-            try:
-                bound = await server.start(listen, port)
-            except OSError as error:
-                raise MeasureError(f"cannot listen on {listen}:{port}: {reason(error)}") from None
-            here = " (this computer only: --listen ADDRESS for others)" if _is_loopback(listen) else ""
-            _log(f"listening on {listen}:{bound}{here}; Ctrl-C ends it")
-            try:
-                await asyncio.Event().wait()
-            finally:
-                await server.close()
+    async def serve() -> None:
+        timing = Timing(dead_s=dead_after, prepare_s=min(30.0, dead_after), grace_s=min(15.0, dead_after / 4))
+        server = Server(key, limits=limits, timing=timing, data_ports=ports, log=_log)
+        try:
+            bound = await server.start(listen, port)
+        except OSError as error:
+            raise MeasureError(f"cannot listen on {listen}:{port}: {reason(error)}") from None
+        here = " (this computer only: --listen ADDRESS for others)" if _is_loopback(listen) else ""
+        _log(f"listening on {listen}:{bound}{here}; Ctrl-C ends it")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await server.close()
 
-        _run(serve(), ended="ended")
+    _run(serve(), ended="ended")
 
 
 @measure_command.command(name="join")
@@ -157,9 +158,8 @@ def join_command(server: str, name: str | None, source: str | None, secret_file:
 
     host, port = _address(server)
     station = _name(name or platform.node())
-    with _errors():
-        key = secrets.load(secret_file)
-        _run(Station(key, host, port, name=station, source=source, log=_log).run(), ended="ended")
+    key = secrets.load(secret_file)
+    _run(Station(key, host, port, name=station, source=source, log=_log).run(), ended="ended")
 
 
 @measure_command.command(name="run")
@@ -214,9 +214,12 @@ def run_command(
       wifair measure run plan.toml --server 192.168.1.10 --as ares --case 'one*' --set repetitions=3
       wifair measure run plan.toml --server 192.168.1.10 --as ares --out study --resume
     """  # noqa: D301
+    from wifair.measure.coordinator import Coordinator  # noqa: PLC0415
+    from wifair.measure.journal import Journal  # noqa: PLC0415
     from wifair.measure.plan import Plan  # noqa: PLC0415
+    from wifair.measure.station import Station  # noqa: PLC0415
 
-    host, port = _address(server)
+    address = _address(server)
     try:
         plan = Plan.from_file(file, overrides=changes)
     except ScenarioError as error:
@@ -235,100 +238,69 @@ def run_command(
     if len(places) > 1 and not yes and not _somebody_is_there():
         fail(f"the plan has {len(places)} places and nobody to ask: run each with --case, or all with --yes", WRONG)
     folder = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', plan.name)}-measured")
-    with _errors():
-        key = secrets.load(secret_file)
-        done = _measure(plan, folder, (host, port), key, cases, stations, source, resume, capture, wait, yes, quiet)
+    key = secrets.load(secret_file)
+    with closing(Journal(folder, Coordinator.head(plan, command_line()), resume=resume)) as journal:
+        coordinator = Coordinator(
+            plan,
+            journal,
+            folder,
+            capture=capture,
+            wait_s=wait,
+            cases=cases,
+            log=_log,
+            ask=None if yes or not _somebody_is_there() else _ask,
+            progress=_ignore if quiet else _progress,
+        )
+        # The only station of a plan is this computer, unless another one has joined under its name.
+        only = not stations and len(plan.stations) == 1
+        log = _ignore if quiet else _log
+        names = plan.stations if only else stations
+        own = [Station(key, *address, name=name, source=source, log=log) for name in names]
+        try:
+            done = bool(_run(_measure(coordinator, key, address, own, is_only=only)))
+        except MeasureError as error:
+            if not any(row.get("kind") == "repetition" for row in journal.rows):
+                raise
+            _log(f"error: {error}")
+            done = False
     _tables(folder, as_json)
     if not done:
         sys.exit(FAILED)
 
 
-def _measure(
-    plan: Plan,
-    folder: Path,
-    address: tuple[str, int],
-    key: bytes,
-    cases: list[int],
-    stations: tuple[str, ...],
-    source: str | None,
-    resume: bool,
-    capture: bool,
-    wait: float,
-    yes: bool,
-    quiet: bool,
+async def _measure(
+    coordinator: Coordinator, key: bytes, address: tuple[str, int], own: list[Station], *, is_only: bool
 ) -> bool:
-    import shlex  # noqa: PLC0415
-
-    from wifair.measure.coordinator import Coordinator  # noqa: PLC0415
-    from wifair.measure.errors import Refused  # noqa: PLC0415
-    from wifair.measure.journal import Journal  # noqa: PLC0415
-    from wifair.measure.station import Station  # noqa: PLC0415
-
-    journal = Journal(folder, Coordinator.head(plan, shlex.join(["wifair", *sys.argv[1:]])), resume=resume)
-
-    def progress(done: int, total: int, what: str) -> None:
-        if what and not quiet:
-            _log(f"[{done + 1}/{total}] {what}")
-
-    coordinator = Coordinator(
-        plan,
-        journal,
-        folder,
-        capture=capture,
-        wait_s=wait,
-        cases=cases,
-        log=_log,
-        ask=None if yes or not _somebody_is_there() else _ask,
-        progress=progress,
-    )
-
-    # The only station of a plan is this computer, unless another one has joined under its name.
-    only = not stations and len(plan.stations) == 1
+    """Run a plan, with this computer as the stations `own`; another one may be its only station instead."""
 
     async def join(station: Station) -> None:
         try:
             await station.run()
         except Refused:
-            if not only:
+            if not is_only:
                 raise
             station.joined.set()  # by another computer
         await asyncio.Event().wait()
 
-    async def coordinate(own: list[Station]) -> bool:
+    async def coordinate() -> bool:
         """Run the plan once the own stations have joined: `--wait` is for those of other computers."""
         for station in own:
             await station.joined.wait()
         return await coordinator.run(key, *address, _name(platform.node()))
 
-    async def work() -> bool:
-        own = [
-            Station(key, *address, name=name, source=source, log=_quietly(quiet))
-            for name in (plan.stations if only else stations)
-        ]
-        here = [asyncio.create_task(join(station)) for station in own]
-        run = asyncio.create_task(coordinate(own))
-        try:
-            await asyncio.wait([run, *here], return_when=asyncio.FIRST_COMPLETED)
-            for task in here:
-                if task.done():
-                    task.result()
-            return await run
-        finally:
-            run.cancel()
-            for task in here:
-                task.cancel()
-            await asyncio.gather(run, *here, return_exceptions=True)
-
+    here = [asyncio.create_task(join(station)) for station in own]
+    run = asyncio.create_task(coordinate())
     try:
-        return bool(_run(work()))
-    except MeasureError as error:
-        finished = any(row.get("kind") == "repetition" for row in journal.rows)
-        if finished:
-            _log(f"error: {error}")
-            return False
-        raise
+        await asyncio.wait([run, *here], return_when=asyncio.FIRST_COMPLETED)
+        for task in here:
+            if task.done():
+                task.result()
+        return await run
     finally:
-        journal.close()
+        run.cancel()
+        for task in here:
+            task.cancel()
+        await asyncio.gather(run, *here, return_exceptions=True)
 
 
 @measure_command.command(name="report")
@@ -336,18 +308,15 @@ def _measure(
 @click.option("--case", metavar="NAME", help="Show this case as `wifair run` shows a scenario.")
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of the table.")
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
-@figure_options
+@figure_options("--figure", "figure")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 def report_command(
     folder: Path,
     case: str | None,
     as_json: bool,
     figure: Path | None,
-    title: str | None,
-    labels: tuple[str, ...],
-    size: str | None,
-    logy: bool,
     force: bool,
+    look: dict[str, Any],
 ) -> None:
     """Show what a measurement found.
 
@@ -355,41 +324,33 @@ def report_command(
     """
     from wifair.measure.results import Measurement  # noqa: PLC0415
 
-    look = look_of("--figure", None if figure is None else str(figure), title, labels, size, logy)
     if figure is not None:
         check_file(str(figure), force=force)
-    with _errors():
-        measurement = Measurement.from_folder(folder)
-        if case is not None and case not in measurement.cases:
-            raise MeasureError(f"no results of `{case}`: there are {', '.join(measurement.cases) or 'none'}")
-        if figure is not None:
-            from wifair.measure.report import save_figure  # noqa: PLC0415
+    measurement = Measurement.from_folder(folder)
+    if case is not None and case not in measurement.cases:
+        raise MeasureError(f"no results of `{case}`: there are {', '.join(measurement.cases) or 'none'}")
+    if figure is not None:
+        from wifair.measure.report import save_figure  # noqa: PLC0415
 
+        with trying("write", figure):
             try:
                 save_figure(measurement, figure, case=case, **look)
             except (ImportError, ValueError) as error:
                 fail(f"cannot draw `{figure}`: {error}", WRONG)
-            except OSError as error:
-                fail(f"cannot write `{figure}`: {reason(error)}", WRONG)
-        if as_json:
-            click.echo((measurement if case is None else measurement.cases[case]).to_json().rstrip("\n"))
-        else:
-            click.echo(repr(measurement if case is None else measurement.cases[case]))
+    shown = measurement if case is None else measurement.cases[case]
+    click.echo(shown.to_json().rstrip("\n") if as_json else repr(shown))
 
 
 def _tables(folder: Path, as_json: bool) -> None:
     """Write and show what there is so far."""
     from wifair.measure.results import Measurement  # noqa: PLC0415
 
-    with _errors():
-        measurement = Measurement.from_folder(folder)
-        click.echo(measurement.to_json().rstrip("\n") if as_json else repr(measurement))
-        try:
-            measurement.save(folder)
-        except OSError as error:
-            raise MeasureError(
-                f"cannot write the tables into `{folder}`: {reason(error)}; the journal is kept"
-            ) from None
+    measurement = Measurement.from_folder(folder)
+    click.echo(measurement.to_json().rstrip("\n") if as_json else repr(measurement))
+    try:
+        measurement.save(folder)
+    except OSError as error:
+        raise MeasureError(f"cannot write the tables into `{folder}`: {reason(error)}; the journal is kept") from None
     click.echo(f"tables are in {folder}", err=True)
 
 
@@ -444,7 +405,7 @@ def _run(work: Coroutine[Any, Any, Any], *, ended: str = "interrupted: what was 
     async def until_told() -> Any:
         task = asyncio.current_task()
         assert task is not None
-        with contextlib.suppress(NotImplementedError):
+        with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         return await work
 
@@ -455,18 +416,9 @@ def _run(work: Coroutine[Any, Any, Any], *, ended: str = "interrupted: what was 
         sys.exit(INTERRUPTED)
 
 
-@contextlib.contextmanager
-def _errors() -> Any:
-    """One clear message for whatever stands in the way."""
-    try:
-        yield
-    except MeasureError as error:
-        fail(str(error), FAILED)
-
-
 def _address(text: str) -> tuple[str, int]:
     """HOST, HOST:PORT, [IPV6] or [IPV6]:PORT."""
-    with contextlib.suppress(ValueError):
+    with suppress(ValueError):
         return str(ipaddress.IPv6Address(text)), PORT
     found = re.fullmatch(r"(?:\[([\w:.%]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", text)
     if found is None or int(found.group(3) or PORT) >= 1 << 16:
@@ -490,7 +442,7 @@ def _name(text: str) -> str:
 
 
 def _is_loopback(address: str) -> bool:
-    with contextlib.suppress(ValueError):
+    with suppress(ValueError):
         return ipaddress.ip_address(address).is_loopback
     return address == "localhost"
 
@@ -499,5 +451,10 @@ def _log(line: str) -> None:
     click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
 
 
-def _quietly(quiet: bool) -> Any:
-    return (lambda _: None) if quiet else _log
+def _progress(done: int, total: int, what: str) -> None:
+    if what:
+        _log(f"[{done + 1}/{total}] {what}")
+
+
+def _ignore(*_: object) -> None:
+    """Say nothing."""

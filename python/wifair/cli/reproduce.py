@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason
+from wifair.cli.common import FAILED, WRONG, echo_json, fail, trying
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from wifair.reproduce import Outcome
 
@@ -102,15 +101,10 @@ def reproduce_command(
 
 def _tell_of_others(store: str | os.PathLike[str]) -> None:
     """Say which runs a store has that this version does not use."""
-    from wifair.errors import StoreError  # noqa: PLC0415
     from wifair.reproduce.runner import other_versions  # noqa: PLC0415
     from wifair.sweeps import VERSION  # noqa: PLC0415
 
-    try:
-        others = other_versions(store)
-    except StoreError as error:
-        fail(str(error), WRONG)
-    for version, runs in others.items():
+    for version, runs in other_versions(store).items():
         click.echo(
             f"{store}: {runs} runs are of version {version}, this is {VERSION}: they are not used, and all is computed "
             "anew; delete the folder to be rid of them",
@@ -119,16 +113,13 @@ def _tell_of_others(store: str | os.PathLike[str]) -> None:
 
 
 def _verify(path: str, threads: int | None, *, progress: bool) -> None:
-    from wifair.reproduce.verifying import RecordError, verify  # noqa: PLC0415
+    from wifair.reproduce.verifying import verify  # noqa: PLC0415
 
     try:
-        found = verify(path, threads=threads, progress=progress)
-    except RecordError as error:
-        fail(str(error), WRONG)
+        with trying("read", path):
+            found = verify(path, threads=threads, progress=progress)
     except LookupError as error:
         fail(str(error.args[0]), WRONG)
-    except OSError as error:
-        fail(f"cannot read `{path}`: {reason(error)}", WRONG)
     for line in found:
         click.echo(line)
     click.echo(f"{path}: {len(found)} differences" if found else f"{path}: reproduced, value for value")
@@ -147,7 +138,7 @@ def _without_figures() -> str:
 def _prepare(out: str, force: bool) -> None:
     from wifair.reproduce.report import prepare  # noqa: PLC0415
 
-    with _writing(out):
+    with trying("write to", out):
         prepare(out, force=force)
 
 
@@ -156,21 +147,10 @@ def _report(run: Callable[..., Outcome], out: str, *, full: bool) -> Outcome:
     from wifair.reproduce import Effort  # noqa: PLC0415
     from wifair.reproduce.report import Report  # noqa: PLC0415
 
-    with _writing(out):
+    with trying("write to", out):
         report = Report(out, Effort.FULL if full else Effort.QUICK)
     with report:
         outcome = run(done=report.add)
-        with _writing(out):
+        with trying("write to", out):
             report.finish(outcome)
     return outcome
-
-
-@contextmanager
-def _writing(out: str) -> Iterator[None]:
-    """Fail with a message if the report cannot be written."""
-    try:
-        yield
-    except FileExistsError as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write to `{out}`: {reason(error)}", WRONG)

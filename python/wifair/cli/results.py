@@ -16,9 +16,8 @@ from wifair.cli.common import (
     echo_json,
     fail,
     figure_options,
-    look_of,
-    reason,
     refuse_unused,
+    trying,
 )
 from wifair.words import counted
 
@@ -68,7 +67,7 @@ class Dispatch(click.Command):
 @click.option("--x", metavar="NAME", help="What was varied, along the figure.")
 @click.option("--y", multiple=True, metavar="NAME", help="Figure to draw; may be repeated.")
 @click.option("--by", multiple=True, metavar="NAME", help="One line for each value; may be repeated.")
-@figure_options
+@figure_options("--plot", "plot")
 @click.option(
     "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all columns of each run; - is stdout."
 )
@@ -91,10 +90,6 @@ def results_command(
     x: str | None,
     y: tuple[str, ...],
     by: tuple[str, ...],
-    title: str | None,
-    labels: tuple[str, ...],
-    size: str | None,
-    logy: bool,
     csv_file: str | None,
     parquet_file: str | None,
     force: bool,
@@ -103,6 +98,7 @@ def results_command(
     verify: bool,
     repair: bool,
     scenario: str | None,
+    look: dict[str, Any],
 ) -> None:
     """Show, filter, group, plot and export the results of a sweep in DIR.
 
@@ -122,7 +118,6 @@ def results_command(
     from wifair.sweeps.store import Store  # noqa: PLC0415
 
     drawing = plot is not None or bool(x or y or by)
-    style = look_of("--plot", plot, title, labels, size, logy)
     uses = {
         "--verify": verify,
         "--repair": repair,
@@ -148,19 +143,19 @@ def results_command(
             elif failed:
                 _failures(store, as_json)
             else:
-                look = _Look(store, where, table)
+                runs = _SelectedRuns(store, where, table)
                 if drawing:
-                    look.plot(plot, x, _names(y), _names(by), style)
+                    runs.plot(plot, x, _names(y), _names(by), look)
                 elif csv_file is not None or parquet_file is not None:
-                    look.export(csv_file, parquet_file, _names(group))
+                    runs.export(csv_file, parquet_file, _names(group))
                 else:
-                    look.show(_names(group), _names(show), each, as_json, rows)
+                    runs.show(_names(group), _names(show), each, as_json, rows)
         except ValueError as error:
             fail(str(error), WRONG)
 
 
-class _Look:
-    """A look at the runs of a store that meet conditions."""
+class _SelectedRuns:
+    """The runs of a store that meet conditions."""
 
     def __init__(self, store: Store, where: Sequence[str], table: str) -> None:
         from wifair.sweeps.query import Condition, version_of  # noqa: PLC0415
@@ -242,7 +237,7 @@ class _Look:
         else:
             click.echo(averages(table, by, figures, rows or table.rows))
 
-    def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str], style: dict[str, Any]) -> None:
+    def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str], look: dict[str, Any]) -> None:
         """Draw a figure."""
         from wifair.figures.style import Look, check, save  # noqa: PLC0415
         from wifair.figures.sweep import draw  # noqa: PLC0415
@@ -253,13 +248,9 @@ class _Look:
         figures = self._figures(y, [along, *lines])
         table = self._means([along, *lines], figures)
         self._tell_mixed([name for name in self._labels() if name not in (along, *lines)])
-        try:
+        with trying("write", path):
             check(path)
-            save(draw(table, along, figures, lines, Look.of(**style)), path)
-        except ImportError as error:
-            fail(str(error), WRONG)
-        except OSError as error:
-            fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+            save(draw(table, along, figures, lines, Look.of(**look)), path)
 
     def _tell_mixed(self, others: Sequence[str]) -> None:
         """Say which other labels differ between the rows: averages and their intervals are over these too."""
@@ -304,11 +295,12 @@ def _write_csv(path: str, parts: Iterator[Columns]) -> None:
     if path == "-":
         write(sys.stdout)
         return
-    try:
-        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
-            write(out)
-    except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+    with (
+        trying("write", path),
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as out,
+    ):
+        write(out)
 
 
 def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
@@ -318,18 +310,15 @@ def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         fail("Parquet needs pyarrow: pip install 'wifair[parquet]'", WRONG)
-    try:
-        with replacing(path) as temporary:
-            writer = None
-            for part in parts:
-                rows = part.to_arrow()
-                writer = writer or parquet.ParquetWriter(temporary, rows.schema)
-                writer.write_table(rows)
-            if writer is None:
-                raise ValueError("no run meets these conditions")
-            writer.close()
-    except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+    with trying("write", path), replacing(path) as temporary:
+        writer = None
+        for part in parts:
+            rows = part.to_arrow()
+            writer = writer or parquet.ParquetWriter(temporary, rows.schema)
+            writer.write_table(rows)
+        if writer is None:
+            raise ValueError("no run meets these conditions")
+        writer.close()
 
 
 def _verify(store: Store) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,19 +15,19 @@ from wifair.cli.common import (
     check_figure,
     check_file,
     check_frames,
+    command_line,
     echo_parts,
     fail,
     figure_options,
-    look_of,
-    reason,
+    overrides_of,
+    pcap_options,
     refuse_same,
     results_folder,
+    trying,
 )
-from wifair.errors import Interrupted, ScenarioError
+from wifair.errors import Interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wifair.results import Results
     from wifair.scenario import Scenario
     from wifair.taps import Pcap
@@ -58,20 +58,8 @@ FIGURE_SAMPLES = 200
 @click.option("--series-step", metavar="TIME", help="Time between samples; 100 ms by default.")
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw who got how much, when: .png, .svg or .pdf.")
-@figure_options
-@click.option("--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point.")
-@click.option(
-    "--pcap-at",
-    metavar="LIST",
-    help="Capture points: air, ap, hosts, stations, servers, routers, names of nodes; air,hosts by default.",
-)
-@click.option(
-    "--pcap-snap",
-    metavar="BYTES",
-    type=click.IntRange(1, 262_144),
-    help="Bytes kept of each packet; 160 holds all headers.",
-)
-@click.option("--pcap-format", type=click.Choice(["pcap", "pcapng"]), help="Kind of captures; pcap by default.")
+@figure_options("--figure", "figure")
+@pcap_options("air,hosts", "Bytes kept of each packet; 160 holds all headers.")
 @click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
 @click.option("--timeline", metavar="FILE", type=click.Path(), help="Draw the air over time: .svg, .png or .pdf.")
 @click.option(
@@ -96,14 +84,6 @@ def run_command(
     series_step: str | None,
     plot: bool,
     figure: str | None,
-    title: str | None,
-    labels: tuple[str, ...],
-    size: str | None,
-    logy: bool,
-    pcap: str | None,
-    pcap_at: str | None,
-    pcap_snap: int | None,
-    pcap_format: str | None,
     frames: str | None,
     timeline: str | None,
     start: str | None,
@@ -112,6 +92,8 @@ def run_command(
     no_fast_paths: bool,
     yes: bool,
     quiet: bool,
+    look: dict[str, Any],
+    captures: Pcap | None,
 ) -> None:
     """Simulate the scenario in FILE (- is standard input) and show who got what.
 
@@ -135,17 +117,12 @@ def run_command(
         raise click.UsageError("--series-step needs --series")
     if formats and not out:
         raise click.UsageError("--format needs --out")
+    pcap = None if captures is None else str(captures.folder)
     refuse_same(figure=figure, frames=frames, timeline=timeline, out=out, pcap=pcap)
-    look = look_of("--figure", figure, title, labels, size, logy)
-    captures = _captures(pcap, pcap_at, pcap_snap, pcap_format, force)
     _check_air(frames, timeline, start, end, force)
     from wifair import Scenario, run  # noqa: PLC0415
 
-    overrides = [("--set", change) for change in changes]
-    if duration is not None:
-        overrides.append(("--duration", f"duration={duration}"))
-    scenario = Scenario.from_file(file, overrides=overrides)
-
+    scenario = Scenario.from_file(file, overrides=overrides_of(changes, duration))
     span = _span(scenario, frames, timeline, start, end)
     if figure is not None:
         check_figure(figure, force=force)
@@ -154,7 +131,7 @@ def run_command(
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(results_folder(out, formats, force=force))
         try:
-            with _writes():
+            with trying("write"):
                 results = run(
                     scenario,
                     seeds=seeds or seed,
@@ -170,9 +147,10 @@ def run_command(
             interrupted, results = True, interruption.results
         if results is not None:
             if folder is not None:
-                folder.write(results, command=_command())
+                folder.write(results, command=command_line())
             if figure is not None:
-                _draw(results, figure, look)
+                with trying("write", figure):
+                    _with_series(results).save_figure(figure, **look)
             _draw_air(results, frames, timeline, start, end)
     if results is not None:  # when all files are there: the reader of a pipe may have gone
         _print(results, as_json=as_json, plot=plot)
@@ -192,17 +170,6 @@ def _print(results: Results, *, as_json: bool, plot: bool) -> None:
         click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
 
 
-def _captures(folder: str | None, at: str | None, snap: int | None, form: str | None, force: bool) -> Pcap | None:
-    if folder is None:
-        if at or snap or form:
-            raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
-        return None
-    from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
-
-    points = tuple(word.strip() for word in (at or "").split(",") if word.strip())
-    return Pcap(folder, at=points, snap=snap or WHOLE_PACKETS, format=form or "pcap", force=force)
-
-
 def _check_air(frames: str | None, timeline: str | None, start: str | None, end: str | None, force: bool) -> None:
     if (start or end) and not (frames or timeline):
         raise click.UsageError("--from and --to need --frames or --timeline")
@@ -215,21 +182,6 @@ def _check_air(frames: str | None, timeline: str | None, start: str | None, end:
         check_frames(frames, force=force)
     if timeline is not None:
         check_file(timeline, force=force)
-
-
-@contextmanager
-def _writes() -> Iterator[None]:
-    """Say what is wrong with files that a run writes."""
-    try:
-        yield
-    except ScenarioError:
-        raise
-    except ValueError as error:
-        fail(str(error), WRONG)
-    except FileExistsError as error:
-        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force", WRONG)
-    except OSError as error:
-        fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
 
 
 def _span(
@@ -246,32 +198,18 @@ def _span(
 
 
 def _draw_air(results: Results, frames: str | None, timeline: str | None, start: str | None, end: str | None) -> None:
-    target = frames
-    try:
-        if frames is not None:
-            from wifair.output import write_table  # noqa: PLC0415
+    if frames is not None:
+        from wifair.output import write_table  # noqa: PLC0415
 
-            assert results.frames is not None
+        assert results.frames is not None
+        with trying("write", frames):
             write_table(results.frames, frames)
-        if timeline is not None:
-            from wifair.figures import style  # noqa: PLC0415
-            from wifair.figures import timeline as drawing  # noqa: PLC0415
+    if timeline is not None:
+        from wifair.figures import style  # noqa: PLC0415
+        from wifair.figures import timeline as drawing  # noqa: PLC0415
 
-            target = timeline
+        with trying("write", timeline):
             style.save(drawing.draw(results, start=start, end=end), timeline)
-    except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{target}`: {reason(error)}", WRONG)
-
-
-def _draw(results: Results, path: str, look: dict[str, Any]) -> None:
-    try:
-        _with_series(results).save_figure(path, **look)
-    except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
-    except OSError as error:
-        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
 
 
 def _with_series(results: Results) -> Results:
@@ -283,9 +221,3 @@ def _with_series(results: Results) -> Results:
     step_ns = max(round(results.scenario.duration_s * 1e9 / FIGURE_SAMPLES), 1_000_000)
     sampled = run(results.scenario, seeds=results.seeds[:1], series=f"{step_ns} ns")
     return results.with_series_of(sampled)
-
-
-def _command() -> str:
-    import shlex  # noqa: PLC0415
-
-    return shlex.join(["wifair", *sys.argv[1:]])

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, complain, echo_json, fail, reason, refuse_unused
+from wifair.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    Seeds,
+    complain,
+    echo_json,
+    fail,
+    overrides_of,
+    refuse_unused,
+    trying,
+)
 from wifair.errors import Interrupted, StoppedError
 from wifair.words import counted
 
@@ -117,11 +128,10 @@ def sweep_command(
         file,
         [("--vary", text) for text in vary],
         [("--point", text) for text in listed] + (_listed(points) if points else []),
-        [("--set", text) for text in changes]
+        overrides_of(changes, duration)
         + [
             (option, f"{path}={value}")
             for option, path, value in (
-                ("--duration", "duration", duration),
                 ("--samples", "sweep.samples", samples),
                 ("--design", "sweep.design", design),
                 ("--sample-seed", "sweep.sample_seed", sample_seed),
@@ -199,12 +209,11 @@ def _asked(
 def _listed(path: str) -> list[Option]:
     from wifair.sweeps.points import rows_of  # noqa: PLC0415
 
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        fail(f"`{path}` is no text in UTF-8", WRONG)
-    except OSError as error:
-        fail(f"cannot read `{path}`: {reason(error)}", WRONG)
+    with trying("read", path):
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            fail(f"`{path}` is no text in UTF-8", WRONG)
     return [(f"{path}:{line}", text) for line, text in rows_of(text, path)]
 
 

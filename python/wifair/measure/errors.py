@@ -12,6 +12,8 @@ __all__ = ["MeasureError", "ProtocolError", "Refused", "reason"]
 class MeasureError(WifairError):
     """A measurement that cannot go on; the text says why."""
 
+    exit_code = 1
+
 
 class ProtocolError(MeasureError):
     """A peer said what it must not say; its connection is closed."""
