@@ -25,7 +25,7 @@ pub use call::Call;
 pub use category::{AccessPlan, Categories, Category, First};
 pub use channel::{
     Bandwidth, Channel, ChannelCounters, ChannelSettings, GeneralChannel, Hearing, RadioLinks, RateSettings,
-    SharedChannel, SignalSettings, SpatialChannel, WidthCounters, reference,
+    SharedChannel, SignalSettings, SpatialChannel, WidthCounters,
 };
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 pub use fast::SaturatedSource;

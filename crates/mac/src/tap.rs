@@ -3,12 +3,9 @@
 //! A channel without records spends one comparison per frame. The records of a channel are in the order in which they
 //! were made, roughly that of the frames' ends; those of a single station are in order.
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{Packet, PacketId};
 use wifair_phy::TxMode;
 use wifair_units::{BitRate, Bytes, Duration, Time};
-
-use super::station::Frame;
-use super::{Access, BROADCAST};
 
 /// Type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +56,7 @@ pub struct FrameRecord {
     pub kind: FrameKind,
     /// Sender.
     pub from: u32,
-    /// Receiver, or [`BROADCAST`].
+    /// Receiver, or [`wifair_packet::BROADCAST`].
     pub to: u32,
     /// Rate.
     pub rate: BitRate,
@@ -234,47 +231,6 @@ impl FrameRecord {
     }
 }
 
-/// A sender and its frame, on a channel where all stations hear each other.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attempt<'a> {
-    pub access: &'a Access,
-    pub from: u32,
-    pub frame: Frame,
-    pub retry: bool,
-    pub packets: &'a Packets,
-}
-
-impl Attempt<'_> {
-    fn is_protected(&self) -> bool {
-        self.frame.to != BROADCAST && self.access.protects(self.frame.length)
-    }
-
-    fn rts(&self, began: Time, fate: Fate) -> FrameRecord {
-        let timing = &self.access.timing;
-        let follows = timing.sifs * 3 + timing.cts() + self.frame.air + self.frame.ack;
-        FrameRecord {
-            rate: timing.basic_rate,
-            length: timing.sizes.rts,
-            reserves: self.access.round_nav(follows),
-            ..FrameRecord::new(FrameKind::Rts, (self.from, self.frame.to), (began, began + timing.rts()), fate)
-        }
-    }
-
-    fn data(&self, began: Time, fate: Fate) -> FrameRecord {
-        let frame = &self.frame;
-        let follows = if frame.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + frame.ack };
-        FrameRecord {
-            rate: frame.rate,
-            length: frame.length,
-            reserves: self.access.round_nav(follows),
-            retry: self.retry,
-            packet: (!frame.received).then(|| self.packets[frame.id]),
-            id: (!frame.received).then_some(frame.id),
-            ..FrameRecord::new(FrameKind::Data, (self.from, frame.to), (began, began + frame.air), fate)
-        }
-    }
-}
-
 impl Tap {
     /// Adds a frame that all stations hear.
     pub(super) fn push(&mut self, frame: FrameRecord) {
@@ -292,41 +248,5 @@ impl Tap {
     pub(super) fn next_aggregate(&mut self) -> u64 {
         self.aggregates += 1;
         self.aggregates - 1
-    }
-
-    /// Adds the only frame, RTS or data, of an exchange that began at `began` and failed.
-    pub(super) fn opening(&mut self, began: Time, attempt: &Attempt<'_>, fate: Fate) {
-        let frame = if attempt.is_protected() { attempt.rts(began, fate) } else { attempt.data(began, fate) };
-        self.frames.push(frame);
-    }
-
-    /// Adds a data frame that ends at `now`, with the preceding RTS and CTS.
-    pub(super) fn exchange(&mut self, now: Time, attempt: &Attempt<'_>, fate: Fate) {
-        let timing = &attempt.access.timing;
-        let began = now - attempt.frame.air;
-        if attempt.is_protected() {
-            let cts_began = began - timing.sifs - timing.cts();
-            let rts = attempt.rts(cts_began - timing.sifs - timing.rts(), Fate::Read);
-            self.frames.push(rts);
-            let ends = (attempt.frame.to, attempt.from);
-            self.frames.push(FrameRecord {
-                rate: timing.basic_rate,
-                length: timing.sizes.cts,
-                reserves: rts.reserves - timing.sifs - timing.cts(),
-                ..FrameRecord::new(FrameKind::Cts, ends, (cts_began, cts_began + timing.cts()), Fate::Read)
-            });
-        }
-        self.frames.push(attempt.data(began, fate));
-    }
-
-    /// Adds the ACK that ends at `now`.
-    pub(super) fn ack(&mut self, now: Time, attempt: &Attempt<'_>, fate: Fate) {
-        let timing = &attempt.access.timing;
-        let frame = &attempt.frame;
-        self.frames.push(FrameRecord {
-            rate: timing.answer_rate(frame.rate),
-            length: timing.sizes.ack,
-            ..FrameRecord::new(FrameKind::Ack, (frame.to, attempt.from), (now - frame.ack, now), fate)
-        });
     }
 }

@@ -4,7 +4,6 @@
 
 mod fast;
 mod general;
-pub mod reference;
 mod slots;
 mod spatial;
 

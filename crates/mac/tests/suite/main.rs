@@ -9,5 +9,6 @@ mod hidden;
 mod hidden_aggregates;
 mod mpdu_errors;
 mod rates;
+mod reference;
 mod saturation;
 mod signal;

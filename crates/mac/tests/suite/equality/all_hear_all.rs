@@ -2,29 +2,15 @@
 
 use proptest::prelude::*;
 use wifair_engine::stream;
-use wifair_mac::{Call, Eifs, First, MacEvent, SharedChannel, Tap};
+use wifair_mac::edcaf::SlotRules;
+use wifair_mac::{Call, Eifs, First, GeneralChannel, MacEvent, SharedChannel};
 use wifair_packet::Packets;
 use wifair_queue::Discipline;
 use wifair_units::{Duration, Time};
 
 use super::scenario::*;
 use crate::common::NEXT_HOPS;
-
-/// The shortcut keeps no records.
-trait NoRecords {
-    fn set_tap(&mut self, on: bool);
-    fn tap(&mut self) -> Option<&mut Tap>;
-}
-
-impl NoRecords for SharedChannel {
-    fn set_tap(&mut self, on: bool) {
-        assert!(!on, "it keeps none");
-    }
-
-    fn tap(&mut self) -> Option<&mut Tap> {
-        None
-    }
-}
+use crate::reference::ReferenceChannel;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
@@ -71,6 +57,34 @@ proptest! {
         let plain = run!(reference(&scenario, settings.clone(), first, &categories), &scenario);
         let general = run!(general(&scenario, settings, first, &categories), &scenario);
         assert_same(&plain, &general);
+    }
+
+    /// Four categories with A-MPDUs, A-MSDUs and block ACK are what two ends of an agreement that share nothing make of
+    /// them: each MPDU, retry, request, release and loss at the same instant.
+    #[test]
+    fn aggregates_equal_reference(
+        scenario in scenario(),
+        errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
+        categories in prop::collection::vec(category(), 1..5),
+        rules in aggregation(),
+        (by_receiver, is_dcf, is_narrow) in any::<(bool, bool, bool)>(),
+    ) {
+        let mut scenario = scenario;
+        scenario.categories = categories.len();
+        scenario.queue_limit *= 4;
+        scenario.burst *= 3;
+        let settings = || {
+            let stations = with_errors(settings(&scenario), errors);
+            let settings = with_categories(&scenario, stations, &categories, by_receiver);
+            let mut settings = with_rules(settings, if is_narrow { 0 } else { 7 }, &rules);
+            if is_dcf {
+                settings.slot_rules = SlotRules::Dcf;
+            }
+            settings
+        };
+        let plain = run!(ReferenceChannel::new(settings()), &scenario);
+        assert_every_packet_ends_once(&plain);
+        assert_same(&plain, &run!(GeneralChannel::new(settings()), &scenario));
     }
 
     #[test]

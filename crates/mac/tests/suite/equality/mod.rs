@@ -5,5 +5,8 @@
 mod scenario;
 
 mod all_hear_all;
+mod observed;
 mod overlap;
 mod space;
+
+pub use observed::Told;

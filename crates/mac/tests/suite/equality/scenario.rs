@@ -5,10 +5,9 @@ use wifair_engine::{Stream, stream};
 use wifair_mac::edcaf::{
     AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
-    GeneralChannel, Hearing, IdleAccess, Outages, RadioLinks, RateSettings, StationSettings,
+    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, First, GeneralChannel, Hearing, IdleAccess,
+    Outages, RadioLinks, RateSettings, StationSettings,
 };
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
@@ -19,7 +18,9 @@ use wifair_phy::{
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
+pub use super::observed::{Tested, Told};
 use crate::common::hop_to;
+use crate::reference::ReferenceChannel;
 
 /// All random parameters of a scenario.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct Scenario {
     pub broadcast_share: f64,
     /// Whether each received packet is answered at once by one from the receiver.
     pub answers: bool,
+    /// Number of categories among which packets are distributed, by their size.
+    pub categories: usize,
 }
 
 pub fn timing() -> impl Strategy<Value = Timing> {
@@ -127,6 +130,7 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
                     sizes,
                     broadcast_share,
                     answers,
+                    categories: 1,
                 }
             },
         )
@@ -142,21 +146,6 @@ pub enum Seen {
     State(Time, Vec<Counters>, AirTime, Vec<(Option<PacketId>, usize)>),
     Frame(Told),
     Backoff(BackoffRecord),
-}
-
-/// Times, sender and receiver, kind and fate, rate and length, reservation, retry, flow of the packet.
-pub type Told = ((Time, Time), (u32, u32), (FrameKind, Fate), (BitRate, Bytes), Duration, bool, Option<u32>);
-
-pub fn told(frame: &FrameRecord) -> Told {
-    (
-        (frame.start, frame.end),
-        (frame.from, frame.to),
-        (frame.kind, frame.fate),
-        (frame.rate, frame.length),
-        frame.reserves,
-        frame.retry,
-        frame.packet.map(|packet| packet.flow),
-    )
 }
 
 /// Advances a channel by one step, or by as many as possible before a bound. Returns the result and the number of
@@ -180,7 +169,7 @@ macro_rules! run {
     // What was observed, and the number of steps.
     ($channel:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
         let (mut channel, scenario) = ($channel, $scenario);
-        channel.set_tap($tapped);
+        Tested::keep_records(&mut channel, $tapped);
         let mut chance = stream(scenario.seed, "offers", "all");
         let mut packets = Packets::default();
         let (mut dropped, mut retry_limit_drops, mut seen) = (vec![], vec![], vec![]);
@@ -242,17 +231,17 @@ macro_rules! run {
             }
             for (station, offered) in offers {
                 let id = packets.insert(offered);
-                channel.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], NEXT_HOPS));
+                let category = usize::from(packets[id].size) % scenario.categories;
+                let mut call = Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS);
+                Tested::put(&mut channel, station, category, id, &mut call);
             }
             seen.extend(retry_limit_drops.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
         }
-        if let Some(tap) = channel.tap() {
+        if let Some((mut frames, mut backoffs)) = Tested::records(&mut channel) {
             // Independent of the order in which records were made.
-            let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
-            frames.sort_by_key(|frame| (frame.0, frame.1.0));
+            frames.sort_by_key(|frame| (frame.span, frame.ends.0));
             seen.extend(frames.into_iter().map(Seen::Frame));
-            let mut backoffs: Vec<_> = tap.backoffs().to_vec();
             backoffs.sort_by_key(|backoff| (backoff.from, backoff.station));
             seen.extend(backoffs.into_iter().map(Seen::Backoff));
         }
@@ -384,17 +373,7 @@ pub fn reference(
     first: First,
     categories: &[Category],
 ) -> ReferenceChannel {
-    let stations = stations.into_iter().enumerate().map(|(index, station)| {
-        let category = &categories[index % categories.len()];
-        ReferenceStation {
-            ordinary: category.clone(),
-            first: category.clone(),
-            first_queue: Queue::fifo(Limit::Packets(1)),
-            first_backoff: stream(scenario.seed, "first-backoff", &index.to_string()),
-            station,
-        }
-    });
-    ReferenceChannel::new(scenario.access, 0, first, stations.collect())
+    ReferenceChannel::new(edca_settings(scenario, stations, first, categories))
 }
 
 /// The same on the general channel.
@@ -405,6 +384,41 @@ pub fn general(
     categories: &[Category],
 ) -> GeneralChannel {
     GeneralChannel::new(edca_settings(scenario, stations, first, categories))
+}
+
+/// Stations with these categories each, of which the caller chooses; there is one queue for all receivers of a
+/// category, or one for each if `by_receiver`.
+pub fn with_categories(
+    scenario: &Scenario,
+    stations: Vec<StationSettings>,
+    categories: &[Category],
+    by_receiver: bool,
+) -> EdcaSettings {
+    let count = if by_receiver { scenario.stations + 1 } else { 1 }; // the last is for broadcasts
+    let stations = stations.into_iter().enumerate().map(|(number, common)| {
+        let category = |(place, parameters): (usize, &Category)| CategorySettings {
+            parameters: parameters.clone(),
+            queues: vec![Queue::fifo(Limit::Packets(scenario.queue_limit)); count as usize],
+            limit: 0,
+            backoff: stream(scenario.seed, "backoff", &format!("{number}/{place}")),
+        };
+        EdcaStation {
+            mode: None,
+            link: LinkSettings::fixed(),
+            aggregation: None,
+            is_legacy: false,
+            categories: categories.iter().enumerate().map(category).collect(),
+            common,
+        }
+    });
+    EdcaSettings {
+        access: scenario.access,
+        aps: vec![0],
+        classifier: Classifier::Caller,
+        slot_rules: SlotRules::Edca,
+        aggregation: None,
+        stations: stations.collect(),
+    }
 }
 
 /// Stations that take the categories in turn, twice.
@@ -449,36 +463,75 @@ pub fn edca_settings(
 
 /// The same with A-MPDUs at MCS 7.
 pub fn with_aggregates(
-    mut settings: EdcaSettings,
+    settings: EdcaSettings,
     (request_after_miss, agreements_on_air): (bool, bool),
     max_amsdu: u64,
 ) -> EdcaSettings {
-    let mode = HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).expect("the mode exists");
-    for station in &mut settings.stations {
-        station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
-    }
-    let rules = AggregationRules {
+    with_rules(
+        settings,
+        7,
+        &AggregationRules { request_after_miss, agreements_on_air, max_amsdu: Bytes(max_amsdu), ..rules() },
+    )
+}
+
+/// Block ACK of eight A-MPDUs of 802.11n.
+fn rules() -> AggregationRules {
+    AggregationRules {
         window: 8,
         max_ampdu: Bytes(65_535),
-        max_amsdu: Bytes(max_amsdu),
+        max_amsdu: Bytes(0),
         max_mpdu: Bytes(4095),
         max_duration: Duration::from_micros(5484),
         min_start_spacing: Duration::ZERO,
         single_in_ampdu: false,
-        request_after_miss,
+        request_after_miss: false,
         retry_limit: 4,
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
         pass_up_singly: false,
-        agreements_on_air,
+        agreements_on_air: false,
         inactivity_timeout: None,
         wait_until: None,
-    };
+    }
+}
+
+/// Rules of aggregation; with short A-MPDUs, PPDUs and timeouts, too, so that limits are met.
+pub fn aggregation() -> impl Strategy<Value = AggregationRules> {
+    (
+        prop_oneof![Just(1_u16), 2_u16..10, Just(64)],
+        prop_oneof![Just(0_u64), Just(65_535), 100_u64..5_000],
+        prop_oneof![Just(0_u64), Just(3839), 200_u64..3_000],
+        prop_oneof![Just(5484_u64), 100_u64..2_000],
+        prop_oneof![Just(0_u64), 1_u64..16_000],
+        any::<(bool, bool)>(),
+        1_u8..6,
+        prop_oneof![Just(100_000_u64), 100_u64..5_000],
+    )
+        .prop_map(|(window, ampdu, amsdu, longest, spacing, (in_ampdu, asks), retry_limit, timeout)| {
+            AggregationRules {
+                window: if ampdu == 0 { 1 } else { window },
+                max_ampdu: Bytes(ampdu),
+                max_amsdu: Bytes(amsdu),
+                max_duration: Duration::from_micros(longest),
+                min_start_spacing: Duration::from_nanos(spacing),
+                single_in_ampdu: in_ampdu,
+                request_after_miss: asks,
+                retry_limit,
+                reorder_timeout: Duration::from_micros(timeout),
+                ..rules()
+            }
+        })
+}
+
+/// The same with these rules, in 20 MHz at this MCS of one stream.
+pub fn with_rules(mut settings: EdcaSettings, mcs: u8, rules: &AggregationRules) -> EdcaSettings {
+    let mode = HtMode::new(mcs, ChannelWidth::Mhz20, GuardInterval::Ns800).expect("the mode exists");
     for station in &mut settings.stations {
+        station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
         station.aggregation = Some(rules.clone());
     }
-    settings.aggregation = Some(rules);
+    settings.aggregation = Some(rules.clone());
     settings
 }
 

@@ -1,0 +1,145 @@
+//! What the tests observe of frames and backoffs, and what they need of a channel.
+
+use wifair_mac::{
+    BackoffRecord, Call, Fate, FrameKind, FrameRecord, GeneralChannel, SharedChannel, SpatialChannel, Tap,
+};
+use wifair_packet::PacketId;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use crate::reference::ReferenceChannel;
+
+/// What is compared of a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Start and end.
+    pub span: (Time, Time),
+    /// Sender and receiver.
+    pub ends: (u32, u32),
+    pub kind: FrameKind,
+    pub fate: Fate,
+    pub rate: BitRate,
+    pub length: Bytes,
+    pub reserves: Duration,
+    pub retry: bool,
+    /// Flow of its first packet.
+    pub flow: Option<u32>,
+    pub sequence: Option<u16>,
+    /// Number of packets.
+    pub msdus: usize,
+    /// Number of MPDUs of its PPDU.
+    pub mpdus: usize,
+}
+
+impl Told {
+    /// A frame that was read, without data and reservation, as a base for further fields.
+    pub fn plain() -> Self {
+        Self {
+            span: (Time::ZERO, Time::ZERO),
+            ends: (0, 0),
+            kind: FrameKind::Ack,
+            fate: Fate::Read,
+            rate: BitRate::from_bps(0),
+            length: Bytes(0),
+            reserves: Duration::ZERO,
+            retry: false,
+            flow: None,
+            sequence: None,
+            msdus: 1,
+            mpdus: 1,
+        }
+    }
+}
+
+fn told(frame: &FrameRecord) -> Told {
+    Told {
+        span: (frame.start, frame.end),
+        ends: (frame.from, frame.to),
+        kind: frame.kind,
+        fate: frame.fate,
+        rate: frame.rate,
+        length: frame.length,
+        reserves: frame.reserves,
+        retry: frame.retry,
+        flow: frame.packet.map(|packet| packet.flow),
+        sequence: frame.sequence,
+        msdus: frame.msdus.into(),
+        mpdus: frame.aggregate.map_or(1, |aggregate| aggregate.of.into()),
+    }
+}
+
+/// Frames and backoffs that a channel has recorded.
+pub type Records = (Vec<Told>, Vec<BackoffRecord>);
+
+/// What the tests need of a channel besides methods that all have under one name.
+pub trait Tested {
+    /// Turns records on or off.
+    fn keep_records(&mut self, on: bool);
+    fn records(&mut self) -> Option<Records>;
+    /// Offers a packet in a category, unless there is only one or the kind of the packet decides.
+    fn put(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>);
+}
+
+/// The records of a channel, if they are on.
+fn records_of(tap: Option<&mut Tap>) -> Option<Records> {
+    tap.map(|tap| (tap.frames().iter().map(told).collect(), tap.backoffs().to_vec()))
+}
+
+impl Tested for GeneralChannel {
+    fn keep_records(&mut self, on: bool) {
+        self.set_tap(on);
+    }
+
+    fn records(&mut self) -> Option<Records> {
+        records_of(self.tap())
+    }
+
+    fn put(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) {
+        self.offer_in(station, category, id, call);
+    }
+}
+
+impl Tested for SpatialChannel {
+    fn keep_records(&mut self, on: bool) {
+        self.set_tap(on);
+    }
+
+    fn records(&mut self) -> Option<Records> {
+        records_of(self.tap())
+    }
+
+    fn put(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) {
+        match category {
+            0 => self.offer(station, id, call), // also without categories
+            _ => self.offer_in(station, category, id, call),
+        }
+    }
+}
+
+impl Tested for ReferenceChannel {
+    fn keep_records(&mut self, on: bool) {
+        self.set_tap(on);
+    }
+
+    fn records(&mut self) -> Option<Records> {
+        self.observed()
+    }
+
+    fn put(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) {
+        self.offer_in(station, category, id, call);
+    }
+}
+
+/// The shortcut keeps no records and has one category.
+impl Tested for SharedChannel {
+    fn keep_records(&mut self, on: bool) {
+        assert!(!on, "it keeps none");
+    }
+
+    fn records(&mut self) -> Option<Records> {
+        None
+    }
+
+    fn put(&mut self, station: u32, _category: usize, id: PacketId, call: &mut Call<'_>) {
+        self.offer(station, id, call);
+    }
+}

@@ -1,0 +1,271 @@
+//! What the end of an exchange means for its sender and for the channel.
+
+use wifair_mac::{BROADCAST, Call, Counters, Eifs};
+use wifair_queue::{AirUse, Discipline};
+use wifair_units::{Duration, Time};
+
+use super::ppdu::{Content, ReferencePpdu};
+use super::{ReferenceChannel, ReferencePhase, SlotRules};
+
+/// How long a BlockAckReq is repeated after a missing block ACK: dot11EDCATableMSDULifetime, 500 TU.
+const LIFETIME: Duration = Duration::from_micros(500 * 1024);
+
+impl ReferenceChannel {
+    /// The channel is idle from `end`; all contenders count slots after their AIFS.
+    pub(super) fn idle_from(&mut self, end: Time) {
+        self.phase = ReferencePhase::Idle;
+        for function in &mut self.functions {
+            function.from = end + function.aifs;
+        }
+    }
+
+    /// Completes an exchange: contention window and retry counts are reset. Another follows at once if the TXOP allows
+    /// it, otherwise a backoff, whether or not there is more to send (10.3.4.3).
+    pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
+        let (now, sender) = (call.now, self.senders[0]);
+        let done = self.functions[sender].ppdu().clone();
+        let more = self.complete(sender, call);
+        if more && self.fits_txop(now, sender) {
+            self.phase = ReferencePhase::Gap;
+            self.next = now + self.access.timing.sifs;
+            return;
+        }
+        let excess = self.nav_excess(&done);
+        self.idle_from(now + excess);
+        if excess > Duration::ZERO {
+            // Sender and receiver have no NAV, and resume before the others.
+            self.nav = now + excess;
+            for index in self.own(self.functions[sender].station).chain(self.own(done.to as usize)) {
+                self.functions[index].from = now + self.functions[index].aifs;
+            }
+        }
+        self.functions[sender].draw();
+        self.reschedule();
+    }
+
+    /// What an answered exchange, or a broadcast, means for its sender; returns whether there is more to send.
+    pub(super) fn complete(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
+        let (station, to) = (self.functions[sender].station, self.functions[sender].ppdu().to);
+        self.functions[sender].in_a_row += 1;
+        let delivered = self.settle(sender, true, false, call);
+        self.nodes[station].counters.delivered += delivered;
+        self.functions[sender].reset_window();
+        self.report_air_use(call.now, sender, to, to != BROADCAST);
+        self.load(sender, call)
+    }
+
+    /// How much longer than its exchange the rounded NAV is.
+    pub(super) fn nav_excess(&self, done: &ReferencePpdu) -> Duration {
+        if self.access.nav_unit == Duration::ZERO || done.to == BROADCAST {
+            return Duration::ZERO;
+        }
+        let sifs = self.access.timing.sifs;
+        let after_rts = done.rts.then(|| sifs * 3 + self.cts() + done.air + done.response);
+        self.access.nav_excess(done.response, after_rts)
+    }
+
+    /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
+    /// the rest was not sent. Returns the number of MPDUs delivered.
+    pub(super) fn settle(&mut self, sender: usize, answered: bool, by_rts: bool, call: &mut Call<'_>) -> u64 {
+        let (peer, ppdu) = (self.task_peer(sender), self.functions[sender].ppdu().clone());
+        let station = self.functions[sender].station;
+        let limit = self.rules(station, ppdu.to).filter(|rules| rules.max_ampdu.0 > 0);
+        let limit = limit.map(|rules| u32::from(rules.retry_limit));
+        let (now, request_after_miss) = (call.now, self.request_after_miss);
+        let function = &mut self.functions[sender];
+        let originator = &mut function.peers[peer];
+        let (mut delivered, mut given_up, mut lost) = (0, 0, vec![]);
+        if ppdu.is_request() {
+            function.requests.retain(|waiting| *waiting != peer);
+            originator.request_due |= !answered;
+            for number in originator.start()..originator.next() {
+                let has_got = originator.recipient.has_got(number);
+                delivered += u64::from(answered && has_got && originator.acknowledge(number));
+            }
+        }
+        for (number, _) in &ppdu.mpdus {
+            if by_rts {
+                originator.mpdu(*number).attempts -= 1;
+                originator.mpdu(*number).rts_failures += 1;
+            }
+            let has_arrived = ppdu.to == BROADCAST || originator.recipient.has_got(*number);
+            if answered && has_arrived {
+                originator.acknowledge(*number);
+                delivered += 1;
+                continue;
+            }
+            let mpdu = originator.mpdu(*number);
+            if limit.is_some_and(|limit| mpdu.attempts >= limit || mpdu.rts_failures >= limit) {
+                given_up += u64::from(originator.give_up(*number, &mut lost));
+            }
+        }
+        if !answered && !by_rts && ppdu.content == Content::Aggregate && request_after_miss {
+            originator.request_due = true;
+            let has_new = ppdu.mpdus.iter().any(|(number, _)| originator.mpdu(*number).attempts == 1);
+            if has_new || originator.missed_since.is_none() {
+                originator.missed_since = Some(now);
+            }
+        }
+        if answered {
+            originator.missed_since = None;
+        }
+        originator.skip_without_block_ack();
+        if given_up > 0 {
+            originator.after_giving_up();
+        }
+        if originator.request_due && !function.requests.contains(&peer) {
+            function.requests.push(peer);
+        }
+        if !originator.has_pending() {
+            function.backlog.retain(|waiting| *waiting != peer);
+        } else if !function.backlog.contains(&peer) {
+            function.backlog.push(peer);
+        }
+        self.nodes[station].counters.retry_limit_drops += given_up;
+        call.retry_limit_drops.extend(lost.into_iter().map(|id| (station as u32, id)));
+        delivered
+    }
+
+    /// No response is received: the data or the response was lost.
+    pub(super) fn miss_response(&mut self, call: &mut Call<'_>) {
+        let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
+        let response = self.functions[sender].ppdu().response;
+        self.nodes[self.functions[sender].station].counters.errors += 1;
+        let ended = if self.phase == (ReferencePhase::Response { lost: true }) {
+            self.account_response(now);
+            self.idle_from(now);
+            now - response - sifs
+        } else {
+            // The NAV of bystanders covers the missing response.
+            self.idle_from(now + sifs + response);
+            now
+        };
+        self.fail(sender, false, ended, call);
+        self.reschedule();
+    }
+
+    /// Ends a collision, or an RTS without response.
+    pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
+        self.air.collision += now - self.accounted;
+        self.accounted = now;
+        let timing = self.access.timing;
+        let senders = std::mem::take(&mut self.senders);
+        let is_collision = senders.len() > 1;
+        // EIFS - DIFS + AIFS (10.3.2.3.7).
+        self.idle_from(match self.access.eifs {
+            Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
+            Eifs::Nav if is_collision => now + self.access.eifs(),
+            _ => now,
+        });
+        let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
+        for &sender in &senders {
+            let (to, rts, air) =
+                (self.functions[sender].ppdu().to, self.functions[sender].ppdu().rts, self.opening(sender));
+            let ended = self.began + air;
+            // ns-2 takes its own frame that overlapped with another one for an error if it ended first or last alike.
+            let is_outlasted = last > 1 || ended < now;
+            let nav = if is_outlasted && self.access.eifs == Eifs::Nav { self.access.eifs() } else { Duration::ZERO };
+            let station = self.functions[sender].station;
+            let counters = &mut self.nodes[station].counters;
+            *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
+            counters.collided += air;
+            if to == BROADCAST {
+                // A broadcast is not acknowledged, so its sender does not notice.
+                let peer = self.task_peer(sender);
+                let number = self.functions[sender].ppdu().mpdus[0].0;
+                let lost = self.functions[sender].peers[peer].mpdu(number).packets[0];
+                call.retry_limit_drops.push((station as u32, lost));
+                self.functions[sender].from = now + nav + self.functions[sender].aifs;
+                self.complete(sender, call);
+                self.functions[sender].draw();
+            } else {
+                self.fail(sender, rts, ended, call);
+                if self.access.eifs == Eifs::Nav {
+                    let expired = ended + self.access.answer_timeout;
+                    self.functions[sender].from = expired.max(now + nav) + self.functions[sender].aifs;
+                }
+            }
+        }
+        self.senders = senders;
+        self.reschedule();
+    }
+
+    /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout.
+    pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
+        let now = call.now;
+        let (access, aifs) = (self.access, self.functions[sender].aifs);
+        let expired = ended + access.answer_timeout;
+        self.functions[sender].from = match self.slot_rules {
+            SlotRules::Edca => expired.max(now) + aifs,
+            SlotRules::Dcf => {
+                // After its timeout the sender waits longer by the difference of AIFS and DIFS.
+                let late = aifs.saturating_sub(access.timing.difs);
+                let earliest = if access.timeout_without_difs { now } else { now + aifs };
+                (expired + late).max(earliest)
+            }
+        };
+        let is_short = by_rts || !self.functions[sender].ppdu().rts;
+        let is_exhausted = self.functions[sender].count_failure(&access, is_short);
+        let lost_before = call.retry_limit_drops.len() + call.dropped.len();
+        self.settle(sender, false, by_rts, call);
+        if is_exhausted && (!self.has_block_ack || self.functions[sender].ppdu().is_request()) {
+            self.give_up(sender, call);
+        }
+        // Without block ACK the same frame follows, unless it was given up.
+        if self.has_block_ack || is_exhausted {
+            let to = self.functions[sender].ppdu().to;
+            let delivered = call.retry_limit_drops.len() + call.dropped.len() == lost_before;
+            self.report_air_use(now, sender, to, delivered);
+            self.load(sender, call);
+        }
+        self.functions[sender].draw();
+    }
+
+    /// Gives up a frame at the retry limit. A BlockAckReq after a missing block ACK is repeated: what is sent under
+    /// block ACK is subject to its lifetime alone (10.24.3).
+    pub(super) fn give_up(&mut self, sender: usize, call: &mut Call<'_>) {
+        let (peer, ppdu) = (self.task_peer(sender), self.functions[sender].ppdu().clone());
+        let function = &mut self.functions[sender];
+        let (originator, mut lost, mut given_up) = (&mut function.peers[peer], vec![], 0);
+        for (number, _) in &ppdu.mpdus {
+            given_up += u64::from(originator.give_up(*number, &mut lost));
+        }
+        originator.skip_without_block_ack();
+        if ppdu.is_request() && originator.missed_since.is_none_or(|since| call.now >= since + LIFETIME) {
+            originator.request_due = false;
+            function.requests.retain(|waiting| *waiting != peer);
+        }
+        if !originator.has_pending() {
+            function.backlog.retain(|waiting| *waiting != peer);
+        }
+        let station = function.station;
+        self.nodes[station].counters.retry_limit_drops += given_up;
+        call.retry_limit_drops.extend(lost.into_iter().map(|id| (station as u32, id)));
+    }
+
+    /// Reports the air time of a contender's finished exchange to the queues at both ends, including what other
+    /// categories of the station used in the meantime.
+    pub(super) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
+        if !self.wants_air_use {
+            return;
+        }
+        let station = self.functions[index].station;
+        let node = &mut self.nodes[station];
+        let before = std::mem::replace(&mut node.reported, node.counters);
+        let air = |counters: &Counters| counters.data + counters.control + counters.collided;
+        let used = AirUse {
+            peer: station as u32,
+            sent: false,
+            air: air(&node.counters) - air(&before),
+            attempts: (node.counters.attempts - before.attempts) as u32,
+            delivered,
+        };
+        self.functions[index].queues[0].on_air(now, &AirUse { peer: to, sent: true, ..used });
+        if to != BROADCAST {
+            for receiver in self.own(to as usize) {
+                self.functions[receiver].queues[0].on_air(now, &used);
+            }
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! What a contender sends: the MPDUs of its PPDU, their air time, and that of the response.
+
+use wifair_mac::edcaf::AggregationRules;
+use wifair_mac::{BROADCAST, Call, frame_length};
+use wifair_packet::Packet;
+use wifair_phy::{PpduTiming, TxMode};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::block_ack::Outcome;
+use super::{ReferenceChannel, Task};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// One MPDU, acknowledged by an ACK.
+    Single,
+    /// An A-MPDU, acknowledged by a block ACK.
+    Aggregate,
+    /// A BlockAckReq.
+    Request,
+}
+
+/// A PPDU and its exchange.
+#[derive(Clone, Debug)]
+pub struct ReferencePpdu {
+    pub to: u32,
+    pub content: Content,
+    /// Sequence numbers of its MPDUs, and whether each is lost.
+    pub mpdus: Vec<(u64, bool)>,
+    /// Whether a request is lost.
+    pub request_lost: bool,
+    pub rts: bool,
+    pub air: Duration,
+    pub response: Duration,
+}
+
+impl ReferencePpdu {
+    pub fn is_request(&self) -> bool {
+        self.content == Content::Request
+    }
+
+    /// Whether its receiver responds.
+    pub fn is_read(&self) -> bool {
+        if self.is_request() { !self.request_lost } else { self.mpdus.iter().any(|(_, is_lost)| !is_lost) }
+    }
+
+    /// The part of its air time that lost MPDUs take.
+    pub fn lost_air(&self) -> Duration {
+        let lost = self.mpdus.iter().filter(|(_, is_lost)| *is_lost).count();
+        if lost == self.mpdus.len() { self.air } else { self.air * lost as u64 / self.mpdus.len() as u64 }
+    }
+}
+
+/// Header of a subframe of an A-MSDU (9.3.2.2.2).
+const SUBFRAME_HEADER: u64 = 14;
+
+/// Length of an A-MSDU of `body` bytes with a further packet of `msdu` bytes, LLC header included; without MAC header
+/// and FCS. `is_single` if it consists of one packet so far, which has no subframe header.
+fn amsdu_with(body: u64, is_single: bool, msdu: u64) -> u64 {
+    let body = if is_single { body + SUBFRAME_HEADER } else { body };
+    body.next_multiple_of(4) + SUBFRAME_HEADER + msdu
+}
+
+/// The largest number in `from..=to` for which a condition holds that never holds again once it fails.
+fn largest(from: u64, to: u64, mut holds: impl FnMut(u64) -> bool) -> Option<u64> {
+    let (mut low, mut high) = (from, to + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle + 1 } else { high = middle }
+    }
+    (low > from).then(|| low - 1)
+}
+
+impl ReferenceChannel {
+    /// The station whose rate, mode and rules apply.
+    fn governing(&self, station: usize, to: u32) -> usize {
+        if self.aps.contains(&(station as u32)) && to != BROADCAST { to as usize } else { station }
+    }
+
+    pub(super) fn rules(&self, station: usize, to: u32) -> Option<&AggregationRules> {
+        let rules = self.nodes[self.governing(station, to)].rules.as_ref();
+        rules.filter(|rules| to != BROADCAST && rules.window > 0)
+    }
+
+    /// Mode of data, for HT and later.
+    pub(super) fn mode(&self, station: usize, to: u32) -> Option<(TxMode, PpduTiming)> {
+        let (mode, band) = self.nodes[self.governing(station, to)].mode.filter(|_| to != BROADCAST)?;
+        Some((mode, PpduTiming::new(mode, band)))
+    }
+
+    /// Rate of data.
+    pub(super) fn data_rate(&self, station: usize, to: u32) -> BitRate {
+        match self.mode(station, to) {
+            Some((mode, _)) => mode.data_rate(),
+            None if to == BROADCAST => self.access.broadcast_rate,
+            None => self.nodes[self.governing(station, to)].rate,
+        }
+    }
+
+    /// Rate of responses and requests.
+    pub(super) fn control_rate(&self, station: usize, to: u32) -> BitRate {
+        let reference = match self.mode(station, to) {
+            Some((mode, _)) => BitRate::from_kbps(u64::from(mode.reference_rate_kbps())),
+            None => self.nodes[self.governing(station, to)].rate,
+        };
+        self.access.timing.answer_rate(reference)
+    }
+
+    pub(super) fn data_air(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
+        match self.mode(station, to) {
+            Some((_, timing)) => timing.duration(psdu),
+            None => self.access.timing.frame(psdu, self.data_rate(station, to)),
+        }
+    }
+
+    pub(super) fn response_length(&self, station: usize, to: u32, content: Content) -> Bytes {
+        match (content, self.rules(station, to)) {
+            (Content::Aggregate | Content::Request, Some(rules)) => frame_length::block_ack(rules.window.into()),
+            _ => self.access.timing.sizes.ack,
+        }
+    }
+
+    pub(super) fn response_air(&self, station: usize, to: u32, content: Content) -> Duration {
+        if to == BROADCAST {
+            return Duration::ZERO;
+        }
+        self.access.timing.frame(self.response_length(station, to, content), self.control_rate(station, to))
+    }
+
+    /// Whether a PSDU is preceded by RTS and CTS.
+    fn is_protected(&self, to: u32, psdu: Bytes) -> bool {
+        to != BROADCAST && psdu > self.access.rts_threshold
+    }
+
+    /// Duration of RTS and CTS with the gaps after them.
+    pub(super) fn protection(&self) -> Duration {
+        self.rts() + self.access.timing.sifs + self.cts() + self.access.timing.sifs
+    }
+
+    pub(super) fn rts(&self) -> Duration {
+        self.access.timing.frame(self.access.timing.sizes.rts, self.access.timing.basic_rate)
+    }
+
+    pub(super) fn cts(&self) -> Duration {
+        self.access.timing.frame(self.access.timing.sizes.cts, self.access.timing.basic_rate)
+    }
+
+    /// Length of the PSDU of a single MPDU.
+    fn single_psdu(&self, station: usize, to: u32, length: u64) -> Bytes {
+        let is_ampdu = self.rules(station, to).is_some_and(|rules| rules.single_in_ampdu);
+        Bytes(if is_ampdu { length + frame_length::DELIMITER.0 } else { length })
+    }
+
+    /// The longest PSDU up to `most` bytes that fits into the longest PPDU and, with `content`, its protection and its
+    /// response, into what is left of the TXOP at `now`.
+    fn longest_psdu(&self, now: Time, index: usize, to: u32, content: Content, most: u64) -> u64 {
+        let function = &self.functions[index];
+        let station = function.station;
+        let rules = self.rules(station, to).expect("aggregates have rules");
+        let left = function.txop.saturating_sub(now - function.won_at);
+        let fits = |psdu: u64| {
+            let (air, psdu) = (self.data_air(station, to, Bytes(psdu)), Bytes(psdu));
+            let protection = if self.is_protected(to, psdu) { self.protection() } else { Duration::ZERO };
+            let exchange = protection + air + self.access.timing.sifs + self.response_air(station, to, content);
+            air <= rules.max_duration && (function.txop == Duration::ZERO || exchange <= left)
+        };
+        let threshold = self.access.rts_threshold.0;
+        let unprotected = largest(1, most.min(threshold), fits);
+        let protected = if most > threshold { largest(threshold + 1, most, fits) } else { None };
+        protected.or(unprotected).unwrap_or(0)
+    }
+
+    /// Length up to which an A-MPDU may grow; `None` if single MPDUs are sent.
+    fn psdu_limit(&self, now: Time, index: usize, to: u32) -> Option<u64> {
+        let station = self.functions[index].station;
+        let rules = self.rules(station, to).filter(|rules| rules.max_ampdu.0 > 0)?;
+        self.mode(station, to)?;
+        Some(self.longest_psdu(now, index, to, Content::Aggregate, rules.max_ampdu.0).max(1))
+    }
+
+    /// Maximum length of an A-MSDU; zero if there are none.
+    fn longest_amsdu(&self, now: Time, index: usize, to: u32) -> u64 {
+        let station = self.functions[index].station;
+        let Some(rules) = self.rules(station, to).filter(|rules| rules.max_amsdu.0 > 0) else { return 0 };
+        let delimiter = self.single_psdu(station, to, 0).0;
+        let most = rules.max_mpdu.0 + delimiter;
+        let psdu = self.longest_psdu(now, index, to, Content::Single, most);
+        rules.max_amsdu.0.min(psdu.saturating_sub(delimiter).saturating_sub(self.access.timing.sizes.mac_overhead.0))
+    }
+
+    /// Length of the MPDU of a packet.
+    pub(super) fn mpdu_length(&self, station: usize, packet: &Packet) -> u64 {
+        self.access.timing.frame_length(packet.bytes() + self.nodes[station].routing_overhead).0
+    }
+
+    /// Takes the next packet for the receiver from the queue, if it is at most `room` bytes long, as a new MPDU or as
+    /// part of the last; returns whether there was one.
+    fn take_next(&mut self, index: usize, peer: usize, room: u64, longest_amsdu: u64, call: &mut Call<'_>) -> bool {
+        let to = self.functions[index].peers[peer].to;
+        let Some(id) = self.functions[index].dequeue_for(to, room, call) else { return false };
+        let length = self.mpdu_length(self.functions[index].station, &call.packets[id]);
+        let overhead = self.access.timing.sizes.mac_overhead.0;
+        let originator = &mut self.functions[index].peers[peer];
+        if longest_amsdu > 0
+            && let Some(last) = originator.extensible()
+        {
+            let body = amsdu_with(last.length - overhead, last.packets.len() == 1, length - overhead);
+            if body <= longest_amsdu {
+                last.packets.push(id);
+                last.length = body + overhead;
+                return true;
+            }
+        }
+        originator.push(id, length);
+        true
+    }
+
+    /// Forms what a contender sends.
+    pub(super) fn form(&mut self, index: usize, call: &mut Call<'_>) {
+        let now = call.now;
+        let station = self.functions[index].station;
+        match self.functions[index].task.expect("a sender has something to send") {
+            Task::Request(peer) => {
+                let to = self.functions[index].peers[peer].to;
+                let psdu = frame_length::BLOCK_ACK_REQUEST;
+                self.functions[index].ppdu = Some(ReferencePpdu {
+                    to,
+                    content: Content::Request,
+                    mpdus: vec![],
+                    request_lost: false,
+
+                    rts: false,
+                    air: self.access.timing.frame(psdu, self.control_rate(station, to)),
+                    response: self.response_air(station, to, Content::Request),
+                });
+            }
+            Task::Data(peer) => self.form_data(now, index, peer, call),
+        }
+    }
+
+    /// Fills a PPDU: first what is pending in the window, then what waits for the same receiver.
+    fn form_data(&mut self, now: Time, index: usize, peer: usize, call: &mut Call<'_>) {
+        let station = self.functions[index].station;
+        self.functions[index].backlog.retain(|waiting| *waiting != peer);
+        let to = self.functions[index].peers[peer].to;
+        let limit = self.psdu_limit(now, index, to);
+        let longest_amsdu = self.longest_amsdu(now, index, to);
+        let sizes = self.access.timing.sizes;
+        let overhead = sizes.mac_overhead.0 + sizes.llc_overhead.0;
+        // Where the next subframe begins: at a multiple of four bytes, and not before the minimum start spacing.
+        let (mut begins, mut psdu, mut mpdus) = (0_u64, 0, vec![]);
+        let spacing = self.rules(station, to).map_or(0, |rules| rules.min_start_spacing.as_nanos());
+        let min_subframe = (spacing * self.data_rate(station, to).as_bps()).div_ceil(8_000_000_000);
+        let end = |begins: u64, length: u64| begins + frame_length::DELIMITER.0 + length;
+        let after = |begins: u64, length: u64| end(begins, length).max(begins + min_subframe).next_multiple_of(4);
+        let mut number = self.functions[index].peers[peer].start();
+        loop {
+            // The last MPDU may still become an A-MSDU, so one more is taken before it is sent.
+            let ahead = number + u64::from(longest_amsdu > 0);
+            while self.rules(station, to).is_some()
+                && self.functions[index].peers[peer].next() <= ahead
+                && self.functions[index].peers[peer].has_room()
+            {
+                let originator = &mut self.functions[index].peers[peer];
+                let room = match limit {
+                    Some(limit) => {
+                        let is_last = number < originator.next();
+                        let start = if is_last { after(begins, originator.mpdu(number).length) } else { begins };
+                        limit.checked_sub(start + frame_length::DELIMITER.0 + overhead)
+                    }
+                    None => originator.extensible().and_then(|last| {
+                        let body = last.length - sizes.mac_overhead.0;
+                        longest_amsdu.checked_sub(amsdu_with(body, last.packets.len() == 1, sizes.llc_overhead.0))
+                    }),
+                };
+                let Some(room) = room else { break };
+                if !self.take_next(index, peer, room, longest_amsdu, call) {
+                    break;
+                }
+            }
+            let originator = &mut self.functions[index].peers[peer];
+            if number == originator.next() {
+                break;
+            }
+            let mpdu = originator.mpdu(number);
+            if mpdu.outcome == Outcome::Pending {
+                let length = mpdu.length;
+                if !mpdus.is_empty() && limit.is_some_and(|limit| end(begins, length) > limit) {
+                    break;
+                }
+                mpdu.attempts += 1;
+                psdu = end(begins, length);
+                begins = after(begins, length);
+                mpdus.push((number, false));
+                if limit.is_none() {
+                    break;
+                }
+            }
+            number += 1;
+        }
+        let content = if mpdus.len() > 1 { Content::Aggregate } else { Content::Single };
+        let psdu = if content == Content::Aggregate {
+            Bytes(psdu)
+        } else {
+            let length = self.functions[index].peers[peer].mpdu(mpdus[0].0).length;
+            self.single_psdu(station, to, length)
+        };
+        self.functions[index].ppdu = Some(ReferencePpdu {
+            to,
+            content,
+            mpdus,
+            request_lost: false,
+
+            rts: self.is_protected(to, psdu),
+            air: self.data_air(station, to, psdu),
+            response: self.response_air(station, to, content),
+        });
+    }
+
+    /// Whether a contender's next exchange fits into its TXOP: that of its first MPDU alone, or of its request.
+    pub(super) fn fits_txop(&self, now: Time, index: usize) -> bool {
+        let function = &self.functions[index];
+        if function.in_a_row < function.burst {
+            return true;
+        }
+        let (station, sifs) = (function.station, self.access.timing.sifs);
+        let exchange = match function.task.expect("there is more to send") {
+            Task::Request(peer) => {
+                let to = function.peers[peer].to;
+                let air = self.access.timing.frame(frame_length::BLOCK_ACK_REQUEST, self.control_rate(station, to));
+                sifs + air + sifs + self.response_air(station, to, Content::Request)
+            }
+            Task::Data(peer) => {
+                let originator = &function.peers[peer];
+                let to = originator.to;
+                let first = usize::try_from(originator.start()).expect("few MPDUs");
+                let psdu = self.single_psdu(station, to, originator.mpdus[first].length);
+                let answer = if to == BROADCAST { Duration::ZERO } else { sifs };
+                let protection = if self.is_protected(to, psdu) { self.protection() } else { Duration::ZERO };
+                let air = self.data_air(station, to, psdu);
+                sifs + protection + air + answer + self.response_air(station, to, Content::Single)
+            }
+        };
+        function.txop > Duration::ZERO && now + exchange - function.won_at <= function.txop
+    }
+}

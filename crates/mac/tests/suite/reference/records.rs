@@ -1,0 +1,228 @@
+//! Use of the air time, and records of frames.
+
+use wifair_mac::{AirTime, BROADCAST, BackoffRecord, Fate, FrameKind, frame_length};
+use wifair_packet::Packets;
+use wifair_units::{Bytes, Duration, Time};
+
+use super::ppdu::Content;
+use super::{ReferenceChannel, ReferencePhase};
+use crate::equality::Told;
+
+impl ReferenceChannel {
+    /// Turns records of frames and backoffs on or off.
+    pub fn set_tap(&mut self, on: bool) {
+        self.frames = on.then(Vec::new);
+    }
+
+    /// Use of the air time until `now`.
+    pub fn air_time(&self, now: Time) -> AirTime {
+        let mut air = self.air;
+        let mut left = now.saturating_since(self.accounted);
+        let mut spend = |part: Duration| {
+            let spent = part.min(left);
+            left = left.saturating_sub(spent);
+            spent
+        };
+        match self.phase {
+            ReferencePhase::Idle | ReferencePhase::Gap => air.idle += spend(Duration::MAX),
+            ReferencePhase::Collision => air.collision += spend(Duration::MAX),
+            ReferencePhase::Data | ReferencePhase::Broadcast => {
+                let ppdu = self.functions[self.senders[0]].ppdu();
+                if ppdu.rts {
+                    air.rts_cts += spend(self.rts());
+                    air.idle += spend(self.access.timing.sifs);
+                    air.rts_cts += spend(self.cts());
+                    air.idle += spend(self.access.timing.sifs);
+                }
+                if ppdu.is_request() {
+                    air.ack += spend(ppdu.air);
+                } else {
+                    air.data += spend(ppdu.air - ppdu.lost_air());
+                    air.error += spend(ppdu.lost_air());
+                }
+            }
+            ReferencePhase::Response { .. } => {
+                air.idle += spend(self.access.timing.sifs);
+                air.ack += spend(Duration::MAX);
+            }
+        }
+        air
+    }
+
+    /// Accounts for the air time of data or a request that ends at `now`, and of what preceded it.
+    pub(super) fn account_exchange(&mut self, now: Time) {
+        let function = &self.functions[self.senders[0]];
+        let ppdu = function.ppdu().clone();
+        let (rts, cts) = (self.rts(), self.cts());
+        let counters = &mut self.nodes[function.station].counters;
+        if ppdu.rts {
+            self.air.idle += self.access.timing.sifs * 2;
+            self.air.rts_cts += rts + cts;
+            counters.control += rts + cts;
+        }
+        if ppdu.is_request() {
+            self.air.ack += ppdu.air;
+            counters.control += ppdu.air;
+        } else {
+            self.air.data += ppdu.air - ppdu.lost_air();
+            self.air.error += ppdu.lost_air();
+            counters.data += ppdu.air;
+        }
+        self.accounted = now;
+    }
+
+    pub(super) fn account_response(&mut self, now: Time) {
+        let function = &self.functions[self.senders[0]];
+        let response = function.ppdu().response;
+        self.air.idle += self.access.timing.sifs;
+        self.air.ack += response;
+        self.nodes[function.station].counters.control += response;
+        self.accounted = now;
+    }
+
+    /// Records what ends at `now`.
+    pub(super) fn record(&mut self, now: Time, packets: &Packets) {
+        let Some(mut frames) = self.frames.take() else { return };
+        let sifs = self.access.timing.sifs;
+        match self.phase {
+            ReferencePhase::Idle => {
+                for function in &self.functions {
+                    if function.task.is_some() && function.slots > 0 && now > function.from {
+                        let station = function.station as u32;
+                        self.backoffs.push(BackoffRecord { station, from: function.from, until: now });
+                    }
+                }
+            }
+            ReferencePhase::Gap => {}
+            ReferencePhase::Data | ReferencePhase::Broadcast => {
+                let sender = self.senders[0];
+                let ppdu = self.functions[sender].ppdu();
+                let began = now - ppdu.air;
+                if ppdu.rts {
+                    let cts_began = began - sifs - self.cts();
+                    frames.push(self.rts_record(sender, cts_began - sifs - self.rts(), Fate::Read));
+                    frames.push(self.cts_record(sender, cts_began));
+                }
+                frames.extend(self.data_records(sender, now, packets, None));
+            }
+            ReferencePhase::Response { lost } => {
+                frames.push(self.response_record(now, if lost { Fate::Error } else { Fate::Read }));
+            }
+            ReferencePhase::Collision => {
+                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+                for &sender in &self.senders {
+                    if self.functions[sender].ppdu().rts {
+                        frames.push(self.rts_record(sender, self.began, fate));
+                    } else {
+                        frames.extend(self.data_records(
+                            sender,
+                            self.began + self.opening(sender),
+                            packets,
+                            Some(fate),
+                        ));
+                    }
+                }
+            }
+        }
+        self.frames = Some(frames);
+    }
+
+    /// How long the RTS reserves the channel: for CTS, data and response.
+    fn reserved_by_rts(&self, sender: usize) -> Duration {
+        let ppdu = self.functions[sender].ppdu();
+        self.access.round_nav(self.access.timing.sifs * 3 + self.cts() + ppdu.air + ppdu.response)
+    }
+
+    fn rts_record(&self, sender: usize, began: Time, fate: Fate) -> Told {
+        let timing = &self.access.timing;
+        let ends = (self.functions[sender].station as u32, self.functions[sender].ppdu().to);
+        Told {
+            span: (began, began + self.rts()),
+            ends,
+            kind: FrameKind::Rts,
+            fate,
+            rate: timing.basic_rate,
+            length: timing.sizes.rts,
+            reserves: self.reserved_by_rts(sender),
+            ..Told::plain()
+        }
+    }
+
+    fn cts_record(&self, sender: usize, began: Time) -> Told {
+        let timing = &self.access.timing;
+        Told {
+            span: (began, began + self.cts()),
+            ends: (self.functions[sender].ppdu().to, self.functions[sender].station as u32),
+            kind: FrameKind::Cts,
+            rate: timing.basic_rate,
+            length: timing.sizes.cts,
+            reserves: self.reserved_by_rts(sender) - timing.sifs - self.cts(),
+            ..Told::plain()
+        }
+    }
+
+    /// Records of the MPDUs of a PPDU, or of a request, that end at `end`; `fate` is the outcome of all, if it is the
+    /// same.
+    fn data_records(&self, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) -> Vec<Told> {
+        let function = &self.functions[sender];
+        let (station, ppdu) = (function.station, function.ppdu());
+        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
+        let originator = &function.peers[self.task_peer(sender)];
+        let fate_of = |is_lost: bool| fate.unwrap_or(if is_lost { Fate::Error } else { Fate::Read });
+        let sequence_of = |number: u64| self.has_rules.then(|| u16::try_from(number % 4096).expect("12 bits"));
+        let common = Told {
+            span: (end - ppdu.air, end),
+            ends: (station as u32, ppdu.to),
+            kind: FrameKind::Data,
+            rate: self.data_rate(station, ppdu.to),
+            reserves: self.access.round_nav(answer),
+            ..Told::plain()
+        };
+        if ppdu.is_request() {
+            return vec![Told {
+                kind: FrameKind::BlockAckReq,
+                fate: fate_of(ppdu.request_lost),
+                rate: self.control_rate(station, ppdu.to),
+                length: frame_length::BLOCK_ACK_REQUEST,
+                sequence: sequence_of(originator.start()),
+                ..common
+            }];
+        }
+        let count = ppdu.mpdus.len();
+        let record = |(number, is_lost): &(u64, bool)| {
+            let mpdu = &originator.mpdus[usize::try_from(*number).expect("few MPDUs")];
+            let is_retry = if self.has_rules {
+                mpdu.attempts > 1
+            } else {
+                function.short_retries > 0 || function.long_retries > 0
+            };
+            let has_got = originator.recipient.has_got(*number);
+            Told {
+                fate: fate_of(*is_lost),
+                length: Bytes(mpdu.length),
+                retry: is_retry,
+                flow: (!has_got).then(|| packets[mpdu.packets[0]].flow),
+                sequence: sequence_of(*number),
+                msdus: mpdu.packets.len(),
+                mpdus: if ppdu.content == Content::Aggregate { count } else { 1 },
+                ..common
+            }
+        };
+        ppdu.mpdus.iter().map(record).collect()
+    }
+
+    fn response_record(&self, now: Time, fate: Fate) -> Told {
+        let function = &self.functions[self.senders[0]];
+        let ppdu = function.ppdu();
+        let is_ack = ppdu.content == Content::Single;
+        Told {
+            span: (now - ppdu.response, now),
+            ends: (ppdu.to, function.station as u32),
+            kind: if is_ack { FrameKind::Ack } else { FrameKind::BlockAck },
+            fate,
+            rate: self.control_rate(function.station, ppdu.to),
+            length: self.response_length(function.station, ppdu.to, ppdu.content),
+            ..Told::plain()
+        }
+    }
+}
