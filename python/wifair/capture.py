@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import os
 import sys
 import threading
+from collections import ChainMap
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +16,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair import _core, files
-from wifair.capture_columns import ATTEMPTS, CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
+from wifair.capture_columns import (
+    ATTEMPTS,
+    CELLS,
+    COUNTS,
+    DATAGRAMS,
+    ECHOES,
+    FLAGS,
+    FLOWS,
+    SERIES,
+    SESSIONS,
+    STATIONS,
+    TEXTS,
+)
 from wifair.columns import Columns, of_core
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 from wifair.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,8 +44,6 @@ POLL_S = 0.05
 NEAR_S = 0.1e-3
 """A capture point is at an end, if it takes less than this to that end and back: no radio lies between, for two frames
 and two interframe spaces of 802.11 take longer."""
-TEXTS = ("from", "to", "kind", "way", "destination_connection_id", "source_connection_id")
-COUNTS = ("packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples", "rtt_samples")
 PATIENCE_S = 0.5
 NOTEBOOK_COLUMNS = 100
 
@@ -102,80 +114,41 @@ class Capture:
     @cached_property
     def flows(self) -> Columns:
         """A row for each direction that carried data, named ``sender>receiver``."""
-        fairness = self.document["fairness"]
-        rows = [(flow, self._side(flow)) for flow in fairness["flows"]]
-        nan = math.nan
+        return _table([self._flow(flow) for flow in self.document["fairness"]["flows"]], FLOWS)
 
-        def numbers(value: Callable[[dict[str, Any], dict[str, Any]], object]) -> NDArray[np.float64]:
-            return np.array([_number(value(flow, side)) for flow, side in rows], dtype=np.float64)
-
-        def counts(value: Callable[[dict[str, Any], dict[str, Any]], int]) -> NDArray[np.uint64]:
-            return np.array([value(flow, side) for flow, side in rows], dtype=np.uint64)
-
-        quantiles = [self._rtt_quantiles(flow) for flow, _ in rows]
-        points = [self._point(flow, side) for flow, side in rows]
-        mean = np.array([_path(side, "mean", point) for (_, side), point in zip(rows, points)], dtype=np.float64)
-        idle = np.array([_path(side, "min", point) for (_, side), point in zip(rows, points)], dtype=np.float64)
-        data: dict[str, NDArray[Any]] = {
-            "seed": np.zeros(len(rows), dtype=np.uint64),
-            "name": np.array([_name(flow) for flow, _ in rows], dtype=np.str_),
-            "direction": np.array([flow["way"] or "wired" for flow, _ in rows], dtype=np.str_),
-            "goodput_bps": numbers(_goodput),
-            "throughput_bps": numbers(
-                lambda _, side: _rate(side["actual_data_bytes"], side["unique_bytes_sent"], side)
-            ),
-            "received_bytes": counts(lambda flow, _: flow["bytes"]),
-            "data_packets_sent": counts(lambda _, side: side["actual_data_pkts"]),
-            "retransmissions": counts(lambda _, side: side["rexmt_data_pkts"]),
-            "timeouts": counts(lambda _, side: side["timeouts"]),
-            "rtt_mean_s": numbers(lambda _, side: side["rtt_mean_s"]),
-            "rtt_min_s": numbers(lambda _, side: side["rtt_min_s"]),
-            "rtt_p50_s": np.array([q[0] for q in quantiles], dtype=np.float64),
-            "rtt_p95_s": np.array([q[1] for q in quantiles], dtype=np.float64),
-            "rtt_p99_s": np.array([q[2] for q in quantiles], dtype=np.float64),
-            "rtt_max_s": numbers(lambda _, side: side["rtt_max_s"]),
-            "rtt_samples": counts(lambda _, side: side["rtt_samples"]),
-            "cwnd_mean": numbers(lambda *_: nan),
-            "connection": counts(lambda flow, _: flow["connection"]),
-            "side": np.array([flow["direction"] for flow, _ in rows], dtype=np.str_),
-            "fair_share_ratio": numbers(lambda flow, _: flow["fair_share_ratio"]),
-            "starved": np.array([flow["starved"] for flow, _ in rows], dtype=np.bool_),
-            "near_threshold": np.array([flow["near_threshold"] for flow, _ in rows], dtype=np.bool_),
-            "had_no_more": np.array([flow["had_no_more"] for flow, _ in rows], dtype=np.bool_),
-            "unsure": np.array([flow["unsure"] for flow, _ in rows], dtype=np.bool_),
-            "active_s": numbers(lambda flow, _: flow["active_s"]),
-            "rtt_point": np.array(points, dtype=np.str_),
+    def _flow(self, flow: dict[str, Any]) -> Mapping[str, Any]:
+        """Give the figures of a direction that carried data, by the names of `FLOWS`."""
+        side = self._side(flow)
+        point = self._point(flow, side)
+        mean, least = _path(side, "mean", point), _path(side, "min", point)
+        median, p95, p99 = self._rtt_quantiles(flow)
+        figures = {
+            "name": _name(flow),
+            "direction": flow["way"] or "wired",
+            "goodput_bps": _goodput(flow, side),
+            "throughput_bps": _rate(side["actual_data_bytes"], side["unique_bytes_sent"], side),
+            "received_bytes": flow["bytes"],
+            "data_packets_sent": side["actual_data_pkts"],
+            "retransmissions": side["rexmt_data_pkts"],
+            "rtt_p50_s": median,
+            "rtt_p95_s": p95,
+            "rtt_p99_s": p99,
+            "cwnd_mean": math.nan,
+            "side": flow["direction"],
+            "rtt_point": point,
             "rtt_path_mean_s": mean,
-            "rtt_idle_s": idle,
-            "latency_increase_s": mean - idle,
-            "bufferbloat_grade": np.array(
-                [_core.bufferbloat_grade(float(value)) or "" for value in mean - idle], dtype=np.str_
-            ),
-            "outstanding_mean_bytes": numbers(lambda _, side: side["outstanding_mean_bytes"]),
-            "limited_by_application": numbers(lambda _, side: side["limited_by_application"]),
-            "limited_by_receiver": numbers(lambda _, side: side["limited_by_receiver"]),
-            "limited_by_congestion": numbers(lambda _, side: side["limited_by_congestion"]),
-            "limited_by_unknown": numbers(lambda _, side: side["limited_by_unknown"]),
-            "window_hidden": np.array(
-                [self._is_window_hidden(flow, point, rtt) for (flow, _), point, rtt in zip(rows, points, mean)],
-                dtype=np.bool_,
-            ),
+            "rtt_idle_s": least,
+            "latency_increase_s": mean - least,
+            "bufferbloat_grade": _core.bufferbloat_grade(mean - least),
+            "window_hidden": self._is_window_hidden(flow, point, mean),
         }
-        return Columns(data, FLOWS)
+        return ChainMap(figures, flow, side)  # most figures have their name there
 
     @cached_property
     def attempts(self) -> Columns:
         """A row for each connection that was asked for in vain: it was not refused, and never carried data."""
-        rows: list[dict[str, Any]] = self.document["fairness"]["attempts"]
-        data: dict[str, NDArray[Any]] = {
-            "seed": np.zeros(len(rows), dtype=np.uint64),
-            "connection": np.array([row["connection"] for row in rows], dtype=np.uint64),
-            "name": np.array([_name(row) for row in rows], dtype=np.str_),
-            "syns": np.array([row["syns"] for row in rows], dtype=np.uint64),
-            "answers": np.array([row["answers"] for row in rows], dtype=np.uint64),
-            "duration_s": np.array([row["duration_s"] for row in rows], dtype=np.float64),
-        }
-        return Columns(data, ATTEMPTS)
+        rows = self.document["fairness"]["attempts"]
+        return _table([ChainMap({"name": _name(row)}, row) for row in rows], ATTEMPTS)
 
     @cached_property
     def cells(self) -> Columns:
@@ -207,42 +180,7 @@ class Capture:
     @cached_property
     def stations(self) -> Columns:
         """A row for each transmitter of an 802.11 capture."""
-        stations: list[dict[str, Any]] = self.document.get("wlan", {}).get("stations", [])
-
-        def numbers(name: str) -> NDArray[np.float64]:
-            return np.array([_number(station[name]) for station in stations], dtype=np.float64)
-
-        def counts(name: str) -> NDArray[np.uint64]:
-            return np.array([station[name] for station in stations], dtype=np.uint64)
-
-        usual: list[dict[str, Any]] = [
-            max(station["frames_by_mode"], key=lambda mode: int(mode["frames"]), default={}) for station in stations
-        ]
-        of_mode = {
-            name: np.array([_number(mode.get(name)) for mode in usual], dtype=np.float64)
-            for name in ("mcs", "streams", "width_mhz", "guard_interval_ns", "frames")
-        }
-        at_mcs = np.array([sum(mode["frames"] for mode in station["frames_by_mode"]) for station in stations])
-        data: dict[str, NDArray[Any]] = {
-            "seed": np.zeros(len(stations), dtype=np.uint64),
-            "name": np.array([station["address"] for station in stations], dtype=np.str_),
-            "attempts": counts("frames"),
-            "data_frames": counts("data_frames"),
-            "retries": counts("retries"),
-            "retry_fraction": numbers("retry_fraction"),
-            "aggregates": counts("aggregates"),
-            "mpdus_per_aggregate": numbers("mpdus_per_aggregate"),
-            "largest_aggregate": counts("largest_aggregate"),
-            "aggregates_unanswered": counts("aggregates_unanswered"),
-            "block_acks": counts("block_acks"),
-            **{name: of_mode[name] for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")},
-            "mode_share": of_mode["frames"] / np.maximum(at_mcs, 1),
-            "airtime_s": numbers("airtime_s"),
-            "airtime_share": numbers("airtime_share"),
-            "signal_mean_dbm": numbers("signal_mean_dbm"),
-            "access_point": np.array([station["access_point"] for station in stations], dtype=np.bool_),
-        }
-        return Columns(data, STATIONS)
+        return _table([_station(row) for row in self.document.get("wlan", {}).get("stations", [])], STATIONS)
 
     @cached_property
     def sessions(self) -> Columns:
@@ -251,18 +189,17 @@ class Capture:
         names = self.flows["name"]
         origin = self.document["capture"]["start_ns"] or 0
 
-        def numbers(name: str) -> NDArray[np.float64]:
-            return np.array([_number(session[name]) for session in sessions], dtype=np.float64)
-
-        data: dict[str, NDArray[Any]] = {
-            "seed": np.zeros(len(sessions), dtype=np.uint64),
-            "flow": np.array([names[session["flow"]] for session in sessions], dtype=np.str_),
-            "start_s": np.array([(session["start_ns"] - origin) / 1e9 for session in sessions], dtype=np.float64),
-            "length_bytes": np.array([session["bytes"] for session in sessions], dtype=np.uint64),
-            "sent_after_s": numbers("sent_s"),
-            "acked_after_s": numbers("acked_s"),
-        }
-        return Columns(data, SESSIONS)
+        rows = [
+            {
+                "flow": names[session["flow"]],
+                "start_s": (session["start_ns"] - origin) / 1e9,
+                "length_bytes": session["bytes"],
+                "sent_after_s": session["sent_s"],
+                "acked_after_s": session["acked_s"],
+            }
+            for session in sessions
+        ]
+        return _table(rows, SESSIONS)
 
     @cached_property
     def series(self) -> Columns:
@@ -290,12 +227,12 @@ class Capture:
     @cached_property
     def datagrams(self) -> Columns:
         """A row for each direction between two endpoints that carried UDP, QUIC included."""
-        return _rows(self.document["datagrams"], DATAGRAMS)
+        return _table(self.document["datagrams"], DATAGRAMS)
 
     @cached_property
     def echoes(self) -> Columns:
         """A row for each pair of hosts and ICMP echo identifier."""
-        return _rows(self.document["echoes"], ECHOES)
+        return _table(self.document["echoes"], ECHOES)
 
     @property
     def tables(self) -> dict[str, Columns]:
@@ -446,8 +383,6 @@ class Capture:
         return text(self)
 
     def _repr_html_(self) -> str:
-        import html  # noqa: PLC0415
-
         from wifair.capture_report import text  # noqa: PLC0415
 
         return f"<pre>{html.escape(text(self, NOTEBOOK_COLUMNS))}</pre>"
@@ -653,16 +588,31 @@ def _path(side: dict[str, Any], which: str, point: str) -> float:
     return there if point == "sender" and math.isnan(rest) else there + rest
 
 
-def _rows(rows: list[dict[str, Any]], about: dict[str, str]) -> Columns:
-    """Make columns of rows, which may lack numbers."""
+def _station(station: dict[str, Any]) -> Mapping[str, Any]:
+    """Give the figures of a transmitter by the names of `STATIONS`."""
+    modes = station["frames_by_mode"]
+    usual: dict[str, Any] = max(modes, key=lambda mode: int(mode["frames"]), default={})
+    figures = {
+        "name": station["address"],
+        "attempts": station["frames"],
+        **{name: usual.get(name) for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")},
+        "mode_share": usual["frames"] / max(sum(mode["frames"] for mode in modes), 1) if usual else None,
+    }
+    return ChainMap(figures, station)
+
+
+def _table(rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Columns:
+    """Make a table of the figures of `rows` that `about` names; what is not a number where one belongs becomes NaN."""
     data: dict[str, NDArray[Any]] = {"seed": np.zeros(len(rows), dtype=np.uint64)}
-    for name in about:
-        values = [row[name] for row in rows if name in row]
-        if any(isinstance(value, str) for value in values) or name in TEXTS:
+    for name in list(about)[1:]:
+        values = [row[name] for row in rows]
+        if name in TEXTS:
             data[name] = np.array([value or "" for value in values], dtype=np.str_)
         elif name in COUNTS:
             data[name] = np.array(values, dtype=np.uint64)
-        elif name != "seed":
+        elif name in FLAGS:
+            data[name] = np.array(values, dtype=np.bool_)
+        else:
             data[name] = np.array([_number(value) for value in values], dtype=np.float64)
     return Columns(data, about)
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["ATTEMPTS", "CELLS", "DATAGRAMS", "ECHOES", "FLOWS", "SERIES", "SESSIONS", "STATIONS"]
+# Columns that hold no numbers with a fraction, in all tables but that of the cell.
+TEXTS = {
+    *("name", "direction", "side", "rtt_point", "bufferbloat_grade", "flow", "from", "to", "kind", "way"),
+    *("destination_connection_id", "source_connection_id"),
+}
+COUNTS = {
+    *("received_bytes", "data_packets_sent", "retransmissions", "timeouts", "rtt_samples", "connection", "syns"),
+    *("answers", "attempts", "data_frames", "retries", "aggregates", "largest_aggregate", "aggregates_unanswered"),
+    *("block_acks", "length_bytes", "packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples"),
+}
+FLAGS = {"starved", "near_threshold", "had_no_more", "unsure", "window_hidden", "access_point"}
 
 SEED = {"seed": "0: a capture is no run."}
 FLOWS = SEED | {
@@ -32,6 +42,11 @@ FLOWS = SEED | {
     "unsure": "The capture point does not show whether it had more to send; it is taken to have had.",
     "active_s": "From its first data (its SYN, if that was repeated) until its FIN or RST, or the end of the capture if"
     " it had more to send [s].",
+    "rtt_point": "Where `rtt_mean_s` and its like are measured from: `sender`, `receiver`, or a point `between` them.",
+    "rtt_path_mean_s": "Mean round-trip time of the whole path, by ACKs and echoes of timestamps [s].",
+    "rtt_idle_s": "Shortest round-trip time of the whole path: that without load [s].",
+    "latency_increase_s": "Mean less shortest round-trip time of the whole path: what load adds [s].",
+    "bufferbloat_grade": "Grade of this increase in common tests: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.",
     "outstanding_mean_bytes": "Mean data sent and not acknowledged [bytes].",
     "limited_by_application": "Share of the sending time in which the application gave nothing more.",
     "limited_by_receiver": "Share of the sending time in which the receiver's window was full.",
@@ -39,11 +54,6 @@ FLOWS = SEED | {
     "limited_by_unknown": "Share of the sending time in which nothing at the capture point tells why nothing came.",
     "window_hidden": "Whether the capture point, away from the sender, cannot tell a full receive window from a full"
     " congestion window: `limited_by_congestion` then holds both.",
-    "rtt_point": "Where `rtt_mean_s` and its like are measured from: `sender`, `receiver`, or a point `between` them.",
-    "rtt_path_mean_s": "Mean round-trip time of the whole path, by ACKs and echoes of timestamps [s].",
-    "rtt_idle_s": "Shortest round-trip time of the whole path: that without load [s].",
-    "latency_increase_s": "Mean less shortest round-trip time of the whole path: what load adds [s].",
-    "bufferbloat_grade": "Grade of this increase in common tests: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.",
 }
 ATTEMPTS = SEED | {
     "connection": "Number of the connection, from 1.",

@@ -5,19 +5,21 @@ from __future__ import annotations
 import html
 import math
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.capture_report import aggregate_rows, head, limit, round_trip_s, size
+from wifair.capture_report import aggregate_rows, head, limit, round_trip_s, transmitter
 from wifair.explaining import explain
 from wifair.report import NOTHING, percent, rate, ratio, time
-from wifair.words import KEPT
+from wifair.words import KEPT, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from wifair.capture import Capture
+    from wifair.columns import Columns
     from wifair.explaining import Finding
 
 __all__ = ["page"]
@@ -191,7 +193,7 @@ def _bars(capture: Capture) -> str:
         bad = " bad" if flows["starved"][row] else ""
         shown = rate(float(goodput[row])) + (", starved" if bad else "")
         parts.append(
-            f'<div class="{bad.strip()}">{_arrow(str(flows["name"][row]))}</div>'
+            f'<div class="{bad.strip()}">{html.escape(_arrow(str(flows["name"][row])))}</div>'
             f'<div class="track"><div class="bar{bad}" style="width:{100 * goodput[row] / top:.2f}%"></div></div>'
             f'<div class="{bad.strip()}">{shown}</div>'
         )
@@ -201,28 +203,21 @@ def _bars(capture: Capture) -> str:
 
 def _flow_table(capture: Capture) -> str:
     titles = ["flow", "start", "duration", "bytes", "goodput", "RTT", "sent again", "timeouts", "limited by"]
-    rows = range(capture.flows.rows)
-    return _table(
-        titles, ([(_name(capture, row), None), *_figures_of(capture, row)] for row in rows), _starved(capture)
-    )
+    rows = ([(_arrow(name), None), *_figures_of(capture, row)] for row, name in enumerate(capture.flows["name"]))
+    return _table(titles, rows, capture.flows["starved"])
 
 
 def _figures_of(capture: Capture, row: int) -> list[Cell]:
-    flows = capture.flows
     connection = _connection(capture, row)
     origin = capture.document["capture"]["start_ns"] or 0
-    start = (connection["first_packet_ns"] - origin) / 1e9
-    received, goodput = int(flows["received_bytes"][row]), float(flows["goodput_bps"][row])
+    start, elapsed = (connection["first_packet_ns"] - origin) / 1e9, float(connection["elapsed_s"])
     rtt = round_trip_s(capture, row)
-    again, timeouts = int(flows["retransmissions"][row]), int(flows["timeouts"][row])
     return [
         (time(start), start),
-        (time(float(connection["elapsed_s"])), float(connection["elapsed_s"])),
-        (size(received), float(received)),
-        (rate(goodput), goodput),
+        (time(elapsed), elapsed),
+        *_cells(capture.flows, row, received_bytes=size, goodput_bps=rate),
         (time(rtt), rtt),
-        (str(again), float(again)),
-        (str(timeouts), float(timeouts)),
+        *_cells(capture.flows, row, retransmissions=_whole, timeouts=_whole),
         (limit(capture, row), None),
     ]
 
@@ -278,28 +273,26 @@ def _host(endpoint: str) -> str:
 def _transmitters(capture: Capture) -> str:
     stations = capture.stations
     titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "signal"]
-    order = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
     rows = []
-    for row in order:
-        signal, air = float(stations["signal_mean_dbm"][row]), float(stations["airtime_s"][row])
-        share, retries = float(stations["airtime_share"][row]), float(stations["retry_fraction"][row])
-        cells: list[Cell] = [
-            (str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else ""), None),
-            (str(stations["attempts"][row]), float(stations["attempts"][row])),
-            (str(stations["data_frames"][row]), float(stations["data_frames"][row])),
-            (percent(retries), retries),
-            (time(air), air),
-            (percent(share), share),
-            (NOTHING if math.isnan(signal) else f"{signal:.0f} dBm", signal),
-        ]
-        rows.append(cells)
-    return _table(titles, rows, [False] * len(rows))
+    for row in sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row])):
+        shown = _cells(
+            stations,
+            row,
+            attempts=_whole,
+            data_frames=_whole,
+            retry_fraction=percent,
+            airtime_s=time,
+            airtime_share=percent,
+            signal_mean_dbm=_dbm,
+        )
+        rows.append([(transmitter(stations, row), None), *shown])
+    return _table(titles, rows)
 
 
 def _aggregates(capture: Capture) -> str:
     titles, *rows = aggregate_rows(capture, capture.stations.rows)
     figures = [[(cell, _leading(cell) if at else None) for at, cell in enumerate(row)] for row in rows]
-    return _table(titles, figures, [False] * len(rows))
+    return _table(titles, figures)
 
 
 def _leading(cell: str) -> float:
@@ -312,43 +305,59 @@ def _datagrams(capture: Capture) -> str:
     titles = ["flow", "kind", "packets", "bytes", "duration", "rate", "lost", "jitter", "longest gap", "MOS"]
     rows = []
     for row in sorted(range(table.rows), key=lambda row: -int(table["bytes"][row])):
-        figure = {name: float(table[name][row]) for name in table if table[name].dtype.kind in "fu"}
-        score = figure["mos"]
-        cells: list[Cell] = [
-            (f"{table['from'][row]} \u2192 {table['to'][row]}", None),
-            (str(table["kind"][row]), None),
-            (f"{figure['packets']:.0f}", figure["packets"]),
-            (size(int(figure["bytes"])), figure["bytes"]),
-            (time(figure["duration_s"]), figure["duration_s"]),
-            (rate(figure["rate_bps"]), figure["rate_bps"]),
-            (percent(figure["loss_fraction"]), figure["loss_fraction"]),
-            (time(figure["jitter_s"]), figure["jitter_s"]),
-            (time(figure["longest_gap_s"]), figure["longest_gap_s"]),
-            (NOTHING if math.isnan(score) else f"{score:.1f}", score),
-        ]
-        rows.append(cells)
-    return _table(titles, rows, [False] * len(rows))
+        shown = _cells(
+            table,
+            row,
+            packets=_whole,
+            bytes=size,
+            duration_s=time,
+            rate_bps=rate,
+            loss_fraction=percent,
+            jitter_s=time,
+            longest_gap_s=time,
+            mos=_score,
+        )
+        name = f"{table['from'][row]} \u2192 {table['to'][row]}"
+        rows.append([(name, None), (str(table["kind"][row]), None), *shown])
+    return _table(titles, rows)
 
 
 def _echoes(capture: Capture) -> str:
     table = capture.echoes
     titles = ["from", "to", "requests", "lost", "RTT least", "RTT mean", "RTT most"]
-    rows = []
-    for row in range(table.rows):
-        requests, lost = float(table["requests"][row]), float(table["loss_fraction"][row])
-        cells: list[Cell] = [(str(table["from"][row]), None), (str(table["to"][row]), None)]
-        cells += [(f"{requests:.0f}", requests), (percent(lost), lost)]
-        cells += [
-            (time(value), value) for value in (float(table[f"rtt_{one}_s"][row]) for one in ("min", "mean", "max"))
+    times = {f"rtt_{which}_s": time for which in ("min", "mean", "max")}
+    rows = [
+        [
+            (str(table["from"][row]), None),
+            (str(table["to"][row]), None),
+            *_cells(table, row, requests=_whole, loss_fraction=percent, **times),
         ]
-        rows.append(cells)
-    return _table(titles, rows, [False] * len(rows))
+        for row in range(table.rows)
+    ]
+    return _table(titles, rows)
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], marked: Sequence[bool]) -> str:
+def _cells(table: Columns, row: int, **forms: Callable[[float], str]) -> list[Cell]:
+    """Give the figures of a row that `forms` names, each as its form shows it."""
+    return [(form(value), value) for name, form in forms.items() for value in (float(table[name][row]),)]
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _dbm(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.0f} dBm"
+
+
+def _score(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.1f}"
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], marked: Iterable[bool] = repeat(False)) -> str:
     """Make a table that a click on a title sorts; marked rows are red."""
     lines = []
-    for mark, row in zip(marked, rows):
+    for row, mark in zip(rows, marked):
         cells = []
         for text, number in row:
             value = "" if number is None or math.isnan(number) else f' data-value="{number:.12g}"'
@@ -362,16 +371,8 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], marked: Sequen
     )
 
 
-def _starved(capture: Capture) -> list[bool]:
-    return [bool(value) for value in capture.flows["starved"]]
-
-
-def _name(capture: Capture, row: int) -> str:
-    return str(capture.flows["name"][row]).replace(">", " \u2192 ")
-
-
 def _arrow(name: str) -> str:
-    return html.escape(name.replace(">", " \u2192 "))
+    return name.replace(">", " \u2192 ")
 
 
 def _all_figures(capture: Capture, flow: dict[str, Any]) -> str:

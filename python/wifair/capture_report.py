@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wifair.report import NOTHING, percent, rate, ratio, time
-from wifair.words import counted, general
+from wifair.tables import aligned, left_out
+from wifair.words import counted, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wifair.capture import Capture
+    from wifair.columns import Columns
 
-__all__ = ["head", "limit", "round_trip_s", "size", "text"]
+__all__ = ["head", "limit", "round_trip_s", "text"]
 
 MOST_FLOWS = 40
 MOST_STATIONS = 20
@@ -33,7 +35,7 @@ def text(capture: Capture, width: int | None = None) -> str:
     columns = width or shutil.get_terminal_size().columns
     parts = ["\n".join(head(capture))]
     if capture.flows.rows:
-        parts += ["\n".join(_flows(capture, columns)), "\n".join(_pairs(_fairness(capture)))]
+        parts += ["\n".join(_flows(capture, columns)), "\n".join(aligned(_fairness(capture), left=range(2)))]
     if capture.datagrams.rows:
         parts.append("\n".join(_datagrams(capture, columns)))
     if capture.echoes.rows:
@@ -41,7 +43,7 @@ def text(capture: Capture, width: int | None = None) -> str:
     if capture.stations.rows:
         parts.append("\n".join(_stations(capture)))
         if not np.isnan(capture.stations["mcs"]).all():
-            parts.append("\n".join(_set(aggregate_rows(capture, MOST_STATIONS), left=1)))
+            parts.append("\n".join(aligned(aggregate_rows(capture, MOST_STATIONS), left=range(1))))
     others = capture.document["not_analysed"]
     if others:
         line = "not analysed: " + ", ".join(_left_out(count, name) for name, count in others.items())
@@ -92,16 +94,11 @@ def _flows(capture: Capture, width: int) -> list[str]:
     names = [["from", *(end[0] for end in ends)], ["to", *(end[1] for end in ends)]]
     spans = [min(max(map(len, column)), room) for column in names]
     if sum(widths) + sum(spans) + 2 * (len(widths) + 1) > width:  # without bytes
-        del columns[1], widths[1]
+        del columns[1]
     names = [[_short(name, room) for name in column] for column in names]
-    spans = [max(map(len, column)) for column in names]
-    lines = []
-    for row in range(len(names[0])):
-        left = [f"{columns[0][row]:>{widths[0]}}", *(f"{c[row]:<{s}}" for c, s in zip(names, spans))]
-        right = [f"{column[row]:>{size}}" for column, size in zip(columns[1:], widths[1:])]
-        lines.append("  ".join(left + right).rstrip())
-    if flows.rows > MOST_FLOWS:
-        lines.append(f"... and {counted(flows.rows - MOST_FLOWS, 'smaller flow')}: --json or --csv has all")
+    number, *rest = columns
+    lines = aligned(list(zip(number, *names, *rest)), left=range(1, 3))
+    lines += left_out(flows.rows - MOST_FLOWS, "smaller flow", "--json or --csv has all")
     partial = [row for row in order if math.isnan(flows["rtt_path_mean_s"][row])]
     for point, where in (("receiver", ", which is close to the receiver"), ("between", " to the receiver and back")):
         near = [row for row in partial if flows["rtt_point"][row] == point]
@@ -135,9 +132,8 @@ def _datagrams(capture: Capture, width: int) -> list[str]:
         rows = [[*row[:7], *row[8:]] for row in rows]
     room = max((width - taken() - 2) // 2, NARROW)
     rows = [[_short(row[0], room), _short(row[1], room), *row[2:]] for row in rows]
-    rest = table.rows - MOST_FLOWS
-    more = [f"... and {counted(rest, 'smaller flow')}: --json has all"] if rest > 0 else []
-    return [*_set(rows, left=3), *more]
+    more = left_out(table.rows - MOST_FLOWS, "smaller flow", "--json has all")
+    return [*aligned(rows, left=range(3)), *more]
 
 
 def _echoes(capture: Capture) -> list[str]:
@@ -147,20 +143,7 @@ def _echoes(capture: Capture) -> list[str]:
         times = [time(float(table[f"rtt_{which}_s"][row])) for which in ("min", "mean", "max")]
         lost = percent(float(table["loss_fraction"][row]))
         rows.append([str(table["from"][row]), str(table["to"][row]), str(table["requests"][row]), lost, *times])
-    rest = table.rows - MOST_FLOWS
-    more = [f"... and {counted(rest, 'more pair')}: --json has all"] if rest > 0 else []
-    return [*_set(rows, left=2), *more]
-
-
-def _set(rows: list[list[str]], left: int) -> list[str]:
-    """Set rows in columns, the first `left` of them to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return [
-        "  ".join(
-            cell.ljust(w) if at < left else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in rows
-    ]
+    return [*aligned(rows, left=range(2)), *left_out(table.rows - MOST_FLOWS, "more pair", "--json has all")]
 
 
 def round_trip_s(capture: Capture, row: int) -> float:
@@ -226,11 +209,6 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
     return lines
 
 
-def _pairs(lines: list[tuple[str, str]]) -> list[str]:
-    width = max(len(label) for label, _ in lines)
-    return [f"{label:<{width}}  {shown}" for label, shown in lines]
-
-
 def _stations(capture: Capture) -> list[str]:
     stations = capture.stations
     largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
@@ -239,7 +217,7 @@ def _stations(capture: Capture) -> list[str]:
         signal = float(stations["signal_mean_dbm"][row])
         rows.append(
             [
-                str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else ""),
+                transmitter(stations, row),
                 str(stations["attempts"][row]),
                 percent(float(stations["retry_fraction"][row])),
                 time(float(stations["airtime_s"][row])),
@@ -247,14 +225,13 @@ def _stations(capture: Capture) -> list[str]:
                 NOTHING if math.isnan(signal) else f"{signal:.0f} dBm",
             ]
         )
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join([f"{row[0]:<{widths[0]}}", *(f"{cell:>{size}}" for cell, size in zip(row[1:], widths[1:]))])
-        for row in rows
-    ]
-    if stations.rows > MOST_STATIONS:
-        lines.append(f"... and {counted(stations.rows - MOST_STATIONS, 'more station')}: --json or --csv has all")
-    return lines
+    more = left_out(stations.rows - MOST_STATIONS, "more station", "--json or --csv has all")
+    return [*aligned(rows, left=range(1)), *more]
+
+
+def transmitter(stations: Columns, row: int) -> str:
+    """Name a station of the air, and tell access points from others."""
+    return str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else "")
 
 
 def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
@@ -273,7 +250,7 @@ def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
         lost = percent(int(stations["aggregates_unanswered"][row]) / sent) if sent else NOTHING
         rows.append(
             [
-                str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else ""),
+                transmitter(stations, row),
                 f"{mcs:.0f}",
                 f"{streams:.0f}",
                 NOTHING if math.isnan(width) else f"{width:.0f} MHz",
@@ -300,11 +277,3 @@ def _short(name: str, room: int) -> str:
         return name
     tail = (room - 1) * 2 // 3
     return name[: room - 1 - tail] + "\u2026" + name[-tail:]
-
-
-def size(count: int) -> str:
-    """Show a number of bytes."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{general(count / size)} {unit}"
-    return f"{count} B"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import math
 import re
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
+from wifair.tables import aligned, html_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -195,21 +197,14 @@ class Columns(Mapping[str, "NDArray[Any]"]):
     def __repr__(self) -> str:
         names = list(self._data)
         rows = [names] + [[_shown(value) for value in row] for row in self._head()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(names))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
-        return "\n".join([*lines, *self._more()])
+        return "\n".join([*aligned(rows), *self._more()])
 
     def _repr_html_(self) -> str:
-        import html  # noqa: PLC0415
-
         head = "".join(
             f'<th title="{html.escape(self._about.get(name, ""), quote=True)}">{html.escape(name)}</th>'
             for name in self._data
         )
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>"
-            for row in self._head()
-        )
+        body = html_rows(map(_shown, row) for row in self._head())
         more = "".join(f"<p>{html.escape(line)}</p>" for line in self._more())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 

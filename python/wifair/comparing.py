@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import shutil
@@ -18,6 +19,7 @@ from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
 from wifair.sources import is_scenario, read
 from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
+from wifair.tables import aligned
 from wifair.words import counted
 
 if TYPE_CHECKING:
@@ -292,8 +294,6 @@ class Comparison(Drawable):
         return self.text()
 
     def _repr_html_(self) -> str:
-        import html  # noqa: PLC0415
-
         return f"<pre>{html.escape(self.text())}</pre>"
 
 
@@ -468,19 +468,9 @@ def _block(baseline: str, candidate: str, rows: list[Difference], width: int) ->
         names = ("A", "B") if short else (baseline, candidate)
         cells = [["", *names, "difference", "", ""]]
         cells += [_cells(d, pairs, bare=bare, relative=with_relative) for d in rows]
-        widths = [max(len(row[i]) for row in cells) for i in range(6)]
-        if sum(widths) + 10 <= width:
+        if sum(max(map(len, column)) + 2 for column in zip(*cells)) - 2 <= width:
             break
-    lines = above + [
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(cell.rjust(size) for cell, size in zip(row[1:5], widths[1:5]) if size),
-                row[5],
-            ]
-        ).rstrip()
-        for row in cells
-    ]
+    lines = [*above, *aligned(cells, left=(0, 5))]
     if all(math.isnan(d.difference.half_width) for d in rows):
         return "\n".join([*lines, f"({NO_INTERVAL})"])
     if pairs > 1:

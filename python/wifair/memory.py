@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wifair.errors import TooLargeError
+from wifair.words import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wifair.scenario import Scenario
 
-__all__ = ["MemoryEstimate", "Part", "announce", "check", "estimate", "for_each", "free_memory", "size"]
+__all__ = ["MemoryEstimate", "Part", "announce", "check", "estimate", "for_each", "free_memory"]
 
 KEPT = 0.9
 """The part of the free memory that runs may take."""
@@ -118,14 +119,6 @@ def free_memory() -> int | None:
     None where the system does not say.
     """
     return min((free for free in (_of_machine(), *_of_groups(), *_of_limits()) if free is not None), default=None)
-
-
-def size(count: float) -> str:
-    """Show a number of bytes, as in ``1.2 GB``."""
-    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.3g} {name}"
-    return f"{count:.0f} B"
 
 
 def _count(number: float) -> str:

@@ -10,6 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
+from wifair.tables import aligned, html_rows, left_out
 from wifair.words import KEPT, counted, general, together
 
 if TYPE_CHECKING:
@@ -58,12 +59,9 @@ def html_tables(results: Results | SavedResults) -> str:
         return "<p>no run finished</p>"
     columns = _flow_columns(results)
     heads = "".join(f"<th>{html.escape(head)}</th>" for head, _ in columns)
-    rows = list(zip(*(cells[:MOST_FLOWS] for _, cells in columns)))
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = html_rows(zip(*(cells[:MOST_FLOWS] for _, cells in columns)))
     more = "".join(f"<p>{html.escape(line)}</p>" for line in _left_out(len(columns[0][1])))
-    figures = "".join(
-        f"<tr><th>{html.escape(label)}</th><td>{html.escape(shown)}</td></tr>" for label, shown in _cell_pairs(results)
-    )
+    figures = html_rows(_cell_pairs(results), titled=True)
     return (
         f"<b>{html.escape(_title(results))}</b>"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}<table>{figures}</table>"
@@ -141,25 +139,16 @@ def _flows(results: Results | SavedResults, width: int) -> list[str]:
         if sum(max(map(len, row)) + 2 for row in rows) - 2 <= width:
             break
         rows = [row for row in ([narrower.get(row[0], row[0]), *row[1:]] for row in rows) if row[0]]
-    widths = [max(map(len, cells)) for cells in rows]
-    lines = []
-    for line in zip(*rows):
-        left = [f"{cell:<{size}}" for cell, size in zip(line[:2], widths[:2])]
-        right = [f"{cell:>{size}}" for cell, size in zip(line[2:], widths[2:])]
-        lines.append("  ".join(left + right).rstrip())
-    return [*lines, *_left_out(flows)]
+    return [*aligned(list(zip(*rows)), left=range(2)), *_left_out(flows)]
 
 
 def _left_out(flows: int) -> list[str]:
-    rest = flows - MOST_FLOWS
-    return [f"... and {counted(rest, 'more flow')}: --json or --out has all"] if rest > 0 else []
+    return left_out(flows - MOST_FLOWS, "more flow", "--json or --out has all")
 
 
 def _cell(results: Results | SavedResults) -> list[str]:
-    lines = _cell_pairs(results)
-    width = max(len(label) for label, _ in lines)
     why = [f"({NO_INTERVAL})"] if 1 < len(results.seeds) < FEWEST else []
-    return [*(f"{label:<{width}}  {shown}" for label, shown in lines), *why]
+    return [*aligned(_cell_pairs(results), left=range(2)), *why]
 
 
 def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
-
 from wifair.report import figure_text
 from wifair.statistics import Interval
+from wifair.tables import aligned, html_rows
 
 __all__ = ["Summary"]
 
@@ -21,13 +20,11 @@ class Summary(dict[str, Interval]):
     """
 
     def __repr__(self) -> str:
-        width = max(map(len, self), default=0)
-        return "\n".join(f"{name:<{width}}  {figure_text(name, interval)}" for name, interval in self.items())
+        return "\n".join(aligned(self._shown(), left=range(2)))
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(figure_text(name, interval))}</td></tr>"
-            for name, interval in self.items()
-        )
         head = "<thead><tr><th>figure</th><th>mean and 95 % interval</th></tr></thead>"
-        return f"<table>{head}<tbody>{rows}</tbody></table>"
+        return f"<table>{head}<tbody>{html_rows(self._shown(), titled=True)}</tbody></table>"
+
+    def _shown(self) -> list[tuple[str, str]]:
+        return [(name, figure_text(name, interval)) for name, interval in self.items()]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["KEPT", "counted", "general", "often", "together"]
+__all__ = ["KEPT", "counted", "general", "often", "size", "suggestion", "together"]
 
 KEPT = "\N{NO-BREAK SPACE}"
 """Stands between a number and its unit while lines are broken."""
@@ -49,3 +50,25 @@ def often(number: float) -> str:
     """
     times = counted(number, "time")
     return "once" if times == "1 time" else times
+
+
+def size(count: float) -> str:
+    """Show a number of bytes, as in ``1.2 GB``."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{general(count / unit)} {name}"
+    return f"{count:.0f} B"
+
+
+def suggestion(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Ask whether a word that is close to an unknown one was meant; `otherwise` if none is.
+
+    Examples
+    --------
+    >>> suggestion("vegs", ["reno", "vegas"])
+    'did you mean `vegas`?'
+    """
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    near = get_close_matches(word, list(known), n=1)
+    return f"did you mean `{near[0]}`?" if near else otherwise

@@ -13,6 +13,7 @@ import click
 
 from wifair import __version__
 from wifair.cli.common import guarded, occupy_closed_streams
+from wifair.words import suggestion
 
 __all__ = ["main"]
 
@@ -59,10 +60,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"no command `{args[0]}`" + (f": did you mean `{near[0]}`?" if near else ""))
+            hint = suggestion(args[0], COMMANDS)
+            ctx.fail(f"no command `{args[0]}`" + (f": {hint}" if hint else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -8,6 +8,7 @@ import click
 
 from wifair.cli.common import WRONG, echo_json, fail
 from wifair.exchange_time import AirtimeError, airtime, airtime_table
+from wifair.tables import aligned
 
 if TYPE_CHECKING:
     from wifair.exchange_time import Airtime
@@ -171,5 +172,4 @@ def _table(rows: list[Airtime]) -> str:
                 f"{100 * row.efficiency:.1f} %",
             )
         )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+    return "\n".join(aligned(lines))

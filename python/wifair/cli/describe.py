@@ -12,6 +12,7 @@ import click
 from wifair import _core
 from wifair.cli.common import WRONG, echo_json, fail
 from wifair.errors import ScenarioError
+from wifair.words import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,11 +112,9 @@ def list_command(kind: str | None, as_json: bool) -> None:
     if kind is not None:
         found = _chosen(entries, kind)
         if not found:
-            from difflib import get_close_matches  # noqa: PLC0415
-
             words = {entry.key.rpartition(".")[2] for entry in entries}
-            near = get_close_matches(kind, [*words, *paths, *(entry.name for entry in entries)], n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(sorted(words))}"
+            known = [*words, *paths, *(entry.name for entry in entries)]
+            hint = suggestion(kind, known, f"there are {', '.join(sorted(words))}")
             fail(f"nothing to choose at `{kind}`: {hint}", WRONG)
         entries = found
         paths = [path for path in paths if any(entry.key == path for entry in entries)]

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from wifair.cli.common import WRONG, fail, trying
+from wifair.tables import aligned
+from wifair.words import suggestion
 
 __all__ = ["init_command"]
 
@@ -36,19 +38,12 @@ def init_command(name: str | None, file: str | None, force: bool) -> None:
     from wifair.files import refuse, write_text  # noqa: PLC0415
 
     if name is None:
-        known = gallery.examples()
-        width = max(len(one.name) for one in known)
-        for one in known:
-            click.echo(f"{one.name:<{width}}  {one.summary}")
+        click.echo("\n".join(aligned([(one.name, one.summary) for one in gallery.examples()], left=range(2))))
         return
     try:
         text = gallery.example(name).text
     except KeyError:
-        from difflib import get_close_matches  # noqa: PLC0415
-
-        names = [one.name for one in gallery.examples()]
-        near = get_close_matches(name, names, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else "`wifair init` lists them all"
+        hint = suggestion(name, [one.name for one in gallery.examples()], "`wifair init` lists them all")
         fail(f"no scenario `{name}`: {hint}", WRONG)
     if file == "-":
         click.echo(text, nl=False)

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from wifair.errors import EmulationError
+from wifair.words import suggestion
 
 __all__ = ["available", "load", "loaded", "unload"]
 
@@ -92,12 +93,9 @@ def unload(name: str) -> None:
 
 
 def _kernel_name(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415
-
     known = available()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+        hint = suggestion(name, known, f"there are {', '.join(known)}")
         raise EmulationError(f"no congestion control `{name}` for the kernel: {hint}")
     return known[name]
 

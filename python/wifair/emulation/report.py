@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wifair.tables import aligned
 from wifair.words import counted
 
 if TYPE_CHECKING:
@@ -63,14 +64,8 @@ def _connections(emulated: Emulated) -> str:
         return "no TCP connections of real programs"
     head = ("connection, as seen at the AP", "Mb/s", "MB", "rexmt", "RTT to the receiver")
     shown = [head, *rows[:SHOWN]]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(head))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(row[at].rjust(widths[at]) for at in range(1, len(head)))])
-        for row in shown
-    ]
-    if len(rows) > SHOWN:
-        lines.append(f"... and {len(rows) - SHOWN} more: --json has all")
-    return "\n".join(lines)
+    more = [f"... and {len(rows) - SHOWN} more: --json has all"] if len(rows) > SHOWN else []
+    return "\n".join([*aligned(shown, left=range(1)), *more])
 
 
 def _named(endpoint: str, names: dict[str, str]) -> str:

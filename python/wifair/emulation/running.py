@@ -18,6 +18,7 @@ from wifair.emulation.namespaces import NamespaceHost, Namespaces, check_privile
 from wifair.emulation.programs import Command, Programs
 from wifair.errors import EmulationError
 from wifair.results import Results, SampledResults
+from wifair.words import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -280,13 +281,10 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
 
 
 def _check_hosts(hosts: list[NamespaceHost], commands: Sequence[Command]) -> None:
-    from difflib import get_close_matches  # noqa: PLC0415
-
     names = [host.name for host in hosts]
     for command in commands:
         if command.host not in names:
-            near = get_close_matches(command.host, names, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
+            hint = suggestion(command.host, names, f"there are {', '.join(names)}")
             raise EmulationError(f"no station or server `{command.host}`: {hint}")
 
 

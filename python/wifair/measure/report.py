@@ -9,6 +9,7 @@ import numpy as np
 
 from wifair.report import _number, percent, rate, ratio, time
 from wifair.statistics import mean_interval
+from wifair.tables import aligned
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +30,7 @@ def text(measurement: Measurement) -> str:
     runs = sum(len(results.seeds) for results in measurement.cases.values())
     lines = [f"{plan.name}: {runs} of {len(plan.cases) * plan.repetitions} repetitions"]
     if measurement.cases:
-        lines += ["", *_table(_rows(measurement), left=3)]
+        lines += ["", *aligned(_rows(measurement), left=range(3))]
     lines += _starts(measurement)
     lines += _radios(measurement)
     lines += _captured(measurement)
@@ -75,7 +76,7 @@ def side_by_side(measured: Results, simulated: Results, *, names: tuple[str, str
             _with(results.summary[column], form) if column in results.summary else NOTHING
             for results in (measured, simulated)
         ]
-    return "\n".join(_table([*rows, whole], left=1))
+    return "\n".join(aligned([*rows, whole], left=range(1)))
 
 
 def radio(results: CaseResults) -> list[str]:
@@ -240,7 +241,7 @@ def _captured(measurement: Measurement) -> list[str]:
             for column, form in (("retransmissions", _number), ("rtt_mean_s", time), ("outstanding_max_bytes", _size)):
                 cells += [_form(mean_interval(table[column].tolist()).mean, form) for table in (seen, own)]
             rows.append(cells)
-    return ["", "captures at the senders:", *_table(rows, left=2)] if len(rows) > 1 else []
+    return ["", "captures at the senders:", *aligned(rows, left=range(2))] if len(rows) > 1 else []
 
 
 def _mended(measurement: Measurement, row: dict[str, Any]) -> bool:
@@ -267,15 +268,3 @@ def _form(value: Any, form: Any) -> str:
 
 def _size(size: float) -> str:
     return f"{size / 1e3:.3g} kB"
-
-
-def _table(rows: list[list[str]], *, left: int) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            f"{cell:<{width}}" if number < left else f"{cell:>{width}}"
-            for number, (cell, width) in enumerate(zip(row, widths))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines

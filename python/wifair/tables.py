@@ -1,0 +1,38 @@
+"""Tables as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Container, Iterable, Sequence
+
+from wifair.words import counted
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[str]:
+    """Set rows in columns: those numbered `left` to the left, the others to the right; empty columns are left out."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(
+            f"{cell:{'<' if at in left else '>'}{width}}" for at, (cell, width) in enumerate(zip(row, widths)) if width
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def left_out(rest: int, what: str, remedy: str) -> list[str]:
+    """Say how many of `what` a table does not show, and what shows them; no line if that is none."""
+    return [f"... and {counted(rest, what)}: {remedy}"] if rest > 0 else []
+
+
+def html_rows(rows: Iterable[Iterable[str]], *, titled: bool = False) -> str:
+    """Write rows of texts; the first cell of each is its title if they are `titled`."""
+    return "".join(
+        "<tr>"
+        + "".join(
+            f"<{tag}>{html.escape(cell)}</{tag}>"
+            for at, cell in enumerate(row)
+            for tag in ("th" if titled and at == 0 else "td",)
+        )
+        + "</tr>"
+        for row in rows
+    )
