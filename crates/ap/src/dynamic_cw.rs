@@ -21,7 +21,7 @@ use wifair_units::{Duration, Time};
 
 use super::counter::FlowCounter;
 use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
-use wifair_mac::{AccessPlan, Categories, Category, First};
+use wifair_mac::{AccessPlan, Categories, Category, Prioritized};
 
 table! {
     /// Dynamic contention window of the access point.
@@ -107,8 +107,8 @@ impl Scheme for DynamicCw {
 
     fn access(&self) -> Option<AccessPlan> {
         let station = &self.window.station;
-        let categories = Categories { ordinary: station.clone(), first: station.clone() };
-        Some(AccessPlan { goes_first: First::None, ap: categories.clone(), stations: categories })
+        let categories = Categories { best_effort: station.clone(), priority: station.clone() };
+        Some(AccessPlan { prioritized: Prioritized::None, ap: categories.clone(), stations: categories })
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -18,7 +18,7 @@ use wifair_units::Duration;
 
 use super::dynamic_cw::SharedWindow;
 use super::{Facts, PacketVerdict, Passage, Request, Scheme};
-use wifair_mac::{AccessPlan, Categories, Category, First};
+use wifair_mac::{AccessPlan, Categories, Category, Prioritized};
 
 table! {
     /// Dynamic contention windows by type of traffic.
@@ -57,8 +57,8 @@ impl Scheme for DynamicEdca {
     }
 
     fn access(&self) -> Option<AccessPlan> {
-        let categories = Categories { ordinary: self.window.station.clone(), first: self.real_time.clone() };
-        Some(AccessPlan { goes_first: First::Udp, ap: categories.clone(), stations: categories })
+        let categories = Categories { best_effort: self.window.station.clone(), priority: self.real_time.clone() };
+        Some(AccessPlan { prioritized: Prioritized::Udp, ap: categories.clone(), stations: categories })
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -81,6 +81,6 @@ mod tests {
         assert_eq!(bench.shown("cw_min_slots"), 10.0);
         (3..6).for_each(|flow| bench.data(flow, 0));
         assert_eq!(bench.shown("cw_min_slots"), 7.0);
-        assert_eq!(bench.scheme.access().map(|plan| plan.goes_first), Some(First::Udp));
+        assert_eq!(bench.scheme.access().map(|plan| plan.prioritized), Some(Prioritized::Udp));
     }
 }

@@ -17,13 +17,13 @@ use wifair_units::Duration;
 
 use super::counter::FlowCounter;
 use super::{Facts, PacketVerdict, Passage, Request, Scheme, Toward};
-use wifair_mac::{AccessPlan, Categories, Category, First};
+use wifair_mac::{AccessPlan, Categories, Category, Prioritized};
 
 table! {
     /// EDCA parameters.
     pub struct Params {
         /// Which packets have a category of their own.
-        pub first: First = First::Acks;
+        pub first: Prioritized = Prioritized::Acks;
         /// That category at the access point.
         pub ap_first: Category = Category::dcf(3, 7);
         /// That category at the stations.
@@ -57,9 +57,9 @@ impl Edca {
         let ap = params.ap.clone().unwrap_or(dcf);
         let burst = ap.burst;
         let plan = AccessPlan {
-            goes_first: params.first,
-            ap: Categories { ordinary: ap, first: params.ap_first.clone() },
-            stations: Categories { ordinary: stations, first: params.stations_first.clone() },
+            prioritized: params.first,
+            ap: Categories { best_effort: ap, priority: params.ap_first.clone() },
+            stations: Categories { best_effort: stations, priority: params.stations_first.clone() },
         };
         Self { plan, by_downloads: params.burst_by_downloads, downloads: FlowCounter::new(params.period), burst }
     }
@@ -69,10 +69,10 @@ impl Scheme for Edca {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
         if self.by_downloads && at.toward == Toward::Air && packet.kind == Kind::Data {
             self.downloads.see(at.now, packet.flow);
-            let burst = self.downloads.count().max(self.plan.ap.ordinary.burst);
+            let burst = self.downloads.count().max(self.plan.ap.best_effort.burst);
             if burst != self.burst {
                 self.burst = burst;
-                requests.push(Request::Contend { ap: Category { burst, ..self.plan.ap.ordinary.clone() } });
+                requests.push(Request::Contend { ap: Category { burst, ..self.plan.ap.best_effort.clone() } });
             }
         }
         PacketVerdict::Forward
@@ -111,6 +111,6 @@ mod tests {
     fn windows_of_the_medium_hold_where_nothing_is_said() {
         let bench = SchemeBench::new(|facts| Edca::new(&Params::default(), facts));
         let plan = bench.scheme.access().expect("a plan");
-        assert_eq!((plan.ap.ordinary.cw_min, plan.stations.ordinary.aifsn, plan.ap.first.cw_max), (31, 4, 7));
+        assert_eq!((plan.ap.best_effort.cw_min, plan.stations.best_effort.aifsn, plan.ap.priority.cw_max), (31, 4, 7));
     }
 }

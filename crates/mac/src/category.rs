@@ -39,7 +39,7 @@ impl Category {
 
 choice! {
     /// Which packets have a category and queue of their own, with higher priority than the other.
-    pub enum First {
+    pub enum Prioritized {
         /// None.
         None = "none",
         /// TCP ACKs.
@@ -49,7 +49,7 @@ choice! {
     }
 }
 
-impl First {
+impl Prioritized {
     /// Whether a packet belongs to the high-priority category.
     #[must_use]
     pub const fn takes(self, packet: &Packet) -> bool {
@@ -65,16 +65,16 @@ impl First {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
     /// Category of all other packets.
-    pub ordinary: Category,
+    pub best_effort: Category,
     /// Category of high-priority packets.
-    pub first: Category,
+    pub priority: Category,
 }
 
 /// Initial access parameters of the access point and its stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccessPlan {
     /// Which packets have high priority.
-    pub goes_first: First,
+    pub prioritized: Prioritized,
     /// The access point.
     pub ap: Categories,
     /// Its stations.

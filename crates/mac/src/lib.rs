@@ -22,7 +22,7 @@ mod tap;
 pub use access::{Access, Eifs, IdleAccess};
 pub use access_category::{AccessCategory, DscpMapping};
 pub use call::Call;
-pub use category::{AccessPlan, Categories, Category, First};
+pub use category::{AccessPlan, Categories, Category, Prioritized};
 pub use channel::{
     Bandwidth, Channel, ChannelCounters, ChannelSettings, GeneralChannel, Hearing, RadioLinks, RateSettings,
     SharedChannel, SignalSettings, SpatialChannel, WidthCounters,

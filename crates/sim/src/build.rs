@@ -252,7 +252,7 @@ fn channel_plan(
     let has_outages = file.stations.iter().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
     let stations: Vec<StationSettings> = stations.collect();
     let by_scheme = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
-        classifier: Classifier::Kind(plan.goes_first),
+        classifier: Classifier::Kind(plan.prioritized),
         slot_rules: SlotRules::Dcf,
         aggregation: None,
         stations: nodes
@@ -320,20 +320,20 @@ fn station_categories(
         }
         _ => (&plan.ap, &ap.queue, ap.cw_min, ap.cw_max),
     };
-    let first = CategorySettings {
-        parameters: categories.first.clone(),
+    let priority = CategorySettings {
+        parameters: categories.priority.clone(),
         queues: vec![queues.build(queue, wlan.data_rate, &format!("{name}-first"))],
         limit: 0,
         backoff: stream(queues.seed, "first-backoff", &name),
     };
-    let ordinary = CategorySettings {
-        parameters: categories.ordinary.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
+    let best_effort = CategorySettings {
+        parameters: categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
         queues: vec![station.queue.clone()],
         limit: 0,
         backoff: station.backoff.clone(),
     };
     let link = LinkSettings::fixed();
-    StationCategories { mode: None, link, aggregation: None, is_legacy: false, categories: vec![first, ordinary] }
+    StationCategories { mode: None, link, aggregation: None, is_legacy: false, categories: vec![priority, best_effort] }
 }
 
 /// Transmit mode and the four access categories of the access point or a station, for 802.11n and later.

@@ -6,7 +6,7 @@ use wifair_phy::rate::Adaptation;
 use wifair_phy::{Band, PpduOptions, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
-use crate::category::{Category, First};
+use crate::category::{Category, Prioritized};
 use crate::{Access, StationSettings, frame_length};
 use wifair_queue::{Limit, Queue};
 
@@ -81,7 +81,7 @@ impl SlotRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classifier {
     /// Its kind: high-priority packets are in the first category, all others in the second.
-    Kind(First),
+    Kind(Prioritized),
     /// The caller that offers the packet.
     Caller,
     /// There is only one, that of DCF.

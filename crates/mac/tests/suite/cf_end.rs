@@ -1,4 +1,4 @@
-//! Frames that reserve the medium to the end of a TXOP, and the CF-End that gives it back (IEEE
+//! Frames that reserve the channel to the end of a TXOP, and the CF-End that gives it back (IEEE
 //! Std 802.11-2016, 9.2.5.2).
 
 use wifair_mac::edcaf::AggregationRules;
@@ -70,7 +70,7 @@ fn frames_reserve_the_medium_to_the_end_of_the_txop() {
 
 /// Nothing of what station 1 sends arrives, so that it gets no answer and its TXOP ends without a CF-End: the other
 /// station waits until 2 ms after its start, for AIFS, 43 us, and a backoff of its own, unless a later CF-End of
-/// station 1 gives the medium back. Without `cf_end` its NAV ends after the block ACK that does not come, SIFS and 32
+/// station 1 gives the channel back. Without `cf_end` its NAV ends after the block ACK that does not come, SIFS and 32
 /// us.
 #[test]
 fn others_wait_for_the_end_of_a_txop_that_is_not_given_back() {

@@ -4,7 +4,7 @@ use wifair_engine::stream;
 use wifair_mac::GeneralChannel;
 use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::{Access, Call, MacEvent, StationSettings};
-use wifair_mac::{Category, First};
+use wifair_mac::{Category, Prioritized};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
@@ -17,12 +17,12 @@ fn timing() -> Timing {
 }
 
 /// Station 0 is the access point; `categories` are those of low-priority packets, one per station.
-fn medium(categories: &[Category], goes_first: First, first: &Category) -> GeneralChannel {
-    GeneralChannel::new(settings(categories, goes_first, first))
+fn channel(categories: &[Category], prioritized: Prioritized, first: &Category) -> GeneralChannel {
+    GeneralChannel::new(settings(categories, prioritized, first))
 }
 
-fn settings(categories: &[Category], goes_first: First, first: &Category) -> EdcaSettings {
-    let settings = |(station, ordinary): (usize, &Category)| {
+fn settings(categories: &[Category], prioritized: Prioritized, first: &Category) -> EdcaSettings {
+    let settings = |(station, best_effort): (usize, &Category)| {
         let name = station.to_string();
         let station = StationSettings {
             cw_min: 0,
@@ -38,14 +38,14 @@ fn settings(categories: &[Category], goes_first: First, first: &Category) -> Edc
             errors: stream(1, "error", &name),
         };
         let queues = || vec![Queue::fifo(Limit::Packets(50))];
-        let goes_first = CategorySettings {
+        let prioritized = CategorySettings {
             parameters: first.clone(),
             queues: queues(),
             limit: 0,
             backoff: stream(1, "first-backoff", &name),
         };
-        let ordinary = CategorySettings {
-            parameters: ordinary.clone(),
+        let best_effort = CategorySettings {
+            parameters: best_effort.clone(),
             queues: queues(),
             limit: 0,
             backoff: station.backoff.clone(),
@@ -56,13 +56,13 @@ fn settings(categories: &[Category], goes_first: First, first: &Category) -> Edc
             link: LinkSettings::fixed(),
             aggregation: None,
             is_legacy: false,
-            categories: vec![goes_first, ordinary],
+            categories: vec![prioritized, best_effort],
         }
     };
     EdcaSettings {
         access: Access::standard(timing()),
         aps: vec![0],
-        classifier: Classifier::Kind(goes_first),
+        classifier: Classifier::Kind(prioritized),
         slot_rules: SlotRules::Dcf,
         aggregation: None,
         stations: categories.iter().enumerate().map(settings).collect(),
@@ -71,7 +71,7 @@ fn settings(categories: &[Category], goes_first: First, first: &Category) -> Edc
 
 /// Keeps two packets of each `(station, kind)` in the channel until `frames` are received. Returns the number of each,
 /// and the time.
-fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, GeneralChannel) {
+fn saturate(mut channel: GeneralChannel, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, GeneralChannel) {
     let (mut packets, mut received) = (Packets::default(), vec![0; sources.len()]);
     let (mut dropped, mut retry_limit_drops, mut now) = (vec![], vec![], Time::ZERO);
     // From the access point to the first station, from a station to the access point.
@@ -82,27 +82,27 @@ fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) ->
     };
     for source in (0..sources.len()).chain(0..sources.len()) {
         let id = packets.insert(packet(source));
-        medium.offer(sources[source].0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
+        channel.offer(sources[source].0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
     }
     while received.iter().sum::<u32>() < frames {
-        now = medium.next();
-        let heard = medium.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops));
+        now = channel.next();
+        let heard = channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops));
         if let MacEvent::Packet { id, .. } = heard {
             let source = packets[id].flow as usize;
             received[source] += 1;
-            medium.offer(
+            channel.offer(
                 sources[source].0,
                 id,
                 &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops),
             );
         }
         for (station, id) in retry_limit_drops.drain(..) {
-            medium.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
+            channel.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
         }
         assert!(dropped.is_empty());
     }
-    assert_eq!(medium.air_time(now).total(), now - Time::ZERO, "air time adds up");
-    (received, now, medium)
+    assert_eq!(channel.air_time(now).total(), now - Time::ZERO, "air time adds up");
+    (received, now, channel)
 }
 
 /// Duration of data, SIFS and ACK.
@@ -118,9 +118,9 @@ fn exchange() -> Duration {
 #[test]
 fn attempts_are_inverse_to_the_window() {
     let categories = [Category::dcf(10, 10), Category::dcf(30, 30)];
-    let (_, _, medium) =
-        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 200_000);
-    let [ap, station] = [0, 1].map(|s| medium.counters(s).attempts as f64);
+    let (_, _, channel) =
+        saturate(channel(&categories, Prioritized::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 200_000);
+    let [ap, station] = [0, 1].map(|s| channel.counters(s).attempts as f64);
     // A renewal process of mean m and variance v has a relative error of sqrt(v / n) / m; here CW / 2 and
     // ((CW + 1)^2 - 1) / 12.
     let error = |cw: f64, n: f64| (((cw + 1.0).powi(2) - 1.0) / 12.0 / n).sqrt() / (cw / 2.0);
@@ -133,7 +133,7 @@ fn attempts_are_inverse_to_the_window() {
 fn the_shorter_aifs_wins_where_nobody_draws() {
     let categories = [Category { aifsn: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
     let (received, now, _) =
-        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
+        saturate(channel(&categories, Prioritized::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
     assert_eq!(received, [0, 1000]);
     // Both get a packet at 0 s; the last ACK is still on the air.
     let timing = timing();
@@ -149,7 +149,7 @@ fn the_shorter_aifs_wins_where_nobody_draws() {
 fn two_slots_more_than_the_window_starve() {
     let categories = [Category::dcf(1, 1), Category { aifsn: 4, ..Category::dcf(1, 1) }];
     let (received, ..) =
-        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
+        saturate(channel(&categories, Prioritized::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
     assert_eq!(received, [1000, 0]);
 }
 
@@ -161,7 +161,7 @@ fn a_burst_needs_one_contention() {
     let last_ack = timing.sifs + timing.ack_to(BitRate::from_mbps(11));
     let source = [(0, Kind::Data)];
     let by_count = [Category { burst: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
-    let (_, now, _) = saturate(medium(&by_count, First::None, &by_count[1]), &source, 3000);
+    let (_, now, _) = saturate(channel(&by_count, Prioritized::None, &by_count[1]), &source, 3000);
     assert_eq!(now - Time::ZERO, cycle * 1000 - last_ack);
 
     // The same by duration: a TXOP just long enough for three, and one a nanosecond shorter.
@@ -170,7 +170,7 @@ fn a_burst_needs_one_contention() {
         [(limit, cycle, 1000), (limit - Duration::from_nanos(1), timing.difs + exchange() * 2 + timing.sifs, 1500)]
     {
         let by_time = [Category { txop, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
-        let (_, now, _) = saturate(medium(&by_time, First::None, &by_time[1]), &source, 3000);
+        let (_, now, _) = saturate(channel(&by_time, Prioritized::None, &by_time[1]), &source, 3000);
         assert_eq!(now - Time::ZERO, cycle * cycles - last_ack);
     }
 }
@@ -180,18 +180,18 @@ fn a_burst_needs_one_contention() {
 fn what_goes_first_wins_within_a_station() {
     let category = Category::dcf(0, 0);
     let categories = [category.clone(), category.clone()];
-    let (received, _, medium) =
-        saturate(medium(&categories, First::Acks, &category), &[(0, Kind::Data), (0, Kind::Ack)], 1000);
-    assert_eq!((received[0], medium.counters(0).collisions), (0, 0));
+    let (received, _, channel) =
+        saturate(channel(&categories, Prioritized::Acks, &category), &[(0, Kind::Data), (0, Kind::Ack)], 1000);
+    assert_eq!((received[0], channel.counters(0).collisions), (0, 0));
 }
 
 /// The access point's parameters change while it is sending: from one frame to two in a row.
 #[test]
 fn parameters_can_change() {
     let category = Category::dcf(0, 0);
-    let mut medium = medium(&[category.clone(), category.clone()], First::None, &category);
-    medium.set_category(0, &Category { burst: 2, ..category });
-    let (_, now, _) = saturate(medium, &[(0, Kind::Data)], 2000);
+    let mut channel = channel(&[category.clone(), category.clone()], Prioritized::None, &category);
+    channel.set_category(0, &Category { burst: 2, ..category });
+    let (_, now, _) = saturate(channel, &[(0, Kind::Data)], 2000);
     let timing = timing();
     let cycle = timing.difs + exchange() * 2 + timing.sifs;
     assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11)));
@@ -202,15 +202,15 @@ fn parameters_can_change() {
 #[test]
 fn the_queues_of_any_access_point_are_read() {
     let categories = [Category::dcf(15, 15), Category::dcf(15, 15)];
-    let settings = EdcaSettings { aps: vec![1], ..settings(&categories, First::Udp, &categories[0]) };
-    let mut medium = GeneralChannel::new(settings);
+    let settings = EdcaSettings { aps: vec![1], ..settings(&categories, Prioritized::Udp, &categories[0]) };
+    let mut channel = GeneralChannel::new(settings);
     let (mut packets, mut dropped) = (Packets::default(), vec![]);
     for station in [1, 1, 1, 1, 0] {
         for kind in [Kind::Data, Kind::Udp] {
             let id = packets.insert(Packet { hop: station, kind, size: 1000, ..Packet::default() });
             let next_hops = NextHops(&[1, 0]);
-            medium.offer(station, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], next_hops));
+            channel.offer(station, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], next_hops));
         }
     }
-    assert_eq!(medium.edcafs().ap_queues()[0].level(), (6, false));
+    assert_eq!(channel.edcafs().ap_queues()[0].level(), (6, false));
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wifair_engine::stream;
 use wifair_mac::edcaf::SlotRules;
-use wifair_mac::{Call, Eifs, First, GeneralChannel, MacEvent, SharedChannel};
+use wifair_mac::{Call, Eifs, GeneralChannel, MacEvent, Prioritized, SharedChannel};
 use wifair_packet::Packets;
 use wifair_queue::Discipline;
 use wifair_units::{Duration, Time};
@@ -42,7 +42,7 @@ proptest! {
         eifs_is_nav in any::<bool>(),
         (data_error, control_error) in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..4),
-        first in prop_oneof![Just(First::None), Just(First::Udp)],
+        first in prop_oneof![Just(Prioritized::None), Just(Prioritized::Udp)],
     ) {
         let mut scenario = scenario;
         if eifs_is_nav {
@@ -99,6 +99,6 @@ proptest! {
             station.data_error_from = data_error;
             station.control_error_to = control_error;
         }
-        assert_every_packet_ends_once(&run!(reference(&scenario, settings, First::None, &categories), &scenario));
+        assert_every_packet_ends_once(&run!(reference(&scenario, settings, Prioritized::None, &categories), &scenario));
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wifair_engine::stream;
 use wifair_mac::edcaf::{EdcaSettings, SlotRules};
-use wifair_mac::{Bandwidth, Call, ChannelSettings, First, MacEvent, SignalSettings, SpatialChannel};
+use wifair_mac::{Bandwidth, Call, ChannelSettings, MacEvent, Prioritized, SignalSettings, SpatialChannel};
 use wifair_packet::Packets;
 use wifair_phy::propagation::Fading;
 use wifair_phy::{
@@ -78,7 +78,7 @@ proptest! {
             let space = if is_plain {
                 SpatialChannel::new(scenario.access, &[0], links, settings(&scenario))
             } else {
-                let settings = edca_settings(&scenario, settings(&scenario), First::Udp, &categories);
+                let settings = edca_settings(&scenario, settings(&scenario), Prioritized::Udp, &categories);
                 SpatialChannel::with_categories(with_aggregates(settings, (true, false), 0), links)
             };
             space.with_signals(fading_signals(&reception, &scenario, fades))
@@ -106,7 +106,7 @@ proptest! {
             .collect();
         let widths: Vec<ChannelWidth> = chosen.iter().map(OperatingChannel::width).collect();
         // All frames are to or from the first station, which is no wider than the others.
-        let settings = edca_settings(&scenario, settings(&scenario), First::Udp, &categories);
+        let settings = edca_settings(&scenario, settings(&scenario), Prioritized::Udp, &categories);
         let mut settings = in_width(with_aggregates(settings, (asks, agrees), 0), &widths);
         settings.aps = vec![];
         settings.slot_rules = SlotRules::Edca;

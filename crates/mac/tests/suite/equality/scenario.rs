@@ -6,8 +6,8 @@ use wifair_mac::edcaf::{
     AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, First, GeneralChannel, Hearing, IdleAccess,
-    Outages, RadioLinks, RateSettings, StationSettings,
+    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, GeneralChannel, Hearing, IdleAccess, Outages,
+    Prioritized, RadioLinks, RateSettings, StationSettings,
 };
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
@@ -370,7 +370,7 @@ pub fn category() -> impl Strategy<Value = Category> {
 pub fn reference(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
-    first: First,
+    first: Prioritized,
     categories: &[Category],
 ) -> ReferenceChannel {
     ReferenceChannel::new(edca_settings(scenario, stations, first, categories))
@@ -380,7 +380,7 @@ pub fn reference(
 pub fn general(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
-    first: First,
+    first: Prioritized,
     categories: &[Category],
 ) -> GeneralChannel {
     GeneralChannel::new(edca_settings(scenario, stations, first, categories))
@@ -425,18 +425,18 @@ pub fn with_categories(
 pub fn edca_settings(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
-    first: First,
+    first: Prioritized,
     categories: &[Category],
 ) -> EdcaSettings {
     let stations = stations.into_iter().enumerate().map(|(index, common)| {
         let parameters = categories[index % categories.len()].clone();
-        let goes_first = CategorySettings {
+        let prioritized = CategorySettings {
             parameters: parameters.clone(),
             queues: vec![Queue::fifo(Limit::Packets(1))],
             limit: 0,
             backoff: stream(scenario.seed, "first-backoff", &index.to_string()),
         };
-        let ordinary = CategorySettings {
+        let best_effort = CategorySettings {
             parameters,
             queues: vec![common.queue.clone()],
             limit: 0,
@@ -448,7 +448,7 @@ pub fn edca_settings(
             link: LinkSettings::fixed(),
             aggregation: None,
             is_legacy: false,
-            categories: vec![goes_first, ordinary],
+            categories: vec![prioritized, best_effort],
         }
     });
     EdcaSettings {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use wifair_engine::stream;
 use wifair_mac::edcaf::SlotRules;
 use wifair_mac::{
-    Call, Category, Eifs, First, GeneralChannel, IdleAccess, MacEvent, RadioLinks, SignalSettings, SpatialChannel,
+    Call, Category, Eifs, GeneralChannel, IdleAccess, MacEvent, Prioritized, RadioLinks, SignalSettings, SpatialChannel,
 };
 use wifair_packet::Packets;
 use wifair_phy::propagation::Fading;
@@ -54,7 +54,7 @@ proptest! {
         assert_same(&general, &run!(space, &scenario));
         assert_every_packet_ends_once(&general);
         let category = Category::dcf(scenario.cw.0, scenario.cw.1);
-        assert_same(&general, &run!(reference(&scenario, settings(), First::None, &[category]), &scenario));
+        assert_same(&general, &run!(reference(&scenario, settings(), Prioritized::None, &[category]), &scenario));
     }
 
     #[test]
@@ -166,13 +166,13 @@ proptest! {
     fn categories_in_space_equal_general_where_all_hear_all(
         scenario in scenario(),
         categories in prop::collection::vec(category(), 1..4),
-        first in prop_oneof![Just(First::None), Just(First::Udp)],
+        first in prop_oneof![Just(Prioritized::None), Just(Prioritized::Udp)],
         slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
     ) {
         let mut scenario = scenario;
         // With agreements the first category responds to requests.
-        let uses_several = first != First::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
+        let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
         if scenario.access.eifs == Eifs::AfterCollision && uses_several {
             scenario.access.eifs = Eifs::AfterError;
         }
@@ -207,7 +207,7 @@ proptest! {
         }
         let stations = with_errors(settings(&scenario), errors);
         let signals = fading_signals(reception, &scenario, fades);
-        let settings = edca_settings(&scenario, stations, First::Udp, &categories);
+        let settings = edca_settings(&scenario, stations, Prioritized::Udp, &categories);
         let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks_and_agrees, 0) };
         let links = random_links(&scenario).with_misses(|_, _| miss);
         let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
