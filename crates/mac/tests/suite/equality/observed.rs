@@ -1,9 +1,11 @@
 //! What the tests observe of frames and backoffs, and what they need of a channel.
 
+use std::collections::BTreeMap;
+
 use wifair_mac::{
     BackoffRecord, Call, Fate, FrameKind, FrameRecord, GeneralChannel, SharedChannel, SpatialChannel, Tap,
 };
-use wifair_packet::PacketId;
+use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::reference::ReferenceChannel;
@@ -69,6 +71,28 @@ fn told(frame: &FrameRecord) -> Told {
 
 /// Frames and backoffs that a channel has recorded.
 pub type Records = (Vec<Told>, Vec<BackoffRecord>);
+
+/// Checks that packets of one sender, receiver and category arrive in the order in which they were offered.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// Sender and category of each packet, by its number; the category as given, and by the kind of the packet.
+    offered: Vec<(u32, (usize, bool))>,
+    last: BTreeMap<(u32, u32, (usize, bool)), PacketId>,
+}
+
+impl Order {
+    /// `sender` is offered the next packet.
+    pub fn offer(&mut self, sender: u32, category: usize, packet: &Packet) {
+        self.offered.push((sender, (category, packet.kind == Kind::Udp)));
+    }
+
+    /// `to` receives a packet.
+    pub fn receive(&mut self, to: u32, id: PacketId) {
+        let (sender, category) = self.offered[id.index()];
+        let before = self.last.insert((sender, to, category), id);
+        assert!(before < Some(id), "{before:?} arrives before {id:?}");
+    }
+}
 
 /// What the tests need of a channel besides methods that all have under one name.
 pub trait Tested {

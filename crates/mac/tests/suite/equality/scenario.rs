@@ -18,7 +18,7 @@ use wifair_phy::{
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
-pub use super::observed::{Tested, Told};
+pub use super::observed::{Order, Tested, Told};
 use crate::common::hop_to;
 use crate::reference::ReferenceChannel;
 
@@ -176,6 +176,7 @@ macro_rules! run {
         let mut next_burst = Time::ZERO;
         let mut bursts = 0;
         let mut steps = 0;
+        let mut order = Order::default();
         let timing = &scenario.access.timing;
         while bursts < 60 || channel.next() < Time::NEVER {
             assert!(steps < 100_000, "it comes to an end");
@@ -206,6 +207,7 @@ macro_rules! run {
                     MacEvent::Nothing | MacEvent::NeedsArrivals => {}
                     MacEvent::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
+                        order.receive(to, id);
                         // The next packets are sometimes offered at an instant at which the channel changes.
                         let idle = now + timing.sifs + timing.ack();
                         next_burst = match chance.below(10) {
@@ -232,6 +234,7 @@ macro_rules! run {
             for (station, offered) in offers {
                 let id = packets.insert(offered);
                 let category = usize::from(packets[id].size) % scenario.categories;
+                order.offer(station, category, &packets[id]);
                 let mut call = Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS);
                 Tested::put(&mut channel, station, category, id, &mut call);
             }
