@@ -215,17 +215,20 @@ def test_packets_in_flight_count_where_they_are_told_to() -> None:
     assert drops(counted=True) > drops(counted=False)
 
 
-@pytest.mark.parametrize(("delay_ms", "earlier_ms"), [(10.0, 0.855), (0.5, 0.407), (0.0, 0.0)])
-def test_mpdus_are_passed_up_singly_where_they_are_told_to(delay_ms: float, earlier_ms: float) -> None:
-    """Ten MPDUs of 1544 bytes at 65 Mb/s are received 0.19 ms apart: the first 1.71 ms before the last, if that is no
-    more than the delay of the wire."""
-    base = wifair.Scenario.from_text(BASE).with_({"wlan.aggregation.window": 10, "servers.delay": f"{delay_ms} ms"})
+@pytest.mark.parametrize(
+    ("direction", "delay_ms", "earlier_ms"),
+    [("up", 10.0, 0.855), ("up", 0.5, 0.407), ("up", 0.0, 0.0), ("down", 0.0, 0.855)],
+)
+def test_mpdus_are_passed_up_singly(direction: str, delay_ms: float, earlier_ms: float) -> None:
+    """Ten MPDUs of 1544 bytes at 65 Mb/s are received 0.19 ms apart: the first 1.71 ms before the last. A wire takes
+    them that early if that is no more than its delay."""
+    changes = {"wlan.aggregation.window": 10, "servers.delay": f"{delay_ms} ms", "flows.direction": direction}
+    base = wifair.Scenario.from_text(BASE).with_(changes | {"servers.rate": "100 Gb/s"})
 
     def delay(changes: Mapping[str, object]) -> float:
-        flows = wifair.run(base.with_({"servers.rate": "100 Gb/s"} | dict(changes))).flows
-        return float(flows["owd_mean_s"][0])
+        return float(wifair.run(base.with_(changes)).flows["owd_mean_s"][0])
 
-    apart = delay({}) - delay({"wlan.aggregation.pass_up_singly": True})
+    apart = delay({"wlan.aggregation.pass_up_singly": False}) - delay({})
     assert apart == pytest.approx(earlier_ms / 1e3, abs=0.01e-3)
 
 

@@ -36,7 +36,7 @@ def scenario(row: Mapping[str, str]) -> str:
     else:
         wlan += ['edca.vo.txop = "0 s"', 'edca.vi.txop = "0 s"']
     if row["transport"] == "tcp":
-        wlan += ["aggregation.count_in_flight = true", "aggregation.pass_up_singly = true"]  # as in ns-3
+        wlan += ["aggregation.count_in_flight = true"]  # as in ns-3
     lines = [f'duration = "{row["end_s"]} s"', f'warm_up = "{row["warm_s"]} s"', "[wlan]", *wlan]
     lines += ["[ap]", f'queue.limit = "{row["queue"]} packets"']
     lines += ["[[servers]]", 'name = "server"', 'delay = "10 ms"', f'rate = "{row["wire_mbps"]} Mb/s"']

@@ -16,7 +16,7 @@ pub use spatial::{
 
 use wifair_metrics::Histogram;
 use wifair_packet::{Packet, PacketId, Packets};
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use crate::category::Category;
 use crate::edcaf::{CategoryCounters, Edcafs};
@@ -186,6 +186,16 @@ impl Channel {
     #[inline]
     pub fn take_handed_up(&mut self) -> Option<PacketId> {
         if let Self::General(general) = self { general.edcafs_mut().take_handed_up().map(|(_, id)| id) } else { None }
+    }
+
+    /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
+    #[inline]
+    #[must_use]
+    pub fn lead(&self) -> Duration {
+        match self {
+            Self::General(general) => general.edcafs().lead(),
+            _ => self.edcafs().map_or(Duration::ZERO, Edcafs::lead),
+        }
     }
 
     /// The same, if `is_wanted` accepts it.

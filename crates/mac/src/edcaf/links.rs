@@ -46,6 +46,31 @@ impl LinkMode {
     }
 }
 
+/// When the bytes of a PSDU are on the air: evenly spread over the symbols that carry them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PsduTimes {
+    preamble: Duration,
+    data: Duration,
+    /// Length of the PSDU, in bytes.
+    psdu: u64,
+}
+
+impl PsduTimes {
+    /// Time from the end of the preamble until the first `bytes` are sent.
+    #[inline]
+    fn sent(&self, bytes: u64) -> Duration {
+        self.data * bytes.min(self.psdu) / self.psdu
+    }
+
+    /// For each of the given numbers of bytes, the time from when they are sent until all are. Extensions behind the
+    /// last byte, which give the receiver time to decode, do not count.
+    pub fn left_after(&self, bytes: impl Iterator<Item = u64>) -> impl Iterator<Item = Duration> {
+        // A multiplication for each instead of a division. As PPDUs are shorter than 2^31 ns nothing overflows.
+        let (psdu, byte) = (self.psdu, (self.data.as_nanos() << 32) / self.psdu);
+        bytes.map(move |sent| Duration::from_nanos((psdu.saturating_sub(sent) * byte) >> 32))
+    }
+}
+
 /// The modulation of a frame, which determines its losses to noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum FrameMode {
@@ -332,9 +357,8 @@ impl Edcafs {
         Some((mode, ppdu.mpdus().iter().map(|mpdu| window.mpdu(mpdu.number).length).collect()))
     }
 
-    /// The preamble duration of a sender's PPDU, and the start and end of each MPDU in it, relative to the start of the
-    /// PPDU.
-    pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
+    /// When the bytes of a sender's PSDU are on the air.
+    pub(crate) fn psdu_times(&self, sender: usize) -> PsduTimes {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
         let (rate, timing) = (self.stations[self.rate_of(station, ppdu.to)].rate, &self.access.timing);
@@ -345,11 +369,17 @@ impl Edcafs {
             }
             None => (timing.preamble_of(rate), timing.extension_of(rate)),
         };
-        let data = ppdu.air - preamble - behind;
-        let at = |bytes: u64| preamble + data * bytes.min(ppdu.psdu.0) / ppdu.psdu.0;
-        let ends = ppdu.mpdus().iter().map(|mpdu| mpdu.end);
+        PsduTimes { preamble, data: ppdu.air - preamble - behind, psdu: ppdu.psdu.0 }
+    }
+
+    /// The preamble duration of a sender's PPDU, and the start and end of each MPDU in it, relative to the start of the
+    /// PPDU.
+    pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
+        let times = self.psdu_times(sender);
+        let ends = self.contenders[sender].ppdu.mpdus().iter().map(|mpdu| mpdu.end);
         let starts = std::iter::once(0).chain(ends.clone());
-        (preamble, starts.zip(ends).map(|(from, until)| (at(from), at(until))).collect())
+        let span = |(from, until)| (times.preamble + times.sent(from), times.preamble + times.sent(until));
+        (times.preamble, starts.zip(ends).map(span).collect())
     }
 
     /// Draws whether `receiver`, one of the two stations in an exchange, loses a control frame.

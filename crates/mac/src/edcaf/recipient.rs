@@ -78,8 +78,8 @@ impl Edcafs {
     }
 
     /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
-    #[must_use]
-    pub const fn lead(&self) -> Duration {
+    #[inline]
+    pub(crate) const fn lead(&self) -> Duration {
         self.released.up.lead()
     }
 
@@ -113,7 +113,7 @@ impl Edcafs {
             return;
         }
         let is_singly = self.passes_up_singly() && !self.contenders[sender].ppdu.is_request();
-        let spans = if is_singly { self.mpdu_spans(sender).1 } else { vec![] };
+        let times = is_singly.then(|| self.psdu_times(sender));
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
@@ -122,15 +122,21 @@ impl Edcafs {
         window.used_at = now;
         if ppdu.is_request() {
             window.request(now, &self.chain, &mut self.released);
-        } else if is_singly {
-            for (mpdu, (_, end)) in ppdu.mpdus().iter().zip(spans).filter(|(mpdu, _)| !mpdu.is_lost) {
-                let mark = self.released.up.mark();
-                window.receive(now, mpdu.number, &self.chain, &mut self.released);
-                window.hand_up(now, &self.chain, &mut self.released);
-                self.released.up.set_leads(mark, ppdu.air.saturating_sub(end));
-            }
-        } else if let Some(count) = window.expected().and_then(|first| ppdu.run_from(first)) {
+        } else if let Some(count) = window.expected().and_then(|first| ppdu.run_from(first))
+            && (times.is_none() || !window.has_msdus())
+        {
             window.receive_run(count, &self.chain, &mut self.released);
+            if let Some(times) = times {
+                self.released.up.set_leads(before, times.left_after(ppdu.mpdus().iter().map(|mpdu| mpdu.end)));
+            }
+        } else if let Some(times) = times {
+            let leads = times.left_after(ppdu.mpdus().iter().map(|mpdu| mpdu.end));
+            for (mpdu, lead) in ppdu.mpdus().iter().zip(leads).filter(|(mpdu, _)| !mpdu.is_lost) {
+                let mark = self.released.up.mark();
+                window.receive(now - lead, mpdu.number, &self.chain, &mut self.released);
+                window.hand_up(now - lead, &self.chain, &mut self.released);
+                self.released.up.set_lead(mark, lead);
+            }
         } else {
             for number in ppdu.read() {
                 window.receive(now, number, &self.chain, &mut self.released);
@@ -151,11 +157,14 @@ impl Edcafs {
 
     /// Updates delays and counters for packets handed up since the mark `before`.
     fn note_handed_up(&mut self, now: Time, sender: usize, before: usize) {
-        let up = &self.released.up.since(before);
+        let (up, leads) = self.released.up.since(before);
         self.contenders[sender].counters.handed_up += up.len() as u64;
         if self.categories == self.delays.len() && self.aggregation.is_some() {
             let delays = &mut self.delays[sender % self.categories];
-            for (_, id) in *up {
+            for ((_, id), lead) in up.iter().zip(leads) {
+                delays.add(now - *lead - self.arrived[id.index()]);
+            }
+            for (_, id) in &up[leads.len()..] {
                 delays.add(now - self.arrived[id.index()]);
             }
         }

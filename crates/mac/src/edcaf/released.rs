@@ -51,9 +51,22 @@ impl HandedUp {
     }
 
     /// Sets how long before the end of the PPDU the packets added since a mark were received.
-    pub fn set_leads(&mut self, mark: usize, lead: Duration) {
+    pub fn set_lead(&mut self, mark: usize, lead: Duration) {
         self.leads.resize(mark, Duration::ZERO);
         self.leads.resize(self.all.len(), lead);
+    }
+
+    /// The same for packets with a time each.
+    #[inline]
+    pub fn set_leads(&mut self, mark: usize, leads: impl Iterator<Item = Duration>) {
+        self.leads.resize(mark, Duration::ZERO);
+        self.leads.extend(leads);
+    }
+
+    /// The packets added since a mark, provided that none was removed since, and their leads, if they have any.
+    #[inline]
+    pub fn since(&self, mark: usize) -> (&[(u32, PacketId)], &[Duration]) {
+        (&self.all[mark..], self.leads.get(mark..).unwrap_or_default())
     }
 
     /// Removes the next `count` packets.
@@ -77,11 +90,5 @@ impl HandedUp {
     #[inline]
     pub fn mark(&self) -> usize {
         self.all.len()
-    }
-
-    /// The packets added since a mark, provided that none was removed since.
-    #[inline]
-    pub fn since(&self, mark: usize) -> &[(u32, PacketId)] {
-        &self.all[mark..]
     }
 }

@@ -130,7 +130,7 @@ pub struct AggregationRules {
     /// in ns-3.
     pub count_in_flight: bool,
     /// Whether a recipient passes each MPDU up when it ends (IEEE Std 802.11-2016, 10.24.7.6.2), as in ns-3, instead of
-    /// all at the end of the PPDU. It still reports them at the end, with [`Edcafs::lead`](super::Edcafs::lead).
+    /// all at the end of the PPDU. It still reports them at the end, with [`Channel::lead`](crate::Channel::lead).
     pub pass_up_singly: bool,
     /// Whether agreements are set up by ADDBA frames; otherwise they exist from the start.
     pub agreements_on_air: bool,

@@ -297,6 +297,11 @@ impl SendWindow {
         true
     }
 
+    /// Whether any MPDU so far was an A-MSDU.
+    pub const fn has_msdus(&self) -> bool {
+        self.has_msdus
+    }
+
     /// Tells the originator what the recipient has received; returns the number of MPDUs newly acknowledged.
     pub fn acknowledge_received(&mut self) -> u64 {
         let numbers = self.origin..self.next;

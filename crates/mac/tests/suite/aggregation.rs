@@ -40,7 +40,7 @@ pub fn aggregation() -> AggregationRules {
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
-        pass_up_singly: false,
+        pass_up_singly: true,
         agreements_on_air: false,
         inactivity_timeout: None,
         wait_until: None,

@@ -41,7 +41,7 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
-        pass_up_singly: false,
+        pass_up_singly: true,
         agreements_on_air: false,
         inactivity_timeout: None,
         wait_until: None,

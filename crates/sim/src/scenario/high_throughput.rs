@@ -135,10 +135,10 @@ table! {
         /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue,
         /// as in ns-3.
         pub count_in_flight: bool = false;
-        /// Whether a receiver passes each MPDU up when it ends, as in the standard and ns-3, instead of all at the end
-        /// of the PPDU, like a network card with one interrupt for each PPDU. It shows where a wire follows: packets
-        /// go onto it earlier, by no more than its delay.
-        pub pass_up_singly: bool = false;
+        /// Whether a receiver passes each MPDU up when it ends, as in the standard and ns-3; otherwise all at the end
+        /// of the PPDU, like a network card with one interrupt for each. Delays end earlier then, and packets go onto
+        /// a wire that follows earlier, by no more than its delay.
+        pub pass_up_singly: bool = true;
         /// How long a packet may wait and be retried, counted from its arrival in the queue; if absent, only the retry
         /// limit applies.
         pub lifetime: Option<Duration> = None, "above 0" => |time| time.is_none_or(|time| time > Duration::ZERO);

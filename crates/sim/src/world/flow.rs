@@ -214,7 +214,7 @@ impl World {
         let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.take_real(id) };
         let counters = &mut connection.counters;
         counters.arrive(packet.payload);
-        self.flows[connection.flow as usize].one_way.add(self.now - packet.sent_at());
+        self.flows[connection.flow as usize].one_way.add(self.now - self.lead - packet.sent_at());
         receiver.on_packet(self.now, packet);
         let (answers, hop) = (receiver.is_due(), connection.reverse);
         let mut more = false;
@@ -342,7 +342,7 @@ impl World {
         let connection = &mut self.connections[packet.flow as usize];
         if let Ends::Udp { .. } = connection.ends {
             connection.counters.arrive(packet.payload);
-            self.flows[connection.flow as usize].record_delay(self.now - packet.sent_at());
+            self.flows[connection.flow as usize].record_delay(self.now - self.lead - packet.sent_at());
         }
     }
 

@@ -117,6 +117,8 @@ pub struct World {
     short_paths: bool,
     /// Whether receivers pass MPDUs up one by one.
     passes_up_singly: bool,
+    /// How long before now the packet that arrives was received.
+    lead: Duration,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, each with the time.

@@ -170,6 +170,7 @@ impl World {
             widths_at_warm_up: vec![vec![]; channels.len()],
             queue_counts_at_warm_up: queue_counts.clone(),
             queue_counts,
+            lead: Duration::ZERO,
             passes_up_singly: channels.iter().filter_map(Channel::edcafs).any(Edcafs::passes_up_singly),
             channels,
             links,

@@ -342,6 +342,12 @@ impl WiredLink {
         self.delay
     }
 
+    /// How long ago a packet that is put on the link may have come: its delay, or nothing if a gate lets packets pass.
+    #[inline]
+    pub(super) fn takes_since(&self) -> Duration {
+        if self.has_gate() { Duration::ZERO } else { self.delay }
+    }
+
     /// Whether packets arrive at the instant at which they are put on the link.
     pub(super) fn takes_no_time(&self) -> bool {
         self.rate.is_none() && self.delay == Duration::ZERO

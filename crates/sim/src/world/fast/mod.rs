@@ -148,12 +148,12 @@ impl World {
         {
             self.events += 1;
             match self.hops[self.packets[id].hop as usize + 1] {
-                Hop::Wired(_) if self.passes_up_singly => self.forward_from_air(channel, id),
+                Hop::Wired(link) if self.takes_since(link).as_nanos() > 0 => self.forward_singly(id, link, channel),
                 Hop::Wired(link) if self.packets[id].kind == Kind::Udp => self.datagrams_arrive(id, link, channel),
                 Hop::Wired(link) => self.forward_train(id, link, channel),
                 Hop::End => {
                     self.packets[id].hop += 1;
-                    self.arrive(id);
+                    self.arrive_from_air(id, channel);
                 }
                 _ => self.forward(id),
             }
