@@ -1,15 +1,15 @@
-//! Windows by round-trip time: the access point's buffer is divided in such a way that all flows get the same rate.
+//! Windows by round-trip time: each flow's window is proportional to its RTT, so that all flows get the same rate.
 //!
-//! Source, an outline only: S. Pilosof et al., 2003. Paper `las`, section 2, says about it that the access point sets
-//! the advertised windows from its buffer and from passively estimated round-trip times of the connections. If windows
-//! are proportional to round-trip times, window / RTT is the same for all flows:
+//! Source: S. Pilosof et al., 2003, known here only in outline. Paper `las`, section 2, says that their access point
+//! sets the advertised windows from its buffer and from passively estimated round-trip times of the connections. If
+//! windows are proportional to round-trip times, window / RTT is the same for all flows:
 //!
 //! ```text
 //! window = min(window, floor(B * RTT_i / sum of RTT_j over the n active flows))           [packets]
 //! ```
 //!
 //! With equal times every flow gets B/n. A flow whose time is not known yet counts with the mean of the others; while
-//! no time is known, all flows count the same. The rule of proportion is ours.
+//! no time is known, all flows count the same. The proportional rule is our reading.
 
 use wifair_config::{Limit, table};
 use wifair_packet::Packet;

@@ -1,8 +1,8 @@
 //! The number of active flows.
 //!
-//! Source: E. Lee et al., 2007, section 5.3: a flow counts from its first packet on, and no longer once nothing of it
-//! has passed for a period. Both directions of a connection are one flow. The paper does not specify the period. It
-//! should exceed the longest timeout of a starved flow, or n fluctuates.
+//! Source: E. Lee et al., 2007, section 5.3: a flow counts from its first packet until none of its packets has passed
+//! for a period. Both directions of a connection are one flow. The paper does not specify the period. It should exceed
+//! the longest timeout of a starved flow, or n fluctuates.
 
 use wifair_units::{Duration, Time};
 

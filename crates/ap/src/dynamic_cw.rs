@@ -57,7 +57,7 @@ impl SharedWindow {
         Self { cw_min: station.cw_min, station, floor, flows: FlowCounter::new(period) }
     }
 
-    /// Handles a packet of a flow that counts; requests another window if the number of flows calls for one.
+    /// Handles a packet of a flow that counts; requests a new window if the number of flows has changed it.
     pub fn see(&mut self, now: Time, flow: u32, requests: &mut Vec<Request>) {
         self.flows.see(now, flow);
         let cw_min = window_for(self.flows.count(), self.station.cw_min, self.floor);

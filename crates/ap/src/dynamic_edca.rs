@@ -3,11 +3,11 @@
 //!
 //! Source: B. A. H. S. Abeysekera, T. Matsuda and T. Takine, "Dynamic Contention Window Control Scheme in IEEE 802.11e
 //! Wireless LANs", 2010, known here from its abstract: the minimum contention window of the access point's best-effort
-//! category is determined from the number of TCP flows, so that uplink and downlink TCP flows are equal, while windows
-//! of its own give real-time traffic what it needs.
+//! category is determined from the number of TCP flows, so that uplink and downlink TCP flows get the same, while
+//! real-time traffic has windows of its own that meet its needs.
 //!
-//! Our readings: each TCP flow, whatever its direction, needs the access point's queue as much as one station's, for
-//! its data or its ACKs. So with n flows seen within `period`, the window is that of [`super::dynamic_cw`] for n.
+//! Our readings: each TCP flow, whatever its direction, takes as much of the access point's queue as of one station's,
+//! for its data or its ACKs. So with n flows seen within `period`, the window is that of [`super::dynamic_cw`] for n.
 //! Real-time traffic is UDP, with AIFSN 2 and a window of 7 to 15 slots on both sides, which are the values of AC_VO
 //! for a CWmin of 31 (table 9-137). The best-effort window does not fall below `floor`, 7, so that real-time traffic
 //! keeps its priority.

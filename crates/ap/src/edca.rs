@@ -1,10 +1,10 @@
 //! EDCA parameters: the access point gets priority over its stations, and TCP ACKs over everything.
 //!
 //! Source: D. Leith, P. Clifford, D. Malone and A. Ng, "TCP Fairness in 802.11e WLANs", IEEE Communications Letters 9
-//! (11), 2005, known here from its summary in lee2007 and from later papers of the authors. Uploads are made fair among
-//! each other by giving their ACKs at the access point a category with hardly any wait. Uploads and downloads are made
-//! fair to each other by letting the access point send, whenever it has won access, one packet for each download
-//! (TXOP), with AIFS and CWmin as tuning parameters.
+//! (11), 2005, known here from its summary in lee2007 and from later papers of the authors. ACKs of uploads get a
+//! category with hardly any wait at the access point, which makes uploads fair among each other. Whenever the access
+//! point wins access, it sends one packet for each download (TXOP), which makes uploads and downloads fair to each
+//! other; AIFS and CWmin are tuning parameters.
 //!
 //! Our readings: ACKs have AIFSN 2 and a window of 3 to 7 slots on both sides; the stations' data has AIFSN 4. With
 //! `burst_by_downloads` the access point may send as many frames in a row as there are downloads, counted by the flows

@@ -1,9 +1,10 @@
-//! Schemes of the access point: what it does to passing packets before they are queued for the wireless or the wired
-//! side.
+//! Access-point schemes: they treat packets that pass the access point before these are queued for the wireless or the
+//! wired side.
 //!
 //! A scheme may change a packet (the receive window in an ACK), drop it, send packets of its own (a ping), and request
-//! other channel access parameters. Schemes of different kinds combine with each other and with any queue; there is at
-//! most one of each kind: it sets the windows, polices uplink data, caps the clients, or sets the access parameters.
+//! other channel access parameters. There are four kinds: a scheme sets windows, polices uplink data, caps clients, or
+//! sets access parameters. An access point has at most one scheme of each kind. Schemes of different kinds combine with
+//! each other and with any queue.
 //!
 //! The caller must call:
 //!
@@ -176,7 +177,7 @@ macro_rules! schemes {
         choice! {
             $(#[doc = $kind_doc])*
             pub enum $kind {
-                /// Nothing.
+                /// No scheme.
                 None = "none",
                 $( $(#[doc = $doc])* $variant($module::Params) = $name from $source $(($outline))?, )+
             }
@@ -277,7 +278,7 @@ impl Schemes {
         }
     }
 
-    /// Calls `what` for each scheme in the order in which packets meet them: those that drop come first.
+    /// Calls `what` for each scheme in the order in which packets pass them: those that drop come first.
     fn each(&mut self, mut what: impl FnMut(&mut dyn Scheme, &mut Vec<Request>)) {
         if let Some(scheme) = &mut self.client {
             what(scheme.as_mut(), &mut self.requests);
@@ -429,7 +430,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever passes: a window is never above the offered one, nor below one segment if a segment was offered;
+        /// For any packets: a window is never above the offered one, nor below one segment if a segment was offered;
         /// only windows change; only echo replies are absorbed; and timers lie in the future.
         #[test]
         fn every_scheme_keeps_the_rules(

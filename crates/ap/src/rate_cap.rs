@@ -1,7 +1,7 @@
 //! Rate cap: a token bucket for each client.
 //!
-//! Source: a suggestion, untested there, in the section on policies of V. Kemerlis, E. Stefanis, G. Xylomenos and G.
-//! Polyzos, "Throughput Unfairness in TCP over WiFi", WONS 2006: the access point limits each client to the downlink
+//! Source: V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, "Throughput Unfairness in TCP over WiFi", WONS
+//! 2006. Its section on policies suggests, but does not test, that the access point limit each client to the downlink
 //! rate that it would have if all clients had equally good reception, for instance with Linux traffic control.
 //!
 //! Our readings: packets beyond the rate are dropped, not delayed. The default rate is half of what a single client

@@ -4,7 +4,7 @@
 //! using a Rate Limiter approach", 2005, and with I. Habib, "TCP Fairness Issues in IEEE 802.11 Networks: Problem
 //! Analysis and Solutions Based on Rate Control", 2007, known here from their abstracts: the access point limits all
 //! uplink data, statically or adaptively, so that downloads get their share. lee2007 objects that a dropped packet has
-//! already used the air.
+//! already used air time.
 //!
 //! Our readings. `static`: `rate` and `depth` are given. `adaptive`: every `period` the rate is set to the uploads'
 //! share of what all flows together carried in the period before,

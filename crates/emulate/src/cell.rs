@@ -119,7 +119,7 @@ pub struct EmulatedCell {
     buffer: Vec<u8>,
     counts: PacketCounts,
     analyzer: Option<Analyzer>,
-    /// Which hops are at an access point, where connections are analysed: on arrival, and on departure.
+    /// The hops at access points, where connections are analysed: those of arrivals, and those of departures.
     at_ap: (Vec<bool>, Vec<bool>),
     capture: Option<CaptureWriter<BufWriter<File>>>,
     frames: Option<FrameLog>,

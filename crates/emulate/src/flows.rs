@@ -13,7 +13,7 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_sim::world::World;
 use wifair_units::{Duration, Time};
 
-/// The most connections that are told apart; beyond that, new ones between the same two hosts count as one.
+/// The most connections that are distinguished; beyond that, new ones between the same two hosts count as one.
 pub const MOST_CONNECTIONS: usize = 4096;
 /// A connection without packets for this long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
@@ -86,7 +86,7 @@ pub struct RealConnections {
 }
 
 impl RealConnections {
-    /// Reads a packet that takes path number `way` of the world, in the access category with index `category`.
+    /// Reads a packet that takes the world's path number `way`, in the access category with index `category`.
     ///
     /// # Errors
     /// If its headers are truncated or contradict each other.

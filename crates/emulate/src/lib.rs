@@ -1,4 +1,4 @@
-//! Emulation: real programs over the simulated air.
+//! Emulation: real programs over simulated Wi-Fi.
 //!
 //! ```text
 //! program --> TUN device --inject--> simulated links, queues, air --collect--> TUN device --> program
@@ -6,8 +6,8 @@
 //!                                                +--> captures, analysis of connections, recording
 //! ```
 //!
-//! [`EmulatedCell`] uses no clock and no device. Its behaviour is a function of the scenario, the seed, and the packets
-//! with their times of arrival, so that a [recording](record) can be replayed. `live` connects it to TUN devices in
+//! [`EmulatedCell`] uses neither a clock nor a device. Its behaviour is a function of the scenario, the seed, and the
+//! packets with their times of arrival, so a [recording](record) can be replayed. `live` connects it to TUN devices in
 //! network namespaces, and needs Linux.
 
 mod cell;

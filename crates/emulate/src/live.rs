@@ -25,7 +25,7 @@ use crate::record::Recorder;
 const BATCH: usize = 32;
 /// The longest packet that is read whole, in bytes; longer ones are truncated, and then refused.
 const LONGEST_READ: usize = 1 << 16;
-/// The longest time between two checks whether the loop must end.
+/// The longest time between two checks for whether the loop must end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A packet delivered later than this counts as late.
 pub const LATE: Duration = Duration::from_micros(100);
@@ -121,7 +121,7 @@ impl LiveControl {
 pub enum Ended {
     /// The caller stopped it.
     Stopped,
-    /// The duration of the scenario was over.
+    /// The scenario's duration is over.
     Over,
     /// The machine did not keep up, and the loop was strict.
     Behind,

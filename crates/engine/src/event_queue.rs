@@ -1,4 +1,4 @@
-//! What applications do next, and when.
+//! A queue of events in order of time, for what applications do.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -1,13 +1,13 @@
-//! The engine: it finds the next event, and it supplies random numbers.
+//! The engine finds the next event, and supplies random numbers.
 //!
 //! A world has a few *sources* of events, each of which knows the time of its own next event: the radio channel, the
-//! delay line of every link, the timers, the applications' event queue. [`NextEventTree`] merges them. There is no
-//! queue of all events, because most events of a network need no sorting: a link delivers packets in the order in which
+//! delay line of every link, the timers, the applications' event queue. [`NextEventTree`] merges them.  There is no
+//! single event queue, because most events of a network need no sorting: a link delivers packets in the order in which
 //! it accepted them, and a contention round has one winner.
 //!
 //! **Total order.** Events happen in the order of `(time, source, order within the source)`. A delay line is first in,
-//! first out; timers due at one instant fire in the order of their numbers; queue entries for one instant run in the
-//! order in which they were entered. So a run does not depend on how any of these is implemented.
+//! first out; timers due at the same instant fire in the order of their numbers; queue entries for the same instant
+//! run in the order in which they were entered. So a run does not depend on how any of these is implemented.
 
 mod delay_line;
 mod event_queue;

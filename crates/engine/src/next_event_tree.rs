@@ -1,8 +1,8 @@
-//! The times of all sources' next events, merged so that the earliest is known at once.
+//! A tournament tree over the next event times of all sources, so that the earliest is known at once.
 
 use wifair_units::Time;
 
-/// Times that one step of the tournament compares.
+/// Number of times that one step of the tournament compares.
 const FAN: usize = 4;
 /// A key packs a time and its place (0 to 3) in a group into one word, so the least key gives both.
 const PLACE_BITS: u32 = FAN.trailing_zeros();
@@ -13,8 +13,8 @@ const LATEST: u64 = u64::MAX >> PLACE_BITS;
 /// A tournament over the sources' next times, in groups of four. With few sources the earliest is found by a handful of
 /// comparisons without a branch; with many, in `O(log sources)`.
 ///
-/// When times are equal, the source with the lower number wins. The first sources may be declared rare: they compete in
-/// a group of their own, so that up to three other sources need one round.
+/// When times are equal, the source with the lower number wins. Sources with the lowest numbers may be declared rare:
+/// they compete in a group of their own, so that up to three other sources need one round.
 #[derive(Clone, Debug)]
 pub struct NextEventTree {
     /// The last round. Place 0 belongs to the earliest of the rare sources.

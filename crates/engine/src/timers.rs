@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is set and stopped in between, the timers that fire are those that a plain list of deadlines gives.
+        /// For any sequence of settings and stops, the timers that fire are those that a plain list of deadlines gives.
         #[test]
         fn timers_go_off_at_their_last_deadline(
             orders in prop::collection::vec((0_usize..5, prop::option::of(1_u64..40), 0_u64..10), 1..80),

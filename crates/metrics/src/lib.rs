@@ -1,4 +1,4 @@
-//! From records and captures to goodput, airtime, delay and fairness.
+//! Indices computed from records and captures: fairness, starvation, latency and call quality.
 
 mod fairness;
 mod histogram;

@@ -1,7 +1,7 @@
-//! Which flows starve, judged by what they asked for and what an equal division would have given them.
+//! Which flows starve, by what they asked for and what an equal division would have given them.
 //!
-//! The total that is divided is what all flows received together. A flow's max-min fair share is what it asked for or,
-//! if it asked for more than can be granted, an amount per second of activity that is the same for all such flows (D.
+//! What all flows received together is the total to be divided. A flow's max-min fair share is what it asked for or, if
+//! it asked for more than can be granted, an amount per second of activity that is the same for all such flows (D.
 //! Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.5.2, for a single bottleneck). A flow that gets
 //! less than a tenth of its max-min fair share starves. If all flows are active all the time and ask for more than they
 //! get, the share is the mean.
@@ -58,7 +58,7 @@ pub fn max_min_shares(flows: &[Supply]) -> Vec<f64> {
 
 /// Which flows starve, in the order of the flows.
 ///
-/// A flow that asked for something and got nothing always does, one that asked for nothing never does.
+/// A flow that asked for something and got nothing always starves; one that asked for nothing never does.
 ///
 /// ```
 /// use wifair_metrics::{Supply, starved};
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(starved(&flows), [false, false, false, true]);
     }
 
-    /// Many calls beside one download: the download's share is what they leave, not the mean.
+    /// Many calls beside one download: the download's share is what the calls leave, not the mean.
     #[test]
     fn what_the_modest_leave_belongs_to_those_that_ask_for_more() {
         let mut flows = vec![asking(64e3, 64e3); 20];
