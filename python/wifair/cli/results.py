@@ -328,7 +328,7 @@ def _verify(store: Store) -> None:
     with store.reading():
         found = examine(store._db)
     for item in found.damage:
-        click.echo(f"damaged: {item.what}")
+        click.echo(f"damaged: {item}")
     click.echo(
         f"{store.path}: {counted(found.runs, 'run')} and {counted(found.points, 'point')} are whole",
         err=bool(found.damage),
@@ -344,7 +344,7 @@ def _repair(directory: Path) -> None:
 
     done = repair(directory)
     for item in done.damage:
-        click.echo(f"dropped: {item.what}")
+        click.echo(f"dropped: {item}")
     click.echo(f"{directory}: {counted(done.runs, 'run')} and {counted(done.points, 'point')} are whole", err=True)
     if done.old is not None:
         click.echo(f"the file as it was is `{done.old}`; repeat the sweep to compute what is missing", err=True)

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from wifair.errors import StoreError
-from wifair.sweeps.schema import FIXED
+from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = [
-    "Damage",
     "Examined",
     "columns_of",
     "damaged",
@@ -31,9 +30,9 @@ __all__ = [
     "guarded",
     "kept_tables",
     "rows_of",
+    "seal_new",
     "seal_point",
     "seal_run",
-    "sum_up",
     "unseal_run",
     "whole",
 ]
@@ -48,15 +47,10 @@ MOST_HOLES = 2_000
 SCENARIO = ("scenario", "name", "toml")
 MEANING = ("source", "name", "meaning")
 """Columns of tables whose rows are written once."""
+UNSEALED = ("run", "point", "checksum")
+"""Columns that no checksum covers."""
 
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
-
-
-class Damage(NamedTuple):
-    """Something that is not as it was written."""
-
-    what: str
-    """In words: the run, the point, the table."""
 
 
 class Examined(NamedTuple):
@@ -66,8 +60,8 @@ class Examined(NamedTuple):
     """Runs that are whole."""
     points: int
     """Points that are whole."""
-    damage: list[Damage]
-    """Everything that is not."""
+    damage: list[str]
+    """Everything that is not as it was written, in words: the run, the point, the table."""
 
 
 def digest(names: Sequence[str], values: Sequence[Any], start: int = 0) -> int:
@@ -81,23 +75,21 @@ def digest(names: Sequence[str], values: Sequence[Any], start: int = 0) -> int:
 
 def columns_of(db: sqlite3.Connection, table: str) -> list[str]:
     """Columns that a checksum covers, in their order."""
-    rows = db.execute(f"PRAGMA main.table_info({_quoted(table)})")
-    return sorted((row[1] for row in rows if row[1] not in ("run", "point", "checksum")), key=str.lower)
+    return sorted((name for name in kinds_of(db, table) if name not in UNSEALED), key=str.lower)
 
 
 def seal_run(db: sqlite3.Connection, run: int, tables: Sequence[str]) -> None:
     """Write the checksums of a run and of `tables`, which were kept of it just now."""
     for table in tables:
         names = columns_of(db, table)
-        of = ", ".join(map(_quoted, names))
         rows = total = 0
         if names:
-            query = f"SELECT {of} FROM {_quoted(table)} WHERE run = ? ORDER BY rowid"
+            query = f"SELECT {listed(names)} FROM {quoted(table)} WHERE run = ? ORDER BY rowid"
             for row in db.execute(query, (run,)):
                 rows, total = rows + 1, digest(names, row, total)
         db.execute("UPDATE kept SET rows = ?, checksum = ? WHERE run = ? AND name = ?", (rows, total, run, table))
     names = columns_of(db, "runs")
-    query = f"SELECT checksum, {', '.join(map(_quoted, names))} FROM runs WHERE run = ?"
+    query = f"SELECT checksum, {listed(names)} FROM runs WHERE run = ?"
     before, *values = db.execute(query, (run,)).fetchone()
     kept = db.execute("SELECT name, detail, rows, checksum FROM kept WHERE run = ? ORDER BY name", (run,)).fetchall()
     after = _of_run(names, values, kept)
@@ -114,15 +106,20 @@ def unseal_run(db: sqlite3.Connection, run: int) -> None:
 def seal_point(db: sqlite3.Connection, point: int) -> None:
     """Write the checksum of a point."""
     names = columns_of(db, "points")
-    query = f"SELECT checksum, {', '.join(map(_quoted, names))} FROM points WHERE point = ?"
+    query = f"SELECT checksum, {listed(names)} FROM points WHERE point = ?"
     before, *values = db.execute(query, (point,)).fetchone()
     after = digest(names, values)
     db.execute("UPDATE points SET checksum = ? WHERE point = ?", (after, point))
     _add(db, "points", before is None, after - (before or 0))
 
 
-def sum_up(db: sqlite3.Connection) -> None:
-    """Count all rows anew."""
+def seal_new(db: sqlite3.Connection, tables: Mapping[int, Sequence[str]]) -> None:
+    """Write the checksums of all points and runs that have none, and of runs with new `tables`; count all anew."""
+    runs = {*tables, *(row[0] for row in db.execute("SELECT run FROM main.runs WHERE checksum IS NULL"))}
+    for run in sorted(runs):
+        seal_run(db, run, tables.get(run, ()))
+    for (point,) in db.execute("SELECT point FROM main.points WHERE checksum IS NULL").fetchall():
+        seal_point(db, point)
     for table in ("runs", "points"):
         db.execute(
             f"INSERT OR REPLACE INTO sums SELECT '{table}', count(*), coalesce(sum(checksum), 0) FROM main.{table}"
@@ -159,7 +156,7 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
     if alone:
         db.execute("BEGIN")
     try:
-        damage: list[Damage] = []
+        damage: list[str] = []
         if tables is None:
             tables = kept_tables(db)
             damage += _structure(db, ["kept", "sums", "scenarios", "meanings", "owners", "claims"])
@@ -170,7 +167,7 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
             db.execute("ROLLBACK")
 
 
-def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[Damage]]:
+def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[str]]:
     """Find the runs and points that are whole, by their numbers, and what is not; for a repair."""
     examination = _Examination(db, [])
     examination.all(kept_tables(db))
@@ -185,7 +182,7 @@ def kept_tables(db: sqlite3.Connection) -> list[str]:
 
 
 class _Examination:
-    def __init__(self, db: sqlite3.Connection, damage: list[Damage]) -> None:
+    def __init__(self, db: sqlite3.Connection, damage: list[str]) -> None:
         self.db = db
         self.damage = damage
         self.whole: set[int] = set()
@@ -206,20 +203,20 @@ class _Examination:
             own = sorted(kept.pop(run, ()), key=lambda row: str(row[0]))
             what = f"the run of scenario {str(key.get('scenario'))[:12]} with seed {key.get('seed')}"
             if _of_run(names, values, own) != checksum:
-                self.damage.append(Damage(what))
+                self.damage.append(what)
                 continue
             bad = [name for name, _, rows, crc in own if name in found and found[name].get(run, (0, 0)) != (rows, crc)]
             if bad:
-                self.damage.append(Damage(f"{what}: its rows in {', '.join(bad)}"))
+                self.damage.append(f"{what}: its rows in {', '.join(bad)}")
                 continue
             self.whole.add(run)
         for run in kept:
-            self.damage.append(Damage(f"tables of run {run}, which is not there"))
+            self.damage.append(f"tables of run {run}, which is not there")
         for name, was in (("runs", (count, total)), ("points", points)):
             if sums.get(name) != was:
                 expected = sums.get(name, (None,))[0]
                 more = f", and {expected} were written" if expected not in (None, was[0]) else ""
-                self.damage.append(Damage(f"the table of {name}: it has {was[0]} rows{more}, and another sum"))
+                self.damage.append(f"the table of {name}: it has {was[0]} rows{more}, and another sum")
         self._names(["runs", *tables])
         if texts:
             self._texts()
@@ -233,15 +230,15 @@ class _Examination:
                 known.setdefault(source, set()).add(name)
         for table in tables:
             if {*columns_of(self.db, table)} - {*FIXED} != known.get(table, set()):
-                self.damage.append(Damage(f"the names of the columns of {table}"))
+                self.damage.append(f"the names of the columns of {table}")
 
     def _texts(self) -> None:
         for scenario, name, toml, checksum in self._rows("scenarios", ["scenario", "name", "toml", "checksum"]):
             if digest(SCENARIO, (scenario, name, toml)) != checksum:
-                self.damage.append(Damage(f"the text of scenario {str(scenario)[:12]}"))
+                self.damage.append(f"the text of scenario {str(scenario)[:12]}")
         for source, name, meaning, checksum in self._rows("meanings", ["source", "name", "meaning", "checksum"]):
             if digest(MEANING, (source, name, meaning)) != checksum:
-                self.damage.append(Damage(f"what column {name} of {source} means"))
+                self.damage.append(f"what column {name} of {source} means")
 
     def _points(self) -> tuple[int, int]:
         names = columns_of(self.db, "points")
@@ -251,7 +248,7 @@ class _Examination:
             if digest(names, values) == checksum:
                 self.points.add(point)
             else:
-                self.damage.append(Damage(f"point {point} of the sweep ({dict(zip(names, values)).get('labels')})"))
+                self.damage.append(f"point {point} of the sweep ({dict(zip(names, values)).get('labels')})")
         return count, total
 
     def _table(self, table: str) -> dict[int, tuple[int, int]]:
@@ -270,7 +267,7 @@ class _Examination:
         except UNREADABLE as error:
             lost.append(str(error))
         if lost:
-            self.damage.append(Damage(f"{len(lost)} places of the table of {table}: {lost[0]}"))
+            self.damage.append(f"{len(lost)} places of the table of {table}: {lost[0]}")
 
 
 def rows_of(
@@ -290,8 +287,8 @@ def rows_of(
         Takes the message of each place that cannot be read.
     """
     lost = [] if lost is None else lost
-    source = f"FROM main.{_quoted(table)} NOT INDEXED"
-    selected = ", ".join(map(_quoted, names))
+    source = f"FROM main.{quoted(table)} NOT INDEXED"
+    selected = listed(names)
     if table in ("kept", "sums", "scenarios", "meanings"):  # small tables without row numbers
         try:
             yield from db.execute(f"SELECT {selected} {source}")
@@ -330,19 +327,19 @@ def _number(checksum: object) -> int:
     return checksum if isinstance(checksum, int) else 0
 
 
-def _structure(db: sqlite3.Connection, tables: Sequence[str]) -> list[Damage]:
+def _structure(db: sqlite3.Connection, tables: Sequence[str]) -> list[str]:
     """List what SQLite itself finds wrong with tables and their indices."""
     found = []
     for table in tables:
         try:
-            told = db.execute(f"PRAGMA main.integrity_check({_quoted(table)})").fetchmany(MOST_NAMED)
+            told = db.execute(f"PRAGMA main.integrity_check({quoted(table)})").fetchmany(MOST_NAMED)
         except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_ERROR:
+            if code_of(error) != sqlite3.SQLITE_ERROR:
                 raise
             told = [(str(error),)]  # no such table
         for (text,) in told:
             if text != "ok":
-                found.append(Damage(f"the table of {table}: {' '.join(text.split())}"))
+                found.append(f"the table of {table}: {' '.join(text.split())}")
     return found
 
 
@@ -351,23 +348,17 @@ def guarded(path: Path) -> Iterator[None]:
     """Turn what SQLite says of a damaged database into a `StoreError`."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise StoreError(f"`{path}` is busy: another process writes into it for long") from error
-        raise StoreError(damaged(path, [Damage(str(error))])) from error
     except (*UNREADABLE, sqlite3.Error) as error:
-        raise StoreError(damaged(path, [Damage(str(error))])) from error
+        if isinstance(error, sqlite3.Error) and code_of(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StoreError(f"`{path}` is busy: another process writes into it for long") from error
+        raise damaged(path, str(error)) from error
 
 
-def damaged(path: Path, damage: Sequence[Damage]) -> str:
-    """Say what is damaged, and what to do."""
-    named = "; ".join(item.what for item in damage[:MOST_NAMED])
+def damaged(path: Path, *damage: str) -> StoreError:
+    """Make the error that says what is damaged, and what to do."""
+    named = "; ".join(damage[:MOST_NAMED])
     more = f"; and {len(damage) - MOST_NAMED} more" if len(damage) > MOST_NAMED else ""
-    return (
+    return StoreError(
         f"`{path}` is damaged: {named}{more}. `wifair results {path} --verify` lists all of it, "
         "`--repair` drops it, and the sweep then computes it again"
     )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

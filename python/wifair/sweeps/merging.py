@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.schema import FILE, address, quoted
+from wifair.sweeps.schema import FILE, address, create_kept, kinds_of, listed, quoted
 from wifair.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -44,11 +44,10 @@ def merge(target: Store, source: Path) -> int:
         raise StoreError(f"`{source}` is the store to merge into")
     target.verify()
     with Store(source, create=False) as other:  # checks what it is
-        other.verify(_tables(other))
-        columns = {table: other.columns(table) for table in ("points", "runs")}
-        meanings = {table: other.meanings(table) for table in ("runs", *_tables(other))}
-        kinds = {table: _kinds(other, table) for table in ("points", "runs", *_tables(other))}
-        tables = _tables(other)
+        tables = [row[0] for row in other._db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
+        other.verify(tables)
+        meanings = {table: other.meanings(table) for table in ("runs", *tables)}
+        kinds = {table: _kinds(other, table) for table in ("points", "runs", *tables)}
     db = target._db
     try:
         db.execute("ATTACH ? AS source", (address(source / FILE),))
@@ -58,44 +57,31 @@ def merge(target: Store, source: Path) -> int:
         with target._change():
             for table, of in kinds.items():
                 if table in tables:
-                    target._make_table(table)
+                    create_kept(db, table)
                 target._fit(table, of, meanings.get(table))
-            _points(target, columns["points"])
-            came = _runs(target, columns["runs"])
+            names = listed(kinds["points"])
+            db.execute(f"INSERT OR IGNORE INTO points ({names}) SELECT {names} FROM source.points ORDER BY point")
+            came = _runs(target, listed(kinds["runs"]))
             changed: dict[int, list[str]] = {}
             for table in tables:
                 for run in _table(target, table, list(kinds[table])):
                     changed.setdefault(run, []).append(table)
-            new = db.execute("SELECT run FROM main.runs WHERE checksum IS NULL").fetchall()
-            for run in {*changed, *(row[0] for row in new)}:
-                checksums.seal_run(db, run, changed.get(run, []))
-            for (point,) in db.execute("SELECT point FROM main.points WHERE checksum IS NULL").fetchall():
-                checksums.seal_point(db, point)
-            checksums.sum_up(db)
+            checksums.seal_new(db, changed)
             db.execute("INSERT OR IGNORE INTO scenarios SELECT * FROM source.scenarios")
         return came
     finally:
         db.execute("DETACH source")
 
 
-def _tables(store: Store) -> list[str]:
-    return [row[0] for row in store._db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
-
-
 def _kinds(store: Store, table: str) -> dict[str, str]:
-    """Columns of a table and how they were declared."""
-    rows = store._db.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
-    return {row[1]: row[2] for row in rows if row[1] not in ("run", "checksum")}
+    """Columns of a table that are copied, with their types."""
+    kinds = kinds_of(store._db, table)
+    return {name: kind for name, kind in kinds.items() if name not in checksums.UNSEALED}
 
 
-def _points(target: Store, columns: list[str]) -> None:
-    names = ", ".join(quoted(name) for name in columns if name not in ("point", "checksum"))
-    target._db.execute(f"INSERT OR IGNORE INTO points ({names}) SELECT {names} FROM source.points ORDER BY point")
-
-
-def _runs(target: Store, columns: list[str]) -> int:
+def _runs(target: Store, names: str) -> int:
+    """Take over runs, with the columns `names`; return how many that finished are new."""
     db = target._db
-    names = ", ".join(quoted(name) for name in columns if name not in ("run", "checksum"))
     same = "o.scenario = r.scenario AND o.seed = r.seed AND o.version = r.version"
     db.execute(
         "DELETE FROM runs AS r WHERE status = 'failed' AND EXISTS "
@@ -120,11 +106,9 @@ def _table(target: Store, table: str, columns: list[str]) -> list[int]:
         "FROM source.kept k JOIN same ON same.theirs = k.run WHERE k.name = ? "
         "AND NOT EXISTS (SELECT 1 FROM main.kept WHERE kept.run = same.ours AND kept.name = k.name)"
     )
-    names = ", ".join(quoted(name) for name in columns)
-    of_theirs = ", ".join(f"t.{quoted(name)}" for name in columns)
+    theirs = ", ".join(["same.ours", *(f"t.{quoted(name)}" for name in columns)])
     db.execute(
-        f"INSERT INTO {quoted(table)} (run{', ' if names else ''}{names}) "
-        f"SELECT same.ours{', ' if names else ''}{of_theirs} FROM source.{quoted(table)} t "
+        f"INSERT INTO {quoted(table)} ({listed(['run', *columns])}) SELECT {theirs} FROM source.{quoted(table)} t "
         f"JOIN same ON same.theirs = t.run WHERE t.run IN (SELECT k.run {missing}) ORDER BY t.rowid",
         (table,),
     )

@@ -14,8 +14,13 @@ from wifair.sweeps.schema import (
     FILE,
     FIXED,
     FORMAT,
+    add_columns,
     check_whole,
+    code_of,
+    create_kept,
     create_tables,
+    insert,
+    kinds_of,
     make_view,
     quoted,
     reason,
@@ -29,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Repaired", "repair"]
 
-OWN = ("run", "point", "checksum")
 LOST_MEANING = "(what this column means was damaged)"
 
 
@@ -40,7 +44,7 @@ class Repaired(NamedTuple):
     """Runs that were kept."""
     points: int
     """Points that were kept."""
-    damage: list[checksums.Damage]
+    damage: list[str]
     """What was dropped."""
     old: Path | None
     """Where the damaged file is now; None if nothing was wrong."""
@@ -103,7 +107,7 @@ def _open(file: Path) -> sqlite3.Connection:
         source.execute("BEGIN IMMEDIATE")
         source.execute("ROLLBACK")
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        if code_of(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             source.close()
             raise StoreError(f"`{file.parent}` is in use: stop the sweep first") from None
     return source
@@ -154,7 +158,8 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
         damage = []
     target.execute("PRAGMA synchronous = FULL")
     target.execute("BEGIN IMMEDIATE")
-    _scenarios(source, target, layout)
+    scenarios = _sealed(source, "scenarios", checksums.SCENARIO, layout)
+    target.executemany("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?, ?)", scenarios)
     _table(source, target, "points", "point", points)
     _table(source, target, "runs", "run", runs)
     tables: dict[int, list[str]] = {}
@@ -162,19 +167,13 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
         if run in runs and isinstance(name, str):
             target.execute("INSERT OR REPLACE INTO kept (run, name, detail) VALUES (?, ?, ?)", (run, name, detail))
             tables.setdefault(run, []).append(name)
-    for name in sorted({name for names in tables.values() for name in names}):
-        target.execute(f"CREATE TABLE IF NOT EXISTS {quoted(name)} (run INTEGER NOT NULL)")
-        target.execute(f"CREATE INDEX {quoted(name + '_run')} ON {quoted(name)} (run)")
+    kept = sorted({name for names in tables.values() for name in names})
+    for name in kept:
+        create_kept(target, name)
         _table(source, target, name, "run", runs)
-    _meanings(source, target, layout, ["runs", *sorted({name for names in tables.values() for name in names})])
-    for (run,) in target.execute("SELECT run FROM runs ORDER BY run").fetchall():
-        checksums.seal_run(target, run, tables.get(run, []))
-    for (point,) in target.execute("SELECT point FROM points ORDER BY point").fetchall():
-        checksums.seal_point(target, point)
-    checksums.sum_up(target)
-    columns = {table: [row[1] for row in target.execute(f"PRAGMA table_info({table})")] for table in ("points", "runs")}
-    labels = [name for name in columns["points"] if name not in (*OWN, "scenario", "labels")]
-    make_view(target, labels, [name for name in columns["runs"] if name not in FIXED])
+    _meanings(source, target, layout, ["runs", *kept])
+    checksums.seal_new(target, tables)
+    make_view(target)
     target.execute("COMMIT")
     target.execute("PRAGMA journal_mode = WAL")
     return Repaired(len(runs), len(points), damage, None)
@@ -182,26 +181,11 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
 
 def _table(source: sqlite3.Connection, target: sqlite3.Connection, table: str, key: str, wanted: set[int]) -> None:
     """Copy the rows of a table whose number is wanted."""
-    there = {row[1] for row in target.execute(f"PRAGMA table_info({quoted(table)})")}
-    names = []
-    for _, name, kind, *_ in source.execute(f"PRAGMA table_info({quoted(table)})").fetchall():
-        if name in OWN:
-            continue
-        names.append(name)
-        if name not in there:
-            target.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(name)} {kind}")
-    places = ", ".join("?" * (1 + len(names)))
-    insert = f"INSERT OR IGNORE INTO {quoted(table)} ({', '.join(map(quoted, [key, *names]))}) VALUES ({places})"
-    target.executemany(insert, _wanted(checksums.rows_of(source, table, [key, *names]), wanted))
-
-
-def _wanted(rows: Iterator[tuple[Any, ...]], wanted: set[int]) -> Iterator[Sequence[Any]]:
-    return (row for row in rows if row[0] in wanted)
-
-
-def _scenarios(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -> None:
-    for row in _sealed(source, "scenarios", checksums.SCENARIO, layout):
-        target.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?, ?)", row)
+    kinds = {name: kind for name, kind in kinds_of(source, table).items() if name not in checksums.UNSEALED}
+    add_columns(target, table, kinds)
+    names = [key, *kinds]
+    rows = (row for row in checksums.rows_of(source, table, names) if row[0] in wanted)
+    target.executemany(insert(table, names, "IGNORE"), rows)
 
 
 def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: int, tables: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from wifair.errors import StoreError
@@ -14,10 +15,18 @@ __all__ = [
     "FILE",
     "FIXED",
     "FORMAT",
+    "add_columns",
     "address",
     "check_whole",
+    "code_of",
     "connect",
+    "create_kept",
     "create_tables",
+    "figures_of",
+    "insert",
+    "kinds_of",
+    "labels_of",
+    "listed",
     "make_view",
     "quoted",
     "reason",
@@ -50,6 +59,8 @@ FIXED = (
     "checksum",
 )
 """Columns of `runs` that are not figures."""
+FIXED_OF_POINTS = ("point", "scenario", "labels", "checksum")
+"""Columns of `points` that are not labels."""
 
 TABLES = """
 CREATE TABLE runs (  -- one row a run; the figures of the cell are further columns
@@ -115,7 +126,7 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
         raise StoreError(f"`{file}` is damaged: {error}") from None
     except sqlite3.DatabaseError as error:
         connection.close()
-        match getattr(error, "sqlite_errorcode", 0) & 0xFF:  # further bits say more
+        match code_of(error):
             case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
                 raise StoreError(f"`{file}` is no store: {error}") from None
             case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
@@ -195,11 +206,47 @@ def check_whole(file: Path) -> None:
         )
 
 
-def make_view(connection: sqlite3.Connection, labels: list[str], figures: list[str]) -> None:
-    """Make the view `results` of columns of points, and columns of runs, anew."""
-    taken = {"seed", "version", "measured_s", "events", *figures}
-    parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in taken else name)}" for name in labels]
-    parts += [f"r.{quoted(name)}" for name in ("seed", "version", "measured_s", "events", *figures)]
+def kinds_of(connection: sqlite3.Connection, table: str) -> dict[str, str]:
+    """List the columns of a table, in their order, each with the type that it was declared with."""
+    return {row[1]: row[2] for row in connection.execute(f"PRAGMA main.table_info({quoted(table)})")}
+
+
+def labels_of(connection: sqlite3.Connection) -> list[str]:
+    """List the labels that points have."""
+    return [name for name in kinds_of(connection, "points") if name not in FIXED_OF_POINTS]
+
+
+def figures_of(connection: sqlite3.Connection) -> list[str]:
+    """List the figures that runs have."""
+    return [name for name in kinds_of(connection, "runs") if name not in FIXED]
+
+
+def add_columns(connection: sqlite3.Connection, table: str, kinds: Mapping[str, str]) -> None:
+    """Add the columns that a table does not have yet."""
+    known = {name.lower() for name in kinds_of(connection, table)}
+    for name, kind in kinds.items():
+        if name.lower() not in known:
+            connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(name)} {kind}")
+
+
+def create_kept(connection: sqlite3.Connection, table: str) -> None:
+    """Make a table that is kept of runs, without columns, if there is none."""
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {quoted(table)} (run INTEGER NOT NULL)")
+    connection.execute(f"CREATE INDEX IF NOT EXISTS {quoted(table + '_run')} ON {quoted(table)} (run)")
+
+
+def insert(table: str, names: Sequence[str], otherwise: str = "ABORT") -> str:
+    """Write the statement that inserts a row of columns `names`; `otherwise` is SQLite's word for conflicts."""
+    places = ", ".join("?" * len(names))
+    return f"INSERT OR {otherwise} INTO {quoted(table)} ({listed(names)}) VALUES ({places})"
+
+
+def make_view(connection: sqlite3.Connection) -> None:
+    """Make the view `results` of labels of points, and columns of runs, anew."""
+    shown = ("seed", "version", "measured_s", "events", *figures_of(connection))
+    labels = labels_of(connection)
+    parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in shown else name)}" for name in labels]
+    parts += [f"r.{quoted(name)}" for name in shown]
     connection.execute("DROP VIEW IF EXISTS main.results")
     connection.execute(
         f"CREATE VIEW main.results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
@@ -212,9 +259,19 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def listed(names: Iterable[str]) -> str:
+    """Quote names for SQL, with commas between them."""
+    return ", ".join(map(quoted, names))
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Get SQLite's result code of an error, without the bits that say more; 0 if the error is not SQLite's own."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
 def trouble(error: sqlite3.Error) -> str:
     """Say what hinders a database."""
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+    match code_of(error):
         case sqlite3.SQLITE_FULL:
             return "the disk is full"
         case sqlite3.SQLITE_IOERR:  # of a full disk too, where SQLite maps files into memory
@@ -288,7 +345,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+            if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
             time.sleep(0.01)
         else:

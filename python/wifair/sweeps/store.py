@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
 from wifair.sweeps import checksums, schema
-from wifair.sweeps.schema import FIXED, quoted
+from wifair.sweeps.schema import insert, listed, quoted
 from wifair.sweeps.task import VERSION
 
 if TYPE_CHECKING:
@@ -126,15 +126,13 @@ class Store:
             Their number.
         """
         query = "SELECT count(*) FROM runs WHERE version = ? AND status = ?"
-        with self.reading():
-            return int(self._db.execute(query, (VERSION, status)).fetchone()[0])
+        return int(self._select(query, (VERSION, status))[0][0])
 
     def versions(self) -> dict[str, int]:
         """Count the finished runs of each version, the latest last."""
         query = "SELECT version, count(*) FROM runs WHERE status = 'done' GROUP BY version ORDER BY max(finished)"
         self.verify()
-        with self.reading():
-            return dict(self._db.execute(query).fetchall())
+        return dict(self._select(query))
 
     def verify(self, tables: Sequence[str] = ()) -> None:
         """Compare points, runs and `tables` with their checksums, once.
@@ -151,12 +149,16 @@ class Store:
             kept = [name for name in missing if name != "runs" and self.columns(name)]
             found = checksums.examine(self._db, kept, texts=False)
         if found.damage:
-            raise StoreError(checksums.damaged(self.path, found.damage))
+            raise checksums.damaged(self.path, *found.damage)
         self._verified |= {*missing}
 
     def reading(self) -> AbstractContextManager[None]:
         """Make errors of the database, as damage causes them, a `StoreError`."""
         return checksums.guarded(self.path)
+
+    def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self.reading():
+            return self._db.execute(query, values).fetchall()
 
     # What is asked for
 
@@ -183,11 +185,13 @@ class Store:
 
     def labels(self) -> list[str]:
         """List the names of all labels, in the order in which they came."""
-        return [name for name in self.columns("points") if name not in ("point", "scenario", "labels", "checksum")]
+        with self.reading():
+            return schema.labels_of(self._db)
 
     def figures(self) -> list[str]:
         """List the figures that each run has."""
-        return [name for name in self.columns("runs") if name not in FIXED]
+        with self.reading():
+            return schema.figures_of(self._db)
 
     def columns(self, table: str) -> list[str]:
         """List the columns of a table.
@@ -203,7 +207,7 @@ class Store:
             Names in the order of the database; empty if there is no such table.
         """
         with self.reading():
-            return [row[1] for row in self._db.execute(f"PRAGMA main.table_info({quoted(table)})")]
+            return list(schema.kinds_of(self._db, table))
 
     def meanings(self, table: str) -> dict[str, str]:
         """Say what the columns of a table mean.
@@ -218,13 +222,10 @@ class Store:
         dict of str to str
             A sentence with the unit for each column that has one; empty if there is no such table.
         """
-        with self.reading():
-            rows = self._db.execute(
-                "SELECT name, meaning, checksum FROM meanings WHERE source = ?", (table,)
-            ).fetchall()
+        rows = self._select("SELECT name, meaning, checksum FROM meanings WHERE source = ?", (table,))
         for name, meaning, checksum in rows:
             if checksums.digest(checksums.MEANING, (table, name, meaning)) != checksum:
-                raise StoreError(checksums.damaged(self.path, [checksums.Damage(f"what {name} of {table} means")]))
+                raise checksums.damaged(self.path, f"what {name} of {table} means")
         return {name: meaning for name, meaning, _ in rows}
 
     def wall_s(self, scenario: str) -> float | None:
@@ -241,9 +242,8 @@ class Store:
             Wall-clock time of a run [s]; None if none has finished.
         """
         query = "SELECT avg(wall_s) FROM runs WHERE scenario = ? AND version = ? AND status = 'done'"
-        with self.reading():
-            row = self._db.execute(query, (scenario, VERSION)).fetchone()
-        return None if row[0] is None else float(row[0])
+        ((mean,),) = self._select(query, (scenario, VERSION))
+        return None if mean is None else float(mean)
 
     def failures(self, version: str | None = None) -> list[tuple[str, int, dict[str, Label], str]]:
         """List the runs that failed.
@@ -263,8 +263,7 @@ class Store:
             "WHERE r.status = 'failed' AND (? IS NULL OR r.version = ?) ORDER BY p.point, r.seed"
         )
         self.verify()
-        with self.reading():
-            rows = self._db.execute(query, (version, version)).fetchall()
+        rows = self._select(query, (version, version))
         return [(scenario, seed, json.loads(labels or "{}"), message) for scenario, seed, labels, message in rows]
 
     def values(self, scenario: str, figures: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -284,10 +283,9 @@ class Store:
         """
         if not set(figures) <= set(self.columns("runs")):
             return []  # no run has finished yet
-        names = ", ".join(["seed", *map(quoted, figures)])
+        names = listed(["seed", *figures])
         query = f"SELECT {names} FROM runs WHERE scenario = ? AND version = ? AND status = 'done' ORDER BY seed"
-        with self.reading():
-            return self._db.execute(query, (scenario, VERSION)).fetchall()
+        return self._select(query, (scenario, VERSION))
 
     # Who computes what
 
@@ -306,8 +304,7 @@ class Store:
         """
         self.verify([name for name, _ in kept])
         query, values = _finished(kept)
-        with self.reading():
-            return {Key(*row) for row in self._db.execute(f"SELECT scenario, seed {query}", values)}
+        return {Key(*row) for row in self._select(f"SELECT scenario, seed {query}", values)}
 
     def claim(
         self, keys: Sequence[Key], scenario: Callable[[Key], Scenario], kept: Sequence[Kept] = ()
@@ -362,9 +359,12 @@ class Store:
         """Give back what was claimed and not computed."""
         if self._seen:
             with self._change():
-                self._db.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
-                self._db.execute("DELETE FROM owners WHERE owner = ?", (self._owner,))
+                self._forget(self._owner)
             self._seen = 0.0
+
+    def _forget(self, owner: str) -> None:
+        for table in ("claims", "owners"):
+            self._db.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
 
     def _see(self) -> None:
         row = (self._owner, self._host, os.getpid(), time.time())
@@ -379,8 +379,7 @@ class Store:
             closed = here and pid == os.getpid() and owner not in _OPEN  # the disk was full
             gone = closed or abs(time.time() - seen) > DEAD_AFTER_S or (here and not _runs(pid))
             if gone and owner != self._owner:
-                self._db.execute("DELETE FROM claims WHERE owner = ?", (owner,))
-                self._db.execute("DELETE FROM owners WHERE owner = ?", (owner,))
+                self._forget(owner)
             else:
                 alive.add(owner)
         return alive
@@ -402,14 +401,13 @@ class Store:
             If there is none, or more than one.
         """
         query = "SELECT scenario, name, toml, checksum FROM scenarios WHERE substr(scenario, 1, ?) = ? LIMIT 2"
-        with self.reading():
-            rows = self._db.execute(query, (len(scenario), scenario.lower())).fetchall()
+        rows = self._select(query, (len(scenario), scenario.lower()))
         if len(rows) != 1:
             what = "several scenarios whose hash begins" if rows else "no scenario whose hash begins"
             raise StoreError(f"`{self.path}` has {what} with `{scenario}`")
         *row, checksum = rows[0]
         if checksums.digest(checksums.SCENARIO, row) != checksum:
-            raise StoreError(checksums.damaged(self.path, [checksums.Damage(f"the text of scenario {row[0]}")]))
+            raise checksums.damaged(self.path, f"the text of scenario {row[0]}")
         return zlib.decompress(row[2]).decode()
 
     # What comes out
@@ -440,14 +438,13 @@ class Store:
             if old:
                 checksums.unseal_run(self._db, old[0])
                 self._db.execute("DELETE FROM runs WHERE run = ?", old[:1])
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
             row: dict[str, object] = {
                 "scenario": key.scenario,
                 "seed": key.seed,
                 "version": VERSION,
                 "status": "failed" if outcome is None else "done",
                 "message": computed.message,
-                "finished": now,
+                "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
                 "host": computed.host,
                 "wall_s": computed.wall_s,
             }
@@ -455,7 +452,7 @@ class Store:
                 row |= {"measured_s": outcome["measured_s"], "events": outcome["events"]}
                 names, rows = self._columns_of("runs", outcome["cell"])
                 row |= dict(zip(names, next(rows)))
-            run = self._insert("runs", list(row), [tuple(row.values())])
+            run = self._db.execute(insert("runs", list(row)), list(row.values())).lastrowid or 0
         if outcome is not None:
             for name, detail in kept:
                 self._db.execute("DELETE FROM kept WHERE run = ? AND name = ?", (run, name))
@@ -464,16 +461,11 @@ class Store:
         checksums.seal_run(self._db, run, [name for name, _ in kept] if outcome is not None else [])
 
     def _keep(self, run: int, table: str, columns: list[RawColumn]) -> None:
-        self._make_table(table)
+        schema.create_kept(self._db, table)
         self._db.execute(f"DELETE FROM {quoted(table)} WHERE run = ?", (run,))
         names, rows = self._columns_of(table, columns)
         if names:
-            self._insert(table, ["run", *names], ((run, *row) for row in rows))
-
-    def _make_table(self, table: str) -> None:
-        if not self.columns(table):
-            self._db.execute(f"CREATE TABLE {quoted(table)} (run INTEGER NOT NULL)")
-            self._db.execute(f"CREATE INDEX {quoted(table + '_run')} ON {quoted(table)} (run)")
+            self._db.executemany(insert(table, ["run", *names]), ((run, *row) for row in rows))
 
     def _columns_of(self, table: str, columns: list[RawColumn]) -> tuple[list[str], Iterator[tuple[object, ...]]]:
         """Names and rows of columns as the core gives them, after making place for them."""
@@ -482,31 +474,17 @@ class Store:
         # SQLite has no NaN, and takes it for NULL.
         return list(kinds), zip(*(plain_values(data) for _, _, data in columns))
 
-    def _insert(self, table: str, names: Sequence[str], rows: Iterable[tuple[object, ...]]) -> int:
-        places = ", ".join("?" * len(names))
-        statement = f"INSERT INTO {quoted(table)} ({', '.join(map(quoted, names))}) VALUES ({places})"
-        last = 0
-        for row in rows:
-            last = self._db.execute(statement, row).lastrowid or 0
-        return last
-
     def _fit(self, table: str, kinds: Mapping[str, str], meanings: Mapping[str, str] | None = None) -> None:
         """Add the columns that a table does not have yet."""
         if kinds.keys() <= self._columns.get(table, set()):
             return
-        known = {name.lower() for name in self.columns(table)}
-        for name, kind in kinds.items():
-            if name.lower() not in known:
-                self._db.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(name)} {kind}")
+        schema.add_columns(self._db, table, kinds)
         rows = [(table, name, meaning) for name, meaning in (meanings or {}).items()]
         sealed = [(*row, checksums.digest(checksums.MEANING, row)) for row in rows]
         self._db.executemany("INSERT OR REPLACE INTO meanings VALUES (?, ?, ?, ?)", sealed)
         self._columns[table] = set(self.columns(table))
         if table in ("runs", "points"):
-            self._make_view()
-
-    def _make_view(self) -> None:
-        schema.make_view(self._db, self.labels(), self.figures())
+            schema.make_view(self._db)
 
     @contextmanager
     def _change(self) -> Iterator[None]:
@@ -522,12 +500,10 @@ class Store:
                     self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise StoreError(checksums.damaged(self.path, [checksums.Damage(str(error))])) from error
-            raise self._stopped(error) from error
-
-    def _stopped(self, error: sqlite3.Error) -> StoppedError:
-        return StoppedError(f"cannot write `{self.path}`: {schema.trouble(error)}; all runs that it holds are safe")
+            if schema.code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise checksums.damaged(self.path, str(error)) from error
+            trouble = schema.trouble(error)
+            raise StoppedError(f"cannot write `{self.path}`: {trouble}; all runs that it holds are safe") from error
 
 
 def values_of(columns: list[RawColumn]) -> dict[str, Any]:
@@ -537,11 +513,12 @@ def values_of(columns: list[RawColumn]) -> dict[str, Any]:
 
 def _finished(kept: Sequence[Kept]) -> tuple[str, list[object]]:
     """Make the end of a query for finished runs with these tables, and its values."""
-    query, values = "FROM runs WHERE version = ? AND status = 'done'", [VERSION]
+    query = "FROM runs WHERE version = ? AND status = 'done'"
+    values: list[object] = [VERSION]
     for name, detail in kept:
         query += " AND EXISTS (SELECT 1 FROM kept WHERE kept.run = runs.run AND name = ? AND detail = ?)"
         values += [name, detail]
-    return query, list(values)
+    return query, values
 
 
 def _runs(pid: int) -> bool:
