@@ -6,15 +6,14 @@ import bz2
 import gzip
 import json
 import math
+import os
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults
-
-if TYPE_CHECKING:
-    import os
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
+from wifair.words import counted
 
 __all__ = ["read_flent"]
 
@@ -50,17 +49,13 @@ def read_flent(*paths: str | os.PathLike[str], name: str | None = None) -> Impor
     if not paths:
         raise ValueError("no file of Flent: expected at least one")
     documents = {str(path): _document(path) for path in paths}
-    repetitions = [_repetition(path, document) for path, (document, _) in documents.items()]
-    shapes = [[flow.name for flow in one.flows] for one in repetitions]
-    for path, shape in zip(documents, shapes):
-        if shape != shapes[0]:
-            raise ResultsError(f"`{path}` has other flows than `{paths[0]}`: import it by itself")
+    read = {path: document for path, (document, _) in documents.items()}
+    repetitions = repetitions_of(read, _repetition, "flows", "no upload or download with data")
     metadata = documents[str(paths[0])][0]["metadata"]
     test, title = str(metadata.get("NAME") or "test"), str(metadata.get("TITLE") or "")
     length_s = float(metadata.get("LENGTH") or 0)
     program = f"flent {metadata.get('FLENT_VERSION') or ''}".strip()
-    flows = len(repetitions[0].flows)
-    summary = f"{program}, {test}, {flows} flow{'s' if flows > 1 else ''}, {length_s:g} s"
+    summary = f"{program}, {test}, {counted(len(repetitions[0].flows), 'flow')}, {length_s:g} s"
     texts = {Path(path).name: text for path, (_, text) in documents.items()}
     return ImportedResults(name or title or test, program, summary, length_s, repetitions, texts)
 
@@ -86,32 +81,27 @@ def _document(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
     return document, text
 
 
-def _repetition(path: str, document: dict[str, Any]) -> ImportedFile:
-    try:
-        metadata = document["metadata"].get("SERIES_META") or {}
-        times = [float(time) for time in document["x_values"]]
-        flows: list[FlowRow] = []
-        pings: dict[str, list[dict[str, float]]] = {}
-        ping_s: list[float] = []
-        for name in sorted(document["results"]):
-            about = metadata.get(name) or {}
-            values = [math.nan if value is None else float(value) for value in document["results"][name]]
-            if len(values) != len(times):
-                raise ValueError(f"{len(values)} values of `{name}` at {len(times)} times")
-            if about.get("RUNNER") in COMPUTED or any(end in name for end in COMPUTED_NAMES):
-                continue
-            known = [(time, value) for time, value in zip(times, values) if not math.isnan(value)]
-            units = about.get("UNITS") or ("ms" if "ping" in name.lower() else "Mbits/s")
-            if units == "ms":
-                pings[name] = [{"time_s": time, "srtt_s": value / 1e3} for time, value in known]
-                raw = document.get("raw_values", {}).get(name) or []
-                ping_s += [float(one["val"]) / 1e3 for one in raw if one.get("val") is not None]
-            elif units == "Mbits/s" and known:
-                flows.append(_flow(name, about, known))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
-    if not flows:
-        raise ResultsError(f"`{path}` has no upload or download with data")
+def _repetition(document: dict[str, Any]) -> ImportedFile:
+    metadata = document["metadata"].get("SERIES_META") or {}
+    times = [float(time) for time in document["x_values"]]
+    flows: list[FlowRow] = []
+    pings: dict[str, list[dict[str, float]]] = {}
+    ping_s: list[float] = []
+    for name in sorted(document["results"]):
+        about = metadata.get(name) or {}
+        values = [math.nan if value is None else float(value) for value in document["results"][name]]
+        if len(values) != len(times):
+            raise ValueError(f"{len(values)} values of `{name}` at {len(times)} times")
+        if about.get("RUNNER") in COMPUTED or any(end in name for end in COMPUTED_NAMES):
+            continue
+        known = [(time, value) for time, value in zip(times, values) if not math.isnan(value)]
+        units = about.get("UNITS") or ("ms" if "ping" in name.lower() else "Mbits/s")
+        if units == "ms":
+            pings[name] = [{"time_s": time, "srtt_s": value / 1e3} for time, value in known]
+            raw = document.get("raw_values", {}).get(name) or []
+            ping_s += [float(one["val"]) / 1e3 for one in raw if one.get("val") is not None]
+        elif units == "Mbits/s" and known:
+            flows.append(_flow(name, about, known))
     return ImportedFile(flows, pings, ping_s)
 
 

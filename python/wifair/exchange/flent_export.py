@@ -5,19 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from typing import TYPE_CHECKING, Any
+import os
+from typing import Any
 
 import numpy as np
 
 from wifair import files
 from wifair._core import __version__
-
-if TYPE_CHECKING:
-    import os
-
-    from wifair.columns import Columns
-    from wifair.results import Results
-    from wifair.saved import SavedResults
+from wifair.columns import Columns
+from wifair.results import Results
+from wifair.saved import SavedResults
 
 __all__ = ["write_flent"]
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from wifair import metrics
 from wifair._core import __version__
 from wifair.columns import Columns
+from wifair.errors import ResultsError
 from wifair.saved import SavedResults
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
+__all__ = ["FlowRow", "ImportedFile", "ImportedResults", "repetitions_of"]
 
-    from numpy.typing import NDArray
-
-__all__ = ["FlowRow", "ImportedFile", "ImportedResults"]
+Document = TypeVar("Document")
 
 NAN = math.nan
 FLOWS = {
@@ -115,11 +114,16 @@ class ImportedResults(SavedResults):
         self.scenario = SimpleNamespace(
             name=name, hash=digest, duration_s=duration_s, summary=summary, text=note, resolved=note, overrides=()
         )
-        self.flows = _flows(repetitions)
-        self.cells = _cells(repetitions)
+        numbered = list(zip(self.seeds, repetitions))
+        flows = [(seed, flow) for seed, one in numbered for flow in one.flows]
+        samples = [{"seed": seed, **sample} for seed, one in numbered for sample in _samples(one)]
+        self.flows = _table(
+            ({"seed": seed, "name": one.name, "direction": one.direction, **one.figures} for seed, one in flows), FLOWS
+        )
+        self.cells = _table(({"seed": seed, **_cell(one)} for seed, one in numbered), CELLS)
+        self.series = _table(samples, SERIES) if samples else None
         self.stations = Columns({"seed": np.empty(0, dtype=np.uint64), "name": np.empty(0, dtype=np.str_)})
         self.sessions = Columns({"seed": np.empty(0, dtype=np.uint64), "flow": np.empty(0, dtype=np.str_)})
-        self.series = _series(repetitions)
         self.queues = None
 
     @property
@@ -165,26 +169,49 @@ class ImportedResults(SavedResults):
             folder.write(self)
 
 
-def _flows(repetitions: Sequence[ImportedFile]) -> Columns:
-    rows = [(number, flow) for number, one in enumerate(repetitions, 1) for flow in one.flows]
-    data: dict[str, NDArray[Any]] = {
-        "seed": np.array([number for number, _ in rows], dtype=np.uint64),
-        "name": np.array([flow.name for _, flow in rows], dtype=np.str_),
-        "direction": np.array([flow.direction for _, flow in rows], dtype=np.str_),
-    }
-    for column in FLOWS:
-        if column not in data:
-            data[column] = np.array([flow.figures.get(column, NAN) for _, flow in rows], dtype=np.float64)
-    return Columns(data, FLOWS)
+def repetitions_of(
+    documents: Mapping[str, Document], read: Callable[[Document], ImportedFile], what: str, nothing: str
+) -> list[ImportedFile]:
+    """Read the repetition in each document.
+
+    Parameters
+    ----------
+    documents : mapping
+        Contents of the files by path.
+    read : callable
+        Reads one of them.
+    what : str
+        What the program calls its flows.
+    nothing : str
+        What a file without a flow has, for the message.
+
+    Raises
+    ------
+    ResultsError
+        If a document is not complete, has no flow, or has other flows than the first.
+    """
+    found: list[ImportedFile] = []
+    for path, document in documents.items():
+        try:
+            found.append(read(document))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
+        if not found[-1].flows:
+            raise ResultsError(f"`{path}` has {nothing}")
+    first, *others = [[(flow.name, flow.direction) for flow in one.flows] for one in found]
+    paths = list(documents)
+    for path, shape in zip(paths[1:], others):
+        if shape != first:
+            raise ResultsError(f"`{path}` has other {what} than `{paths[0]}`: import it by itself")
+    return found
 
 
-def _cells(repetitions: Sequence[ImportedFile]) -> Columns:
-    rows = [{"seed": float(number), **_cell(one)} for number, one in enumerate(repetitions, 1)]
-    data: dict[str, NDArray[Any]] = {
-        column: np.array([row.get(column, NAN) for row in rows], dtype=np.float64) for column in CELLS
-    }
-    data["seed"] = data["seed"].astype(np.uint64)
-    return Columns(data, CELLS)
+def _table(rows: Iterable[Mapping[str, object]], about: Mapping[str, str]) -> Columns:
+    """Make a table with the columns that `about` explains; NaN is for what a row does not have."""
+    rows = list(rows)
+    kinds: dict[str, Any] = {"seed": np.uint64, "name": np.str_, "direction": np.str_, "flow": np.str_}
+    data = {name: np.array([row.get(name, NAN) for row in rows], kinds.get(name, np.float64)) for name in about}
+    return Columns(data, about)
 
 
 def _cell(repetition: ImportedFile) -> dict[str, float]:
@@ -212,21 +239,11 @@ def _cell(repetition: ImportedFile) -> dict[str, float]:
     return found
 
 
-def _series(repetitions: Sequence[ImportedFile]) -> Columns | None:
-    rows: list[tuple[int, str, Mapping[str, float]]] = []
-    for number, one in enumerate(repetitions, 1):
-        named = [(flow.name, flow.samples) for flow in one.flows] + list(one.pings.items())
-        rows += [(number, name, sample) for name, samples in named for sample in samples]
-    if not rows:
-        return None
-    data: dict[str, NDArray[Any]] = {
-        "seed": np.array([number for number, _, _ in rows], dtype=np.uint64),
-        "flow": np.array([name for _, name, _ in rows], dtype=np.str_),
-    }
-    for column in SERIES:
-        if column not in data:
-            data[column] = np.array([sample.get(column, NAN) for _, _, sample in rows], dtype=np.float64)
-    return Columns({column: data[column] for column in SERIES}, SERIES)
+def _samples(repetition: ImportedFile) -> Iterator[dict[str, object]]:
+    """List the samples of flows and pings over time."""
+    named = [(flow.name, flow.samples) for flow in repetition.flows] + list(repetition.pings.items())
+    for name, samples in named:
+        yield from ({"flow": name, **sample} for sample in samples)
 
 
 def _finite(value: float) -> float | None:

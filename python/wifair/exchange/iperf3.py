@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults
-
-if TYPE_CHECKING:
-    import os
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
+from wifair.words import counted
 
 __all__ = ["read_iperf3"]
 
@@ -45,22 +44,18 @@ def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> Impo
         raise ValueError("no file of iperf3: expected at least one")
     texts = {str(path): _text(path) for path in paths}
     documents = {path: _document(path, text) for path, text in texts.items()}
-    repetitions = [_repetition(path, document) for path, document in documents.items()]
-    shapes = [[(flow.name, flow.direction) for flow in one.flows] for one in repetitions]
-    for path, shape in zip(texts, shapes):
-        if shape != shapes[0]:
-            raise ResultsError(f"`{path}` has other streams than `{paths[0]}`: import it by itself")
+    nothing = "no stream: the test ended before one was open"
+    repetitions = repetitions_of(documents, _repetition, "streams", nothing)
     first = documents[str(paths[0])]
     start = first["start"]
     test = start["test_start"]
     program = str(start.get("version", "iperf3")).replace("iperf ", "iperf3 ")
-    streams = len(repetitions[0].flows)
     duration_s = max(float(one["sender" if "sender" in one else "udp"]["seconds"]) for one in first["end"]["streams"])
-    summary = f"{program}, {test['protocol']}, {streams} stream{'s' if streams > 1 else ''}, {duration_s:.3g} s"
+    streams = counted(len(repetitions[0].flows), "stream")
+    summary = f"{program}, {test['protocol']}, {streams}, {duration_s:.3g} s"
     label = name or Path(paths[0]).name.removesuffix(".json")
-    return ImportedResults(
-        label, program, summary, duration_s, repetitions, {Path(p).name: t for p, t in texts.items()}
-    )
+    sources = {Path(path).name: text for path, text in texts.items()}
+    return ImportedResults(label, program, summary, duration_s, repetitions, sources)
 
 
 def _text(path: str | os.PathLike[str]) -> str:
@@ -82,27 +77,22 @@ def _document(path: str, text: str) -> dict[str, Any]:
     return document
 
 
-def _repetition(path: str, document: dict[str, Any]) -> ImportedFile:
-    try:
-        start = document["start"]
-        at_server = "accepted_connection" in start
-        mss = float(start.get("tcp_mss_default") or start.get("tcp_mss") or math.nan)
-        flows: list[FlowRow] = []
-        for stream in document["end"]["streams"]:
-            udp = stream.get("udp")
-            sender = udp or stream["sender"]
-            sends_here = bool(sender.get("sender", True)) if udp is None else not start["test_start"].get("reverse")
-            if udp is not None and at_server:
-                sends_here = not sends_here
-            direction = "up" if sends_here != at_server else "down"
-            number = sum(flow.direction == direction for flow in flows) + 1
-            samples = _samples(document["intervals"], sender["socket"], mss)
-            figures = _of_udp(udp) if udp is not None else _of_tcp(stream, samples, measured=sends_here)
-            flows.append(FlowRow(f"{direction}{number}", direction, figures, samples))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
-    if not flows:
-        raise ResultsError(f"`{path}` has no stream: the test ended before one was open")
+def _repetition(document: dict[str, Any]) -> ImportedFile:
+    start = document["start"]
+    at_server = "accepted_connection" in start
+    mss = float(start.get("tcp_mss_default") or start.get("tcp_mss") or math.nan)
+    flows: list[FlowRow] = []
+    for stream in document["end"]["streams"]:
+        udp = stream.get("udp")
+        sender = udp or stream["sender"]
+        sends_here = bool(sender.get("sender", True)) if udp is None else not start["test_start"].get("reverse")
+        if udp is not None and at_server:
+            sends_here = not sends_here
+        direction = "up" if sends_here != at_server else "down"
+        number = sum(flow.direction == direction for flow in flows) + 1
+        samples = _samples(document["intervals"], sender["socket"], mss)
+        figures = _of_udp(udp) if udp is not None else _of_tcp(stream, samples, measured=sends_here)
+        flows.append(FlowRow(f"{direction}{number}", direction, figures, samples))
     return ImportedFile(flows, {}, [])
 
 
