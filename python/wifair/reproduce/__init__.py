@@ -8,18 +8,19 @@ the readings of what the paper leaves open, and a control for each mechanism).
 from __future__ import annotations
 
 from wifair.reproduce.claims import Claim, Clause, Control, Judgement
-from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
+from wifair.reproduce.model import Case, Cases, Draw, Effort, Experiment, Measured, Paper, scenarios_of
 from wifair.reproduce.session import KEYS, Outcome, PaperOutcome, reproduce, select
-from wifair.reproduce.table import Estimate, Row, Table
+from wifair.reproduce.table import Row, Table
 
 __all__ = [
     "KEYS",
     "Case",
+    "Cases",
     "Claim",
     "Clause",
     "Control",
+    "Draw",
     "Effort",
-    "Estimate",
     "Experiment",
     "Judgement",
     "Measured",
@@ -29,5 +30,6 @@ __all__ = [
     "Row",
     "Table",
     "reproduce",
+    "scenarios_of",
     "select",
 ]

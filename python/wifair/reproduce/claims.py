@@ -6,22 +6,17 @@ the null that replaces it), and claims. A claim consists of clauses, each a pred
 
 from __future__ import annotations
 
-import csv
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
 from wifair.reproduce.expressions import ExpressionError, experiments_of, may_select
-from wifair.reproduce.predicates import Tested, check, criterion
-from wifair.reproduce.table import Row, Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wifair.reproduce.table import Label
+from wifair.reproduce.predicates import Tested, check, compared_with, criterion
+from wifair.reproduce.table import Label, Row, Table, read_records
 
 __all__ = [
     "Claim",
@@ -39,16 +34,7 @@ __all__ = [
 ]
 
 Verdict = Literal["holds", "partly", "depends", "fails", "undecided", "calibrated", "definition", "untestable"]
-VERDICTS: tuple[Verdict, ...] = (
-    "holds",
-    "partly",
-    "depends",
-    "fails",
-    "undecided",
-    "calibrated",
-    "definition",
-    "untestable",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LEVEL = 0.05
 """Error probability of a claim, divided among its clauses."""
 GIVEN: tuple[Verdict, ...] = ("calibrated", "definition", "untestable")
@@ -64,7 +50,7 @@ class Reading:
     """The reading in words."""
     value: Label
     """Value of the label or the placeholder in this reading."""
-    experiments: tuple[str, ...] = ()
+    experiments: Sequence[str] = ()
     """Experiments that are run in this reading; all if empty."""
 
 
@@ -77,7 +63,7 @@ class Open:
     """The question."""
     label: str | None
     """Label of the rows that distinguishes the readings; None if expressions have the placeholder ``{id}`` instead."""
-    experiments: tuple[str, ...]
+    experiments: Sequence[str]
     """Experiments whose rows have the label; all if empty."""
     readings: tuple[Reading, ...]
 
@@ -85,9 +71,8 @@ class Open:
         """Find the readings that can affect the clauses; none if the clauses do not depend on them."""
         if self.label is None:
             mark = f"{{{self.id}}}"
-            return (
-                self.readings if any(mark in clause.rows or mark in str(clause.predicate) for clause in clauses) else ()
-            )
+            named = any(mark in clause.rows or mark in str(clause.predicate) for clause in clauses)
+            return self.readings if named else ()
         felt = {
             experiment
             for clause in clauses
@@ -118,21 +103,15 @@ class Clause:
     @cached_property
     def experiments(self) -> dict[str, set[str]]:
         """Experiments that the clause needs, each with the labels that it fixes."""
-        found = experiments_of(_plain(self.rows))
-        other = self.predicate.get("same_as")
-        if isinstance(other, str) and other != "each other":
-            for key, given in experiments_of(_plain(other)).items():
-                found[key] = found[key] & given if key in found else given
-        return found
+        texts = [self.rows, *compared_with(self.predicate)]
+        return experiments_of(text.replace("{", "").replace("}", "") for text in texts)
 
     def may_use(
         self, experiment: str, case: Mapping[str, Label], bound: Mapping[str, Label], places: Mapping[str, Label]
     ) -> bool:
         """Whether the clause may need a case, given by its labels, in a reading as of `Claims.bound`."""
         rows, predicate = self.filled(places)
-        other = predicate.get("same_as")
-        texts = (rows, other) if isinstance(other, str) and other != "each other" else (rows,)
-        return any(may_select(text, experiment, case, bound) for text in texts)
+        return any(may_select(text, experiment, case, bound) for text in (rows, *compared_with(predicate)))
 
     @property
     def asks(self) -> str:
@@ -141,25 +120,16 @@ class Clause:
 
     def filled(self, values: Mapping[str, Label]) -> tuple[str, dict[str, Any]]:
         """Fill the placeholders of a reading into expression and predicate."""
-        rows = _filled(self.rows, values)
-        return rows, {key: _filled_in(value, values) for key, value in self.predicate.items()}
+        return _filled(self.rows, values), {key: _filled(value, values) for key, value in self.predicate.items()}
 
 
-def _plain(text: str) -> str:
-    return text.replace("{", "").replace("}", "")
-
-
-def _filled(text: str, values: Mapping[str, Label]) -> str:
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", str(value))
-    return text
-
-
-def _filled_in(value: Any, values: Mapping[str, Label]) -> Any:
-    if isinstance(value, str):
-        return _filled(value, values)
+def _filled(value: Any, values: Mapping[str, Label]) -> Any:
+    """Fill the placeholders of a text, or of the texts of a list."""
     if isinstance(value, list):
-        return [_filled_in(one, values) for one in value]
+        return [_filled(one, values) for one in value]
+    if isinstance(value, str):
+        for name, filling in values.items():
+            value = value.replace(f"{{{name}}}", str(filling))
     return value
 
 
@@ -194,7 +164,7 @@ class Claim:
     source: str
     """Where the paper makes the claim."""
     clauses: tuple[Clause, ...]
-    control: str | None
+    control: str | None = None
     """ID of its control; None if there is none, for the reason in `no_control`."""
     no_control: str = ""
     given: Verdict | None = None
@@ -223,10 +193,8 @@ class Claims:
     def readings(self, claim: Claim) -> list[dict[str, Reading]]:
         """Find all combinations of readings that affect a claim, by the ID of the open point; the first is shown."""
         if claim.id not in self._combined:
-            felt = [(one.id, one.touches(claim.clauses)) for one in self.open]
-            felt = [(name, readings) for name, readings in felt if readings]
-            names = [name for name, _ in felt]
-            self._combined[claim.id] = [dict(zip(names, some)) for some in product(*(readings for _, readings in felt))]
+            felt = {one.id: readings for one in self.open if (readings := one.touches(claim.clauses))}
+            self._combined[claim.id] = [dict(zip(felt, some)) for some in product(*felt.values())]
         return self._combined[claim.id]
 
     @cached_property
@@ -287,11 +255,8 @@ def read_claims(path: Path) -> Claims:
             entry["id"],
             entry["asks"],
             entry.get("label"),
-            tuple(entry.get("experiments", ())),
-            tuple(
-                Reading(one["id"], one["says"], one.get("value", one["id"]), tuple(one.get("experiments", ())))
-                for one in entry["reading"]
-            ),
+            entry.get("experiments", ()),
+            tuple(Reading(**{"value": one["id"], **one}) for one in entry["reading"]),
         )
         for entry in document.get("open", ())
     )
@@ -301,9 +266,7 @@ def read_claims(path: Path) -> Claims:
 
 
 def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path) -> Claim:
-    clauses = tuple(
-        Clause(**{**clause, "says": clause.get("says", entry["says"])}) for clause in entry.get("clause", ())
-    )
+    clauses = tuple(Clause(**{"says": entry["says"], **clause}) for clause in entry.get("clause", ()))
     control = entry.get("control")
     if control is not None and control not in controls:
         raise ExpressionError(f"{path}: {entry['id']}: no control `{control}`: there are {', '.join(controls)}")
@@ -312,19 +275,7 @@ def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path
     given = entry.get("given")
     if given is not None and given not in GIVEN:
         raise ExpressionError(f"{path}: {entry['id']}: `given` is `{given}`: expected one of {', '.join(GIVEN)}")
-    return Claim(
-        entry["id"],
-        entry["experiment"],
-        entry["says"],
-        entry.get("source", ""),
-        clauses,
-        control,
-        entry.get("no_control", ""),
-        given,
-        entry.get("because", ""),
-        entry.get("full_only", ""),
-        entry.get("not_specific", ""),
-    )
+    return Claim(clauses=clauses, **{key: value for key, value in entry.items() if key != "clause"})
 
 
 @dataclass(frozen=True)
@@ -416,6 +367,15 @@ class Judgement:
         if self.verdict == "partly":
             return f"as a whole in 0 of {of}"
         return f"{self.holding} of {of}"
+
+    @property
+    def first(self) -> Read:
+        """The claim in the first combination of readings, which tables and pages show."""
+        return self.readings[0]
+
+    def holds_in(self, place: int) -> int:
+        """Count the readings in which the clause at `place` holds."""
+        return sum(one.tested[place].result == "holds" for one in self.readings)
 
     @property
     def text(self) -> str:
@@ -584,11 +544,8 @@ class Recorded(NamedTuple):
 
 def read_recorded(path: Path) -> dict[str, dict[str, Recorded]]:
     """Read `verdicts.csv`: by claim and effort (``quick``, ``full``)."""
-    if not path.is_file():
-        return {}
     recorded: dict[str, dict[str, Recorded]] = {}
-    with path.open(encoding="utf-8") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            found = Recorded(row["verdict"], int(row["holding"]), row["without"])
-            recorded.setdefault(row["claim"], {})[row["effort"]] = found
+    for row in read_records(path):
+        found = Recorded(row["verdict"], int(row["holding"]), row["without"])
+        recorded.setdefault(row["claim"], {})[row["effort"]] = found
     return recorded

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair.reproduce.intervals import replicates
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from wifair.reproduce.table import Label, Row, Table
+from wifair.reproduce.table import Label, Row, Table
 
 __all__ = [
     "ExpressionError",
@@ -181,16 +178,15 @@ def is_ratio(text: str) -> bool:
     return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div)
 
 
-def experiments_of(text: str) -> dict[str, set[str]]:
-    """Find the experiments in an expression, each with the labels that all its selections fix."""
+def experiments_of(texts: Iterable[str]) -> dict[str, set[str]]:
+    """Find the experiments in expressions, each with the labels that all its selections fix."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(_parse(text)):
-        if isinstance(node, ast.Attribute):
-            experiment, items = _selection(node)
+    for text in texts:
+        for experiment, items in _selections(text):
             given = {
                 item.lower.id for item in items if isinstance(item, ast.Slice) and isinstance(item.lower, ast.Name)
             }
-            found[experiment] = found[experiment] & given if experiment in found else given
+            found[experiment] = found.get(experiment, given) & given
     return found
 
 

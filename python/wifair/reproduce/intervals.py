@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair.statistics import beta_quantile, student_t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Bounds", "of_replicates", "of_share", "replicates"]
 

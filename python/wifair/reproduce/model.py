@@ -8,20 +8,16 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from wifair.reproduce.claims import Claim, Claims, Recorded, read_claims, read_recorded
-from wifair.reproduce.table import Known, Label, Table, read_known
+from wifair.reproduce.table import Known, Label, Row, Table, read_known
+from wifair.results import Results
+from wifair.scenario import Scenario
 from wifair.statistics import student_t_quantile
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wifair.reproduce.table import Row
-    from wifair.results import Results
-    from wifair.scenario import Scenario
-
-__all__ = ["Case", "Deviation", "Draw", "Effort", "Experiment", "Measure", "Measured", "Paper"]
+__all__ = ["Case", "Cases", "Deviation", "Draw", "Effort", "Experiment", "Measure", "Measured", "Paper", "scenarios_of"]
 
 
 class Effort(enum.Enum):
@@ -62,6 +58,11 @@ SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (3, 6, 12), "full": (5, 10, 20)
 """Number of seeds at each look at the data."""
 
 
+def scenarios_of(folder: Path) -> Callable[[str], Scenario]:
+    """Make a function that reads a scenario of `folder` by its name, once for all cases that begin from it."""
+    return cache(lambda name: Scenario.from_file(folder / name))
+
+
 @dataclass(frozen=True)
 class Case:
     """A point of an experiment: a scenario, and the seeds that it is run with."""
@@ -89,6 +90,8 @@ class Measured(NamedTuple):
     """Further labels, if a case gives several rows of the quantity."""
 
 
+Cases = Callable[[Effort], Iterable[Case]]
+"""Makes the cases of an experiment."""
 Measure = Callable[[Case, "Results"], Iterator[Measured]]
 """Computes the measured quantities from the results of a case."""
 Draw = Callable[[Any, Table], None]
@@ -103,7 +106,7 @@ class Experiment:
     """Key of the experiment, as in ``claims.toml``: ``fig2a``."""
     title: str
     """What the experiment shows."""
-    cases: Callable[[Effort], Iterable[Case]]
+    cases: Cases
     """The cases that are run."""
     measure: Measure
     """The quantities measured in each case."""
@@ -126,15 +129,12 @@ class Deviation:
     experiment: str
     quantity: str
     where: Mapping[str, Label | list[Label]]
-    """Labels of the rows; a list stands for any of its values."""
+    """Labels of the rows, as for `Row.has`."""
     why: str
 
     def fits(self, experiment: str, row: Row) -> bool:
         """Whether the deviation applies to a row."""
-        return (self.experiment, self.quantity) == (experiment, row.quantity) and all(
-            str(row.labels.get(label)) in ([str(v) for v in value] if isinstance(value, list) else [str(value)])
-            for label, value in self.where.items()
-        )
+        return (self.experiment, self.quantity) == (experiment, row.quantity) and row.has(self.where)
 
 
 @dataclass(frozen=True)

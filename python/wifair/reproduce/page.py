@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape as _e
 
 import numpy as np
 
 from wifair._core import __version__
-from wifair.reproduce.claims import LEVEL, VERDICTS
+from wifair.reproduce.claims import LEVEL, VERDICTS, Claim, Judgement
+from wifair.reproduce.model import Effort, Paper
 from wifair.reproduce.page_style import SCRIPT, STYLE
+from wifair.reproduce.predicates import RegionComparison
 from wifair.reproduce.recording import READMES
+from wifair.reproduce.session import Judged, Outcome, PaperOutcome
+from wifair.reproduce.table import Row
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from wifair.reproduce.claims import Clause, Judgement
-    from wifair.reproduce.model import Effort, Paper
-    from wifair.reproduce.predicates import RegionComparison, Tested
-    from wifair.reproduce.session import Judged, Outcome, PaperOutcome
-    from wifair.reproduce.table import Row
 
 __all__ = ["formats", "index", "markdown", "paper"]
 
@@ -89,7 +84,7 @@ def _counts(item: PaperOutcome) -> str:
     words = "".join(
         f'<span class="v-{v}">{n} {PLURAL.get(v, WORDS[v]) if n > 1 else WORDS[v]}</span>' for v, n in counts
     )
-    loose = sum(judged.controlled is not None and judged.controlled.specific is False for judged in item.claims)
+    loose = sum(judged.unspecific for judged in item.claims)
     tail = f'<p class="small">not specific (they hold without their mechanism, too): {loose}</p>' if loose else ""
     return f'<div class="bar">{bar}</div><div class="counts">{words}</div>{tail}'
 
@@ -105,16 +100,14 @@ def _filter() -> str:
 
 
 def _line(of: Paper, judged: Judged) -> str:
-    kinds = judged.verdict + (" loose" if _loose(judged) else "")
-    first = judged.judgement.readings[0] if judged.judgement.readings else None
     failing = "; ".join(
         clause.says
-        for clause, tested in zip(judged.claim.clauses, first.tested if first else ())
+        for clause, tested in zip(judged.claim.clauses, judged.judgement.first.tested)
         if tested.result == "fails" and clause.says != judged.claim.says
     )
     tail = f'<div class="small">does not hold: {_e(failing)}</div>' if failing else ""
     return (
-        f'<tr data-verdict="{kinds}"><td>{_verdict(judged.judgement)}{_tag(judged)}</td>'
+        f'<tr data-verdict="{_kinds(judged)}"><td>{_verdict(judged.judgement)}{_tag(judged)}</td>'
         f'<td><a href="{of.key}.html#{judged.claim.id}">{_e(judged.claim.says)}</a>{tail}</td>'
         f'<td class="small">{_e(_short(of))}</td></tr>'
     )
@@ -124,12 +117,13 @@ def _short(of: Paper) -> str:
     return f"{of.title.split(',')[0]}, {of.title[-4:]}" if of.title[-4:].isdigit() else of.key
 
 
-def _loose(judged: Judged) -> bool:
-    return judged.controlled is not None and judged.controlled.specific is False
+def _kinds(judged: Judged) -> str:
+    """Say by which boxes of the filter a claim is shown."""
+    return judged.verdict + (" loose" if judged.unspecific else "")
 
 
 def _tag(judged: Judged) -> str:
-    return ' <span class="tag">not specific</span>' if _loose(judged) else ""
+    return ' <span class="tag">not specific</span>' if judged.unspecific else ""
 
 
 def _verdict(judgement: Judgement) -> str:
@@ -185,7 +179,7 @@ def paper(
         full = " --full" if effort.value == "full" else ""
         parts.append(
             f"<details><summary>table ({len(rows)} rows)</summary>"
-            f'<div class="wide">{_table(of, compared(of, rows))}</div></details>'
+            f'<div class="wide">{_results(of, compared(of, rows))}</div></details>'
             f'<p class="small">All rows: {every}. To rerun: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
         )
         parts.append(_rerun(of.key, key, scenarios.get(key, ())))
@@ -203,14 +197,10 @@ WIDE_INCH = 5.0
 
 def _claim(of: Paper, judged: Judged) -> str:
     claim, judgement = judged.claim, judged.judgement
-    first = judgement.readings[0] if judgement.readings else None
-    rows = "".join(
-        _clause(of, clause, first.tested[i] if first else None, judgement, i) for i, clause in enumerate(claim.clauses)
-    )
-    heads = "".join(f"<th>{head}</th>" for head in ("clause", "published", "measured", "deviation", "verdict"))
-    table = f'<table class="clauses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
+    rows = [_clause(of, claim, judgement, place) for place in range(len(claim.clauses))]
+    heads = ("clause", "published", "measured", "deviation", "verdict")
+    table = _table(heads, rows, ' class="clauses"') if rows else ""
     note = f"<p>{_e(judgement.note)}</p>" if judgement.note else ""
-    kinds = judged.verdict + (" loose" if _loose(judged) else "")
     control = ""
     if judged.controlled is not None and judged.controlled.judgement is not None:
         without = judged.controlled.judgement
@@ -221,7 +211,8 @@ def _claim(of: Paper, judged: Judged) -> str:
     elif judged.controlled is None:
         control = f'<p class="small">No control. {_e(claim.no_control)}</p>'
     return (
-        f'<section class="claim" id="{claim.id}" data-verdict="{kinds}"><p>{_verdict(judgement)}{_tag(judged)}</p>'
+        f'<section class="claim" id="{claim.id}" data-verdict="{_kinds(judged)}">'
+        f"<p>{_verdict(judgement)}{_tag(judged)}</p>"
         f'<p><strong>{_e(claim.says)}</strong> <span class="small">{_e(claim.source)}</span></p>{note}{table}{control}'
         "</section>"
     )
@@ -231,9 +222,16 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgement, place: int) -> str:
-    decisive = tested.decisive if tested is not None else None
-    measured = _measured(decisive, clause.unit) if decisive else _e(tested.missing if tested else "not run")
+def _table(heads: Iterable[str], rows: Iterable[str], attributes: str = "") -> str:
+    """Write a table of rows that are HTML already, under the texts `heads`."""
+    head = "".join(f"<th>{text}</th>" for text in heads)
+    return f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _clause(of: Paper, claim: Claim, judgement: Judgement, place: int) -> str:
+    clause, tested = claim.clauses[place], judgement.first.tested[place]
+    decisive = tested.decisive
+    measured = _measured(decisive, clause.unit) if decisive else _e(tested.missing)
     ratio = "ratio, " if decisive and " / " in decisive.at else ""
     at = f'<div class="small">{ratio}{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
     asks = clause.asks
@@ -242,11 +240,9 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
     deviation = ""
     if decisive and isinstance(clause.published, int | float) and clause.published:
         deviation = f"{_percent(decisive.bounds.estimate / clause.published - 1)} %"
-    result = tested.result if tested is not None else "undecided"
-    holding = sum(one.tested[place].result == "holds" for one in judgement.readings)
     of_all = len(judgement.readings)
-    many = f'<div class="small">in {holding} of {of_all} readings</div>' if of_all > 1 else ""
-    says = "calibrated" if clause.calibrated else WORDS[result]
+    many = f'<div class="small">in {judgement.holds_in(place)} of {of_all} readings</div>' if of_all > 1 else ""
+    colour, says = ("calibrated",) * 2 if clause.calibrated else (tested.result, WORDS[tested.result])
     published = "no number" if clause.published is None else f"{clause.published}"
     unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
     return (
@@ -254,8 +250,7 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
         f'<td{" class=none" if clause.published is None else ""} data-head="published">{_e(published + unit)}</td>'
         f'<td data-head="measured">{measured}{at}</td>'
         f'<td class="n{" none" if not deviation else ""}" data-head="deviation">{deviation or "&ndash;"}</td>'
-        f'<td data-head="verdict"><span class="verdict v-{"calibrated" if clause.calibrated else result}">{says}</span>'
-        f"{many}</td></tr>"
+        f'<td data-head="verdict"><span class="verdict v-{colour}">{says}</span>{many}</td></tr>'
     )
 
 
@@ -318,21 +313,15 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
         name = names[place]
         parts.append(f'<text x="0" y="{y + 4}">{_e(name)}</text>')
         estimate = row.estimate
-        for value, shape in ((row.published, "circle"), (row.ns2_mean, "cross")):
+        for value, mark in ((row.published, CIRCLE), (row.ns2_mean, CROSS)):
             if not np.isfinite(value) or value == 0 or not math.isfinite(estimate.mean):
                 continue
-            part, half = estimate.mean / value - 1, (estimate.ci95 / abs(value) if math.isfinite(estimate.ci95) else 0)
+            half = estimate.half_width / abs(value) if math.isfinite(estimate.half_width) else 0
+            part = estimate.mean / value - 1
             ends = f'x1="{x(part - half):.1f}" x2="{x(part + half):.1f}" y1="{y}" y2="{y}"'
             parts.append(f'<line {ends} stroke="currentColor" stroke-width="1.2"/>')
-            at = x(part)
-            if shape == "circle":
-                parts.append(
-                    f'<circle cx="{at:.1f}" cy="{y}" r="4" fill="none" stroke="currentColor" stroke-width="1.4"/>'
-                )
-            else:
-                parts.append(
-                    f'<path d="M{at - 3.5:.1f} {y - 3.5}l7 7m0 -7l-7 7" stroke="currentColor" stroke-width="1.4"/>'
-                )
+            placed = mark.format(x=x(part), y=y, left=x(part) - 3.5, top=y - 3.5)
+            parts.append(f'<{placed} stroke="currentColor" stroke-width="1.4"/>')
             if abs(part) > reach:
                 side, anchor = (left + 2 * HALF + 10, "start") if part > 0 else (left - 8, "end")
                 parts.append(f'<text x="{side}" y="{y + 4}" text-anchor="{anchor}">{_far(part)}</text>')
@@ -361,6 +350,8 @@ def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
     return ", ".join(words)
 
 
+CIRCLE, CROSS = 'circle cx="{x:.1f}" cy="{y}" r="4" fill="none"', 'path d="M{left:.1f} {top}l7 7m0 -7l-7 7"'
+"""Marks of deviations from the published value and from ns-2."""
 HALF = 110
 """Half of the width of a plot of deviations [px]."""
 MOST_RESIDUALS = 60
@@ -379,7 +370,7 @@ def _by_reading(item: PaperOutcome) -> str:
             groups.setdefault(tuple(one.says for one in judged.judgement.readings), []).append(judged)
     parts = []
     for readings, some in groups.items():
-        heads = "".join(f'<th class="n" title="{_e(text)}">{i + 1}</th>' for i, text in enumerate(readings))
+        heads = "".join(f'<th class="n" title="{_e(text)}">{i}</th>' for i, text in enumerate(readings, 1))
         rows = "".join(
             f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
             + "".join(
@@ -403,16 +394,11 @@ def _by_reading(item: PaperOutcome) -> str:
 
 def _by_control(item: PaperOutcome) -> str:
     """Write a table of claims with their mechanism and without it."""
-    some = [
-        judged for judged in item.claims if judged.controlled is not None and judged.controlled.judgement is not None
-    ]
-    if not some:
-        return ""
     rows = []
-    for judged in some:
+    for judged in item.claims:
         controlled = judged.controlled
-        assert controlled is not None
-        assert controlled.judgement is not None
+        if controlled is None or controlled.judgement is None:
+            continue
         specific = {True: "specific", False: "not specific", None: "&ndash;"}[controlled.specific]
         rows.append(
             f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
@@ -420,14 +406,13 @@ def _by_control(item: PaperOutcome) -> str:
             f"<td>{_verdict(judged.judgement)}</td>"
             f"<td>{_verdict(controlled.judgement)}</td><td>{specific}</td></tr>"
         )
-    heads = "".join(
-        f"<th>{head}</th>"
-        for head in ("claim", "mechanism, and its null", "with mechanism", "with null", "the claim is")
-    )
+    if not rows:
+        return ""
+    heads = ("claim", "mechanism, and its null", "with mechanism", "with null", "the claim is")
     return (
         "<h2>Controls</h2><p>A control replaces the mechanism of a claim by a null. A claim that also holds with the "
         "null is <em>not specific</em>: the observation may be right, but it is no evidence for the mechanism.</p>"
-        f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<div class="wide">{_table(heads, rows)}</div>'
     )
 
 
@@ -447,7 +432,7 @@ def _effort(effort: Effort) -> str:
 
 
 def _broken(outcome: Outcome) -> str:
-    items = "".join(f"<li>{_e(judged.claim.says)} ({_e(_short(of))})</li>" for of, judged, _ in outcome.broken())
+    items = "".join(f"<li>{_e(judged.claim.says)} ({_e(_short(of))})</li>" for of, judged in outcome.broken())
     return f"<p>Claims that are recorded as holding but do not hold here:</p><ul>{items}</ul>" if items else ""
 
 
@@ -458,7 +443,7 @@ def _rerun(own: str, key: str, names: Sequence[str]) -> str:
     return f"<details><summary>scenario files ({len(names)})</summary><p>{items}</p></details>"
 
 
-def _table(of: Paper, cells: Sequence[Sequence[str]]) -> str:
+def _results(of: Paper, cells: Sequence[Sequence[str]]) -> str:
     def row(tag: str, line: Sequence[str]) -> str:
         inner = "".join(
             f"<{tag}{' class=n' if i >= 2 and not cells[0][i].startswith(' ') else ''}>{_e(_human(of, cell))}</{tag}>"
@@ -480,10 +465,6 @@ def _page(title: str, parts: Sequence[str]) -> str:
     )
 
 
-def _e(text: str) -> str:
-    return html.escape(text, quote=True)
-
-
 def markdown(text: str) -> str:
     """Convert the Markdown of the READMEs to HTML: headings, paragraphs, lists, tables, code, links."""
     parts: list[str] = []
@@ -498,9 +479,8 @@ def markdown(text: str) -> str:
             parts.append(f"<pre>{_e(chr(10).join(lines[1:-1]))}</pre>")
         elif lines[0].startswith("|"):
             rows = [[_inline(cell.strip()) for cell in line.strip("|").split("|")] for line in lines]
-            head = "".join(f"<th>{cell}</th>" for cell in rows[0])
-            body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows[2:])
-            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+            body = ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows[2:]]
+            parts.append(_table(rows[0], body))
         elif lines[0].startswith("- "):
             items = re.split(r"^- ", block, flags=re.MULTILINE)[1:]
             parts.append("<ul>" + "".join(f"<li>{_inline(' '.join(item.split()))}</li>" for item in items) + "</ul>")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 import subprocess
 import sys
@@ -14,17 +13,18 @@ import numpy as np
 
 from wifair import _core
 from wifair._core import __version__
+from wifair.reproduce.table import json_number
 from wifair.sweeps import VERSION
 
 if TYPE_CHECKING:
-    from wifair.reproduce.claims import Clause, Judgement, Read
-    from wifair.reproduce.predicates import Tested
-    from wifair.reproduce.session import Controlled, Judged, Outcome
+    from wifair.reproduce.claims import Claim, Judgement, Read
+    from wifair.reproduce.predicates import RegionComparison
+    from wifair.reproduce.session import Controlled, Judged
 
 __all__ = ["about", "claim_to_dict"]
 
 
-def about(_: Outcome) -> dict[str, Any]:
+def about() -> dict[str, Any]:
     """Describe the software that produced the results, for those who repeat them."""
     return {
         "version": __version__,
@@ -58,7 +58,6 @@ def _commit() -> str:
 def claim_to_dict(judged: Judged) -> dict[str, Any]:
     """Convert a claim with its verdict, clauses, readings and control."""
     claim, judgement = judged.claim, judged.judgement
-    first = judgement.readings[0] if judgement.readings else None
     return {
         "id": claim.id,
         "experiment": claim.experiment,
@@ -68,38 +67,34 @@ def claim_to_dict(judged: Judged) -> dict[str, Any]:
         "holding": judgement.holding,
         "ruled_out": judgement.ruled_out,
         "note": judgement.note,
-        "clauses": [
-            _clause(clause, first.tested[index] if first else None, judgement, index)
-            for index, clause in enumerate(claim.clauses)
-        ],
+        "clauses": [_clause(claim, judgement, place) for place in range(len(claim.clauses))],
         "readings": [_reading(one) for one in judgement.readings],
         "control": _control(judged.controlled, claim.no_control),
     }
 
 
-def _clause(clause: Clause, tested: Tested | None, judgement: Judgement, index: int) -> dict[str, Any]:
-    decisive = tested.decisive if tested else None
+def _clause(claim: Claim, judgement: Judgement, place: int) -> dict[str, Any]:
+    clause, tested = claim.clauses[place], judgement.first.tested[place]
+    decisive = tested.decisive
     return {
         "text": clause.says,
         "criterion": clause.asks,
         "published": clause.published,
         "unit": clause.unit,
-        "measured": _plain(decisive.bounds.estimate) if decisive else None,
-        "interval": [_plain(decisive.bounds.low), _plain(decisive.bounds.high)] if decisive else None,
+        **_measured(decisive),
         "at": decisive.at if decisive else None,
-        "result": tested.result if tested else "undecided",
-        "missing": tested.missing if tested else "",
-        "holds_in": sum(one.tested[index].result == "holds" for one in judgement.readings),
-        "points": [
-            {
-                "at": one.at,
-                "measured": _plain(one.bounds.estimate),
-                "interval": [_plain(one.bounds.low), _plain(one.bounds.high)],
-                "result": one.result,
-            }
-            for one in (tested.comparisons if tested else ())
-        ],
+        "result": tested.result,
+        "missing": tested.missing,
+        "holds_in": judgement.holds_in(place),
+        "points": [{"at": one.at, **_measured(one), "result": one.result} for one in tested.comparisons],
     }
+
+
+def _measured(comparison: RegionComparison | None) -> dict[str, Any]:
+    if comparison is None:
+        return {"measured": None, "interval": None}
+    estimate, low, high = map(json_number, comparison.bounds)
+    return {"measured": estimate, "interval": [low, high]}
 
 
 def _reading(read: Read) -> dict[str, Any]:
@@ -124,7 +119,3 @@ def _control(controlled: Controlled | None, reason: str) -> dict[str, Any]:
         "specific": controlled.specific,
         "reason": controlled.reason,
     }
-
-
-def _plain(value: float) -> float | None:
-    return value + 0.0 if math.isfinite(value) else None

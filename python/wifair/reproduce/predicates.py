@@ -9,24 +9,19 @@ fails if one comparison fails at that level divided by the number of comparisons
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair.reproduce.expressions import ExpressionError, LabelledValues, MissingRowsError, evaluate, is_ratio, is_share
 from wifair.reproduce.intervals import Bounds, of_replicates, of_share
+from wifair.reproduce.table import Label, Row, Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from wifair.reproduce.table import Label, Row, Table
-
-__all__ = ["KINDS", "RegionComparison", "Result", "Tested", "check", "criterion"]
+__all__ = ["KINDS", "RegionComparison", "Result", "Tested", "check", "compared_with", "criterion"]
 
 Result = Literal["holds", "fails", "undecided"]
 
@@ -186,8 +181,7 @@ def check(
     """
     kind = _kind(predicate)
     try:
-        other = predicate.get("same_as")
-        if isinstance(other, str) and other != "each other":
+        for other in compared_with(predicate):
             rows = f"({rows}) {'-' if predicate.get('absolute') else '/'} ({other})"
         points = evaluate(rows, tables, bound, seeds=seeds)
         cases = list(KINDS[kind](points, predicate, rows))
@@ -197,6 +191,12 @@ def check(
         return Tested("undecided", (), tuple(points.rows), "too few points")
     tested = [_compared(case, level, level / len(cases)) for case in cases]
     return Tested(_together(tested), tuple(tested), tuple(points.rows))
+
+
+def compared_with(predicate: Mapping[str, Any]) -> list[str]:
+    """Find the expression that a predicate ``same_as`` compares with; none if it compares points with each other."""
+    other = predicate.get("same_as")
+    return [other] if isinstance(other, str) and other != "each other" else []
 
 
 def _together(comparisons: Sequence[RegionComparison]) -> Result:

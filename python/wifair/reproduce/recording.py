@@ -12,20 +12,17 @@ import io
 import math
 import re
 import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair.reproduce.claims import VERDICTS, Recorded
+from wifair.reproduce.model import Paper
 from wifair.reproduce.runner import default_store
-from wifair.reproduce.session import KEYS, load, reproduce
+from wifair.reproduce.session import KEYS, Outcome, PaperOutcome, load, reproduce
+from wifair.reproduce.table import Row, read_records
 from wifair.reproduce.text import first_readings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from wifair.reproduce.model import Paper
-    from wifair.reproduce.session import Outcome, PaperOutcome
-    from wifair.reproduce.table import Row
 
 __all__ = ["READMES", "beside", "deviations", "readme", "record", "summary"]
 
@@ -40,14 +37,20 @@ def record(outcome: Outcome) -> None:
             without = judged.controlled.judgement if judged.controlled is not None else None
             found = Recorded(judged.alone.verdict, judged.alone.holding, without.verdict if without is not None else "")
             recorded.setdefault(judged.claim.id, {})[outcome.effort.value] = found
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(("claim", "effort", "verdict", "holding", "without"))
-        for claim in item.paper.claims:
-            for effort, found in sorted(recorded.get(claim.id, {}).items()):
-                writer.writerow((claim.id, effort, *found))
-        (item.paper.folder / "verdicts.csv").write_text(HEAD + out.getvalue(), encoding="utf-8")
+        rows = [
+            (claim.id, effort, *found)
+            for claim in item.paper.claims
+            for effort, found in sorted(recorded.get(claim.id, {}).items())
+        ]
+        _write(item.paper.folder / "verdicts.csv", HEAD, ("claim", "effort", *Recorded._fields), rows)
         _record_deviations(item, outcome.effort.value)
+
+
+def _write(path: Path, head: str, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([names, *rows])
+    path.write_text(head + out.getvalue(), encoding="utf-8")
 
 
 class Deviations(NamedTuple):
@@ -69,23 +72,10 @@ class Deviations(NamedTuple):
 
 def deviations(paper: Paper) -> list[Deviations]:
     """Read the recorded deviations."""
-    path = paper.folder / "deviations.csv"
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    numbers = {"rows": int, "median": float, "greatest": float}
     return [
-        Deviations(
-            row["experiment"],
-            row["quantity"],
-            row["effort"],
-            row["source"],
-            int(row["rows"]),
-            float(row["median"]),
-            float(row["greatest"]),
-            row["at"],
-        )
-        for row in rows
+        Deviations(**{name: numbers.get(name, str)(value) for name, value in row.items()})
+        for row in read_records(paper.folder / "deviations.csv")
     ]
 
 
@@ -103,12 +93,9 @@ def _record_deviations(item: PaperOutcome, effort: str) -> None:
     every = sorted(found.values(), key=lambda one: (order.index(one.experiment), one.quantity, one.source, one.effort))
     if not every:
         return
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(Deviations._fields)
-    writer.writerows((*one[:5], f"{one.median:.4f}", f"{one.greatest:.4f}", one.at) for one in every)
+    lines = [(*one[:5], f"{one.median:.4f}", f"{one.greatest:.4f}", one.at) for one in every]
     head = "# Results over what was published, and over ns-2, less one; written by recording.py.\n"
-    (item.paper.folder / "deviations.csv").write_text(head + out.getvalue(), encoding="utf-8")
+    _write(item.paper.folder / "deviations.csv", head, Deviations._fields, lines)
 
 
 def _deviations(experiment: str, quantity: str, effort: str, rows: Sequence[Row]) -> Iterator[Deviations]:
@@ -141,17 +128,8 @@ def beside(paper: Paper) -> str:
         if one.effort == "full" or one[:2] not in full:
             quantity = paper.units.get(one.quantity, one.quantity)
             greatest = f"{100 * one.greatest:+.1f} %" if one.greatest < 9 else f"x {one.greatest + 1:.0f}"
-            cells = (
-                one.experiment,
-                quantity,
-                one.source,
-                one.rows,
-                f"{100 * one.median:.1f} %",
-                greatest,
-                one.at,
-                one.effort,
-            )
-            lines.append(f"| {' | '.join(map(str, cells))} |")
+            cells = (one.experiment, quantity, one.source, str(one.rows), f"{100 * one.median:.1f} %", greatest)
+            lines.append(f"| {' | '.join([*cells, one.at, one.effort])} |")
     return _block("deviations", lines)
 
 
@@ -192,15 +170,12 @@ def main(arguments: list[str]) -> None:
     full = "--full" in arguments
     names = [name for name in arguments if not name.startswith("-")]
     if "--readmes" not in arguments:
-        _run(names, full)
+        store = default_store() if full else None
+        record(reproduce(names, full=full, controls=True, store=store, progress=True))
     for key in KEYS:
         paper = load(key)
         paper.__dict__.pop("recorded", None)  # read again
         readme(paper)
-
-
-def _run(names: list[str], full: bool) -> None:
-    record(reproduce(names, full=full, controls=True, store=default_store() if full else None, progress=True))
 
 
 if __name__ == "__main__":

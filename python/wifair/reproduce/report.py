@@ -6,21 +6,16 @@ import errno
 import json
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from wifair import files
 from wifair.reproduce import page, style
+from wifair.reproduce.model import Case, Effort
+from wifair.reproduce.session import Outcome, PaperOutcome
 from wifair.reproduce.table import named
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from concurrent.futures import Future
-
-    from wifair.reproduce.model import Case, Effort
-    from wifair.reproduce.session import Outcome, PaperOutcome
 
 __all__ = ["Report", "prepare", "write"]
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wifair.errors import Interrupted
 from wifair.reproduce.claims import Again, Claim, Control, Judgement, Read, judge, with_null
 from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
+from wifair.reproduce.plain import about, claim_to_dict
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Label, Row, Table
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from concurrent.futures import Future
 
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
 
@@ -164,6 +162,11 @@ class Judged:
         """The verdict."""
         return self.judgement.verdict
 
+    @property
+    def unspecific(self) -> bool:
+        """Whether the claim also holds without its mechanism."""
+        return self.controlled is not None and self.controlled.specific is False
+
 
 @dataclass
 class PaperOutcome:
@@ -180,8 +183,6 @@ class PaperOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values."""
-        from wifair.reproduce.plain import claim_to_dict  # noqa: PLC0415
-
         return {
             "key": self.paper.key,
             "title": self.paper.title,
@@ -212,47 +213,22 @@ class Outcome:
     papers: list[PaperOutcome]
     wall_s: float = field(default=0.0)
 
-    def changed(self) -> list[tuple[Paper, Judged, str]]:
-        """Find the claims whose verdict differs from that recorded with the same effort, each with the difference."""
-        found = []
-        for outcome in self.papers:
-            for judged in outcome.claims:
-                recorded = outcome.paper.recorded.get(judged.claim.id, {}).get(self.effort.value)
-                if recorded is None:
-                    found.append((outcome.paper, judged, "nothing is recorded"))
-                    continue
-                pairs = [("", judged.alone.verdict, recorded.verdict)]
-                if judged.controlled is not None and judged.controlled.judgement is not None:
-                    null = f" with {judged.controlled.control.null}"
-                    pairs.append((null, judged.controlled.judgement.verdict, recorded.without))
-                found += [
-                    (outcome.paper, judged, f"recorded{where}: {before}, now: {now}")
-                    for where, now, before in pairs
-                    if now != before
-                ]
-        return found
-
-    def contradicted(self) -> list[tuple[Paper, Judged, str]]:
-        """Find the changed claims for which neither verdict is `undecided`, with or without the mechanism."""
-        return [change for change in self.changed() if "undecided" not in change[2] and "nothing" not in change[2]]
-
-    def broken(self) -> list[tuple[Paper, Judged, str]]:
-        """Find the claims that are recorded as holding but do not hold."""
+    def broken(self) -> list[tuple[Paper, Judged]]:
+        """Find the claims that are recorded as holding, with the same effort, but do not hold."""
         return [
-            change
-            for change in self.changed()
-            if (known := change[0].recorded.get(change[1].claim.id, {}).get(self.effort.value)) is not None
+            (outcome.paper, judged)
+            for outcome in self.papers
+            for judged in outcome.claims
+            if (known := outcome.paper.recorded.get(judged.claim.id, {}).get(self.effort.value)) is not None
             and known.verdict == "holds"
-            and change[1].alone.verdict not in ("holds", "undecided")
+            and judged.alone.verdict not in ("holds", "undecided")
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values, in the layout of ``wifair reproduce --json``."""
-        from wifair.reproduce.plain import about  # noqa: PLC0415
-
         return {
             "format": FORMAT,
-            **about(self),
+            **about(),
             "effort": self.effort.value,
             "controls": self.controls,
             "papers": [outcome.to_dict() for outcome in self.papers],

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from wifair import files
-from wifair.figures.style import LINES, MARKERS
+from wifair.figures.style import COLOURS, MARKERS
 from wifair.figures.style import RC as COMMON
+from wifair.reproduce.model import Experiment
+from wifair.reproduce.table import Row, Table
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "bars",
+    "curve",
+    "draw",
+    "grouped_bars",
+    "legend_below",
+    "lines",
+    "panels",
+    "points",
+    "save",
+    "svg_text",
+]
 
-    from wifair.reproduce.model import Experiment
-    from wifair.reproduce.table import Row, Table
+T = TypeVar("T")
 
-__all__ = ["COLOURS", "MARKERS", "bars", "draw", "legend_below", "lines", "points", "save", "svg_text"]
-
-COLOURS = LINES
-"""Colours of Okabe and Ito; see `wifair.figures.style`."""
 SHORT_NAMES = 30
 """The most letters of four names that fit into one row under a figure of one column."""
 DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-")
@@ -101,15 +110,49 @@ def svg_text(file: Path, prefix: str) -> str:
     return re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}-", text)
 
 
+def panels(
+    figure: Any, shown: Iterable[T], label: str, *, columns: int = 3, from_zero: bool = False, **options: Any
+) -> Iterator[tuple[Any, T]]:
+    """Draw panels side by side: yield the axes of each and what it shows, then add the legend below all of them.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure.
+    shown : iterable
+        What the panels show, from the left.
+    label : str
+        Label of the vertical axis, at the leftmost panel.
+    columns : int, default 3
+        As for `legend_below`.
+    from_zero : bool, default False
+        Whether the vertical axis, which all panels share, begins at zero.
+    **options
+        Further options of `Figure.subplots`, such as ``sharey``.
+
+    Yields
+    ------
+    axes, shown
+        The axes of a panel, to be drawn into, and what it shows.
+    """
+    shown = list(shown)
+    every = figure.subplots(1, len(shown), squeeze=False, **options)[0]
+    yield from zip(every, shown)
+    every[0].set_ylabel(label)
+    if from_zero:
+        every[0].set_ylim(bottom=0)
+    legend_below(figure, *every, columns=columns)
+
+
 def lines(
     axes: Any,
     table: Table,
     quantity: str,
     *,
     x: str,
-    series: str | None = None,
+    series: str,
     names: Mapping[Any, str] | None = None,
-    order: Sequence[Any] | None = None,
+    order: Iterable[Any] | None = None,
     scale: float = 1.0,
 ) -> None:
     """Draw a line over label `x` for each value of label `series`, with 95 % intervals, published values and ns-2.
@@ -117,45 +160,62 @@ def lines(
     `names` gives the names of series in the legend, `order` the series to draw, `scale` a factor of the values.
     """
     rows = table.where(quantity)
-    groups = list(order) if order is not None else (rows.distinct(series) if series else [None])
-    everything = rows.distinct(series) if series else [None]
-    for group in groups:
-        number = everything.index(group) if group in everything else 0
-        some = [row for row in rows.rows if series is None or row.labels.get(series) == group]
-        if not some:
+    known = rows.distinct(series)
+    for group in known if order is None else order:
+        if group not in known:
             continue
+        number = known.index(group) % len(COLOURS)
+        some = rows.where(**{series: group}).rows
         at = [row.labels[x] for row in some]
-        estimates = [row.estimate for row in some]
-        label = (names or {}).get(group, "wifair" if group is None else str(group))
         axes.errorbar(
             at,
-            [scale * e.mean for e in estimates],
-            [0 if np.isnan(e.ci95) else scale * e.ci95 for e in estimates],
-            color=COLOURS[number % len(COLOURS)],
-            marker=MARKERS[number % len(MARKERS)],
-            linestyle=DASHES[number % len(DASHES)],
+            [scale * row.estimate.mean for row in some],
+            [scale * _half_width(row) for row in some],
+            color=COLOURS[number],
+            marker=MARKERS[number],
+            linestyle=DASHES[number],
             elinewidth=0.8,
-            label=label,
+            label=(names or {}).get(group, str(group)),
         )
-        _elsewhere(axes, at, some, scale, COLOURS[number % len(COLOURS)])
+        _elsewhere(axes, at, some, scale, COLOURS[number])
     if all(isinstance(value, int) for value in rows.distinct(x)):
         axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def bars(axes: Any, rows: Sequence[Row], at: Iterable[float], *, colour: str, label: str | None, width: float) -> None:
+def bars(axes: Any, rows: Sequence[Row], at: Iterable[float], *, colour: str, label: str, width: float) -> None:
     """Draw a bar for each row, with 95 % intervals, published values and ns-2."""
     at = list(at)
-    estimates = [row.estimate for row in rows]
     axes.bar(
         at,
-        [e.mean for e in estimates],
+        [row.estimate.mean for row in rows],
         width,
-        yerr=[0 if np.isnan(e.ci95) else e.ci95 for e in estimates],
+        yerr=[_half_width(row) for row in rows],
         color=colour,
         label=label,
         error_kw={"elinewidth": 0.8},
     )
     _elsewhere(axes, at, rows, 1.0, "black")
+
+
+def grouped_bars(axes: Any, groups: Mapping[str, Sequence[Row]], *, width: float, step: float, first: int = 0) -> None:
+    """Draw the first rows of all groups side by side at `first`, the second ones beside them, and so on.
+
+    `groups` are rows by their name in the legend, `step` is the distance of neighbours, of which each is `width` wide.
+    """
+    for number, (name, rows) in enumerate(groups.items()):
+        at = first + np.arange(len(rows)) + step * (number - (len(groups) - 1) / 2)
+        bars(axes, rows, at, colour=COLOURS[number], label=name, width=width)
+
+
+def curve(axes: Any, rows: Sequence[Row], **options: Any) -> None:
+    """Draw the values of rows, one each, over their label `t`, with the options of `Axes.plot`."""
+    axes.plot([row.labels["t"] for row in rows], [row.values[0] for row in rows], **options)
+
+
+def _half_width(row: Row) -> float:
+    """Half width of the interval of a row; 0 without one, so that none is drawn."""
+    half = row.estimate.half_width
+    return 0.0 if np.isnan(half) else half
 
 
 def points(axes: Any, rows: Sequence[Row], at: Iterable[float]) -> None:

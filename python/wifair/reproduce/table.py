@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.columns import safe_text
-from wifair.statistics import mean_interval
+from wifair.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,69 +22,9 @@ if TYPE_CHECKING:
 
     from wifair.reproduce.model import Case
 
-__all__ = ["Estimate", "Known", "Label", "Row", "Table", "read_known"]
+__all__ = ["Known", "Label", "Row", "Table", "json_number", "read_known", "read_records"]
 
 Label = str | int | float
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over seeds with the half width of its 95 % confidence interval; NaN if there is none.
-
-    Arithmetic propagates the errors, assumed independent and small against the means (Gauss).
-
-    Examples
-    --------
-    >>> Estimate(4.0, 0.3) - Estimate(1.0, 0.4)
-    Estimate(mean=3.0, ci95=0.5)
-    """
-
-    mean: float
-    ci95: float = math.nan
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Estimate:
-        """Estimate the mean of values, one for each seed."""
-        interval = mean_interval(values)
-        return cls(interval.mean, interval.half_width)
-
-    def __add__(self, other: Estimate | float) -> Estimate:
-        o = _estimate(other)
-        return Estimate(self.mean + o.mean, math.hypot(self.ci95, o.ci95))
-
-    def __sub__(self, other: Estimate | float) -> Estimate:
-        o = _estimate(other)
-        return Estimate(self.mean - o.mean, math.hypot(self.ci95, o.ci95))
-
-    def __mul__(self, other: Estimate | float) -> Estimate:
-        o = _estimate(other)
-        return Estimate(self.mean * o.mean, math.hypot(self.ci95 * o.mean, o.ci95 * self.mean))
-
-    def __truediv__(self, other: Estimate | float) -> Estimate:
-        o = _estimate(other)
-        if o.mean == 0:
-            return Estimate(math.inf if self.mean else math.nan)
-        ratio = self.mean / o.mean
-        return Estimate(ratio, math.hypot(self.ci95 / o.mean, ratio * o.ci95 / o.mean))
-
-    def __lt__(self, other: Estimate | float) -> bool:
-        return self.mean < _estimate(other).mean
-
-    def __le__(self, other: Estimate | float) -> bool:
-        return self.mean <= _estimate(other).mean
-
-    def __gt__(self, other: Estimate | float) -> bool:
-        return self.mean > _estimate(other).mean
-
-    def __ge__(self, other: Estimate | float) -> bool:
-        return self.mean >= _estimate(other).mean
-
-    def __float__(self) -> float:
-        return self.mean
-
-
-def _estimate(value: Estimate | float) -> Estimate:
-    return value if isinstance(value, Estimate) else Estimate(float(value), 0.0)
 
 
 @dataclass(frozen=True)
@@ -97,30 +37,28 @@ class Known:
     value: float
     source: str
 
-    def fits(self, experiment: str, row: Row) -> bool:
-        """Whether the value belongs to `row` of `experiment`."""
-        if self.experiment != experiment or self.quantity != row.quantity:
-            return False
-        return all(str(row.labels.get(name)) == value for name, value in self.labels.items())
+
+def read_records(path: Path) -> list[dict[str, str]]:
+    """Read the rows of a CSV file with comments behind ``#``; none if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def read_known(path: Path) -> list[Known]:
     """Read a CSV file with columns ``experiment``, ``quantity``, ``value``, ``source``; all others are labels."""
-    if not path.is_file():
-        return []
     fixed = ("experiment", "quantity", "value", "source", "seed")
-    with path.open(encoding="utf-8") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return [
-            Known(
-                row["experiment"],
-                row["quantity"],
-                {name: value for name, value in row.items() if name not in fixed and value},
-                float(row["value"]),
-                row["source"],
-            )
-            for row in rows
-        ]
+    return [
+        Known(
+            row["experiment"],
+            row["quantity"],
+            {name: value for name, value in row.items() if name not in fixed and value},
+            float(row["value"]),
+            row["source"],
+        )
+        for row in read_records(path)
+    ]
 
 
 @dataclass
@@ -147,10 +85,17 @@ class Row:
             return self
         return replace(self, values=self.values[:seeds], seeds=self.seeds[:seeds])
 
+    def has(self, labels: Mapping[str, object]) -> bool:
+        """Whether the row has all these labels; a list stands for any of its values."""
+        return all(
+            str(self.labels.get(name)) in map(str, value if isinstance(value, list) else [value])
+            for name, value in labels.items()
+        )
+
     @property
-    def estimate(self) -> Estimate:
-        """Mean over the seeds."""
-        return Estimate.of(self.values.tolist())
+    def estimate(self) -> Interval:
+        """Mean over the seeds, with the half width of its 95 % interval."""
+        return mean_interval(self.values.tolist())
 
     @property
     def ns2_mean(self) -> float:
@@ -175,13 +120,13 @@ class Row:
         return {
             **self.labels,
             "quantity": self.quantity,
-            "value": _plain(estimate.mean),
-            "ci95": _plain(estimate.ci95),
-            "min": float(finite.min()) + 0.0 if len(finite) else None,
-            "max": float(finite.max()) + 0.0 if len(finite) else None,
+            "value": json_number(estimate.mean),
+            "ci95": json_number(estimate.half_width),
+            "min": json_number(float(finite.min(initial=math.inf))),
+            "max": json_number(float(finite.max(initial=-math.inf))),
             "seeds": len(self.values),
-            "published": _plain(self.published),
-            "ns2": _plain(self.ns2_mean),
+            "published": json_number(self.published),
+            "ns2": json_number(self.ns2_mean),
             "ns2_runs": len(self.ns2),
         }
 
@@ -208,11 +153,10 @@ class Table:
         """Keep the first seeds of each row."""
         return Table(self.experiment, [row.first(seeds) for row in self.rows])
 
-    def where(self, quantity: str | None = None, **labels: Label) -> Table:
-        """Get the rows with this quantity and these labels."""
+    def where(self, quantity: str | None = None, **labels: Label | list[Label]) -> Table:
+        """Get the rows with this quantity and these labels; see `Row.has`."""
         some = self.rows if quantity is None else self.of(quantity)
-        rows = [row for row in some if all(row.labels.get(name) == value for name, value in labels.items())]
-        return Table(self.experiment, rows)
+        return Table(self.experiment, [row for row in some if row.has(labels)])
 
     def row(self, quantity: str, **labels: Label) -> Row:
         """Look up the one row with this quantity and these labels.
@@ -227,9 +171,9 @@ class Table:
             raise LookupError(f"{self.experiment}: {len(rows)} rows with {quantity} and {labels}")
         return rows[0]
 
-    def __call__(self, quantity: str, **labels: Label) -> Estimate:
+    def __call__(self, quantity: str, **labels: Label) -> float:
         """Get the mean of the row that `row` finds."""
-        return self.row(quantity, **labels).estimate
+        return self.row(quantity, **labels).estimate.mean
 
     def distinct(self, label: str) -> list[Any]:
         """Get the values of a label, in order of appearance."""
@@ -245,14 +189,16 @@ class Table:
         for row in self.rows:
             row.published, row.ns2 = math.nan, []
         for known in published:
-            for row in self.of(known.quantity):
-                if known.fits(self.experiment, row):
-                    row.published = known.value
+            for row in self._known(known):
+                row.published = known.value
         for known in ns2:
-            if known.experiment == self.experiment:
-                for row in self.of(known.quantity):
-                    if known.fits(self.experiment, row):
-                        row.ns2.append(known.value)
+            for row in self._known(known):
+                row.ns2.append(known.value)
+
+    def _known(self, known: Known) -> list[Row]:
+        """Find the rows that a known value belongs to."""
+        some = self.of(known.quantity) if known.experiment == self.experiment else ()
+        return [row for row in some if row.has(known.labels)]
 
     def to_csv(self) -> str:
         """Convert to CSV, with a column for each label."""
@@ -261,7 +207,8 @@ class Table:
         out = io.StringIO()
         writer = csv.DictWriter(out, names, restval="", lineterminator="\n")
         writer.writerow({name: safe_text(name) for name in names})
-        writer.writerows({name: _cell(value) for name, value in record.items()} for record in records)
+        for record in records:  # an empty cell stands for None
+            writer.writerow({name: safe_text(v) if isinstance(v, str) else v for name, v in record.items()})
         return out.getvalue()
 
 
@@ -270,9 +217,6 @@ def named(labels: Mapping[str, Label]) -> str:
     return "-".join(str(value).replace("/", "") for value in labels.values())
 
 
-def _cell(value: Label | None) -> Label:
-    return "" if value is None else safe_text(value) if isinstance(value, str) else value
-
-
-def _plain(value: float) -> float | None:
-    return value + 0.0 if math.isfinite(value) else None  # no negative zero
+def json_number(value: float) -> float | None:
+    """Convert a number for JSON, which has neither NaN nor infinity; negative zero becomes zero."""
+    return value + 0.0 if math.isfinite(value) else None

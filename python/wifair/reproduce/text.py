@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import shutil
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
 from wifair.reproduce.claims import VERDICTS
+from wifair.reproduce.model import Experiment, Paper
+from wifair.reproduce.session import Judged, Outcome, PaperOutcome
+from wifair.reproduce.table import Row, Table
+from wifair.statistics import Interval
 from wifair.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wifair.reproduce.model import Experiment, Paper
-    from wifair.reproduce.session import Judged, Outcome, PaperOutcome
-    from wifair.reproduce.table import Estimate, Row, Table
 
 __all__ = ["aligned", "compared", "first_readings", "number", "shown_rows", "text", "with_interval"]
 
@@ -115,30 +113,23 @@ def compared(paper: Paper, rows: Sequence[Row]) -> list[list[str]]:
     """Arrange rows beside published values and ns-2, as cells with a header."""
     with_published = any(np.isfinite(row.published) for row in rows)
     with_ns2 = any(row.ns2 for row in rows)
-    head = ["", ""]
-    head += ["published"] * with_published + ["ns-2"] * with_ns2 + ["wifair", RANGE]
-    head += ["to paper"] * with_published + ["to ns-2"] * with_ns2
     with_why = any(row.why for row in rows)
-    head += [WHY] * with_why
-    lines = [head]
+    shown = [True, True, with_published, with_ns2, True, True, with_published, with_ns2, with_why]
+    lines = [["", "", "published", "ns-2", "wifair", RANGE, "to paper", "to ns-2", WHY]]
     for row in rows:
-        line = [row.name, paper.units.get(row.quantity, row.quantity)]
-        estimate = row.estimate
-        line += [number(row.published)] * with_published
-        line += [", ".join(number(value) for value in row.ns2[:3]) + ", ..." * (len(row.ns2) > 3)] * with_ns2
-        line += [with_interval(estimate), _range(row)]
-        line += [_change(estimate.mean, row.published)] * with_published
-        line += [_change(estimate.mean, row.ns2_mean)] * with_ns2
-        line += [f"  {row.why}"] * with_why
+        mean = row.estimate.mean
+        ns2 = ", ".join(number(value) for value in row.ns2[:3]) + ", ..." * (len(row.ns2) > 3)
+        line = [row.name, paper.units.get(row.quantity, row.quantity), number(row.published), ns2]
+        line += [with_interval(row.estimate), _range(row)]
+        line += [_change(mean, row.published), _change(mean, row.ns2_mean), f"  {row.why}"]
         lines.append(line)
-    return lines
+    return [list(compress(line, shown)) for line in lines]
 
 
 def _claim(judged: Judged) -> list[str]:
     verdict = judged.judgement.text
     marked = verdict.upper() if judged.verdict == "fails" else verdict
-    control = judged.controlled
-    specific = ", not specific" if control is not None and control.specific is False else ""
+    specific = ", not specific" if judged.unspecific else ""
     return [marked + specific, judged.claim.id, judged.claim.says]
 
 
@@ -148,7 +139,7 @@ def _total(outcome: Outcome) -> str:
     effort = "quick: fewer seeds and shorter runs than with --full" if outcome.effort.value == "quick" else "full"
     line = f"{counted(len(verdicts), 'claim')}: {', '.join(counts)} ({effort}; {outcome.wall_s:.0f} s)"
     broken = [
-        f"{paper.key}: {judged.claim.id} is recorded as holding, and does not" for paper, judged, _ in outcome.broken()
+        f"{paper.key}: {judged.claim.id} is recorded as holding, and does not" for paper, judged in outcome.broken()
     ]
     return "\n".join([line, *broken])
 
@@ -164,9 +155,9 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def with_interval(estimate: Estimate) -> str:
+def with_interval(estimate: Interval) -> str:
     """Format mean and half width, with the digits that the half width justifies."""
-    mean, half = estimate.mean, estimate.ci95
+    mean, half = estimate
     if not math.isfinite(mean) or not math.isfinite(half) or half == 0:
         return number(mean)
     decimals = min(max(1 - math.floor(math.log10(half)), 0), 4)

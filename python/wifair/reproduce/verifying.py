@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair.reproduce.session import FORMAT, load, reproduce
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["RecordError", "differences", "read_record", "verify"]
 

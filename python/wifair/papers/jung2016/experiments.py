@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wifair import metrics
-from wifair.reproduce import Case, Effort, Experiment, Measured, style
-from wifair.scenario import Scenario
+from wifair.reproduce import Case, Cases, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.results import Results
 
-if TYPE_CHECKING:
-    from wifair.reproduce import Table
-    from wifair.results import Results
-
-__all__ = ["EXPERIMENTS", "LENGTHS", "NODES", "SETTINGS", "UNITS"]
+__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
+_file = scenarios_of(HERE)
 
 NODES = (2, 4, 6, 8, 10)
 QUICK_NODES = (2, 4, 10)
@@ -83,11 +80,6 @@ UNITS = {
 }
 
 
-@cache
-def _file(name: str) -> Scenario:
-    return Scenario.from_file(HERE / name)
-
-
 def _durations(effort: Effort) -> dict[str, object]:
     """Choose duration and warm-up, which the paper does not give."""
     return {"duration": "25 s", "warm_up": "5 s"} if effort is Effort.QUICK else {"duration": "120 s"}
@@ -97,8 +89,7 @@ def _durations(effort: Effort) -> dict[str, object]:
 
 
 def _table1(effort: Effort) -> Iterator[Case]:
-    points = [(t, d, n, rts) for rts in RTS for t in ("udp", "tcp") for d in ("down", "up") for n in (1, 2, 4, 8)]
-    for transport, direction, n, rts in points:
+    for rts, transport, direction, n in product(RTS, ("udp", "tcp"), ("down", "up"), (1, 2, 4, 8)):
         changes: dict[str, object] = {"stations.count": n, "flows.direction": direction, **RTS[rts]}
         if transport == "udp":
             changes["flows.udp.payload"] = "1520 B" if direction == "up" else "1500 B"
@@ -112,16 +103,12 @@ def _goodput(_: Case, results: Results) -> Iterator[Measured]:
 
 
 def _draw_table1(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 4, sharey=True)
-    cells = [("udp", "down"), ("udp", "up"), ("tcp", "down"), ("tcp", "up")]
-    for axes, (transport, direction) in zip(panels, cells):
+    cells = product(("udp", "tcp"), ("down", "up"))
+    for axes, (transport, direction) in style.panels(figure, cells, "aggregate throughput [Mb/s]", sharey=True):
         rows = table.where("goodput_mbps", transport=transport, direction=direction, rts="TCP only").rows
         style.bars(axes, rows, range(len(rows)), colour="#56B4E9", label="wifair", width=0.7)
         axes.set_xticks(range(len(rows)), [str(row.labels["n"]) for row in rows])
-        axes.set_title(f"{transport.upper()} {direction}load")
-        axes.set_xlabel("nodes")
-    panels[0].set_ylabel("aggregate throughput [Mb/s]")
-    style.legend_below(figure, panels[0])
+        axes.set(title=f"{transport.upper()} {direction}load", xlabel="nodes")
 
 
 # Persistent and intermittent nodes
@@ -141,20 +128,15 @@ def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *
         "flows.direction": direction,
         "fair_share_base": f"{BASES[direction] / 1e6} Mb/s",
         "flows.short.periodic.length": f"{labels.get('length', 10_000)} B",
+        **_durations(effort),
     }
-    changes |= _durations(effort)
     return Case({"setting": setting, "tcp": tcp, **labels}, _file("mixed.toml").with_(changes), effort.seeds)
 
 
-Cases = Callable[[Effort], Iterator[Case]]
-
-
-def _by_nodes(direction: str, tcps: Iterable[str], settings: Iterable[str] = SETTINGS) -> Cases:
+def _by_nodes(direction: str, tcps: Iterable[str]) -> Cases:
     def cases(effort: Effort) -> Iterator[Case]:
-        for setting in settings:
-            for tcp in tcps:
-                for n in effort.pick(QUICK_NODES, NODES):
-                    yield _case(effort, direction, tcp, {"n": n}, setting=setting)
+        for setting, tcp, n in product(SETTINGS, tcps, effort.pick(QUICK_NODES, NODES)):
+            yield _case(effort, direction, tcp, {"n": n}, setting=setting)
 
     return cases
 
@@ -178,10 +160,8 @@ def _adjustments(effort: Effort) -> Iterator[Case]:
 
 def _by_length(direction: str) -> Cases:
     def cases(effort: Effort) -> Iterator[Case]:
-        for setting in SETTINGS:
-            for tcp in LOADS:
-                for length in effort.pick(QUICK_LENGTHS, LENGTHS):
-                    yield _case(effort, direction, tcp, {"length": length}, setting=setting)
+        for setting, tcp, length in product(SETTINGS, LOADS, effort.pick(QUICK_LENGTHS, LENGTHS)):
+            yield _case(effort, direction, tcp, {"length": length}, setting=setting)
 
     return cases
 
@@ -220,39 +200,30 @@ def _throughput(_: Case, results: Results) -> Iterator[Measured]:
     yield Measured("cwnd", windows)
 
 
-def _draw_index(x: str, tcps: Iterable[str], label: str) -> Callable[[Any, Table], None]:
+def _draw_index(x: str, tcps: Iterable[str]) -> Draw:
     def draw(figure: Any, table: Table) -> None:
-        panels = figure.subplots(1, 2, sharey=True)
         taken = table.where(setting="ns-2")
-        for axes, quantity, title in zip(
-            panels, ("if_sent", "if_acked"), ("last segment sent", "last byte acknowledged")
-        ):
-            style.lines(axes, taken, quantity, x=x, series="tcp", names=NAMES, order=list(tcps))
-            axes.set_title(f"finish: {title}")
-            axes.set_xlabel(label)
-            axes.set_ylim(bottom=0)
+        finishes = {"if_sent": "last segment sent", "if_acked": "last byte acknowledged"}
+        shown = style.panels(figure, finishes, "instantaneous fairness index IF", columns=5, sharey=True)
+        for axes, quantity in shown:
+            style.lines(axes, taken, quantity, x=x, series="tcp", names=NAMES, order=tcps)
+            axes.set(title=f"finish: {finishes[quantity]}", ylim=(0, None))
             if x == "length":
+                axes.set_xlabel("session length [kB]")
                 axes.set_xscale("log")
                 axes.set_xticks(LENGTHS, [f"{length // 1000}" for length in LENGTHS])
                 axes.set_xticks([], minor=True)
             else:
-                axes.set_xticks(NODES)
-        panels[0].set_ylabel("instantaneous fairness index IF")
-        style.legend_below(figure, *panels, columns=5)
+                axes.set(xlabel="nodes", xticks=NODES)
 
     return draw
 
 
-def _draw_goodput(tcps: Iterable[str]) -> Callable[[Any, Table], None]:
+def _draw_goodput(tcps: Iterable[str]) -> Draw:
     def draw(figure: Any, table: Table) -> None:
         axes = figure.subplots()
-        style.lines(
-            axes, table.where(setting="ns-2"), "goodput_mbps", x="n", series="tcp", names=NAMES, order=list(tcps)
-        )
-        axes.set_xlabel("nodes")
-        axes.set_xticks(NODES)
-        axes.set_ylabel("aggregate goodput [Mb/s]")
-        axes.set_ylim(0, 7)
+        style.lines(axes, table.where(setting="ns-2"), "goodput_mbps", x="n", series="tcp", names=NAMES, order=tcps)
+        axes.set(xlabel="nodes", xticks=NODES, ylabel="aggregate goodput [Mb/s]", ylim=(0, 7))
         style.legend_below(figure, axes)
 
     return draw
@@ -262,12 +233,9 @@ def _draw_goodput(tcps: Iterable[str]) -> Callable[[Any, Table], None]:
 
 
 def _both(effort: Effort) -> Iterator[Case]:
-    for setting in SETTINGS:
-        for tcp in LOADS:
-            for n in (4, 8):
-                changes: dict[str, object] = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n // 4}
-                changes |= _durations(effort)
-                yield Case({"setting": setting, "tcp": tcp, "n": n}, _file("both.toml").with_(changes), effort.seeds)
+    for setting, tcp, n in product(SETTINGS, LOADS, (4, 8)):
+        changes = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n // 4, **_durations(effort)}
+        yield Case({"setting": setting, "tcp": tcp, "n": n}, _file("both.toml").with_(changes), effort.seeds)
 
 
 def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
@@ -293,66 +261,60 @@ def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
 
 def _draw_both(figure: Any, table: Table) -> None:
     axes = figure.subplots()
-    for number, tcp in enumerate(LOADS):
-        rows = table.where("if_sent", tcp=tcp, setting="ns-2").rows
-        style.bars(
-            axes, rows, np.arange(2) + 0.25 * (number - 1), colour=style.COLOURS[number], label=NAMES[tcp], width=0.22
-        )
+    rows = {NAMES[tcp]: table.where("if_sent", tcp=tcp, setting="ns-2").rows for tcp in LOADS}
+    style.grouped_bars(axes, rows, width=0.22, step=0.25)
     axes.set_xticks([0, 1], ["4", "8"])
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("nodes")
-    axes.set_ylabel("IF, last segment sent")
+    axes.set(ylim=(0, None), xlabel="nodes", ylabel="IF, last segment sent")
     style.legend_below(figure, axes)
 
 
-TWO = (6.9, 2.9)
 OTHERS = ("reno", "westwood", "westwood-plus", "westwood-nr", "linux")
 QUICK_OTHERS = ("reno", "westwood", "westwood-nr", "linux")
 """The congestion controls that a claim names."""
 
-EXPERIMENTS = (
-    Experiment(
-        "table1", "Aggregate throughput by transport, direction and nodes", _table1, _goodput, _draw_table1, (6.9, 2.6)
-    ),
-    Experiment(
-        "fig2a", "IF of downloads over nodes", _by_nodes("down", LOADS), _fairness,
-        _draw_index("n", LOADS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
-    ),
-    Experiment(
-        "fig2b", "IF of downloads over session length, 4 nodes", _by_length("down"), _fairness,
-        _draw_index("length", LOADS, "session length [kB]"), TWO, ("if_sent", "if_acked", "unfinished"),
-    ),
-    Experiment(
-        "fig3a", "IF of uploads over nodes", _by_nodes("up", LOADS), _fairness,
-        _draw_index("n", LOADS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
-    ),
-    Experiment(
-        "fig3b", "IF of uploads over session length, 4 nodes", _by_length("up"), _fairness,
-        _draw_index("length", LOADS, "session length [kB]"), TWO, ("if_sent", "if_acked", "unfinished"),
-    ),
-    Experiment(
-        "fig4a", "Aggregate goodput of downloads over nodes", _by_nodes("down", LOADS), _throughput,
-        _draw_goodput(LOADS), shown=("goodput_mbps", "cwnd"),
-    ),
-    Experiment(
-        "fig4b", "Aggregate goodput of uploads over nodes", _by_nodes("up", LOADS), _throughput,
-        _draw_goodput(LOADS), shown=("goodput_mbps",),
-    ),
-    Experiment(
-        "fig6a", "IF of the two adjustments, downloads", _adjustments, _fairness,
-        _draw_index("n", ADJUSTED, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
-    ),
-    Experiment(
-        "fig6b", "Aggregate goodput of the adjustments, uploads", _by_nodes("up", ADJUSTED), _throughput,
-        _draw_goodput(ADJUSTED), shown=("goodput_mbps",),
-    ),
-    Experiment(
-        "bidir", "IF with traffic both ways", _both, _both_fairness, _draw_both,
-        note="The paper mentions the experiment but shows no data.",
-    ),
-    Experiment(
-        "other_tcps", "IF of downloads with other TCPs", _others, _fairness,
-        _draw_index("n", OTHERS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
-        note="The paper mentions the experiment but shows no data. The points of ns-2 are those of its Westwood+.",
+
+def _indices(key: str, title: str, cases: Cases, x: str, tcps: Iterable[str] = LOADS, note: str = "") -> Experiment:
+    """Make an experiment on the index IF of some TCPs, by both readings of when a session finishes."""
+    shown = ("if_sent", "if_acked", "unfinished")
+    return Experiment(key, title, cases, _fairness, _draw_index(x, tcps), (6.9, 2.9), shown, note)
+
+
+PAPER = Paper(
+    key="jung2016",
+    title="Y.-J. Jung and C. Y. Park, Instantaneous Fairness of TCP in Heterogeneous Traffic Wireless LAN "
+    "Environments, 2016",
+    folder=HERE,
+    units=UNITS,
+    names={"n": "nodes", "length": "bytes", "intro": "introduction"},
+    experiments=(
+        Experiment(
+            "table1", "Aggregate throughput by transport, direction and nodes", _table1, _goodput,
+            _draw_table1, (6.9, 2.6),
+        ),
+        _indices("fig2a", "IF of downloads over nodes", _by_nodes("down", LOADS), "n"),
+        _indices("fig2b", "IF of downloads over session length, 4 nodes", _by_length("down"), "length"),
+        _indices("fig3a", "IF of uploads over nodes", _by_nodes("up", LOADS), "n"),
+        _indices("fig3b", "IF of uploads over session length, 4 nodes", _by_length("up"), "length"),
+        Experiment(
+            "fig4a", "Aggregate goodput of downloads over nodes", _by_nodes("down", LOADS), _throughput,
+            _draw_goodput(LOADS), shown=("goodput_mbps", "cwnd"),
+        ),
+        Experiment(
+            "fig4b", "Aggregate goodput of uploads over nodes", _by_nodes("up", LOADS), _throughput,
+            _draw_goodput(LOADS), shown=("goodput_mbps",),
+        ),
+        _indices("fig6a", "IF of the two adjustments, downloads", _adjustments, "n", ADJUSTED),
+        Experiment(
+            "fig6b", "Aggregate goodput of the adjustments, uploads", _by_nodes("up", ADJUSTED), _throughput,
+            _draw_goodput(ADJUSTED), shown=("goodput_mbps",),
+        ),
+        Experiment(
+            "bidir", "IF with traffic both ways", _both, _both_fairness, _draw_both,
+            note="The paper mentions the experiment but shows no data.",
+        ),
+        _indices(
+            "other_tcps", "IF of downloads with other TCPs", _others, "n", OTHERS,
+            "The paper mentions the experiment but shows no data. The points of ns-2 are those of its Westwood+.",
+        ),
     ),
 )  # fmt: skip

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair.capture import read_capture
 from wifair.papers.kemerlis2006.calibration import CONTROL, READINGS, calibrated
-from wifair.reproduce import Case, Effort, Experiment, Measured, style
+from wifair.reproduce import Case, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.simulate import cores, run
 from wifair.taps import Pcap
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from wifair.reproduce import Table
-    from wifair.results import Results
-
-__all__ = ["ASYMMETRIES", "CELLS", "EXPERIMENTS", "MISSES", "QUEUES", "UNITS"]
+__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
+_file = scenarios_of(HERE)
 
 RTS = {"off": "2346 B", "on": "200 B"}
 CELLS = [(direction, rts) for rts in RTS for direction in ("down", "up")]
@@ -88,11 +86,8 @@ UNITS = {
 
 
 Labels = Mapping[str, str | int | float]
-
-
-@cache
-def _file(name: str) -> Scenario:
-    return Scenario.from_file(HERE / name)
+AT_A: Labels = {"place": "A", "direction": "down", "rts": "off"}
+"""Labels of a download at location A without RTS."""
 
 
 def _case(
@@ -119,39 +114,28 @@ def _case(
         new["stations.ares.data_error_up" if file == "apart.toml" else "stations.data_error_up"] = chosen.at_a
     shorter = effort.pick({"flows.transfer.size": QUICK_SIZE}, {})
     new |= {"flows.direction": labels["direction"], **shorter, **changes}
-    return Case(
-        {"setting": setting, **labels},
-        _file(file).with_(new),
-        effort.seeds,
-        f"{STEP_S:g} s" if series else None,
-    )
+    step = f"{STEP_S:g} s" if series else None
+    return Case({"setting": setting, **labels}, _file(file).with_(new), effort.seeds, step)
 
 
 # A single client
 
 
 def _single(effort: Effort) -> Iterator[Case]:
-    labels: Labels
-    for setting in SETTINGS:
-        for place in "AB":
-            for direction, rts in CELLS:
-                labels = {"place": place, "direction": direction, "rts": rts}
-                yield _case(effort, labels, "single.toml", {}, setting=setting)
-    labels = {"place": "A", "direction": "down", "rts": "off"}
+    for setting, place, (direction, rts) in product(SETTINGS, "AB", CELLS):
+        labels: Labels = {"place": place, "direction": direction, "rts": rts}
+        yield _case(effort, labels, "single.toml", {}, setting=setting)
     each = {"tcp.delayed_ack": False, **CONTROL["2 Mb/s"]}
-    yield _case(effort, labels, "single.toml", each, setting="an ACK per segment, 2 Mb/s")
+    yield _case(effort, AT_A, "single.toml", each, setting="an ACK per segment, 2 Mb/s")
     long = {"wlan.preamble": "long", **CONTROL["2 Mb/s"]}
-    yield _case(effort, labels, "single.toml", long, setting="long preamble, 2 Mb/s")
+    yield _case(effort, AT_A, "single.toml", long, setting="long preamble, 2 Mb/s")
 
 
 def _wire(effort: Effort) -> Iterator[Case]:
     """Make downloads at A without RTS, by AP queue and rate of the wired link."""
-    for queue in QUEUES:
-        for wire in (10, 100):
-            labels: Labels = {"place": "A", "direction": "down", "rts": "off"}
-            changes = {"ap.queue.limit": f"{queue} packets", "servers.rate": f"{wire} Mb/s"}
-            case = _case(effort, labels, "single.toml", changes)
-            yield replace(case, labels={"queue": queue, "wire": wire})
+    for queue, wire in product(QUEUES, (10, 100)):
+        changes = {"ap.queue.limit": f"{queue} packets", "servers.rate": f"{wire} Mb/s"}
+        yield replace(_case(effort, AT_A, "single.toml", changes), labels={"queue": queue, "wire": wire})
 
 
 def _measure_single(_: Case, results: Results) -> Iterator[Measured]:
@@ -171,42 +155,39 @@ def _ap_drops(results: Results) -> list[int]:
     return [int(results.flows.where(seed=seed)["data_drops_ap_queue"].sum()) for seed in results.seeds]
 
 
-def _draw_single(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, rts in zip(panels, RTS):
-        for number, direction in enumerate(("down", "up")):
-            rows = [
-                table.row("throughput_kBps", setting="taken", place=place, direction=direction, rts=rts)
-                for place in "AB"
-            ]
-            at = np.arange(2) + 0.36 * (number - 0.5)
-            style.bars(axes, rows, at, colour=style.COLOURS[number], label=f"{direction}link", width=0.32)
-        axes.set_xticks([0, 1], ["location A", "location B"])
-        axes.set_title(f"RTS/CTS {rts}")
-    panels[0].set_ylabel("throughput [kB/s]")
-    style.legend_below(figure, *panels)
+LINKS = {"down": "downlink", "up": "uplink"}
+PLACES = {"A": "location A", "B": "location B"}
+HOSTS = {"ares": "Ares", "apollo": "Apollo"}
+
+
+def _draw_throughput(x: str, ticks: Mapping[str, str], group: str, names: Mapping[str, str]) -> Draw:
+    """Draw bars without and with RTS: at each value of label `x` one for each value of label `group`."""
+
+    def draw(figure: Any, table: Table) -> None:
+        for axes, rts in style.panels(figure, RTS, "throughput [kB/s]", sharey=True):
+            taken = table.where("throughput_kBps", setting="taken", rts=rts)
+            rows = {names[one]: [taken.row("throughput_kBps", **{x: at, group: one}) for at in ticks] for one in names}
+            style.grouped_bars(axes, rows, width=0.32, step=0.36)
+            axes.set_xticks(range(len(ticks)), ticks.values())
+            axes.set(title=f"RTS/CTS {rts}", ylim=(0, None))
+
+    return draw
 
 
 # Two clients
 
 
-def _together(effort: Effort) -> Iterator[Case]:
-    for setting in SETTINGS:
-        for direction, rts in CELLS:
-            yield _case(effort, {"direction": direction, "rts": rts}, "together.toml", {}, setting=setting, series=True)
+def _pairs(effort: Effort, file: str) -> Iterator[Case]:
+    for setting, (direction, rts) in product(SETTINGS, CELLS):
+        yield _case(effort, {"direction": direction, "rts": rts}, file, {}, setting=setting, series=True)
 
 
 def _apart(effort: Effort) -> Iterator[Case]:
-    for setting in SETTINGS:
-        for direction, rts in CELLS:
-            yield _case(effort, {"direction": direction, "rts": rts}, "apart.toml", {}, setting=setting, series=True)
+    yield from _pairs(effort, "apart.toml")
     for rts in RTS:  # the remedy that the paper names
         labels = {"direction": "down", "rts": rts}
         cap = {"ap.scheme.client": "rate-cap"}
         yield _case(effort, labels, "apart.toml", cap, setting="rate cap", series=True)
-
-
-HOSTS = ("ares", "apollo")
 
 
 def _overlapped(results: Results) -> dict[str, NDArray[np.float64]]:
@@ -238,37 +219,17 @@ def _measure_pair(_: Case, results: Results) -> Iterator[Measured]:
     yield Measured("ap_drops", _ap_drops(results))
 
 
-def _draw_pair(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, rts in zip(panels, RTS):
-        for number, host in enumerate(HOSTS):
-            rows = [
-                table.row("throughput_kBps", setting="taken", direction=direction, rts=rts, host=host)
-                for direction in ("down", "up")
-            ]
-            at = np.arange(2) + 0.36 * (number - 0.5)
-            style.bars(axes, rows, at, colour=style.COLOURS[number], label=host.title(), width=0.32)
-        axes.set_xticks([0, 1], ["downlink", "uplink"])
-        axes.set_ylim(bottom=0)
-        axes.set_title(f"RTS/CTS {rts}")
-    panels[0].set_ylabel("throughput [kB/s]")
-    style.legend_below(figure, *panels)
-
-
 # Outstanding data, from captures at the sender
 
 
 def _outstanding_single(effort: Effort) -> Iterator[Case]:
-    for setting in (*READINGS, "AP queue 50"):
-        for place in "AB":
-            labels = {"place": place, "direction": "down", "rts": "off"}
-            yield _case(effort, labels, "single.toml", {}, setting=setting)
+    for setting, place in product((*READINGS, "AP queue 50"), "AB"):
+        yield _case(effort, {**AT_A, "place": place}, "single.toml", {}, setting=setting)
 
 
 def _outstanding_pair(effort: Effort) -> Iterator[Case]:
     for setting in SETTINGS:
-        labels = {"direction": "down", "rts": "off"}
-        yield _case(effort, labels, "apart.toml", {}, setting=setting)
+        yield _case(effort, {"direction": "down", "rts": "off"}, "apart.toml", {}, setting=setting)
 
 
 class _Outstanding(NamedTuple):
@@ -352,29 +313,24 @@ def _swapped(name: str) -> Scenario:
 
 
 def _swap(effort: Effort) -> Iterator[Case]:
-    for place, file in (("A", "together.toml"), ("B", "apart.toml")):
-        for direction in ("down", "up"):
-            labels = {"direction": direction, "rts": "off", "apollo_at": place}
-            case = _case(effort, labels, file, {}, series=True)
-            yield replace(case, labels={**case.labels, "swapped": "no"})
-            scenario = case.scenario.overrides
-            changes = [f"{path.replace('apollo', 'ares')}" for path in scenario]
-            swapped = Scenario(_swapped(file).text, name=file, overrides=[("with_", change) for change in changes])
-            seeds = tuple(seed + 1000 for seed in case.seeds)
-            yield Case({**case.labels, "swapped": "yes"}, swapped, seeds, case.series)
+    for (place, file), direction in product((("A", "together.toml"), ("B", "apart.toml")), ("down", "up")):
+        labels = {"direction": direction, "rts": "off", "apollo_at": place}
+        case = _case(effort, labels, file, {}, series=True)
+        yield replace(case, labels={**case.labels, "swapped": "no"})
+        changes = [("with_", change.replace("apollo", "ares")) for change in case.scenario.overrides]
+        swapped = Scenario(_swapped(file).text, name=file, overrides=changes)
+        seeds = tuple(seed + 1000 for seed in case.seeds)
+        yield Case({**case.labels, "swapped": "yes"}, swapped, seeds, case.series)
 
 
 def _measure_swap(case: Case, results: Results) -> Iterator[Measured]:
     """Measure by role: the client that is first in the file is always at A."""
     overlapped = _overlapped(results)
-    first = case.labels["swapped"] == "no"
-    for role, host in zip(("at A", str(case.labels["apollo_at"])), HOSTS if first else HOSTS[::-1]):
-        yield Measured(
-            "throughput_kBps", overlapped[host], {"role": role if role == "at A" else f"the other, at {role}"}
-        )
+    first, second = HOSTS if case.labels["swapped"] == "no" else reversed(HOSTS)
+    yield Measured("throughput_kBps", overlapped[first], {"role": "at A"})
+    yield Measured("throughput_kBps", overlapped[second], {"role": f"the other, at {case.labels['apollo_at']}"})
 
 
-ONE = (3.5, 2.6)
 TWO = (6.9, 2.7)
 SHOWN = ("throughput_kBps", "apollo_over_ares", "total_kBps", "ap_drops")
 OUTSTANDING = ("outstanding_mean_kB", "outstanding_cv", "reductions_per_s")
@@ -386,7 +342,7 @@ CAPTURED = (
 )
 
 
-def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Callable[[Any, Table], None]:
+def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Draw:
     """Draw a panel for each of `panels` and each setting, from minimum to maximum in each quarter of a second."""
 
     def draw(figure: Any, table: Table) -> None:
@@ -398,49 +354,54 @@ def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Callable[[Any, 
                 time_s = [float(r.labels["time_s"]) for r in least]
                 low, high = ([float(r.values[0]) for r in some] for some in (least, greatest))
                 axes.fill_between(time_s, low, high, step="post", color=style.COLOURS[0], linewidth=0.6)
-                axes.set_title(f"{title}, {name}")
-                axes.set_ylim(0, 75)
+                axes.set(title=f"{title}, {name}", ylim=(0, 75))
         for axes in every[-1]:
             axes.set_xlabel("time [s]")
-        for row in every:
-            row[0].set_ylabel("outstanding [kB]")
+        for axes in every[:, 0]:
+            axes.set_ylabel("outstanding [kB]")
 
     return draw
 
 
-EXPERIMENTS = (
-    Experiment(
-        "fig1", "Throughput of a single client", _single, _measure_single, _draw_single, TWO,
-        ("throughput_kBps", "ap_drops"),
-        note="Three numbers are inputs, for three constants: the downlink at A, that at B over it, and the uplink at "
-        "B, all without RTS.",
-    ),
-    Experiment(
-        "wire", "A single download at A, by AP queue and rate of the wire", _wire, _measure_single,
-        shown=("throughput_kBps", "ap_drops"),
-    ),
-    Experiment(
-        "fig2", "Outstanding data of a single client, downlink, RTS off", _outstanding_single, _measure_outstanding,
-        _draw_outstanding("place", {"A": "location A", "B": "location B"}), (6.9, 3.6), OUTSTANDING, CAPTURED,
-    ),
-    Experiment(
-        "fig3_left", "Throughput of two clients, both at A", _together, _measure_pair,
-        _draw_pair, TWO, SHOWN,
-    ),
-    Experiment(
-        "fig3_right", "Throughput of two clients, Ares at A and Apollo at B",
-        _apart, _measure_pair, _draw_pair, TWO, SHOWN,
-        note="Nothing is fitted here. Throughput while both clients send; the published uplink of Ares follows from "
-        "that of Apollo and the ratio.",
-    ),
-    Experiment(
-        "fig4", "Outstanding data of two clients, downlink, RTS off", _outstanding_pair, _measure_outstanding,
-        _draw_outstanding("host", {"ares": "to Ares, at A", "apollo": "to Apollo, at B"}), (6.9, 3.6), OUTSTANDING,
-        CAPTURED,
-    ),
-    Experiment(
-        "role_swap", "Ares and Apollo exchanged", _swap, _measure_swap, shown=("throughput_kBps",),
-        note="Random streams belong to the names, so the differences show the effect of chance.",
+PAPER = Paper(
+    key="kemerlis2006",
+    title="V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, Throughput Unfairness in TCP over WiFi, 2006",
+    folder=HERE,
+    units=UNITS,
+    names={"queue": "AP queue", "wire": "wire [Mb/s]"},
+    experiments=(
+        Experiment(
+            "fig1", "Throughput of a single client", _single, _measure_single,
+            _draw_throughput("place", PLACES, "direction", LINKS), TWO, ("throughput_kBps", "ap_drops"),
+            note="Three numbers are inputs, for three constants: the downlink at A, that at B over it, and the uplink "
+            "at B, all without RTS.",
+        ),
+        Experiment(
+            "wire", "A single download at A, by AP queue and rate of the wire", _wire, _measure_single,
+            shown=("throughput_kBps", "ap_drops"),
+        ),
+        Experiment(
+            "fig2", "Outstanding data of a single client, downlink, RTS off", _outstanding_single, _measure_outstanding,
+            _draw_outstanding("place", PLACES), (6.9, 3.6), OUTSTANDING, CAPTURED,
+        ),
+        Experiment(
+            "fig3_left", "Throughput of two clients, both at A", partial(_pairs, file="together.toml"), _measure_pair,
+            _draw_throughput("direction", LINKS, "host", HOSTS), TWO, SHOWN,
+        ),
+        Experiment(
+            "fig3_right", "Throughput of two clients, Ares at A and Apollo at B",
+            _apart, _measure_pair, _draw_throughput("direction", LINKS, "host", HOSTS), TWO, SHOWN,
+            note="Nothing is fitted here. Throughput while both clients send; the published uplink of Ares follows "
+            "from that of Apollo and the ratio.",
+        ),
+        Experiment(
+            "fig4", "Outstanding data of two clients, downlink, RTS off", _outstanding_pair, _measure_outstanding,
+            _draw_outstanding("host", {"ares": "to Ares, at A", "apollo": "to Apollo, at B"}), (6.9, 3.6), OUTSTANDING,
+            CAPTURED,
+        ),
+        Experiment(
+            "role_swap", "Ares and Apollo exchanged", _swap, _measure_swap, shown=("throughput_kBps",),
+            note="Random streams belong to the names, so the differences show the effect of chance.",
+        ),
     ),
 )  # fmt: skip
-"""All experiments, in the paper's order."""

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wifair import metrics
-from wifair.reproduce import Case, Effort, Experiment, Measured, style
+from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.results import Results
 from wifair.scenario import Scenario
 
-if TYPE_CHECKING:
-    from wifair.reproduce import Table
-    from wifair.results import Results
-
-__all__ = ["COVS", "EXPERIMENTS", "LOADS", "PERCENTILES", "SPACINGS", "UNITS"]
+__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
+_file = scenarios_of(HERE)
 
 SPACINGS = (150, 200)
 """Distance of neighbours in a chain [m]: the reading taken, at which four nodes sense each other, and another."""
@@ -69,15 +68,14 @@ UNITS = {
 }
 
 
-@cache
-def _file(name: str) -> Scenario:
-    return Scenario.from_file(HERE / name)
-
-
 def _queue(where: str, discipline: str, buffer: int) -> dict[str, object]:
     """Set discipline and buffer, in segments; a queue of ns-2 holds one less than its limit."""
     keys = {f"{where}.{key}": value for key, value in DISCIPLINES[discipline].items()}
     return {**keys, f"{where}.queue.limit": f"{buffer - 1} packets"}
+
+
+def _window(packets: int) -> dict[str, object]:
+    return {"tcp.receive_window": f"{packets} packets"}
 
 
 def _case(effort: Effort, file: str, labels: Mapping[str, Any], changes: Mapping[str, object]) -> Case:
@@ -107,150 +105,110 @@ def _flows(_: Case, results: Results) -> Iterator[Measured]:
 
 
 def _chain(effort: Effort) -> Iterator[Case]:
-    for chain in CHAINS:
-        for discipline in BOTH:
-            points = [(w, b) for w in effort.pick((2, 10, 50), WINDOWS) for b in effort.pick((20, 200), BUFFERS)]
-            points += [(50, b) for b in (50, 400) if (50, b) not in points]
-            for window, buffer in points:
-                yield _chain_case(effort, "chain.toml", chain, discipline, window, buffer)
+    points = list(product(effort.pick((2, 10, 50), WINDOWS), effort.pick((20, 200), BUFFERS)))
+    points += [(50, b) for b in (50, 400) if (50, b) not in points]
+    for chain, discipline, (window, buffer) in product(CHAINS, BOTH, points):
+        yield _chain_case(effort, "chain.toml", chain, discipline, window, buffer)
 
 
 def _chain_case(effort: Effort, file: str, chain: int | str, discipline: str, window: int, buffer: int) -> Case:
-    changes = {
-        **_queue("stations", discipline, buffer), **CHAINS[chain], "tcp.receive_window": f"{window} packets"
-    }  # fmt: skip
+    changes = {**_queue("stations", discipline, buffer), **CHAINS[chain], **_window(window)}
     labels = {"discipline": discipline, "spacing": chain, "window": window, "buffer": buffer}
     return _case(effort, file, labels, changes)
 
 
 def _hidden(effort: Effort) -> Iterator[Case]:
-    for chain in CHAINS:
-        for discipline in BOTH:
-            for window in effort.pick((10, 50), (2, 5, 10, 20, 50)):
-                for buffer in effort.pick((20, 200), (20, 50, 200)):
-                    yield _chain_case(effort, "chain_hidden.toml", chain, discipline, window, buffer)
+    windows, buffers = effort.pick((10, 50), (2, 5, 10, 20, 50)), effort.pick((20, 200), (20, 50, 200))
+    for chain, discipline, window, buffer in product(CHAINS, BOTH, windows, buffers):
+        yield _chain_case(effort, "chain_hidden.toml", chain, discipline, window, buffer)
 
 
 def _udp(effort: Effort) -> Iterator[Case]:
-    for chain in CHAINS:
-        for discipline in BOTH:
-            for rate in UDP_RATES:
-                changes = {
-                    **_queue("stations", discipline, 50), **CHAINS[chain],
-                    "flows.one.udp.rate": f"{rate} Mb/s",
-                    "flows.two.udp.rate": f"{rate} Mb/s",
-                }  # fmt: skip
-                labels = {"discipline": discipline, "spacing": chain, "rate": rate}
-                yield _case(effort, "chain_udp.toml", labels, changes)
+    for chain, discipline, rate in product(CHAINS, BOTH, UDP_RATES):
+        rates = {f"flows.{flow}.udp.rate": f"{rate} Mb/s" for flow in ("one", "two")}
+        labels = {"discipline": discipline, "spacing": chain, "rate": rate}
+        yield _case(effort, "chain_udp.toml", labels, {**_queue("stations", discipline, 50), **CHAINS[chain], **rates})
 
 
-def _surface(axes: Any, table: Table, quantity: str, buffers: Iterable[int]) -> None:
-    """Draw lines over the window, one for each buffer."""
-    style.lines(
-        axes, table, quantity, x="window", series="buffer", order=list(buffers),
-        names={b: f"buffer {b} kB" for b in (*WLAN_BUFFERS, *BUFFERS)}, scale=1e-3 if "kbps" in quantity else 1.0,
-    )  # fmt: skip
-    axes.set_xlabel("window [kB]")
+def _surfaces(row: Any, table: Table, buffers: Iterable[int], top_mbps: float, place: str = "") -> None:
+    """Draw throughput under LAS and FIFO, then fairness: over the window, with a line for each buffer."""
+    for (quantity, discipline), axes in zip(product(("throughput_kbps", "jain_index"), ("LAS", "FIFO")), row):
+        scale, top = (1e-3, top_mbps) if quantity == "throughput_kbps" else (1.0, 1.05)
+        some = table.where(discipline=discipline)
+        names = {b: f"buffer {b} kB" for b in buffers}
+        style.lines(axes, some, quantity, x="window", series="buffer", order=buffers, names=names, scale=scale)
+        axes.set(xlabel="window [kB]", ylim=(0, top), title=discipline + place)
+    row[0].set_ylabel("throughput [Mb/s]")
+    row[2].set_ylabel("fairness index")
 
 
 def _draw_chain(figure: Any, table: Table) -> None:
     panels = figure.subplots(2, 4)
-    buffers = [b for b in BUFFERS if b in table.distinct("buffer")]
     for row, spacing in zip(panels, SPACINGS):
-        for column, (discipline, quantity) in enumerate(
-            (("LAS", "throughput_kbps"), ("FIFO", "throughput_kbps"), ("LAS", "jain_index"), ("FIFO", "jain_index"))
-        ):
-            axes = row[column]
-            some = table.where(discipline=discipline, spacing=spacing)
-            _surface(axes, some, quantity, buffers)
-            axes.set_ylim(0, 3.2 if column < 2 else 1.05)
-            axes.set_title(f"{discipline}, {spacing} m")
-        row[0].set_ylabel("throughput [Mb/s]")
-        row[2].set_ylabel("fairness index")
+        _surfaces(row, table.where(spacing=spacing), BUFFERS, 3.2, f", {spacing} m")
     style.legend_below(figure, *panels.flat, columns=5)
 
 
 PLACES = {"one": "to node 1", "two": "to node 2", "three": "to node 3", "four": "to node 4"}
 
 
+def _draw_goodputs(
+    figure: Any, shown: Mapping[str, Table], x: str, label: str, names: Mapping[str, str], columns: int = 3
+) -> None:
+    """Draw tables, by the titles of their panels: the goodput of each flow over label `x`."""
+    panels = style.panels(figure, shown.items(), "goodput [Mb/s]", columns=columns, from_zero=True, sharey=True)
+    for axes, (title, some) in panels:
+        style.lines(axes, some, "flow_kbps", x=x, series="flow", names=names, scale=1e-3)
+        axes.set(title=title, xlabel=label)
+
+
 def _draw_hidden(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 4, sharey=True)
     buffer = 50 if 50 in table.distinct("buffer") else 200
-    for axes, (discipline, spacing) in zip(panels, ((d, s) for s in SPACINGS for d in BOTH)):
-        some = table.where(discipline=discipline, spacing=spacing, buffer=buffer)
-        style.lines(axes, some, "flow_kbps", x="window", series="flow", names=PLACES, scale=1e-3)
-        axes.set_title(f"{discipline}, {spacing} m, {buffer} kB")
-        axes.set_xlabel("window [kB]")
-    panels[0].set_ylim(bottom=0)
-    panels[0].set_ylabel("goodput [Mb/s]")
-    style.legend_below(figure, *panels, columns=5)
+    shown = {
+        f"{discipline}, {spacing} m, {buffer} kB": table.where(discipline=discipline, spacing=spacing, buffer=buffer)
+        for spacing, discipline in product(SPACINGS, BOTH)
+    }
+    _draw_goodputs(figure, shown, "window", "window [kB]", PLACES, columns=5)
 
 
 def _draw_udp(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 2, sharey=True)
     names = {"one": "UDP, 1 hop", "two": "UDP, 2 hops", "three": "TCP, 3 hops"}
-    for axes, discipline in zip(panels, BOTH):
-        some = table.where(discipline=discipline, spacing=150)
-        style.lines(axes, some, "flow_kbps", x="rate", series="flow", names=names, scale=1e-3)
-        axes.set_title(f"{discipline}, 150 m")
-        axes.set_xlabel("rate of each UDP flow [Mb/s]")
-    panels[0].set_ylim(bottom=0)
-    panels[0].set_ylabel("goodput [Mb/s]")
-    style.legend_below(figure, *panels, columns=4)
+    shown = {f"{discipline}, 150 m": table.where(discipline=discipline, spacing=150) for discipline in BOTH}
+    _draw_goodputs(figure, shown, "rate", "rate of each UDP flow [Mb/s]", names, columns=4)
 
 
 # WLAN
 
 
 def _wlan(effort: Effort) -> Iterator[Case]:
-    for discipline in BOTH:
-        for window in effort.pick((10, 30, 50), WLAN_WINDOWS):
-            for buffer in effort.pick((20, 200), WLAN_BUFFERS):
-                changes = {**_queue("ap", discipline, buffer), "tcp.receive_window": f"{window} packets"}
-                labels = {"discipline": discipline, "window": window, "buffer": buffer}
-                yield _case(effort, "wlan.toml", labels, changes)
+    windows, buffers = effort.pick((10, 30, 50), WLAN_WINDOWS), effort.pick((20, 200), WLAN_BUFFERS)
+    for discipline, window, buffer in product(BOTH, windows, buffers):
+        labels = {"discipline": discipline, "window": window, "buffer": buffer}
+        yield _case(effort, "wlan.toml", labels, {**_queue("ap", discipline, buffer), **_window(window)})
 
 
 def _updown(effort: Effort) -> Iterator[Case]:
-    for upload in ("near", "far"):
-        for discipline in DISCIPLINES:
-            for window in effort.pick((30, 50), (10, 20, 30, 40, 50)):
-                for buffer in effort.pick((20, 200), BUFFERS):
-                    changes = {**_queue("ap", discipline, buffer), "tcp.receive_window": f"{window} packets"}
-                    if upload == "far":
-                        changes |= {"flows.up.server": "far", "flows.to_far.server": "near"}
-                    labels = {"discipline": discipline, "upload": upload, "window": window, "buffer": buffer}
-                    yield _case(effort, "updown.toml", labels, changes)
+    windows, buffers = effort.pick((30, 50), (10, 20, 30, 40, 50)), effort.pick((20, 200), BUFFERS)
+    for upload, discipline, window, buffer in product(("near", "far"), DISCIPLINES, windows, buffers):
+        changes = {**_queue("ap", discipline, buffer), **_window(window)}
+        if upload == "far":
+            changes |= {"flows.up.server": "far", "flows.to_far.server": "near"}
+        labels = {"discipline": discipline, "upload": upload, "window": window, "buffer": buffer}
+        yield _case(effort, "updown.toml", labels, changes)
 
 
 def _draw_wlan(figure: Any, table: Table) -> None:
     panels = figure.subplots(1, 4)
-    buffers = [b for b in WLAN_BUFFERS if b in table.distinct("buffer")]
-    for column, (discipline, quantity) in enumerate(
-        (("LAS", "throughput_kbps"), ("FIFO", "throughput_kbps"), ("LAS", "jain_index"), ("FIFO", "jain_index"))
-    ):
-        axes = panels[column]
-        _surface(axes, table.where(discipline=discipline), quantity, buffers)
-        axes.set_ylim(0, 4.6 if column < 2 else 1.05)
-        axes.set_title(discipline)
-        if column >= 2:
-            axes.axhline(0.9, color="black", linewidth=0.6, linestyle=":")
-    panels[0].set_ylabel("throughput [Mb/s]")
-    panels[2].set_ylabel("fairness index")
+    _surfaces(panels, table, WLAN_BUFFERS, 4.6)
+    for axes in panels[2:]:
+        axes.axhline(0.9, color="black", linewidth=0.6, linestyle=":")
     style.legend_below(figure, *panels, columns=6)
 
 
 def _draw_updown(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 3, sharey=True)
     names = {"up": "upload, 2 ms", "to_middle": "download, 50 ms", "to_far": "download, 150 ms"}
-    for axes, discipline in zip(panels, DISCIPLINES):
-        some = table.where(discipline=discipline, upload="near", buffer=200)
-        style.lines(axes, some, "flow_kbps", x="window", series="flow", names=names, scale=1e-3)
-        axes.set_title(discipline)
-        axes.set_xlabel("window [kB]")
-    panels[0].set_ylim(bottom=0)
-    panels[0].set_ylabel("goodput [Mb/s]")
-    style.legend_below(figure, *panels)
+    shown = {one: table.where(discipline=one, upload="near", buffer=200) for one in DISCIPLINES}
+    _draw_goodputs(figure, shown, "window", "window [kB]", names)
 
 
 # Response times
@@ -332,65 +290,68 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
     yield Measured("load_kbps", loads)
 
 
-def _draw_responses(figure: Any, table: Table, panels: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    panels = list(panels)
-    every = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (title, only) in zip(every, panels):
-        style.lines(axes, table.where(**only), "response_s", x="percentile", series="discipline", order=list(BOTH))
-        axes.set_yscale("log")
-        axes.set_title(title)
-        axes.set_xlabel("percentile of sizes")
-    every[0].set_ylabel("mean response time [s]")
-    style.legend_below(figure, *every)
+def _draw_responses(figure: Any, shown: Mapping[str, Table]) -> None:
+    """Draw tables, by the titles of their panels: mean response times over the percentile of the size."""
+    for axes, (title, some) in style.panels(figure, shown.items(), "mean response time [s]"):
+        style.lines(axes, some, "response_s", x="percentile", series="discipline", order=BOTH)
+        axes.set(yscale="log", title=title, xlabel="percentile of sizes")
 
 
 def _draw_grid(figure: Any, table: Table) -> None:
-    shown = [load for load in LOADS if load in table.distinct("load")]
-    _draw_responses(figure, table, [(_realised_load(table, load), {"load": load}) for load in shown])
-
-
-def _realised_load(table: Table, load: str) -> str:
-    """Label with the nominal load and the load of the sample."""
-    return f"load {load}: here {table('load_kbps', discipline='FIFO', load=load).mean / 1e3:.2f} Mb/s"
+    """Draw a panel for each load; its title has that of the sample, too."""
+    shown = {}
+    for load in LOADS:
+        some = table.where(load=load)
+        if some.rows:
+            mbps = some("load_kbps", discipline="FIFO") / 1e3
+            shown[f"load {load}: here {mbps:.2f} Mb/s"] = some
+    _draw_responses(figure, shown)
 
 
 def _draw_web(figure: Any, table: Table) -> None:
-    _draw_responses(figure, table, [(_realised(table, cov), {"cov": cov, "offered": "0.8"}) for cov in COVS])
-
-
-def _realised(table: Table, cov: int) -> str:
-    """Label with the CoV of the distribution, and CoV and load of the sample."""
-    at: dict[str, Any] = {"discipline": "FIFO", "cov": cov, "offered": "0.8"}
-    return f"CoV {cov}: here {table('cov', **at).mean:.1f}, {table('load_kbps', **at).mean / 1e3:.1f} Mb/s"
+    """Draw a panel for each CoV of the distribution; its title has CoV and load of the sample."""
+    shown = {}
+    for cov in COVS:
+        some = table.where(cov=cov, offered="0.8")
+        here, kbps = (some(quantity, discipline="FIFO") for quantity in ("cov", "load_kbps"))
+        shown[f"CoV {cov}: here {here:.1f}, {kbps / 1e3:.1f} Mb/s"] = some
+    _draw_responses(figure, shown)
 
 
 WIDE = (6.9, 2.7)
 ALL = ("flow_kbps", "goodput_kbps", "packets_ps", "jain_index")
 
-EXPERIMENTS = (
-    Experiment(
-        "fig2_5", "Chain of four: throughput and fairness over window and buffer", _chain, _flows, _draw_chain,
-        (6.9, 4.6), ("throughput_kbps", "packets_ps", "jain_index"),
-    ),
-    Experiment("chain_udp", "Chain of four: two UDP flows against a TCP flow", _udp, _flows, _draw_udp, WIDE, ALL),
-    Experiment(
-        "chain_hidden", "Chain of five, the last hidden from the first", _hidden, _flows, _draw_hidden, (6.9, 2.6), ALL
-    ),
-    Experiment(
-        "fig6_9", "WLAN, downloads: throughput and fairness over window and buffer", _wlan, _flows, _draw_wlan,
-        (6.9, 2.7), ("throughput_kbps", "goodput_kbps", "jain_index"),
-    ),
-    Experiment(
-        "wlan_updown", "WLAN, an upload and two downloads", _updown, _flows, _draw_updown, WIDE,
-        ("flow_kbps", "goodput_kbps", "jain_index"),
-    ),
-    Experiment(
-        "fig10", "Grid: response time over the percentile of sizes", _grid, _responses, _draw_grid, WIDE,
-        ("response_s", "transfers", "unfinished", "load_kbps"),
-    ),
-    Experiment(
-        "fig11", "WLAN, web pages: service time over the percentile of sizes", _web, _responses, _draw_web, WIDE,
-        ("response_s", "transfers", "unfinished", "cov", "load_kbps"),
+PAPER = Paper(
+    key="las",
+    title="Least attained service (LAS) in 802.11 networks; the text at hand has no title page (about 2006)",
+    folder=HERE,
+    units=UNITS,
+    names={"window": "window [kB]", "buffer": "buffer [kB]", "spacing": "spacing [m]", "cov": "CoV"},
+    experiments=(
+        Experiment(
+            "fig2_5", "Chain of four: throughput and fairness over window and buffer", _chain, _flows, _draw_chain,
+            (6.9, 4.6), ("throughput_kbps", "packets_ps", "jain_index"),
+        ),
+        Experiment("chain_udp", "Chain of four: two UDP flows against a TCP flow", _udp, _flows, _draw_udp, WIDE, ALL),
+        Experiment(
+            "chain_hidden", "Chain of five, the last hidden from the first", _hidden, _flows, _draw_hidden,
+            (6.9, 2.6), ALL,
+        ),
+        Experiment(
+            "fig6_9", "WLAN, downloads: throughput and fairness over window and buffer", _wlan, _flows, _draw_wlan,
+            (6.9, 2.7), ("throughput_kbps", "goodput_kbps", "jain_index"),
+        ),
+        Experiment(
+            "wlan_updown", "WLAN, an upload and two downloads", _updown, _flows, _draw_updown, WIDE,
+            ("flow_kbps", "goodput_kbps", "jain_index"),
+        ),
+        Experiment(
+            "fig10", "Grid: response time over the percentile of sizes", _grid, _responses, _draw_grid, WIDE,
+            ("response_s", "transfers", "unfinished", "load_kbps"),
+        ),
+        Experiment(
+            "fig11", "WLAN, web pages: service time over the percentile of sizes", _web, _responses, _draw_web, WIDE,
+            ("response_s", "transfers", "unfinished", "cov", "load_kbps"),
+        ),
     ),
 )  # fmt: skip
-"""All experiments, in the paper's order."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from wifair.reproduce import Case, Effort, Experiment, Measured, style
-from wifair.scenario import Scenario
+from wifair.reproduce import Case, Cases, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.results import Results
 
-if TYPE_CHECKING:
-    from wifair.reproduce import Table
-    from wifair.results import Results
-
-__all__ = ["ERRORS", "EXPERIMENTS", "RTTS", "SCHEMES", "SETTINGS", "STATIONS", "UNITS"]
+__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
+_file = scenarios_of(HERE)
 
 SCHEMES: Mapping[str, Mapping[str, object]] = {
     "default": {},
@@ -66,11 +63,6 @@ UNITS = {
     "mu_packets": "mu [packets/s]",
     "wmax_packets": "Wmax [packets]",
 }
-
-
-@cache
-def _file(name: str) -> Scenario:
-    return Scenario.from_file(HERE / name)
 
 
 def _cases(
@@ -129,7 +121,7 @@ def _flows(case: Case, results: Results) -> Iterator[Measured]:
 # Fig. 2, 3 and 12: bytes of each flow
 
 
-def _fig2(uplinks: Iterable[int]) -> Callable[[Effort], Iterator[Case]]:
+def _fig2(uplinks: Iterable[int]) -> Cases:
     def cases(effort: Effort) -> Iterator[Case]:
         for up in uplinks:
             file = "default.toml" if up else "downloads.toml"
@@ -145,53 +137,39 @@ def _fig3(effort: Effort) -> Iterator[Case]:
 
 
 def _fig12(effort: Effort) -> Iterator[Case]:
-    for rtt in (100, 800):
-        for scheme in SCHEMES:
-            yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", _changes(scheme, rtt))
+    for rtt, scheme in product((100, 800), SCHEMES):
+        yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", _changes(scheme, rtt))
 
 
 def _draw_flows(figure: Any, table: Table) -> None:
     axes = figure.subplots()
-    rows = [
-        row
-        for row in table.where("received_mb", setting="as printed").rows
-        if row.labels.get("uplinks") != 0 and row.labels.get("starts", "within 1 s") == "within 1 s"
-    ]
+    taken = table.where("received_mb", setting="as printed").rows
+    rows = [row for row in taken if row.labels.get("uplinks") != 0 and row.labels.get("starts") in (None, "within 1 s")]
     for way, colour in (("up", "#E69F00"), ("down", "#56B4E9")):
         at = [index for index, row in enumerate(rows) if row.labels["way"] == way]
         if at:
             style.bars(axes, [rows[index] for index in at], at, colour=colour, label=f"{way}link", width=0.7)
     style.points(axes, rows, range(len(rows)))
     axes.set_xticks(range(len(rows)), [str(index + 1) for index in range(len(rows))])
-    axes.set_xlabel("flow")
-    axes.set_ylabel("received bytes [MB]")
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel="flow", ylabel="received bytes [MB]", ylim=(0, None))
     style.legend_below(figure, axes)
 
 
 def _draw_fig12(figure: Any, table: Table) -> None:
-    panels = figure.subplots(1, 2)
-    for axes, rtt in zip(panels, (100, 800)):
-        for number, scheme in enumerate(SCHEMES):
-            rows = table.where("received_mb", scheme=scheme, rtt=rtt, setting="as printed").rows
-            at = np.arange(len(rows)) + 1 + 0.28 * (number - 1)
-            style.bars(axes, rows, at, colour=style.COLOURS[number], label=scheme, width=0.26)
-        axes.set_xticks(range(1, 15))
-        axes.set_xlabel("flow")
-        axes.set_title(f"RTT {rtt} ms")
-        axes.set_ylim(bottom=0)
-    panels[0].set_ylabel("received bytes [MB]")
-    style.legend_below(figure, *panels)
+    for axes, rtt in style.panels(figure, (100, 800), "received bytes [MB]"):
+        taken = table.where("received_mb", rtt=rtt, setting="as printed")
+        rows = {scheme: taken.where(scheme=scheme).rows for scheme in SCHEMES}
+        style.grouped_bars(axes, rows, width=0.26, step=0.28, first=1)
+        axes.set(xticks=range(1, 15), xlabel="flow", title=f"RTT {rtt} ms", ylim=(0, None))
 
 
 # Fig. 4 to 11: ratio and total
 
 
-def _by_rtt(schemes: Iterable[str]) -> Callable[[Effort], Iterator[Case]]:
+def _by_rtt(schemes: Iterable[str]) -> Cases:
     def cases(effort: Effort) -> Iterator[Case]:
-        for scheme in schemes:
-            for rtt in effort.pick(QUICK_RTTS, RTTS):
-                yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
+        for scheme, rtt in product(schemes, effort.pick(QUICK_RTTS, RTTS)):
+            yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
 
     return cases
 
@@ -207,37 +185,51 @@ def _by_stations(effort: Effort) -> Iterator[Case]:
 
 
 def _by_error(effort: Effort) -> Iterator[Case]:
-    for frames in ("data", "all"):
-        for scheme in SCHEMES:
-            for error in effort.pick(QUICK_ERRORS, ERRORS):
-                changes = {**_changes(scheme), "wlan.data_error": error}
-                if frames == "all":
-                    changes["wlan.control_error"] = error
-                labels = {"scheme": scheme, "error": error, "frames": frames}
-                yield from _cases(effort, labels, "default.toml", changes, quick="30 s")
+    for frames, scheme, error in product(("data", "all"), SCHEMES, effort.pick(QUICK_ERRORS, ERRORS)):
+        changes = {**_changes(scheme), "wlan.data_error": error}
+        if frames == "all":
+            changes["wlan.control_error"] = error
+        labels = {"scheme": scheme, "error": error, "frames": frames}
+        yield from _cases(effort, labels, "default.toml", changes, quick="30 s")
 
 
-def _draw(quantity: str, x: str, label: str, y: str, **only: Any) -> Callable[[Any, Table], None]:
+ALONG: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "rtt": ("round-trip time of the wires [ms]", {}),
+    "stations": ("stations", {"rtt": 100}),
+    "error": ("probability of frame error", {"frames": "data"}),
+}
+"""By the label on the horizontal axis: what is written there, and labels of the rows that are drawn."""
+
+
+def _ratio(key: str, title: str, cases: Cases, x: str) -> Experiment:
     def draw(figure: Any, table: Table) -> None:
-        axes = figure.subplots()
-        style.lines(axes, table.where(**only), quantity, x=x, series="scheme")
-        axes.set_xlabel(label)
-        axes.set_ylabel(y)
-        if x == "stations":
-            axes.set_xticks(STATIONS)
-        if quantity == "up_down_ratio":
-            axes.set_yscale("log")
-            axes.axhline(1, color="black", linewidth=0.6)
-        else:
-            axes.set_ylim(bottom=0)
+        axes = _lines(figure, table, "up_down_ratio", x)
+        axes.set(ylabel="uplink / downlink throughput", yscale="log")
+        axes.axhline(1, color="black", linewidth=0.6)
         style.legend_below(figure, axes)
 
-    return draw
+    return Experiment(key, title, cases, _cell, draw, shown=("up_down_ratio",))
 
 
-RTT = "round-trip time of the wires [ms]"
-RATIO = "uplink / downlink throughput"
-TOTAL = "total received bytes [MB]"
+def _total(key: str, title: str, cases: Cases, x: str) -> Experiment:
+    def draw(figure: Any, table: Table) -> None:
+        axes = _lines(figure, table, "total_mb", x)
+        axes.set(ylabel="total received bytes [MB]", ylim=(0, None))
+        style.legend_below(figure, axes)
+
+    return Experiment(key, title, cases, _cell, draw, shown=("total_mb", "goodput_mbps"))
+
+
+def _lines(figure: Any, table: Table, quantity: str, x: str) -> Any:
+    """Draw a line for each scheme; return the axes."""
+    axes = figure.subplots()
+    label, only = ALONG[x]
+    style.lines(axes, table.where(setting="as printed", **only), quantity, x=x, series="scheme")
+    axes.set_xlabel(label)
+    if x == "stations":
+        axes.set_xticks(STATIONS)
+    return axes
+
 
 # The calculation of mu: Table 1 of the paper
 
@@ -277,54 +269,32 @@ def _calculate() -> Iterator[tuple[Mapping[str, Any], Measured]]:
         yield {"reading": "published 3868 us", "part": f"RTT {rtt} ms"}, Measured("wmax_packets", [100 + rtt / 3.868])
 
 
-ONE = (3.5, 2.6)
 WHOLE = ("goodput_mbps", "jain_index", "up_down_ratio", "starved")
 BOTH = ("default", "B/n")
-FIRST = {"setting": "as printed"}
-AT = {"rtt": 100, **FIRST}
 
-EXPERIMENTS = (
-    Experiment("fig2a", "4 downlink flows and 1 uplink flow", _fig2((0, 1)), _flows, _draw_flows, ONE, WHOLE),
-    Experiment("fig2b", "4 downlink and 4 uplink flows", _fig2((4,)), _flows, _draw_flows, ONE, WHOLE),
-    Experiment("fig3", "14 uplink flows, no scheme", _fig3, _flows, _draw_flows, ONE, WHOLE),
-    Experiment(
-        "fig4", "Uplink / downlink over RTT, default and B/n", _by_rtt(BOTH), _cell,
-        _draw("up_down_ratio", "rtt", RTT, RATIO, **FIRST), ONE, ("up_down_ratio",),
+PAPER = Paper(
+    key="lee2007",
+    title="E.-J. Lee, H.-T. Lim, S.-J. Seok and C.-H. Kang, A Scheme for Enhancing TCP Fairness and Throughput in "
+    "IEEE 802.11 WLANs, 2007",
+    folder=HERE,
+    units=UNITS,
+    names={"rtt": "RTT [ms]", "uplinks": "uploads", "error": "error rate"},
+    experiments=(
+        Experiment("fig2a", "4 downlink flows and 1 uplink flow", _fig2((0, 1)), _flows, _draw_flows, shown=WHOLE),
+        Experiment("fig2b", "4 downlink and 4 uplink flows", _fig2((4,)), _flows, _draw_flows, shown=WHOLE),
+        Experiment("fig3", "14 uplink flows, no scheme", _fig3, _flows, _draw_flows, shown=WHOLE),
+        _ratio("fig4", "Uplink / downlink over RTT, default and B/n", _by_rtt(BOTH), "rtt"),
+        _total("fig5", "Total over RTT, default and B/n", _by_rtt(BOTH), "rtt"),
+        _ratio("fig6", "Uplink / downlink over RTT", _by_rtt(SCHEMES), "rtt"),
+        _total("fig7", "Total over RTT", _by_rtt(SCHEMES), "rtt"),
+        _ratio("fig8", "Uplink / downlink over stations", _by_stations, "stations"),
+        _total("fig9", "Total over stations", _by_stations, "stations"),
+        _ratio("fig10", "Uplink / downlink over error rate", _by_error, "error"),
+        _total("fig11", "Total over error rate", _by_error, "error"),
+        Experiment(
+            "fig12", "Bytes of each of 14 uplink flows by scheme", _fig12, _flows, _draw_fig12, (6.9, 2.9),
+            ("goodput_mbps", "jain_index", "starved"),
+        ),
+        Experiment("calc_mu", "Calculation of mu and Wmax", lambda _: (), _cell, compute=_calculate),
     ),
-    Experiment(
-        "fig5", "Total over RTT, default and B/n", _by_rtt(BOTH), _cell,
-        _draw("total_mb", "rtt", RTT, TOTAL, **FIRST), ONE, ("total_mb", "goodput_mbps"),
-    ),
-    Experiment(
-        "fig6", "Uplink / downlink over RTT", _by_rtt(SCHEMES), _cell,
-        _draw("up_down_ratio", "rtt", RTT, RATIO, **FIRST), ONE, ("up_down_ratio",),
-    ),
-    Experiment(
-        "fig7", "Total over RTT", _by_rtt(SCHEMES), _cell,
-        _draw("total_mb", "rtt", RTT, TOTAL, **FIRST), ONE, ("total_mb", "goodput_mbps"),
-    ),
-    Experiment(
-        "fig8", "Uplink / downlink over stations", _by_stations, _cell,
-        _draw("up_down_ratio", "stations", "stations", RATIO, **AT), ONE, ("up_down_ratio",),
-    ),
-    Experiment(
-        "fig9", "Total over stations", _by_stations, _cell,
-        _draw("total_mb", "stations", "stations", TOTAL, **AT), ONE, ("total_mb", "goodput_mbps"),
-    ),
-    Experiment(
-        "fig10", "Uplink / downlink over error rate", _by_error, _cell,
-        _draw("up_down_ratio", "error", "probability of frame error", RATIO, frames="data", **FIRST), ONE,
-        ("up_down_ratio",),
-    ),
-    Experiment(
-        "fig11", "Total over error rate", _by_error, _cell,
-        _draw("total_mb", "error", "probability of frame error", TOTAL, frames="data", **FIRST), ONE,
-        ("total_mb", "goodput_mbps"),
-    ),
-    Experiment(
-        "fig12", "Bytes of each of 14 uplink flows by scheme", _fig12, _flows, _draw_fig12, (6.9, 2.9),
-        ("goodput_mbps", "jain_index", "starved"),
-    ),
-    Experiment("calc_mu", "Calculation of mu and Wmax", lambda _: (), _cell, compute=_calculate),
 )  # fmt: skip
-"""All experiments, in the paper's order."""

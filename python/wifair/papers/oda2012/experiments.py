@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from wifair.reproduce import Case, Effort, Experiment, Measured, style
-from wifair.scenario import Scenario
+from wifair.reproduce import Case, Cases, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.results import Results
 
-if TYPE_CHECKING:
-    from wifair.reproduce import Table
-    from wifair.results import Results
-
-__all__ = ["BASE_S", "BUFFERS", "EXPERIMENTS", "PLUS", "RATES", "SETTINGS", "UNITS"]
+__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
+_file = scenarios_of(HERE)
 
 PLUS: Mapping[str, str] = {"ctcp+ eq 7": "multiplicative", "ctcp+ eq 8": "linear", "ctcp+ eq 9": "hold"}
 """Compound TCP+ by its function f."""
@@ -110,11 +107,6 @@ UNITS = {
 }
 
 
-@cache
-def _file(name: str) -> Scenario:
-    return Scenario.from_file(HERE / name)
-
-
 def _shorter(effort: Effort) -> dict[str, object]:
     return {"duration": "55 s", "warm_up": "15 s"} if effort is Effort.QUICK else {}
 
@@ -132,8 +124,7 @@ def _case(
 
 
 def _cell(case: Case, results: Results) -> Iterator[Measured]:
-    cells, flows = results.cells, results.flows
-    shape = (len(results.seeds), -1)
+    cells, flows, shape = results.cells, results.flows, (len(results.seeds), -1)
     goodput = flows["goodput_bps"].reshape(shape)
     rtt, samples = flows["rtt_mean_s"].reshape(shape), flows["rtt_samples"].reshape(shape)
     mean = goodput.mean(axis=1)
@@ -152,9 +143,8 @@ def _cell(case: Case, results: Results) -> Iterator[Measured]:
 
 
 def _fig2(effort: Effort) -> Iterator[Case]:
-    for tcp in ("ctcp", "newreno"):
-        for setting in WINDOWS:
-            yield _case(effort, tcp, setting, 20)
+    for tcp, setting in product(("ctcp", "newreno"), WINDOWS):
+        yield _case(effort, tcp, setting, 20)
     if effort is Effort.FULL:
         for setting in ("AP 50", "all 200"):
             yield _case(effort, MODULE, setting, 20, 20 if setting == "AP 50" else 3)
@@ -182,27 +172,22 @@ def _ranks(case: Case, results: Results) -> Iterator[Measured]:
 
 def _draw_fig2(figure: Any, table: Table) -> None:
     axes = figure.subplots()
-    fair = table("goodput_mbps", tcp="ctcp", setting="AP 50", n=20).mean * PACKET / PAYLOAD / 20
-    some = [
-        row for row in table.where("throughput_mbps", tcp="ctcp").rows if row.labels["setting"] in ("AP 50", "AP 600")
-    ]
+    fair = table("goodput_mbps", tcp="ctcp", setting="AP 50", n=20) * PACKET / PAYLOAD / 20
+    some = table.where(tcp="ctcp", setting=["AP 50", "AP 600"])
     names = {setting: f"CTCP, {setting} packets" for setting in SETTINGS}
-    style.lines(axes, type(table)(table.experiment, some), "throughput_mbps", x="rank", series="setting", names=names)
+    style.lines(axes, some, "throughput_mbps", x="rank", series="setting", names=names)
     axes.axhline(fair, color="black", linewidth=0.8, linestyle=":", label="fair share")
-    axes.set_xlabel("connection, by throughput")
-    axes.set_xticks([1, 5, 10, 15, 20])
-    axes.set_ylabel("throughput [Mb/s]")
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel="connection, by throughput", xticks=[1, 5, 10, 15, 20])
+    axes.set(ylabel="throughput [Mb/s]", ylim=(0, None))
     style.legend_below(figure, axes, columns=2)
 
 
 # Fig. 3 to 5: windows and queue over time
 
-STEPS = {"fig3": "200 ms", "fig4": "200 ms", "fig5": "20 ms"}
 BEGIN_S = 100.0
 
 
-def _over_time(n: int, step: str) -> Callable[[Effort], Iterator[Case]]:
+def _over_time(n: int, step: str) -> Cases:
     def cases(effort: Effort) -> Iterator[Case]:
         for setting in WINDOWS:
             yield _case(effort, "ctcp", setting, n, labels={"setting": setting}, series=step)
@@ -260,9 +245,7 @@ ZERO = 1e-9
 
 
 def _draw_windows(figure: Any, table: Table) -> None:
-    settings = ("AP 50", "AP 600")
-    panels = figure.subplots(1, 2)
-    for axes, setting in zip(panels, settings):
+    for axes, setting in style.panels(figure, ("AP 50", "AP 600"), "window [packets]", columns=4):
         t = [row.labels["t"] for row in table.where("cwnd", setting=setting).rows]
         cwnd, dwnd, overflow = (
             np.array([row.values[0] for row in table.where(quantity, setting=setting).rows])
@@ -272,13 +255,9 @@ def _draw_windows(figure: Any, table: Table) -> None:
         axes.plot(t, cwnd, color=style.COLOURS[0], linewidth=0.8, label="loss window")
         axes.plot(t, dwnd, color=style.COLOURS[1], linewidth=0.8, label="delay window")
         full = np.array(t)[overflow > 0]
-        top = 1.06 * float((cwnd + dwnd)[1:].max())
-        axes.plot(full, np.full(len(full), top), "|", color="black", markersize=3, label="AP buffer overflows")
-        axes.set_ylim(0, 1.12 * float((cwnd + dwnd)[1:].max()))
-        axes.set_title(f"{setting} packets")
-        axes.set_xlabel("time [s]")
-    panels[0].set_ylabel("window [packets]")
-    style.legend_below(figure, *panels, columns=4)
+        top = float((cwnd + dwnd)[1:].max())
+        axes.plot(full, np.full(len(full), 1.06 * top), "|", color="black", markersize=3, label="AP buffer overflows")
+        axes.set(ylim=(0, 1.12 * top), title=f"{setting} packets", xlabel="time [s]")
 
 
 def _draw_queue(figure: Any, table: Table) -> None:
@@ -286,16 +265,8 @@ def _draw_queue(figure: Any, table: Table) -> None:
     shown = [setting for setting in ("AP 50", "AP 200", "AP 600") if setting in table.distinct("setting")]
     for number, setting in enumerate(shown):
         rows = table.where("queue_packets", setting=setting).rows
-        axes.plot(
-            [row.labels["t"] for row in rows],
-            [row.values[0] for row in rows],
-            color=style.COLOURS[number],
-            linewidth=0.8,
-            label=f"{setting} packets",
-        )
-    axes.set_yscale("log")
-    axes.set_xlabel("time [s]")
-    axes.set_ylabel("packets in the AP buffer")
+        style.curve(axes, rows, color=style.COLOURS[number], linewidth=0.8, label=f"{setting} packets")
+    axes.set(yscale="log", xlabel="time [s]", ylabel="packets in the AP buffer")
     style.legend_below(figure, axes)
 
 
@@ -303,10 +274,8 @@ def _draw_queue(figure: Any, table: Table) -> None:
 
 
 def _fig6(effort: Effort) -> Iterator[Case]:
-    for setting in SETTINGS:
-        for n in effort.pick(QUICK_NODES, NODES):
-            for tcp in ("ctcp", *PLUS, "newreno"):
-                yield _case(effort, tcp, setting, n)
+    for setting, n, tcp in product(SETTINGS, effort.pick(QUICK_NODES, NODES), ("ctcp", *PLUS, "newreno")):
+        yield _case(effort, tcp, setting, n)
     if effort is Effort.QUICK:
         return
     yield _case(effort, "newreno", "AP 50", 15, 3)
@@ -315,24 +284,18 @@ def _fig6(effort: Effort) -> Iterator[Case]:
     yield _case(effort, MODULE, "all 200", 20, 3)
 
 
-def _draw_fig6(quantity: str, label: str) -> Callable[[Any, Table], None]:
+def _draw_fig6(quantity: str, label: str, top: float | None = None) -> Draw:
     def draw(figure: Any, table: Table) -> None:
-        panels = figure.subplots(1, 3, sharey=True)
-        for axes, setting, title in zip(
-            panels, ("AP 50", "AP 600", "AP 600, guard"),
-            ("AP buffer 50", "AP buffer 600", "600, guarded rule"),
-        ):  # fmt: skip
+        titles = {"AP 50": "AP buffer 50", "AP 600": "AP buffer 600", "AP 600, guard": "600, guarded rule"}
+        for axes, setting in style.panels(figure, titles, label, columns=6, from_zero=True, sharey=True):
             order = ["ctcp", *PLUS, *(["newreno"] if setting == "AP 50" else [])]
-            some = [row for row in table.rows if row.labels.get("setting") == setting]
-            style.lines(axes, type(table)(table.experiment, some), quantity, x="n", series="tcp", names=NAMES,
-                        order=[tcp for tcp in order if any(row.labels.get("tcp") == tcp for row in some)])  # fmt: skip
-            axes.set_title(title)
-            axes.set_xlabel("connections")
+            some = table.where(setting=setting)
+            style.lines(axes, some, quantity, x="n", series="tcp", names=NAMES, order=order)
+            axes.set(title=titles[setting], xlabel="connections")
+            if top is not None:
+                axes.set_ylim(top=top)
             if quantity == "rtt_s":
                 axes.axhline(BASE_S, color="black", linewidth=0.8, linestyle=":", label="220 ms")
-        panels[0].set_ylim(*{"jain_index": (0, 1.05), "goodput_mbps": (0, 28)}.get(quantity, (0, None)))
-        panels[0].set_ylabel(label)
-        style.legend_below(figure, *panels, columns=6)
 
     return draw
 
@@ -376,24 +339,12 @@ def _throughput(case: Case, results: Results) -> Iterator[Measured]:
 
 def _draw_fig8(figure: Any, table: Table) -> None:
     rates = sorted(table.distinct("rate"), key=lambda rate: -RATES[rate])
-    shown = ((rates[0], "0.75"), (rates[0], "1"))
-    panels = figure.subplots(1, len(shown))
-    for axes, (rate, buffer) in zip(panels, shown):
+    for axes, buffer in style.panels(figure, ("0.75", "1"), "throughput [Gb/s]"):
         for number, tcp in enumerate(("ctcp", "ctcp+ eq 8")):
-            rows = table.where("rate_gbps", tcp=tcp, rate=rate, buffer=buffer).rows
-            axes.plot(
-                [row.labels["t"] for row in rows],
-                [row.values[0] for row in rows],
-                color=style.COLOURS[number],
-                linewidth=1.8 - 0.9 * number,
-                linestyle=style.DASHES[number],
-                label=NAMES[tcp],
-            )
-        axes.set_title(f"{rate}, buffer {buffer} BDP")
-        axes.set_xlabel("time [s]")
-        axes.set_ylim(bottom=0)
-    panels[0].set_ylabel("throughput [Gb/s]")
-    style.legend_below(figure, *panels)
+            rows = table.where("rate_gbps", tcp=tcp, rate=rates[0], buffer=buffer).rows
+            look = {"color": style.COLOURS[number], "linestyle": style.DASHES[number], "linewidth": 1.8 - 0.9 * number}
+            style.curve(axes, rows, label=NAMES[tcp], **look)
+        axes.set(title=f"{rates[0]}, buffer {buffer} BDP", xlabel="time [s]", ylim=(0, None))
 
 
 # Coexistence
@@ -431,72 +382,67 @@ def _shares(_: Case, results: Results) -> Iterator[Measured]:
 
 def _draw_coexist(figure: Any, table: Table) -> None:
     settings = [setting for setting in ("AP 50", "AP 600") if setting in table.distinct("setting")]
-    panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]
-    for axes, setting in zip(panels, settings):
-        pairs = [(row.labels["one"], row.labels["other"]) for row in table.where("one_mbps", setting=setting).rows]
-        for number, (quantity, label) in enumerate((("one_mbps", "first ten"), ("other_mbps", "other ten"))):
-            rows = table.where(quantity, setting=setting).rows
-            at = np.arange(len(rows)) + 0.4 * number - 0.2
-            style.bars(axes, rows, at, colour=style.COLOURS[number], label=label, width=0.36)
-        short = {"newreno": "NewReno", "ctcp": "CTCP", **{name: name.replace("ctcp", "").strip() for name in PLUS}}
-        axes.set_xticks(
-            range(len(pairs)),
-            [f"{short[str(a)]} | {short[str(b)]}" for a, b in pairs],
-            rotation=60,
-            ha="right",
-            fontsize=6,
-        )
+    short = {"newreno": "NewReno", "ctcp": "CTCP", **{name: name.replace("ctcp", "").strip() for name in PLUS}}
+    panels = style.panels(figure, settings, "goodput of a flow [Mb/s]", from_zero=True, sharey=True)
+    for axes, setting in panels:
+        first, other = (table.where(quantity, setting=setting).rows for quantity in ("one_mbps", "other_mbps"))
+        style.grouped_bars(axes, {"first ten": first, "other ten": other}, width=0.36, step=0.4)
+        pairs = [f"{short[str(row.labels['one'])]} | {short[str(row.labels['other'])]}" for row in first]
+        axes.set_xticks(range(len(pairs)), pairs, rotation=60, ha="right", fontsize=6)
         axes.set_title(f"{setting} packets")
-    panels[0].set_ylim(bottom=0)
-    panels[0].set_ylabel("goodput of a flow [Mb/s]")
-    style.legend_below(figure, *panels)
 
 
-ONE = (3.5, 2.6)
 TWO = (6.9, 2.7)
 
-EXPERIMENTS = (
-    Experiment(
-        "fig2", "Throughput of each of 20 CTCP uploads, in decreasing order", _fig2, _ranks, _draw_fig2, ONE,
-        ("goodput_mbps", "jain_index", "least", "most", "rtt_s", "timeouts", "ap_queue_share"),
-    ),
-    Experiment(
-        "access", "Accesses that the access point wins, saturated with UDP both ways", _access, _share,
-        shown=("ap_share",),
-    ),
-    Experiment(
-        "fig3", "Windows of the fastest CTCP connection", _over_time(20, STEPS["fig3"]), _windows,
-        _draw_windows, TWO, ("zero_share", "jain_index", "rtt_s"),
-    ),
-    Experiment(
-        "fig4", "Packets in the access point's buffer under CTCP", _over_time(20, STEPS["fig4"]), _queue,
-        _draw_queue, ONE, ("ap_queue_share", "ap_drops"),
-    ),
-    Experiment(
-        "fig5", "Windows and buffer overflows with two stations", _over_time(2, STEPS["fig5"]), _windows,
-        _draw_windows, TWO, ("overflow_zero", "overflows", "zero_share"),
-    ),
-    Experiment(
-        "fig6a", "Fairness over the number of connections", _fig6, _cell, _draw_fig6("jain_index", "fairness index"),
-        TWO, ("jain_index", "least", "timeouts"),
-    ),
-    Experiment(
-        "fig6b", "Average round-trip time over the number of connections", _fig6, _cell,
-        _draw_fig6("rtt_s", "average RTT [s]"), TWO, ("rtt_s", "rtt_flow_s"),
-    ),
-    Experiment(
-        "fig6c", "Total throughput over the number of connections", _fig6, _cell,
-        _draw_fig6("goodput_mbps", "total goodput [Mb/s]"), TWO, ("goodput_mbps",),
-    ),
-    Experiment(
-        "fig8", "Throughput over a high-speed path", _fig8, _throughput, _draw_fig8, TWO,
-        ("peak_share", "dip_share", "late_share", "mean_mbps"),
-        note="A quick run has a path of 100 Mb/s, as an illustration; claims are judged at 10 Gb/s.",
-    ),
-    Experiment(
-        "coexist", "CTCP+ beside NewReno and CTCP", _coexist, _shares, _draw_coexist, (6.9, 3.3),
-        note="Ten uploads of each; the paper reasons about it and shows no data. A quick run has one of eleven "
-        "settings and one seed, for a look.",
+PAPER = Paper(
+    key="oda2012",
+    title="H. Oda, H. Hisamatsu and H. Noborio, Compound TCP+: A Solution for Compound TCP Unfairness in Wireless LAN, "
+    "2012",
+    folder=HERE,
+    units=UNITS,
+    names={"n": "stations", "t": "second"},
+    experiments=(
+        Experiment(
+            "fig2", "Throughput of each of 20 CTCP uploads, in decreasing order", _fig2, _ranks, _draw_fig2,
+            shown=("goodput_mbps", "jain_index", "least", "most", "rtt_s", "timeouts", "ap_queue_share"),
+        ),
+        Experiment(
+            "access", "Accesses that the access point wins, saturated with UDP both ways", _access, _share,
+            shown=("ap_share",),
+        ),
+        Experiment(
+            "fig3", "Windows of the fastest CTCP connection", _over_time(20, "200 ms"), _windows,
+            _draw_windows, TWO, ("zero_share", "jain_index", "rtt_s"),
+        ),
+        Experiment(
+            "fig4", "Packets in the access point's buffer under CTCP", _over_time(20, "200 ms"), _queue,
+            _draw_queue, shown=("ap_queue_share", "ap_drops"),
+        ),
+        Experiment(
+            "fig5", "Windows and buffer overflows with two stations", _over_time(2, "20 ms"), _windows,
+            _draw_windows, TWO, ("overflow_zero", "overflows", "zero_share"),
+        ),
+        Experiment(
+            "fig6a", "Fairness over the number of connections", _fig6, _cell,
+            _draw_fig6("jain_index", "fairness index", 1.05), TWO, ("jain_index", "least", "timeouts"),
+        ),
+        Experiment(
+            "fig6b", "Average round-trip time over the number of connections", _fig6, _cell,
+            _draw_fig6("rtt_s", "average RTT [s]"), TWO, ("rtt_s", "rtt_flow_s"),
+        ),
+        Experiment(
+            "fig6c", "Total throughput over the number of connections", _fig6, _cell,
+            _draw_fig6("goodput_mbps", "total goodput [Mb/s]", 28), TWO, ("goodput_mbps",),
+        ),
+        Experiment(
+            "fig8", "Throughput over a high-speed path", _fig8, _throughput, _draw_fig8, TWO,
+            ("peak_share", "dip_share", "late_share", "mean_mbps"),
+            note="A quick run has a path of 100 Mb/s, as an illustration; claims are judged at 10 Gb/s.",
+        ),
+        Experiment(
+            "coexist", "CTCP+ beside NewReno and CTCP", _coexist, _shares, _draw_coexist, (6.9, 3.3),
+            note="Ten uploads of each; the paper reasons about it and shows no data. A quick run has one of eleven "
+            "settings and one seed, for a look.",
+        ),
     ),
 )  # fmt: skip
-"""All experiments, in the paper's order."""
