@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair import files
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
 
 __all__ = [
     "COLOURS",

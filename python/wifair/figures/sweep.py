@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair import _core
+from wifair.columns import Columns
 from wifair.figures.labels import RATIOS, parameter, quantity
 from wifair.figures.style import LINES, MARKERS, ONE_COLUMN, Look, logarithmic, new_figure, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from wifair.columns import Columns
 
 __all__ = ["draw"]
 

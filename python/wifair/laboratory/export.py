@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wifair import files
 from wifair.laboratory import page
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["export"]
 

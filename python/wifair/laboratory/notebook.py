@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from wifair.laboratory.page import Start
 from wifair.laboratory.server import LabServer
 from wifair.scenario import Scenario
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["LabView", "lab"]
 

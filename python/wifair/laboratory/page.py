@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair import _core
-
-if TYPE_CHECKING:
-    from wifair.scenario import Scenario
+from wifair.scenario import Scenario
 
 __all__ = ["ENGINE", "FILES", "POLICY", "Start", "has_engine", "index", "lessons", "read"]
 

@@ -14,13 +14,10 @@ import threading
 from collections import OrderedDict
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from socket import socket
 
 from wifair import _core
 from wifair.laboratory import page
-
-if TYPE_CHECKING:
-    from socket import socket
 
 __all__ = ["LabServer"]
 

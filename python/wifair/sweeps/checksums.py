@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import marshal
 import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from wifair.errors import StoreError
 from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 __all__ = [
     "Examined",

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair import _core
 from wifair.scenario import Scenario
 from wifair.sweeps.engines import Engine, Given, Threads, cores
 from wifair.sweeps.reading import Runs
 from wifair.sweeps.store import MOST_SEED, Kept, Key, Label, Store
-from wifair.sweeps.work import Work
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable
-    from concurrent.futures import Executor
-
-    from wifair.sweeps.work import Progress
+from wifair.sweeps.work import Progress, Work
 
 __all__ = ["TABLES", "Request", "compute", "engine_of", "kept_of", "limit_of"]
 

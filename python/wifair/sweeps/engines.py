@@ -8,20 +8,17 @@ import queue
 import signal
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from wifair import _core, memory
 from wifair.errors import StoppedError
 from wifair.interrupting import GRACE_S, end_python
+from wifair.scenario import Scenario
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from wifair.scenario import Scenario
 
 __all__ = ["Engine", "Given", "Processes", "Threads", "cores"]
 
@@ -116,12 +113,13 @@ class Threads:
         self.stop()
         for _ in self._threads:
             self._tasks.put(None)
-        until = time.monotonic() + GRACE_S
-        for thread in self._threads:
-            thread.join(max(until - time.monotonic(), 0.0))
+        self._join()
         for thread in self._threads:
             if thread.is_alive():
                 end_python(thread.ident)
+        self._join()
+
+    def _join(self) -> None:
         until = time.monotonic() + GRACE_S
         for thread in self._threads:
             thread.join(max(until - time.monotonic(), 0.0))
@@ -133,16 +131,16 @@ class Given:
     def __init__(self, executor: Executor, limit_s: float | None = None) -> None:
         """Use `executor`; a run may take `limit_s`."""
         self._executor = executor
+        self._client: Any = getattr(executor, "_client", None)
+        """The client of dask.distributed, if the executor is its."""
         self._limit_s = limit_s
         self._alone_since: float | None = None
 
     @property
     def slots(self) -> int:
         """Workers that it has now, as far as it can be told."""
-        client = self._client()  # whose clusters grow and shrink
-        if client is not None:
-            workers = self._workers(client)
-            return max(int(sum(workers.values())), UNKNOWN_SLOTS)  # one without work would never grow
+        if self._client is not None:  # its cluster grows and shrinks
+            return max(sum(self._workers().values()), UNKNOWN_SLOTS)  # one without work would never grow
         return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
@@ -155,31 +153,25 @@ class Given:
         task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION, self._limit_s)
         return self._executor.submit(perform, task)
 
-    def _client(self) -> Any:
-        """Give the client of dask.distributed, if the executor is its."""
-        return getattr(self._executor, "_client", None)
-
-    def _workers(self, client: Any) -> dict[str, int]:
-        """Ask for the workers. If there are none for a while, give up: they may come back until then."""
+    def _workers(self) -> dict[str, int]:
+        """Ask for the cores of the workers. If there are none for a while, give up: they may come back until then."""
         workers: dict[str, int] = {}
         with suppress(OSError, TimeoutError):  # a scheduler that is away may come back, too
-            workers = client.ncores()
-        if workers:
-            self._alone_since = None
-            return workers
+            workers = self._client.ncores()
         now = time.monotonic()
-        self._alone_since = self._alone_since or now
-        if now - self._alone_since > WORKERS_S:
+        self._alone_since = None if workers else self._alone_since or now
+        if self._alone_since is not None and now - self._alone_since > WORKERS_S:
             raise StoppedError(f"the Dask cluster has had no worker for {WORKERS_S:g} s; repeat the command to go on")
         return workers
 
     def restart(self) -> bool:
         """Say whether it goes on: workers of a Dask cluster may come back, another executor is not ours to restart."""
-        client = self._client()
         until = time.monotonic() + WORKERS_S
-        while client is not None and client.status in ("running", "connecting") and time.monotonic() < until:
+        while self._client is not None and time.monotonic() < until:
+            if self._client.status not in ("running", "connecting"):
+                break
             with suppress(OSError, TimeoutError):
-                if client.ncores():
+                if self._client.ncores():
                     return True
             time.sleep(RETRY_S)
         return False
@@ -211,19 +203,16 @@ class Processes(Given):
 
     def restart(self) -> bool:
         """Replace the workers."""
-        self._end()
+        self.stop()
         self._executor = self._make()
         return True
 
-    def stop(self) -> None:
-        """End the processes."""
-        self._end()
-
     def close(self) -> None:
         """End the processes."""
-        self._end()
+        self.stop()
 
-    def _end(self) -> None:
+    def stop(self) -> None:
+        """End the processes."""
         processes = dict(getattr(self._executor, "_processes", None) or {})
         self._executor.shutdown(wait=False, cancel_futures=True)
         for process in processes.values():

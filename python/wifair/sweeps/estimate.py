@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from wifair import _core, memory
-
-if TYPE_CHECKING:
-    from wifair.scenario import Scenario
-    from wifair.sweeps.store import Store
-    from wifair.sweeps.sweeping import Sweep
+from wifair.scenario import Scenario
+from wifair.sweeps.store import Store
+from wifair.sweeps.sweeping import Sweep
 
 __all__ = ["estimate", "fitting"]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
 from wifair.sweeps.schema import FILE, address, create_kept, kinds_of, listed, quoted
 from wifair.sweeps.store import Store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["merge"]
 

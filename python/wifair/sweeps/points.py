@@ -5,17 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from wifair import _core, _toml
 from wifair.errors import ScenarioError
 from wifair.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from wifair.sweeps.store import Label
+from wifair.sweeps.store import Label
 
 __all__ = ["Axes", "Option", "Points", "Value", "label_of", "listed_of", "options_of", "rows_of"]
 

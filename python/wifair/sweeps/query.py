@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair import _core
 from wifair.columns import Columns
 from wifair.statistics import FEWEST, Interval, limits, student_t_quantile
 from wifair.sweeps.reading import ABOUT, chunks, fetch
 from wifair.sweeps.schema import quoted
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from wifair.sweeps.store import Store
+from wifair.sweeps.store import Store
 
 __all__ = ["Condition", "Question", "ask", "means", "name_of", "select", "stream", "version_of"]
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair.columns import Columns
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Key, Label, Store
 from wifair.sweeps.task import VERSION
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 __all__ = ["ABOUT", "Failure", "Runs", "chunks", "fetch", "label_column"]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
@@ -26,11 +28,6 @@ from wifair.sweeps.schema import (
     reason,
     writable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from typing import Any
 
 __all__ = ["Repaired", "repair"]
 

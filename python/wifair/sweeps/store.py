@@ -9,7 +9,7 @@ import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,14 +19,11 @@ from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
 from wifair.sweeps import checksums, schema
 from wifair.sweeps.schema import insert, listed, quoted
-from wifair.sweeps.task import VERSION
+from wifair.sweeps.task import VERSION, Computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from wifair._core import RawColumn, RawData
     from wifair.scenario import Scenario
-    from wifair.sweeps.task import Computed
 
 __all__ = ["MOST_SEED", "Kept", "Key", "Label", "Store", "values_of"]
 

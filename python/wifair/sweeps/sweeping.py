@@ -13,24 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wifair import _core, _toml
 from wifair.scenario import Scenario
-from wifair.seeds import read_seeds
+from wifair.seeds import Seeding, read_seeds
 from wifair.statistics import FEWEST, mean_interval
 from wifair.sweeps.compute import engine_of, kept_of
-from wifair.sweeps.points import Points, listed_of, options_of
+from wifair.sweeps.points import Axes, Points, listed_of, options_of
 from wifair.sweeps.reading import Runs
-from wifair.sweeps.store import MOST_SEED, Key, Store
-from wifair.sweeps.work import Work
+from wifair.sweeps.store import MOST_SEED, Key, Label, Store
+from wifair.sweeps.work import Progress, Work
 
 if TYPE_CHECKING:
     import os
     from concurrent.futures import Executor
 
     from wifair._core import Rule
-    from wifair.seeds import Seeding
     from wifair.sweeps.engines import Engine
-    from wifair.sweeps.points import Axes
-    from wifair.sweeps.store import Label
-    from wifair.sweeps.work import Progress
 
 __all__ = ["Shard", "Sweep", "sweep"]
 

@@ -6,18 +6,14 @@ import math
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from wifair.columns import Columns
 from wifair.report import WIDE, figure_text
 from wifair.statistics import FEWEST, NO_INTERVAL, Interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wifair.columns import Columns
-    from wifair.sweeps.store import Label
-    from wifair.sweeps.sweeping import Sweep
-    from wifair.sweeps.work import Progress
+from wifair.sweeps.store import Label
+from wifair.sweeps.sweeping import Sweep
+from wifair.sweeps.work import Progress
 
 __all__ = ["SHOWN", "Display", "averages", "duration_text", "lines"]
 

@@ -8,22 +8,18 @@ import signal
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from types import FrameType
+from typing import NamedTuple, Protocol
 
 from wifair.errors import Interrupted, StoppedError
-from wifair.sweeps.store import Key, values_of
+from wifair.scenario import Scenario
+from wifair.sweeps.engines import Engine
+from wifair.sweeps.store import Kept, Key, Store, values_of
 from wifair.sweeps.task import Computed, OtherWorkerError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from types import FrameType
-
-    from wifair.scenario import Scenario
-    from wifair.sweeps.engines import Engine
-    from wifair.sweeps.store import Kept, Store
 
 __all__ = ["Finished", "Progress", "Source", "Work"]
 
