@@ -12,7 +12,7 @@ import numpy as np
 from wifair import files
 from wifair.figures.heat import coarser, colour_scale, heat_map
 from wifair.figures.inline import inline
-from wifair.figures.style import LINES, Look, logarithmic, new_figure, settings
+from wifair.figures.style import COLOURS, Look, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     import os
@@ -78,17 +78,11 @@ def _figures(capture: Capture, look: Look) -> list[tuple[str, Callable[[Any], No
     return [("overview", partial(_overview, capture=capture, look=look)), *zip(names, drawn)]
 
 
-def _drawn(draw: Callable[[Any], None], look: Look) -> Any:
+def _render(draw: Callable[[Any], None], form: str, look: Look = Look()) -> bytes:  # noqa: B008 (frozen)
+    out = io.BytesIO()
     with settings(**{"path.simplify_threshold": 0.5}):
         figure = new_figure(look, height_in=5.6)
         draw(figure)
-    return figure
-
-
-def _render(draw: Callable[[Any], None], form: str, look: Look = Look()) -> bytes:  # noqa: B008 (frozen)
-    out = io.BytesIO()
-    figure = _drawn(draw, look)
-    with settings(**{"path.simplify_threshold": 0.5}):
         figure.savefig(out, format=form)
     return out.getvalue()
 
@@ -103,23 +97,16 @@ def _overview(figure: Any, capture: Capture, look: Look) -> None:
             times = (flow["first_bin"] + np.arange(len(flow["goodput_bps"]) + 1)) * step
             rates = np.array(flow["goodput_bps"]) / 1e6
             label = _name(flow, look)
-            goodput.stairs(rates, times, color=LINES[number], linewidth=1, label=label, baseline=None)
+            goodput.stairs(rates, times, color=COLOURS[number], linewidth=1, label=label, baseline=None)
         goodput.set_ylabel(look.label("goodput_bps", "goodput [Mb/s]"))
-        if look.logy:
-            logarithmic(goodput)
-        else:
-            goodput.set_ylim(bottom=0)
+        _from_zero(goodput, look)
         goodput.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
-        _plain(goodput)
     else:
         _heat(figure, goodput, capture, flows, step, look)
     index = np.array([np.nan if value is None else value for value in document["jain_in_bins"]])
     fairness.stairs(index, np.arange(len(index) + 1) * step, color="black", linewidth=1, baseline=None)
-    fairness.set_ylabel(look.label("jain_index", "Jain's index"))
-    fairness.set_ylim(0, 1.05)
-    fairness.set_xlim(left=0)
-    fairness.set_xlabel(look.label("time_s", "time [s]"))
-    _plain(fairness)
+    fairness.set(ylabel=look.label("jain_index", "Jain's index"), ylim=(0, 1.05))
+    fairness.set(xlabel=look.label("time_s", "time [s]"), xlim=(0, None))
 
 
 def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]], step: float, look: Look) -> None:
@@ -165,20 +152,14 @@ def _flow(figure: Any, capture: Capture, flow: dict[str, Any], look: Look) -> No
     known = data | (back & (packets["payload_bytes"] == 0))
     _steps(outstanding, time[known], packets["outstanding_bytes"][known] / 1e3, SENT, "outstanding")
     _steps(outstanding, time[known], packets["in_flight_bytes"][known] / 1e3, ACKED, "without SACKed")
-    outstanding.set_ylabel(look.label("outstanding_bytes", "outstanding [kB]"))
-    outstanding.set_ylim(bottom=0)
+    outstanding.set(ylabel=look.label("outstanding_bytes", "outstanding [kB]"), ylim=(0, None))
     outstanding.legend(loc="best", frameon=False, fontsize="small")
 
     timed = back & ~np.isnan(packets["rtt_s"])
     _points(rtt, time[timed], packets["rtt_s"][timed] * 1e3, SENT, "", ".")
     rtt.set_ylabel(look.label("rtt_s", "RTT [ms]"))
-    if look.logy:
-        logarithmic(rtt)
-    else:
-        rtt.set_ylim(bottom=0)
-    rtt.set_xlabel(look.label("time_s", "time [s]"))
-    rtt.set_xlim(left=0)
-    _plain(sequence, outstanding, rtt)
+    _from_zero(rtt, look)
+    rtt.set(xlabel=look.label("time_s", "time [s]"), xlim=(0, None))
 
 
 def _name(flow: dict[str, Any], look: Look) -> str:
@@ -210,6 +191,8 @@ def _points(axes: Any, x: NDArray[Any], y: NDArray[Any], colour: str, label: str
     axes.plot(x, y, marker, color=colour, markersize=size, label=label, linestyle="none", zorder=3)
 
 
-def _plain(*all_axes: Any) -> None:
-    for axes in all_axes:
-        axes.spines[["top", "right"]].set_visible(False)
+def _from_zero(axes: Any, look: Look) -> None:
+    if look.logy:
+        logarithmic(axes)
+    else:
+        axes.set_ylim(bottom=0)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.figures.labels import RATIOS, quantity
-from wifair.figures.style import LINES, MARKERS, TWO_COLUMNS, Look, logarithmic, new_figure, settings
+from wifair.figures.labels import quantity
+from wifair.figures.style import COLOURS, MARKERS, TWO_COLUMNS, Look, new_figure, scale_for, settings
 from wifair.statistics import Interval, limits, mean_interval
 
 if TYPE_CHECKING:
@@ -66,23 +66,18 @@ def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
     for seed in dict.fromkeys(seed for found in values.values() for seed in found):
         row = [drawn.scale * found.get(seed, np.nan) for found in values.values()]
         axes.plot(row, ".-", color="#aaaaaa", linewidth=0.5, markersize=3, zorder=1)
-    log = look.logy or key in RATIOS
     for at, (name, found) in enumerate(values.items()):
         mean, half = mean_interval(found.values())
         ends = limits(key, Interval(mean, half))
         lower, upper = (0.0 if np.isnan(end) else drawn.scale * abs(end - mean) for end in ends)
         lower = min(lower, 0.99 * drawn.scale * mean) if mean > 0 else 0.0
-        style = {"marker": MARKERS[at % len(MARKERS)], "color": LINES[at % len(LINES)], "linestyle": "none"}
+        style = {"marker": MARKERS[at % len(MARKERS)], "color": COLOURS[at % len(COLOURS)], "linestyle": "none"}
         label = look.label(name)
         axes.errorbar(at, drawn.scale * mean, [[lower], [upper]], capsize=3, zorder=2, label=label, **style)
-    axes.set_xticks([])
-    axes.set_xlim(-0.5, len(values) - 0.5)
-    axes.set_ylabel(look.label(key, drawn.axis))
-    if log and largest > 0:
-        logarithmic(axes)
-        if key in RATIOS:
-            axes.axhline(1, color="#999999", linewidth=0.6, zorder=0)
-    elif axes.get_ylim()[0] < 0 and min(min(found.values(), default=0.0) for found in values.values()) >= 0:
+    axes.set(xticks=[], xlim=(-0.5, len(values) - 0.5), ylabel=look.label(key, drawn.axis))
+    if largest > 0 and scale_for(axes, key, look):
+        return
+    if axes.get_ylim()[0] < 0 and min(min(found.values(), default=0.0) for found in values.values()) >= 0:
         axes.set_ylim(bottom=0)
         for line in axes.lines:  # a marker at zero is drawn whole
             line.set_clip_on(False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair import _core
 from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
 from wifair.figures.labels import quantity
 from wifair.figures.style import (
@@ -125,7 +126,7 @@ class _Run:
             heat = figure.add_subplot(grid[0, 0])
             mesh = self._heat(heat)
             self._bars(figure.add_subplot(grid[0, 1], sharey=heat), named=False)
-            colour_scale(figure, heat, mesh, self._axis("goodput_bps", self.unit.axis), flows)
+            colour_scale(figure, heat, mesh, self._goodput_label(), flows)
             axes = [heat, *(figure.add_subplot(grid[row, 0], sharex=heat) for row in range(1, len(heights)))]
             if below:
                 legend = figure.add_subplot(grid[1, 1])
@@ -134,7 +135,7 @@ class _Run:
             draw_panel(one, legend)
         for one in axes[:-1]:
             one.tick_params(labelbottom=False)
-        axes[-1].set_xlabel(self._axis("time_s", "time [s]"))
+        axes[-1].set_xlabel(self.look.label("time_s", "time [s]"))
         for one in axes:
             self._shade(one)
         return figure
@@ -159,19 +160,17 @@ class _Run:
             text += f", {len(seeds)} seeds" + ("" if self.series is None else f" (over time: seed {seeds[0]})")
         return text
 
-    def _axis(self, name: str, default: str) -> str:
-        return self.look.label(name, default)
+    def _goodput_label(self) -> str:
+        return self.look.label("goodput_bps", self.unit.axis)
 
-    def _places(self) -> NDArray[np.float64]:
-        """Places of the flows, the first on top."""
-        return np.arange(len(self.names), dtype=np.float64)[::-1]
+    def _shown_names(self) -> list[str]:
+        return [self.look.label(name) for name in self.names]
 
     def _one(self, axes: Any) -> None:
         assert self.series is not None
         times, values = _bins(self.series, self.names)
         axes.stairs(values[0] * self.unit.scale, times, color=COLOURS[0], linewidth=1.0, baseline=None)
-        axes.set_xlim(0, times[-1])
-        axes.set_ylabel(self._axis("goodput_bps", self.unit.axis))
+        axes.set(xlim=(0, times[-1]), ylabel=self._goodput_label())
         _from_zero(axes, logy=self.look.logy)
 
     def _heat(self, axes: Any) -> Any:
@@ -179,19 +178,15 @@ class _Run:
 
         assert self.series is not None
         times, values = _bins(self.series, self.names)
-        shown = [self.look.label(name) for name in self.names]
-        mesh = heat_map(axes, times, values * self.unit.scale, shown, self.starved_here.tolist())
+        mesh = heat_map(axes, times, values * self.unit.scale, self._shown_names(), self.starved_here.tolist())
         if self.look.logy:
             _, top = mesh.get_clim()
             mesh.set_norm(LogNorm(top / 1000, top, clip=True))
         return mesh
 
-    def _name_flows(self, axes: Any) -> None:
-        name_rows(axes, [self.look.label(name) for name in self.names], self.starved_here.tolist())
-
     def _bars(self, axes: Any, *, named: bool = True) -> None:
         """Draw a bar for each flow: mean over the seeds, 95 % interval, the seeds as points."""
-        places = self._places()
+        places = np.arange(len(self.names), dtype=np.float64)[::-1]  # the first flow is on top
         scale = self.unit.scale
         means = self.goodput.mean(axis=0) * scale
         ends = self.goodput.max(axis=0) * scale
@@ -205,7 +200,8 @@ class _Run:
             axes.plot(self.goodput.ravel() * scale, at, ".", color="black", markersize=1.5, alpha=0.45, zorder=3)
             halves = np.array([mean_interval(column).half_width for column in self.goodput.T]) * scale
             if not np.isnan(halves).any():
-                axes.errorbar(means, places, xerr=_within(means, halves), fmt="none", color="black", elinewidth=0.8)
+                ends_of = np.vstack([np.minimum(halves, means), halves])  # goodput is not negative
+                axes.errorbar(means, places, xerr=ends_of, fmt="none", color="black", elinewidth=0.8)
                 ends = np.maximum(ends, means + halves)
         self._mean(axes)
         room = float(max(ends.max(), 1e-9))
@@ -219,12 +215,12 @@ class _Run:
             axes.set_xlim(0, room * 1.04)
         axes.set_ylim(-0.5, len(self.names) - 0.5)
         if named:
-            self._name_flows(axes)
+            name_rows(axes, self._shown_names(), self.starved_here.tolist())
         else:
             axes.tick_params(labelleft=False)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel(self._axis("goodput_bps", self.unit.axis))
+        axes.set_xlabel(self._goodput_label())
         self._legend(axes)
 
     def _mean(self, axes: Any) -> None:
@@ -267,12 +263,10 @@ class _Run:
             one = self.series.where(flow=name)
             share = rate(float(self.goodput[0, flow]))
             label = self.look.label(name) + ("" if len(self.names) == 1 else f", {share}")
-            style = {
-                "color": _line(number, starved=bool(self.starved_here[flow])),
-                "linestyle": ("-", "-", "--", ":")[number],
-            }
-            axes.plot(one["time_s"], one["cwnd"], linewidth=0.9, label=label, **style)
-        axes.set_ylabel(self._axis("cwnd", "cwnd [segments]"))
+            colour = STARVED if self.starved_here[flow] and number > 0 else COLOURS[(0, 2, 4, 5)[number]]
+            dashes = ("-", "-", "--", ":")[number]
+            axes.plot(one["time_s"], one["cwnd"], linewidth=0.9, label=label, color=colour, linestyle=dashes)
+        axes.set_ylabel(self.look.label("cwnd", "cwnd [segments]"))
         _from_zero(axes, logy=False)
         _legend_beside(axes, legend, "cwnd of")
 
@@ -282,7 +276,7 @@ class _Run:
         for number, name in enumerate(sorted(set(self.series["flow"].tolist()) - set(self.names))[: len(COLOURS)]):
             one = self.series.where(flow=name)
             axes.plot(one["time_s"], one["srtt_s"] * 1e3, color=COLOURS[number], linewidth=0.8, label=name)
-        axes.set_ylabel(self._axis("srtt_s", "RTT of pings [ms]"))
+        axes.set_ylabel(self.look.label("srtt_s", "RTT of pings [ms]"))
         _from_zero(axes, logy=False)
         if legend is None or not legend.get_legend():
             _legend_beside(axes, legend, "")
@@ -293,16 +287,14 @@ class _Run:
         for number, medium in enumerate(np.unique(own["medium"])[:4]):
             one = own.where(medium=medium)
             axes.plot(one["time_s"], one["packets"], color=COLOURS[number], linewidth=0.7)
-        axes.set_ylabel(self._axis("ap_queue_packets", "AP queue\n[packets]"))
+        axes.set_ylabel(self.look.label("ap_queue_packets", "AP queue\n[packets]"))
         _from_zero(axes, logy=False)
 
     def _shade(self, axes: Any) -> None:
         """Shade the warm-up, which no figure counts."""
         if self.warm_up_s > 0:
-            axes.axvspan(0, self.warm_up_s, facecolor="white", alpha=0.6, zorder=4, linewidth=0)
-            axes.axvspan(
-                0, self.warm_up_s, facecolor="none", edgecolor="#777777", hatch="////", linewidth=0, zorder=4, alpha=0.6
-            )
+            for look in ({"facecolor": "white"}, {"facecolor": "none", "edgecolor": "#777777", "hatch": "////"}):
+                axes.axvspan(0, self.warm_up_s, alpha=0.6, zorder=4, linewidth=0, **look)
 
 
 _SMALL: dict[str, Any] = {
@@ -318,15 +310,6 @@ def _legend_beside(axes: Any, legend: Any, title: str) -> None:
     if legend is not None:
         handles, labels = axes.get_legend_handles_labels()
         legend.legend(handles, labels, loc="lower left", title=title or None, title_fontsize=7)
-
-
-def _line(number: int, *, starved: bool) -> str:
-    return STARVED if starved and number > 0 else COLOURS[(0, 2, 4, 5)[number % 4]]
-
-
-def _within(means: NDArray[np.float64], halves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower and upper halves of intervals of what cannot be negative."""
-    return np.vstack([np.minimum(halves, means), halves])
 
 
 def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -348,8 +331,6 @@ def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArr
 
 def _warm_up_s(resolved: str) -> float:
     text = str(tomllib.loads(resolved).get("warm_up", "0 s"))
-    from wifair import _core  # noqa: PLC0415
-
     try:
         return float(_core.time_of_run("warm_up", text)) / 1e9
     except ValueError:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from wifair import files
+from wifair.figures.labels import RATIOS
 
 __all__ = [
     "COLOURS",
     "DIRECTIONS",
-    "LINES",
     "MARKERS",
     "ONE_COLUMN",
     "RC",
@@ -26,6 +26,7 @@ __all__ = [
     "logarithmic",
     "new_figure",
     "save",
+    "scale_for",
     "settings",
     "thousands_apart",
 ]
@@ -38,7 +39,6 @@ SMALLEST_PLAIN, LARGEST_PLAIN = 1e-3, 1e5
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
-LINES = COLOURS
 DIRECTIONS = {"up": "#E69F00", "down": "#0072B2", "wired": "#009E73", "peer": "#CC79A7"}
 STARVED = "#D00000"
 MARKERS = "os^DvP*X"
@@ -219,6 +219,16 @@ def logarithmic(axes: Any, axis: str = "y") -> None:
     (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
     scaled.set_major_formatter(Formatter())
     scaled.set_minor_formatter(Formatter())
+
+
+def scale_for(axes: Any, name: str, look: Look) -> bool:
+    """Make the vertical axis logarithmic if `name` is a ratio, with a line at one, or `look` asks for it; say if so."""
+    if name in RATIOS:
+        axes.axhline(1, color="#999999", linewidth=0.6, zorder=0)
+    elif not look.logy:
+        return False
+    logarithmic(axes)
+    return True
 
 
 @cache

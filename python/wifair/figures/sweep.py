@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from wifair import _core
 from wifair.columns import Columns
-from wifair.figures.labels import RATIOS, parameter, quantity
-from wifair.figures.style import LINES, MARKERS, ONE_COLUMN, Look, logarithmic, new_figure, settings
+from wifair.figures.labels import parameter, quantity
+from wifair.figures.style import COLOURS, MARKERS, ONE_COLUMN, Look, new_figure, scale_for, settings
 
 __all__ = ["draw"]
 
@@ -57,7 +57,8 @@ def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Lo
     """
     look = look or Look()
     places, axis, ticks = _places(columns[x], look.label(x, parameter(x)))
-    groups = list(dict.fromkeys(zip(*(columns[name].tolist() for name in by)))) if by else [()]
+    keys = list(zip(*(columns[name].tolist() for name in by))) if by else [()] * columns.rows
+    groups = list(dict.fromkeys(keys)) or [()]
     if len(groups) > MOST_GROUPS:
         raise ValueError(f"{len(groups)} lines in one plot: choose fewer by a condition, or another --by")
     called = [", ".join(map(str, group)) for group in groups]
@@ -69,13 +70,21 @@ def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Lo
             drawn = quantity(name, float(np.nanmax(columns[name], initial=0.0)))
             for number, group in enumerate(groups):
                 aside = (number - (len(groups) - 1) / 2) * BESIDE / len(groups) if ticks is not None else 0.0
-                mask = np.ones(columns.rows, dtype=bool)
-                for label, value in zip(by, group):
-                    mask &= np.asarray(columns[label] == value)
-                label = look.label(called[number])
-                _line(panel, columns, name, places + aside, mask, drawn.scale, number, label, joined=ticks is None)
+                rows = np.array([row for row, key in enumerate(keys) if key == group], dtype=np.int64)
+                rows = rows[np.argsort(places[rows], kind="stable")]
+                mean, *ends = (columns[of][rows] * drawn.scale for of in (name, f"{name}_low", f"{name}_high"))
+                half = [np.nan_to_num(np.abs(end - mean)) for end in ends]
+                panel.errorbar(
+                    places[rows] + aside,
+                    mean,
+                    half,
+                    fmt=MARKERS[number % len(MARKERS)] + ("" if ticks is not None else _dashes(number)),
+                    color=COLOURS[number % len(COLOURS)],
+                    elinewidth=0.8,
+                    label=look.label(called[number]),
+                )
             panel.set_ylabel(look.label(name, drawn.axis))
-            _scale(panel, name, look)
+            scale_for(panel, name, look)
         panels[-1].set_xlabel(axis)
         _ticks(panels[-1], places, ticks, look)
         if by:
@@ -88,6 +97,11 @@ def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Lo
     return figure
 
 
+def _dashes(number: int) -> str:
+    """Choose the style of a line, another one when the colours begin again."""
+    return "-" if number < len(COLOURS) else "--" if number < 2 * len(COLOURS) else ":"
+
+
 def _covers(legend: Any, panel: Any) -> bool:
     """Whether a legend lies on a line of its panel, or is wider than it."""
     legend.figure.draw_without_rendering()
@@ -96,13 +110,6 @@ def _covers(legend: Any, panel: Any) -> bool:
         return True
     paths = (line.get_path().transformed(line.get_transform()) for line in panel.lines)
     return any(path.intersects_bbox(box, filled=False) for path in paths)
-
-
-def _scale(panel: Any, name: str, look: Look) -> None:
-    if look.logy or name in RATIOS:
-        logarithmic(panel)
-        if name in RATIOS:
-            panel.axhline(1, color="#999999", linewidth=0.6, zorder=0)
 
 
 def _ticks(panel: Any, places: NDArray[np.float64], ticks: list[str] | None, look: Look) -> None:
@@ -117,35 +124,6 @@ def _ticks(panel: Any, places: NDArray[np.float64], ticks: list[str] | None, loo
     span = float(np.ptp(values)) or 1.0
     if len(values) <= MOST_TICKS and (len(values) < 2 or float(np.diff(values).min()) > 0.04 * span):
         panel.set_xticks(values, [f"{value:g}" for value in values])
-
-
-def _line(
-    panel: Any,
-    columns: Columns,
-    name: str,
-    places: NDArray[np.float64],
-    mask: NDArray[np.bool_],
-    scale: float,
-    number: int,
-    label: str,
-    *,
-    joined: bool,
-) -> None:
-    order = np.argsort(places[mask], kind="stable")
-    at = places[mask][order]
-    mean = columns[name][mask][order] * scale
-    ends = (columns[f"{name}_{end}"][mask][order] * scale for end in ("low", "high"))
-    half = [np.nan_to_num(np.abs(end - mean)) for end in ends]
-    style = "" if not joined else "-" if number < len(LINES) else "--" if number < 2 * len(LINES) else ":"
-    panel.errorbar(
-        at,
-        mean,
-        half,
-        fmt=f"{MARKERS[number % len(MARKERS)]}{style}",
-        color=LINES[number % len(LINES)],
-        elinewidth=0.8,
-        label=label,
-    )
 
 
 def _places(values: NDArray[Any], name: str) -> tuple[NDArray[np.float64], str, list[str] | None]:

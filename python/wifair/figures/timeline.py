@@ -131,8 +131,8 @@ def _draw(
     for lane in range(len(lanes)):
         axes.axhline(lane, color="#999999", linewidth=0.4, zorder=0)
     axes.set_yticks(range(len(lanes)), [look.label(name) for name in lanes[::-1]])
-    axes.set_ylim(-0.55, len(lanes) - 0.35)
-    axes.set_xlabel(f"time after {first_s * 1e3:.6g} ms [{'ms' if in_ms else 'us'}]")
+    xlabel = f"time after {first_s * 1e3:.6g} ms [{'ms' if in_ms else 'us'}]"
+    axes.set(ylim=(-0.55, len(lanes) - 0.35), xlabel=xlabel)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     figure.legend(handles=draw.legend(), loc="outside upper left", ncols=6, handlelength=1.6)
@@ -158,10 +158,8 @@ def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _ppdus(frames: Columns) -> list[list[dict[str, Any]]]:
     """Frames by the PPDU that they are in: the MPDUs of an A-MPDU together, every other frame alone."""
-    names = ("start_s", "end_s", "kind", "sender", "receiver", "fate", "packet", "retry", "length_bytes", "ppdu")
     groups: dict[Any, list[dict[str, Any]]] = {}
-    for index, values in enumerate(zip(*(frames[name].tolist() for name in names))):
-        frame = dict(zip(names, values))
+    for index, frame in enumerate(frames.records()):
         # Two channels may count the same number: not for the same sender at the same time.
         key = (frame["ppdu"], frame["sender"], frame["start_s"]) if frame["ppdu"] else index
         groups.setdefault(key, []).append(frame)
@@ -188,31 +186,20 @@ class _Lanes:
         self.retries = False
 
     def backoffs(self, backoffs: Columns) -> None:
-        for station, start, end in zip(*(backoffs[name].tolist() for name in ("station", "start_s", "end_s"))):
-            self._bar(
-                station,
-                start,
-                end,
-                0,
-                0.12,
-                label="backoff",
-                facecolor="#666666",
-                edgecolor="none",
-                linewidth=0,
-                zorder=2,
-            )
+        style = {"facecolor": "#666666", "edgecolor": "none", "linewidth": 0, "zorder": 2}
+        for one in backoffs.records():
+            self._bar(one["station"], one["start_s"], one["end_s"], 0, 0.12, label="backoff", **style)
 
     def reservations(self, frames: Columns, lanes: list[str]) -> None:
         """Draw the NAV that frames set at those who read them and are not their receivers."""
         spans: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
-        names = ("end_s", "nav_s", "sender", "receiver", "read_by")
-        for end, nav, sender, receiver, read_by in zip(*(frames[name].tolist() for name in names)):
-            for reader in lanes if read_by == "*" else read_by.split():
-                if nav > 0 and reader in spans and reader not in (sender, receiver):
-                    spans[reader].append((end, end + nav))
+        for one in frames.records():
+            for reader in lanes if one["read_by"] == "*" else one["read_by"].split():
+                if one["nav_s"] > 0 and reader in spans and reader not in (one["sender"], one["receiver"]):
+                    spans[reader].append((one["end_s"], one["end_s"] + one["nav_s"]))
+        style = {"facecolor": "none", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0.4, "zorder": 1}
         for reader, its in spans.items():
             for start, end in _merged(its):
-                style = {"facecolor": "none", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0.4, "zorder": 1}
                 self._bar(reader, start, end, -0.2, 0.14, label="NAV", **style)
 
     def frames(self, frames: Columns) -> None:
@@ -255,23 +242,10 @@ class _Lanes:
         if low == high:
             return
         at = float(self.scale(end))
-        start = low + (0.0 if low > high else HEIGHT)
-        self.axes.annotate(
-            "",
-            xy=(at, high + (HEIGHT if low > high else 0.0)),
-            xytext=(at, start),
-            arrowprops={
-                "arrowstyle": "-|>" if received else "-",
-                "linewidth": 0.5,
-                "linestyle": "-" if received else ":",
-                "color": "#444444",
-                "mutation_scale": 5,
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-            annotation_clip=True,
-            zorder=2,
-        )
+        tail, head = (low, high + HEIGHT) if low > high else (low + HEIGHT, high)
+        look = {"linewidth": 0.5, "color": "#444444", "mutation_scale": 5, "shrinkA": 0, "shrinkB": 0}
+        look |= {"arrowstyle": "-|>", "linestyle": "-"} if received else {"arrowstyle": "-", "linestyle": ":"}
+        self.axes.annotate("", xy=(at, head), xytext=(at, tail), arrowprops=look, annotation_clip=True, zorder=2)
 
     def _bar(
         self, station: str, start: float, end: float, low: float, height: float, *, label: str, **style: Any

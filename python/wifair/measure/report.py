@@ -159,16 +159,16 @@ def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
 
 
 def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
-    from wifair.figures.style import LINES  # noqa: PLC0415
+    from wifair.figures.style import COLOURS  # noqa: PLC0415
 
     assert results.series is not None
     series = results.series.where(seed=results.seeds[0])
     flows = list(dict.fromkeys(series["flow"].tolist()))
     look.check_labels([*flows, "unacked_bytes", "cwnd", "time_s"])
-    for number, flow in enumerate(flows[: len(LINES)]):
+    for number, flow in enumerate(flows[: len(COLOURS)]):
         one, label = series.where(flow=flow), look.label(flow)
-        axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=LINES[number], linewidth=0.8, label=label)
-        axes[1].plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8)
+        axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=COLOURS[number], linewidth=0.8, label=label)
+        axes[1].plot(one["time_s"], one["cwnd"], color=COLOURS[number], linewidth=0.8)
     axes[0].set_ylabel(look.label("unacked_bytes", "outstanding data [kB]"))
     axes[0].legend(loc="best", frameon=False, fontsize="small")
     axes[1].set_ylabel(look.label("cwnd", "cwnd [segments]"))
