@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from html import escape as _e
+from importlib.resources import files
 
 import numpy as np
 
 from wifair._core import __version__
 from wifair.reproduce.claims import LEVEL, VERDICTS, Claim, Judgement
 from wifair.reproduce.model import Effort, Paper
-from wifair.reproduce.page_style import SCRIPT, STYLE
 from wifair.reproduce.predicates import RegionComparison
 from wifair.reproduce.recording import READMES
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
@@ -459,10 +460,15 @@ def _page(title: str, parts: Sequence[str]) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_e(title)}</title><style>{STYLE}</style></head><body>\n"
+        f"<title>{_e(title)}</title><style>{_file('page.css')}</style></head><body>\n"
         + "\n".join(part for part in parts if part)
-        + f"\n<script>{SCRIPT}</script></body></html>\n"
+        + f"\n<script>\n{_file('page.js')}</script></body></html>\n"
     )
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("wifair.reproduce") / name).read_text(encoding="utf-8")
 
 
 def markdown(text: str) -> str:
