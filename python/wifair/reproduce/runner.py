@@ -11,31 +11,26 @@ import os
 import threading
 import time
 from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair import _core
+from wifair.columns import Columns
 from wifair.errors import RunError
 from wifair.progress import ProgressBar
+from wifair.reproduce.model import Case
 from wifair.results import Results
+from wifair.scenario import Scenario
 from wifair.simulate import cores
 from wifair.sweeps import VERSION, Progress, Runs, Store
 from wifair.sweeps import compute as compute_into
 from wifair.sweeps.compute import TABLES
 from wifair.sweeps.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from wifair._core import Outcome
-    from wifair.columns import Columns
-    from wifair.reproduce.model import Case
-    from wifair.scenario import Scenario
 
 __all__ = ["Runner", "default_store", "other_versions"]
 
@@ -159,7 +154,7 @@ class Runner:
         self._pool.close()
 
 
-def _simulate(scenario: Scenario, key: _Key, control: _core.Control) -> Outcome | None:
+def _simulate(scenario: Scenario, key: _Key, control: _core.Control) -> _core.Outcome | None:
     return scenario._core.run(key.seed, key.step_ns, control)
 
 
@@ -167,7 +162,7 @@ class _Pool:
     """Threads that execute runs, and keep the results in memory."""
 
     def __init__(self, threads: int, progress: bool) -> None:
-        self.outcomes: dict[_Key, Outcome] = {}
+        self.outcomes: dict[_Key, _core.Outcome] = {}
         self._threads = threads
         self._workers: list[threading.Thread] = []
         self._todo: list[tuple[int, float, int, _Key, Scenario]] = []

@@ -13,17 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from wifair import _core
 from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
+from wifair.scenario import Scenario
 from wifair.sweeps import checksums, schema
 from wifair.sweeps.schema import insert, listed, quoted
 from wifair.sweeps.task import VERSION, Computed
-
-if TYPE_CHECKING:
-    from wifair._core import RawColumn, RawData
-    from wifair.scenario import Scenario
 
 __all__ = ["MOST_SEED", "Kept", "Key", "Label", "Store", "values_of"]
 
@@ -457,14 +455,14 @@ class Store:
                 self._db.execute("INSERT INTO kept (run, name, detail) VALUES (?, ?, ?)", (run, name, detail))
         checksums.seal_run(self._db, run, [name for name, _ in kept] if outcome is not None else [])
 
-    def _keep(self, run: int, table: str, columns: list[RawColumn]) -> None:
+    def _keep(self, run: int, table: str, columns: list[_core.RawColumn]) -> None:
         schema.create_kept(self._db, table)
         self._db.execute(f"DELETE FROM {quoted(table)} WHERE run = ?", (run,))
         names, rows = self._columns_of(table, columns)
         if names:
             self._db.executemany(insert(table, ["run", *names]), ((run, *row) for row in rows))
 
-    def _columns_of(self, table: str, columns: list[RawColumn]) -> tuple[list[str], Iterator[tuple[object, ...]]]:
+    def _columns_of(self, table: str, columns: list[_core.RawColumn]) -> tuple[list[str], Iterator[tuple[object, ...]]]:
         """Names and rows of columns as the core gives them, after making place for them."""
         kinds = {name: _raw_kind(data) for name, _, data in columns}
         self._fit(table, kinds, {name: meaning for name, meaning, _ in columns})
@@ -503,7 +501,7 @@ class Store:
             raise StoppedError(f"cannot write `{self.path}`: {trouble}; all runs that it holds are safe") from error
 
 
-def values_of(columns: list[RawColumn]) -> dict[str, Any]:
+def values_of(columns: list[_core.RawColumn]) -> dict[str, Any]:
     """Read the first row of a table of the core."""
     return {name: plain_values(data)[0] for name, _, data in columns}
 
@@ -530,7 +528,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _raw_kind(data: RawData) -> str:
+def _raw_kind(data: _core.RawData) -> str:
     if isinstance(data, list):
         return "TEXT"
     return "REAL" if data[0] == "<f8" else "INTEGER"

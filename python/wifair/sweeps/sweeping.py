@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair import _core, _toml
 from wifair.scenario import Scenario
 from wifair.seeds import Seeding, read_seeds
 from wifair.statistics import FEWEST, mean_interval
 from wifair.sweeps.compute import engine_of, kept_of
+from wifair.sweeps.engines import Engine
 from wifair.sweeps.points import Axes, Points, listed_of, options_of
 from wifair.sweeps.reading import Runs
 from wifair.sweeps.store import MOST_SEED, Key, Label, Store
 from wifair.sweeps.work import Progress, Work
-
-if TYPE_CHECKING:
-    import os
-    from concurrent.futures import Executor
-
-    from wifair._core import Rule
-    from wifair.sweeps.engines import Engine
 
 __all__ = ["Shard", "Sweep", "sweep"]
 
@@ -86,7 +82,7 @@ class Sweep:
         points: Points,
         seeds: Seeding,
         *,
-        rules: Iterable[Rule] = (),
+        rules: Iterable[_core.Rule] = (),
         most_seeds: int = 100,
         shard: Shard = WHOLE,
     ) -> None:

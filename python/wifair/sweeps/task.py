@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair import _core, memory
 from wifair.errors import WifairError
 from wifair.interrupting import limited
 from wifair.scenario import Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wifair._core import Control, Outcome
 
 __all__ = ["VERSION", "Computed", "OtherWorkerError", "Task", "perform", "simulate"]
 
@@ -30,7 +26,7 @@ class OtherWorkerError(WifairError, RuntimeError):
 class Computed(NamedTuple):
     """What came of a run."""
 
-    outcome: Outcome | None
+    outcome: _core.Outcome | None
     """What it measured; None if it failed or was stopped."""
     message: str | None
     """Why it failed."""
@@ -74,12 +70,12 @@ def simulate(
     seed: int,
     tables: Sequence[str],
     step_ns: int | None,
-    control: Control,
+    control: _core.Control,
     limit_s: float | None = None,
 ) -> Computed:
     """Run, and note what came of it, be it a failure."""
     began = time.perf_counter()
-    outcome: Outcome | None = None
+    outcome: _core.Outcome | None = None
     message = None
     try:
         with limited(control, limit_s) as limit:
