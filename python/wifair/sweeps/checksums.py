@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import marshal
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,13 +86,8 @@ def seal_run(db: sqlite3.Connection, run: int, tables: Sequence[str]) -> None:
             for row in db.execute(query, (run,)):
                 rows, total = rows + 1, digest(names, row, total)
         db.execute("UPDATE kept SET rows = ?, checksum = ? WHERE run = ? AND name = ?", (rows, total, run, table))
-    names = columns_of(db, "runs")
-    query = f"SELECT checksum, {listed(names)} FROM runs WHERE run = ?"
-    before, *values = db.execute(query, (run,)).fetchone()
     kept = db.execute("SELECT name, detail, rows, checksum FROM kept WHERE run = ? ORDER BY name", (run,)).fetchall()
-    after = _of_run(names, values, kept)
-    db.execute("UPDATE runs SET checksum = ? WHERE run = ?", (after, run))
-    _add(db, "runs", before is None, after - (before or 0))
+    _seal(db, "runs", "run", run, lambda names, values: _of_run(names, values, kept))
 
 
 def unseal_run(db: sqlite3.Connection, run: int) -> None:
@@ -103,12 +98,19 @@ def unseal_run(db: sqlite3.Connection, run: int) -> None:
 
 def seal_point(db: sqlite3.Connection, point: int) -> None:
     """Write the checksum of a point."""
-    names = columns_of(db, "points")
-    query = f"SELECT checksum, {listed(names)} FROM points WHERE point = ?"
-    before, *values = db.execute(query, (point,)).fetchone()
-    after = digest(names, values)
-    db.execute("UPDATE points SET checksum = ? WHERE point = ?", (after, point))
-    _add(db, "points", before is None, after - (before or 0))
+    _seal(db, "points", "point", point, digest)
+
+
+def _seal(
+    db: sqlite3.Connection, table: str, key: str, number: int, of: Callable[[Sequence[str], Sequence[Any]], int]
+) -> None:
+    """Write the checksum of a row, which `of` computes from names and values of columns, and add it to the sums."""
+    names = columns_of(db, table)
+    query = f"SELECT checksum, {listed(names)} FROM {table} WHERE {key} = ?"
+    before, *values = db.execute(query, (number,)).fetchone()
+    after = of(names, values)
+    db.execute(f"UPDATE {table} SET checksum = ? WHERE {key} = ?", (after, number))
+    _add(db, table, before is None, after - (before or 0))
 
 
 def seal_new(db: sqlite3.Connection, tables: Mapping[int, Sequence[str]]) -> None:
@@ -231,12 +233,12 @@ class _Examination:
                 self.damage.append(f"the names of the columns of {table}")
 
     def _texts(self) -> None:
-        for scenario, name, toml, checksum in self._rows("scenarios", ["scenario", "name", "toml", "checksum"]):
-            if digest(SCENARIO, (scenario, name, toml)) != checksum:
-                self.damage.append(f"the text of scenario {str(scenario)[:12]}")
-        for source, name, meaning, checksum in self._rows("meanings", ["source", "name", "meaning", "checksum"]):
-            if digest(MEANING, (source, name, meaning)) != checksum:
-                self.damage.append(f"what column {name} of {source} means")
+        for *row, checksum in self._rows("scenarios", [*SCENARIO, "checksum"]):
+            if digest(SCENARIO, row) != checksum:
+                self.damage.append(f"the text of scenario {str(row[0])[:12]}")
+        for *row, checksum in self._rows("meanings", [*MEANING, "checksum"]):
+            if digest(MEANING, row) != checksum:
+                self.damage.append(f"what column {row[1]} of {row[0]} means")
 
     def _points(self) -> tuple[int, int]:
         names = columns_of(self.db, "points")
