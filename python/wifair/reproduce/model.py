@@ -6,7 +6,7 @@ import enum
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,18 +141,34 @@ class Deviation:
 class Paper:
     """A paper: experiments, claims, published values, and values of ns-2."""
 
-    key: str
-    """Key of the paper: ``jung2016``."""
-    title: str
-    """Authors, title, year."""
     folder: Path
-    """Folder of its files: scenarios, `expected.csv`, `ns2.csv`, `claims.toml`, `verdicts.csv`, `README.md`."""
+    """Folder of its files: `paper.toml`, `claims.toml`, scenarios, `expected.csv`, `ns2.csv`, `verdicts.csv`, ..."""
     experiments: tuple[Experiment, ...]
     """All experiments, in the paper's order."""
-    units: Mapping[str, str] = field(default_factory=dict)
-    """Names of quantities in tables and on axes: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Names of numeric labels for readers: ``{"n": "nodes"}``."""
+
+    @property
+    def key(self) -> str:
+        """Key of the paper: ``jung2016``."""
+        return self.folder.name
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        return tomllib.loads((self.folder / "paper.toml").read_text(encoding="utf-8"))
+
+    @property
+    def title(self) -> str:
+        """Authors, title, year."""
+        return str(self._about["title"])
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Names of quantities in tables and on axes: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
+        return dict(self._about["units"])
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Names of numeric labels for readers: ``{"n": "nodes"}``."""
+        return dict(self._about["names"])
 
     def experiment(self, key: str) -> Experiment:
         """Look up an experiment by its id; `LookupError` if there is none."""
@@ -194,7 +210,3 @@ class Paper:
             return []
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["deviation"]
         return [Deviation(**entry) for entry in entries]
-
-    def scenarios(self) -> list[Path]:
-        """Scenario files."""
-        return sorted(self.folder.glob("*.toml"), key=lambda path: path.name)

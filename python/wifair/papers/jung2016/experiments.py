@@ -67,18 +67,6 @@ RTS = {
 }
 """Readings of whether Table 1 was measured with RTS/CTS: first the one that fits best, then others."""
 
-UNITS = {
-    "goodput_mbps": "aggregate goodput [Mb/s]",
-    "if_sent": "IF, last segment sent",
-    "if_acked": "IF, last byte acknowledged",
-    "if_sent_udp": "IF, last segment sent, share from UDP",
-    "if_acked_udp": "IF, last byte acknowledged, share from UDP",
-    "unfinished": "sessions that did not finish [%]",
-    "slowdown": "mean of real over ideal finish time",
-    "ap_queue": "mean AP queue [packets]",
-    "cwnd": "mean cwnd of persistent flows [packets]",
-}
-
 
 def _durations(effort: Effort) -> dict[str, object]:
     """Choose duration and warm-up, which the paper does not give."""
@@ -280,13 +268,8 @@ def _indices(key: str, title: str, cases: Cases, x: str, tcps: Iterable[str] = L
 
 
 PAPER = Paper(
-    key="jung2016",
-    title="Y.-J. Jung and C. Y. Park, Instantaneous Fairness of TCP in Heterogeneous Traffic Wireless LAN "
-    "Environments, 2016",
-    folder=HERE,
-    units=UNITS,
-    names={"n": "nodes", "length": "bytes", "intro": "introduction"},
-    experiments=(
+    HERE,
+    (
         Experiment(
             "table1", "Aggregate throughput by transport, direction and nodes", _table1, _goodput,
             _draw_table1, (6.9, 2.6),

@@ -70,20 +70,6 @@ SETTINGS: Mapping[str, _Setting] = {
 }
 """Readings that differ from the first in one point each; figures show the first."""
 
-UNITS = {
-    "throughput_kBps": "throughput [kB/s]",
-    "own_kBps": "over the own transfer time [kB/s]",
-    "apollo_over_ares": "Apollo / Ares",
-    "total_kBps": "both clients [kB/s]",
-    "retransmissions": "retransmissions",
-    "timeouts": "timeouts",
-    "ap_drops": "dropped at the AP queue",
-    "outstanding_kB": "outstanding data [kB]",
-    "outstanding_mean_kB": "mean outstanding data [kB]",
-    "outstanding_cv": "outstanding data, standard deviation / mean",
-    "reductions_per_s": "window reductions [1/s]",
-}
-
 
 Labels = Mapping[str, str | int | float]
 AT_A: Labels = {"place": "A", "direction": "down", "rts": "off"}
@@ -364,12 +350,8 @@ def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Draw:
 
 
 PAPER = Paper(
-    key="kemerlis2006",
-    title="V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, Throughput Unfairness in TCP over WiFi, 2006",
-    folder=HERE,
-    units=UNITS,
-    names={"queue": "AP queue", "wire": "wire [Mb/s]"},
-    experiments=(
+    HERE,
+    (
         Experiment(
             "fig1", "Throughput of a single client", _single, _measure_single,
             _draw_throughput("place", PLACES, "direction", LINKS), TWO, ("throughput_kBps", "ap_drops"),

@@ -52,21 +52,6 @@ WEB_LOADS = {"0.6": 46.0, "0.8": 35.0, "0.9": 31.0}
 PERCENTILES = (*range(5, 100, 5), 99, 100)
 """Upper ends of the bins of sizes."""
 
-UNITS = {
-    "goodput_kbps": "goodput [kb/s]",
-    "flow_kbps": "goodput of this flow [kb/s]",
-    "throughput_kbps": "throughput, duplicates included [kb/s]",
-    "packets_ps": "data packets over all hops [1/s]",
-    "jain_index": "fairness index",
-    "drops": "data packets dropped by queues",
-    "response_s": "mean response time [s]",
-    "decile_s": "mean response time in this tenth of the sizes [s]",
-    "transfers": "transfers",
-    "unfinished": "transfers not finished",
-    "cov": "coefficient of variation of the sizes",
-    "load_kbps": "offered load [kb/s]",
-}
-
 
 def _queue(where: str, discipline: str, buffer: int) -> dict[str, object]:
     """Set discipline and buffer, in segments; a queue of ns-2 holds one less than its limit."""
@@ -322,12 +307,8 @@ WIDE = (6.9, 2.7)
 ALL = ("flow_kbps", "goodput_kbps", "packets_ps", "jain_index")
 
 PAPER = Paper(
-    key="las",
-    title="Least attained service (LAS) in 802.11 networks; the text at hand has no title page (about 2006)",
-    folder=HERE,
-    units=UNITS,
-    names={"window": "window [kB]", "buffer": "buffer [kB]", "spacing": "spacing [m]", "cov": "CoV"},
-    experiments=(
+    HERE,
+    (
         Experiment(
             "fig2_5", "Chain of four: throughput and fairness over window and buffer", _chain, _flows, _draw_chain,
             (6.9, 4.6), ("throughput_kbps", "packets_ps", "jain_index"),

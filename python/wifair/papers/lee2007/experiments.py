@@ -44,26 +44,6 @@ ERRORS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 QUICK_ERRORS = (0.0, 0.1, 0.2)
 """Fewer error rates for quick runs, which are also shorter, because runs with errors take the most time."""
 
-UNITS = {
-    "goodput_mbps": "all flows [Mb/s]",
-    "total_mb": "received, all flows [MB]",
-    "received_mb": "received [MB]",
-    "jain_index": "Jain's index",
-    "up_down_ratio": "uplink / downlink",
-    "uplink_share": "uplink / all",
-    "starved": "flows below a tenth of the mean",
-    "up_mb": "received, uplink [MB]",
-    "down_mb": "received, downlink [MB]",
-    "down_share": "downlink / all",
-    "of_eq1": "throughput / equation 1",
-    "least_share": "least flow / mean",
-    "least_timeouts": "timeouts of the least flow",
-    "time_us": "time [us]",
-    "mu_mbps": "mu [Mb/s]",
-    "mu_packets": "mu [packets/s]",
-    "wmax_packets": "Wmax [packets]",
-}
-
 
 def _cases(
     effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], quick: str = "65 s"
@@ -273,13 +253,8 @@ WHOLE = ("goodput_mbps", "jain_index", "up_down_ratio", "starved")
 BOTH = ("default", "B/n")
 
 PAPER = Paper(
-    key="lee2007",
-    title="E.-J. Lee, H.-T. Lim, S.-J. Seok and C.-H. Kang, A Scheme for Enhancing TCP Fairness and Throughput in "
-    "IEEE 802.11 WLANs, 2007",
-    folder=HERE,
-    units=UNITS,
-    names={"rtt": "RTT [ms]", "uplinks": "uploads", "error": "error rate"},
-    experiments=(
+    HERE,
+    (
         Experiment("fig2a", "4 downlink flows and 1 uplink flow", _fig2((0, 1)), _flows, _draw_flows, shown=WHOLE),
         Experiment("fig2b", "4 downlink and 4 uplink flows", _fig2((4,)), _flows, _draw_flows, shown=WHOLE),
         Experiment("fig3", "14 uplink flows, no scheme", _fig3, _flows, _draw_flows, shown=WHOLE),

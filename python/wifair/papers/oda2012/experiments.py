@@ -77,35 +77,6 @@ BUFFERS = {"0.1": 0.1, "0.5": 0.5, "0.75": 0.75, "1": 1.0}
 BASE_S = 0.22
 PACKET, PAYLOAD = 1500, 1460
 
-UNITS = {
-    "goodput_mbps": "total goodput [Mb/s]",
-    "throughput_mbps": "throughput of the flow of this rank [Mb/s]",
-    "jain_index": "fairness index",
-    "rtt_s": "average RTT, all samples [s]",
-    "rtt_flow_s": "average RTT, mean of the flows [s]",
-    "least": "least flow / mean",
-    "most": "greatest flow / mean",
-    "timeouts": "timeouts",
-    "ap_queue_share": "mean AP queue / buffer",
-    "ap_drops": "packets dropped by the AP",
-    "ap_share": "share of the AP in all frames",
-    "zero_share": "share of samples with dwnd = 0",
-    "loss_window_cv": "loss window, standard deviation / mean",
-    "overflow_zero": "share of overflows with dwnd = 0 in all flows",
-    "overflows": "samples with overflow",
-    "queue_packets": "AP queue [packets]",
-    "cwnd": "loss window [packets]",
-    "dwnd": "delay window [packets]",
-    "overflow": "packets dropped by the AP in this second",
-    "rate_gbps": "throughput [Gb/s]",
-    "peak_share": "greatest throughput in slow start / capacity",
-    "dip_share": "least in the 3 s after / greatest in slow start",
-    "late_share": "mean throughput from 80 to 100 s / capacity",
-    "mean_mbps": "mean throughput [Mb/s]",
-    "one_mbps": "goodput of a flow of the first half [Mb/s]",
-    "other_mbps": "goodput of a flow of the other half [Mb/s]",
-}
-
 
 def _shorter(effort: Effort) -> dict[str, object]:
     return {"duration": "55 s", "warm_up": "15 s"} if effort is Effort.QUICK else {}
@@ -395,13 +366,8 @@ def _draw_coexist(figure: Any, table: Table) -> None:
 TWO = (6.9, 2.7)
 
 PAPER = Paper(
-    key="oda2012",
-    title="H. Oda, H. Hisamatsu and H. Noborio, Compound TCP+: A Solution for Compound TCP Unfairness in Wireless LAN, "
-    "2012",
-    folder=HERE,
-    units=UNITS,
-    names={"n": "stations", "t": "second"},
-    experiments=(
+    HERE,
+    (
         Experiment(
             "fig2", "Throughput of each of 20 CTCP uploads, in decreasing order", _fig2, _ranks, _draw_fig2,
             shown=("goodput_mbps", "jain_index", "least", "most", "rtt_s", "timeouts", "ap_queue_share"),
