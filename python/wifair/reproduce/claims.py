@@ -347,9 +347,14 @@ class Judgement:
     """Why the claim is not judged."""
 
     @property
+    def held(self) -> list[int]:
+        """Indices of the readings in which the claim holds."""
+        return [place for place, one in enumerate(self.readings) if one.result == "holds"]
+
+    @property
     def holding(self) -> int:
         """Number of readings in which the claim holds."""
-        return sum(one.result == "holds" for one in self.readings)
+        return len(self.held)
 
     @property
     def ruled_out(self) -> int:

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,10 @@ class LabelledValues:
             if all(isinstance(x, int | float) for x, _ in line):
                 line.sort(key=lambda item: float(item[0]))
         return lines
+
+    def mapped(self, function: Callable[[Any], Any]) -> LabelledValues:
+        """Apply a function to each value."""
+        return LabelledValues(self.labels, {key: function(x) for key, x in self.values.items()}, cases=self.cases)
 
     def named(self, key: tuple[Label, ...]) -> dict[str, Label]:
         """Map the labels to the values in `key`."""
@@ -182,10 +186,8 @@ def experiments_of(texts: Iterable[str]) -> dict[str, set[str]]:
     """Find the experiments in expressions, each with the labels that all its selections fix."""
     found: dict[str, set[str]] = {}
     for text in texts:
-        for experiment, items in _selections(text):
-            given = {
-                item.lower.id for item in items if isinstance(item, ast.Slice) and isinstance(item.lower, ast.Name)
-            }
+        for experiment, conditions in _selections(text):
+            given = {one.label for one in conditions if one.fixes}
             found[experiment] = found.get(experiment, given) & given
     return found
 
@@ -204,39 +206,56 @@ def may_select(text: str, experiment: str, labels: Mapping[str, Label], bound: M
     bound : mapping
         Labels of the reading, as for `evaluate`.
     """
-    return any(_fits(items, labels, bound) for of, items in _selections(text) if of == experiment)
+    return any(_fits(conditions, labels, bound) for of, conditions in _selections(text) if of == experiment)
+
+
+class _Condition(NamedTuple):
+    """A condition of a selection on the label of a row."""
+
+    label: str
+    """The label; empty if any label may have the value."""
+    test: Callable[[Any, Any], Any]
+    value: Label
+    fixes: bool = False
+    """Whether the label has this value alone, so that it does not remain."""
 
 
 @cache
-def _selections(text: str) -> list[tuple[str, list[ast.expr]]]:
+def _selections(text: str) -> list[tuple[str, list[_Condition]]]:
     return [_selection(node) for node in ast.walk(_parse(text)) if isinstance(node, ast.Attribute)]
 
 
-def _fits(items: list[ast.expr], labels: Mapping[str, Label], bound: Mapping[str, Label]) -> bool:
+def _fits(conditions: list[_Condition], labels: Mapping[str, Label], bound: Mapping[str, Label]) -> bool:
     left = dict(bound)
-    for item in items:
-        if isinstance(item, ast.Slice) and isinstance(item.lower, ast.Name):
-            label = item.lower.id
-            left.pop(label, None)
-            if label in labels and not _same(labels[label], _constant(item.upper)):
-                return False
-        elif isinstance(item, ast.Compare) and isinstance(item.left, ast.Name) and len(item.ops) == 1:
-            label = item.left.id
-            if label in labels and not COMPARE[type(item.ops[0])](labels[label], _constant(item.comparators[0])):
-                return False
-        else:  # a value of any label, perhaps of one that only rows have
+    for label, test, value, fixes in conditions:
+        if not label:  # perhaps one that only rows have
             left.clear()
+        elif label in labels and not test(labels[label], value):
+            return False
+        if fixes:
+            left.pop(label, None)
     return all(label not in labels or _same(labels[label], value) for label, value in left.items())
 
 
-def _selection(node: ast.Attribute) -> tuple[str, list[ast.expr]]:
+def _selection(node: ast.Attribute) -> tuple[str, list[_Condition]]:
     value = node.value
     if isinstance(value, ast.Name):
         return value.id, []
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
         items = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
-        return value.value.id, list(items)
+        return value.value.id, [_condition(item, node) for item in items]
     raise ExpressionError(f"`{ast.unparse(node)}`: expected experiment[labels].quantity")
+
+
+def _condition(item: ast.expr, node: ast.Attribute) -> _Condition:
+    match item:
+        case ast.Slice(lower=ast.Name(id=label), upper=upper):
+            return _Condition(label, _same, _constant(upper), fixes=True)
+        case ast.Slice():
+            raise ExpressionError(f"`{ast.unparse(node)}`: expected label:value")
+        case ast.Compare(left=ast.Name(id=label), ops=[operation], comparators=[limit]):
+            return _Condition(label, COMPARE[type(operation)], _constant(limit))
+    return _Condition("", _same, _constant(item))
 
 
 def _constant(node: ast.expr | None) -> Label:
@@ -253,27 +272,18 @@ def _same(one: object, other: object) -> bool:
 
 def _rows(node: ast.Attribute, context: _Context) -> tuple[list[Row], set[str]]:
     """Find the rows of a selection, and the labels that it fixes."""
-    experiment, items = _selection(node)
+    experiment, conditions = _selection(node)
     if experiment not in context.tables:
         raise MissingRowsError(f"{experiment} was not run")
     rows = context.tables[experiment].of(node.attr)
     given: set[str] = set()
-    for item in items:
-        if isinstance(item, ast.Slice):
-            if not isinstance(item.lower, ast.Name):
-                raise ExpressionError(f"`{ast.unparse(node)}`: expected label:value")
-            label, wanted = item.lower.id, _constant(item.upper)
-            given.add(label)
-            rows = [row for row in rows if _same(row.labels.get(label), wanted)]
-        elif isinstance(item, ast.Compare) and isinstance(item.left, ast.Name) and len(item.ops) == 1:
-            label, test = item.left.id, COMPARE[type(item.ops[0])]
-            limit = _constant(item.comparators[0])
-            rows = [row for row in rows if label in row.labels and test(row.labels[label], limit)]
+    for label, test, value, fixes in conditions:
+        if label:
+            given |= {label} if fixes else set()
+            rows = [row for row in rows if label in row.labels and test(row.labels[label], value)]
         else:
-            wanted = _constant(item)
-            held = {label for row in rows for label, value in row.labels.items() if _same(value, wanted)}
-            given |= held
-            rows = [row for row in rows if any(_same(value, wanted) for value in row.labels.values())]
+            given |= {name for row in rows for name, held in row.labels.items() if _same(held, value)}
+            rows = [row for row in rows if any(_same(held, value) for held in row.labels.values())]
     for label, value in context.bound.items():
         if label not in given and any(label in row.labels for row in rows):
             rows = [row for row in rows if _same(row.labels.get(label), value)]
@@ -319,8 +329,7 @@ def _walk(node: ast.expr, context: _Context) -> LabelledValues:  # noqa: PLR0911
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return LabelledValues((), {(): np.array([float(node.value)])}, cases={(): frozenset()})
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _walk(node.operand, context)
-        return LabelledValues(inner.labels, {key: -value for key, value in inner.values.items()}, cases=inner.cases)
+        return _walk(node.operand, context).mapped(operator.neg)
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         return _join(BINARY[type(node.op)], _walk(node.left, context), _walk(node.right, context))
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -348,10 +357,7 @@ def _known(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _call(node: ast.Call, name: str, context: _Context) -> LabelledValues:
     if name == "abs" and len(node.args) == 1:
-        inner = _walk(node.args[0], context)
-        return LabelledValues(
-            inner.labels, {key: np.abs(value) for key, value in inner.values.items()}, cases=inner.cases
-        )
+        return _walk(node.args[0], context).mapped(np.abs)
     if name not in REDUCE or not node.args:
         raise ExpressionError(f"`{name}`: there are {', '.join([*REDUCE, 'abs', 'share'])}")
     parts = [_walk(argument, context) for argument in node.args]

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -381,8 +382,8 @@ class _PaperWork:
         self.kept: list[Case] = []
         self.seeds = {key: [case.seeds for case in cases] for key, cases in self.cases.items()}
         """The seeds with which each case is run at first."""
-        self.nulls: dict[str, dict[str, list[Case | None]]] = {}
-        """By control and experiment, each case without the mechanism; None if it is the same or is not needed."""
+        self.nulls: dict[tuple[str, str, int], Case] = {}
+        """By control, experiment and place in `cases`: the cases without the mechanism that are needed."""
         self.tables: dict[str, Table] = {}
         self.tables_without: dict[str, dict[str, Table]] = {}
         declared = chosen.paper.declared
@@ -409,25 +410,22 @@ class _PaperWork:
         """Add the cases that the control of a claim needs in some readings. Returns whether any of them is new."""
         if not control.changes:
             return False
-        declared, new = self.chosen.paper.declared, False
+        declared, before = self.chosen.paper.declared, len(self.nulls)
         for key in claim.needs & set(self.cases):
-            cases = self.cases[key]
-            nulls = self.nulls.setdefault(control.id, {}).setdefault(key, [None] * len(cases))
-            for place, (case, null) in enumerate(zip(cases, nulls)):
+            for place, case in enumerate(self.cases[key]):
                 if (
-                    null is None
+                    (control.id, key, place) not in self.nulls
                     and all(str(case.labels.get(label)) == str(value) for label, value in control.where.items())
                     and declared.may_use(claim, key, case.labels, readings)
                 ):
                     scenario = case.scenario.with_(dict(control.changes))
-                    nulls[place] = replace(case, scenario=scenario, seeds=self.seeds[key][place])
-                    new = True
-        return new
+                    null = replace(case, scenario=scenario, seeds=self.seeds[key][place])
+                    self.nulls[control.id, key, place] = null
+        return len(self.nulls) > before
 
     def todo(self) -> Iterable[Case]:
         """Find the cases that are not measured yet."""
-        every = [case for some in self.cases.values() for case in some]
-        every += [null for some in self.nulls.values() for nulls in some.values() for null in nulls if null is not None]
+        every = chain(*self.cases.values(), self.nulls.values())
         return [case for case in every if id(case) not in self.rows]
 
     def judge(self, runner: Runner) -> bool:
@@ -450,7 +448,7 @@ class _PaperWork:
             if without is None or own.judgement is None or own.waits:
                 continue
             # The control matters only where the claim holds with its mechanism.
-            holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
+            holding = own.judgement.held
             if without.look < 0:
                 assert without.control is not None
                 without.only = (holding or range(len(own.judgement.readings))) if can_decide else ()
@@ -466,7 +464,7 @@ class _PaperWork:
     def _measure(self, runner: Runner) -> None:
         same: dict[tuple[str, tuple[int, ...]], list[tuple[Experiment, Case]]] = defaultdict(list)
         for experiment in self.chosen.needed:
-            nulls = [null for some in self.nulls.values() for null in some.get(experiment.id, ()) if null is not None]
+            nulls = [null for (_, key, _), null in self.nulls.items() if key == experiment.id]
             for case in [*self.cases[experiment.id], *nulls]:
                 if id(case) not in self.rows:
                     self.kept.append(case)  # keep the object alive, so that its id stays unique
@@ -476,15 +474,11 @@ class _PaperWork:
             for experiment, case in some:
                 self.rows[id(case)] = [_row(case.labels, item, case) for item in experiment.measure(case, results)]
         self.tables = {one.id: self._table(one, self.cases[one.id]) for one in self.chosen.needed}
-        self.tables_without = {
-            control: self.tables
-            | {
-                key: self._table(self.chosen.paper.experiment(key), [n or c for n, c in zip(nulls, self.cases[key])])
-                for key, nulls in some.items()
-                if any(nulls)
-            }
-            for control, some in self.nulls.items()
-        }
+        self.tables_without = {}
+        for control, key in dict.fromkeys(at[:2] for at in self.nulls):
+            cases = [self.nulls.get((control, key, place), case) for place, case in enumerate(self.cases[key])]
+            without = self.tables_without.setdefault(control, dict(self.tables))
+            without[key] = self._table(self.chosen.paper.experiment(key), cases)
         self._at: dict[tuple[int, str], dict[str, Table]] = {}
 
     def tables_at(self, look: int, control: Control | None) -> dict[str, Table]:
@@ -510,9 +504,8 @@ class _PaperWork:
         if claim.control is not None:
             control = declared.controls[claim.control]
             specific = _specific(judgement, without)
-            holding = [place for place, one in enumerate(judgement.readings) if one.result == "holds"]
-            if without is not None and holding:
-                without = without.among(holding)
+            if without is not None and judgement.held:
+                without = without.among(judgement.held)
             controlled = Controlled(control, without, specific, judgement.holding > 0 or None, claim.not_specific)
         return Judged(claim, judgement, controlled, alone)
 
@@ -538,20 +531,13 @@ class _PaperWork:
 
         for key, some in self.cases.items():
             self.cases[key] = [longer(case) for case in some]
-        for by_experiment in self.nulls.values():
-            for key, nulls in by_experiment.items():
-                by_experiment[key] = [null and longer(null) for null in nulls]
+        self.nulls = {at: longer(null) for at, null in self.nulls.items()}
         return any(one.waits for some in (self.own, self.without) for one in some.values())
 
     def outcome(self) -> PaperOutcome:
-        shown = {key: self.tables[key] for key in self.chosen.experiments}
-        return PaperOutcome(
-            self.chosen.paper,
-            shown,
-            [self._judged(claim) for claim in self.chosen.claims],
-            self.cases,
-            self.chosen.only,
-        )
+        tables = {key: self.tables[key] for key in self.chosen.experiments}
+        claims = [self._judged(claim) for claim in self.chosen.claims]
+        return PaperOutcome(self.chosen.paper, tables, claims, self.cases, self.chosen.only)
 
 
 def shown(paper: Paper, claim: Claim, effort: Effort, judgement: Judgement) -> Judgement:
