@@ -304,6 +304,7 @@ class _SeedRuns:
 
 
 def cores() -> int:
+    """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

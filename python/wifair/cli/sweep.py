@@ -222,7 +222,7 @@ def _fitting(
 ) -> tuple[int | None, int | None]:
     """Do so few runs at the same time that they fit into memory."""
     from wifair import _core  # noqa: PLC0415
-    from wifair.sweeps.engines import cores  # noqa: PLC0415
+    from wifair.simulate import cores  # noqa: PLC0415
     from wifair.sweeps.estimate import fitting  # noqa: PLC0415
 
     step_ns = None if series is None else _core.sample_step(series)
@@ -233,7 +233,8 @@ def _fitting(
 def _engine(
     stack: ExitStack, threads: int | None, processes: int | None, dask: str | None, limit_s: float | None
 ) -> Engine:
-    from wifair.sweeps.engines import Given, Processes, Threads, cores  # noqa: PLC0415
+    from wifair.simulate import cores  # noqa: PLC0415
+    from wifair.sweeps.engines import Given, Processes, Threads  # noqa: PLC0415
 
     if dask is not None:
         executor = _cluster(stack, dask)
@@ -333,8 +334,8 @@ def _show(asked: Sweep, runs: Runs, as_json: bool) -> None:
 
 
 def _dry_run(asked: Sweep, out: str | None, kept: list[str], series: str | None, slots: int | None) -> None:
+    from wifair.simulate import cores  # noqa: PLC0415
     from wifair.sweeps.compute import kept_of  # noqa: PLC0415
-    from wifair.sweeps.engines import cores  # noqa: PLC0415
     from wifair.sweeps.estimate import estimate  # noqa: PLC0415
     from wifair.sweeps.schema import FILE  # noqa: PLC0415
     from wifair.sweeps.store import Store  # noqa: PLC0415

@@ -20,7 +20,7 @@ from wifair.interrupting import GRACE_S, end_python
 from wifair.scenario import Scenario
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
 
-__all__ = ["Engine", "Given", "Processes", "Threads", "cores"]
+__all__ = ["Engine", "Given", "Processes", "Threads"]
 
 UNKNOWN_SLOTS = 32
 """Runs at the same time in an executor that does not say how many it can do."""
@@ -218,13 +218,6 @@ class Processes(Given):
         for process in processes.values():
             with suppress(OSError, ValueError, AttributeError):
                 process.kill()
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _begin_worker() -> None:
