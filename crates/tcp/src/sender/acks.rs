@@ -50,7 +50,7 @@ impl Sender {
         let window_changed = u32::from(packet.window) != self.window_field && self.take_window(packet.window);
         let in_order = match &mut self.selective {
             None => true,
-            Some(s) => usual && s.acknowledge_in_order(now, packet),
+            Some(s) => usual && self.phase == RecoveryPhase::Open && s.acknowledge_in_order(now, packet),
         };
         if !in_order {
             if !usual || !self.on_ack_in_order(now, packet) {

@@ -404,7 +404,7 @@ impl Sender {
         self.window = window.cast_unsigned().min(self.max_window).max(self.mss);
         self.reach = match &self.selective {
             None => self.una + self.window,
-            Some(s) => (self.nxt + self.window).saturating_sub(s.in_flight()),
+            Some(s) => self.nxt.saturating_add(self.allowance(s)),
         };
         self.run = if self.only_windows_limit() {
             let end = self.reach.min(self.una.saturating_add(self.rwnd));
@@ -427,8 +427,9 @@ impl Sender {
                 self.nxt > self.una && self.dup_acks == 0 && !by_sack1
             }
             Some(s) => {
-                let is_calm = self.phase == RecoveryPhase::Open && !self.reducing && !s.has_lost();
-                is_calm && s.in_flight() > 0 && self.nxt == self.max
+                // Rules 3 and 4 of NextSeg (RFC 6675, section 4) may apply in a recovery without RACK.
+                let by_rules = self.phase == RecoveryPhase::Recovery && self.options.recovery != Recovery::Rack;
+                !by_rules && !s.awaits_retransmission() && s.in_flight() > 0 && self.nxt == self.max
             }
         }
     }

@@ -52,9 +52,9 @@ impl Sender {
         *packet = self.full;
         packet.seq = self.nxt;
         self.nxt = end;
-        let mut is_probe_due = false;
+        let (mut is_probe_due, prr_counts) = (false, self.prr_counts());
         if let Some(s) = &mut self.selective {
-            s.push(now, end, self.mss);
+            s.push(now, end, self.mss, prr_counts);
             is_probe_due = s.is_probe_due(now);
         }
         self.note_segment(now, end, packet);

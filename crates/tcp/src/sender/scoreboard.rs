@@ -59,6 +59,8 @@ pub struct Scoreboard {
     sacked: u64,
     sacked_segments: u32,
     lost: u64,
+    /// Number of segments that are lost and not retransmitted.
+    waiting: u32,
     /// Number of the first segment not yet examined for loss.
     examined: u64,
     /// Losses are detected by time (RACK); `arrived_above` is then not maintained.
@@ -91,6 +93,7 @@ impl Scoreboard {
             sacked: 0,
             sacked_segments: 0,
             lost: 0,
+            waiting: 0,
             examined: 0,
             by_time,
             timed: by_time || rate || timestamps,
@@ -119,6 +122,12 @@ impl Scoreboard {
     #[inline]
     pub const fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Whether any segment has to be retransmitted.
+    #[inline]
+    pub const fn awaits_retransmission(&self) -> bool {
+        self.waiting > 0
     }
 
     /// Whether nothing is selectively acknowledged and no retransmission is in flight; then no loss can be detected.
@@ -197,11 +206,12 @@ impl Scoreboard {
     #[inline]
     fn change(&mut self, index: usize, set: u8, clear: u8) {
         let segment = &mut self.segments[index];
-        let (flight, lost) = (segment.in_flight(), segment.is(mark::LOST));
+        let (before, len) = (*segment, u64::from(segment.len));
         segment.marks = (segment.marks & !clear) | set;
-        self.in_flight = self.in_flight + segment.in_flight() - flight;
-        let len = u64::from(segment.len);
-        match (lost, segment.is(mark::LOST)) {
+        self.in_flight = self.in_flight + segment.in_flight() - before.in_flight();
+        self.waiting =
+            self.waiting + u32::from(segment.awaits_retransmission()) - u32::from(before.awaits_retransmission());
+        match (before.is(mark::LOST), segment.is(mark::LOST)) {
             (false, true) => self.lost += len,
             (true, false) => self.lost -= len,
             _ => {}
@@ -361,6 +371,7 @@ impl Scoreboard {
             self.in_flight -= segment.in_flight();
             if segment.is(mark::LOST) {
                 self.lost -= u64::from(segment.len);
+                self.waiting -= u32::from(segment.awaits_retransmission());
             }
         }
         if let Some(rate) = &mut self.rate {

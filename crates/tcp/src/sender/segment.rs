@@ -40,6 +40,11 @@ impl SentSegment {
         self.marks & marks != 0
     }
 
+    /// Whether it is lost and has to be retransmitted.
+    pub const fn awaits_retransmission(&self) -> bool {
+        self.marks & (mark::LOST | mark::RETRANSMITTED) == mark::LOST
+    }
+
     /// Bytes of this segment in flight, counting a retransmission as well (RFC 6675, section 4, SetPipe).
     pub const fn in_flight(&self) -> u64 {
         let first = !self.is(mark::SACKED | mark::LOST) as u64;

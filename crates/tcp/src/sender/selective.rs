@@ -76,28 +76,29 @@ impl Selective {
         self.scoreboard.in_flight()
     }
 
-    /// Whether any segment is considered lost.
+    /// Whether any segment has to be retransmitted.
     #[inline]
-    pub const fn has_lost(&self) -> bool {
-        self.scoreboard.lost() > 0
+    pub const fn awaits_retransmission(&self) -> bool {
+        self.scoreboard.awaits_retransmission()
     }
 
-    /// Processes an ACK of new data if everything arrives in order and transmission times are not needed; returns
-    /// whether it did.
+    /// Processes an ACK of new data if nothing is lost, everything arrives in order and transmission times are not
+    /// needed; returns whether it did.
     #[inline]
     pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
-        let in_order = self.scoreboard.is_simple() && packet.sack[0] == (0, 0);
+        let in_order = self.scoreboard.is_simple() && self.scoreboard.lost() == 0 && packet.sack[0] == (0, 0);
         if in_order {
             self.scoreboard.acknowledge_in_order(now, packet.ack);
         }
         in_order
     }
 
-    /// Whether an ACK without SACK blocks only advances `una`: all arrives in order, no probe is in flight, and F-RTO
-    /// is not running.
+    /// Whether an ACK without SACK blocks only advances `una`, if no recovery is under way: nothing is lost, all arrives
+    /// in order, no probe is in flight, and F-RTO is not running.
     #[inline]
     fn is_calm(&self) -> bool {
-        self.scoreboard.is_in_order() && self.probe_end == 0 && self.forward == Forward::Off
+        let is_in_order = self.scoreboard.is_in_order() && self.scoreboard.lost() == 0;
+        is_in_order && self.probe_end == 0 && self.forward == Forward::Off
     }
 
     /// Whether sending new data now restarts the probe timer: for the first segment of an instant, and for the second
@@ -107,10 +108,13 @@ impl Selective {
         self.armed_at != now || self.probe_at == Time::NEVER || self.scoreboard.len() == 2
     }
 
-    /// Adds a segment of new data with `len` bytes that ends at `end`.
+    /// Adds a segment of new data with `len` bytes that ends at `end`, which may count for `prr`.
     #[inline]
-    pub fn push(&mut self, now: Time, end: u64, len: u64) {
+    pub fn push(&mut self, now: Time, end: u64, len: u64, prr_counts: bool) {
         self.scoreboard.push(now, end, len);
+        if prr_counts {
+            self.prr.on_send(len);
+        }
     }
 
     /// Whether the segment that ends at `end` is a tail loss probe in flight.
@@ -125,6 +129,9 @@ impl Sender {
     /// only to send new data. Returns false, without any effect, otherwise.
     #[inline(never)]
     pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
+        if self.phase != RecoveryPhase::Open || self.reducing {
+            return false;
+        }
         let Some(mut s) = self.selective.take_if(|s| packet.sack[0] == (0, 0) && s.is_calm()) else { return false };
         let acked = packet.ack - self.una;
         let mut delivery =
@@ -457,15 +464,15 @@ impl Sender {
 
     /// Creates the segment `seq .. seq + len` and enters it into the scoreboard.
     pub(super) fn segment_selective(&mut self, now: Time, seq: u64, len: u64) -> Packet {
-        let new = seq >= self.max;
+        let (new, prr_counts) = (seq >= self.max, self.prr_counts());
         if let Some(s) = &mut self.selective {
             if new {
-                s.scoreboard.push(now, seq + len, len);
+                s.push(now, seq + len, len, prr_counts);
             } else {
                 s.scoreboard.retransmit(now, seq);
-            }
-            if self.phase == RecoveryPhase::Recovery || self.reducing {
-                s.prr.on_send(len);
+                if prr_counts {
+                    s.prr.on_send(len);
+                }
             }
         }
         let packet = self.segment_of(now, seq, len);
@@ -484,9 +491,17 @@ impl Sender {
         }
     }
 
+    /// Whether proportional rate reduction counts what is sent: in recovery, and while it reduces the window for a
+    /// congestion mark.
+    #[inline]
+    pub(super) fn prr_counts(&self) -> bool {
+        self.phase == RecoveryPhase::Recovery || self.reducing
+    }
+
     /// What the windows allow to be sent now, in bytes.
-    fn allowance(&self, s: &Selective) -> u64 {
-        if (self.phase == RecoveryPhase::Recovery || self.reducing) && self.options.prr && !self.cc.rules_recovery() {
+    #[inline]
+    pub(super) fn allowance(&self, s: &Selective) -> u64 {
+        if self.prr_counts() && self.options.prr && !self.cc.rules_recovery() {
             s.prr.allowed()
         } else {
             self.window.saturating_sub(s.scoreboard.in_flight())
@@ -497,7 +512,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn poll_selective(&mut self, now: Time) -> Option<Packet> {
         let s = self.selective.as_mut()?;
-        let lost = if s.scoreboard.lost() > 0 { s.scoreboard.next_lost() } else { None };
+        let lost = if s.awaits_retransmission() { s.scoreboard.next_lost() } else { None };
         let s = self.selective.as_ref()?;
         let allowed = self.allowance(s);
         let forward = s.forward == Forward::New && self.supplied > self.nxt;

@@ -276,7 +276,9 @@ impl Pair {
             self.board.counts(),
             (list.entries.len() as u64, count(|e| e.sacked), count(|e| e.lost), count(|e| e.retransmitted))
         );
-        assert_eq!(self.board.next_lost(), list.lowest(|e| e.lost && !e.retransmitted));
+        let next_lost = list.lowest(|e| e.lost && !e.retransmitted);
+        assert_eq!(self.board.awaits_retransmission(), next_lost.is_some());
+        assert_eq!(self.board.next_lost(), next_lost);
         let last = list.entries.last().filter(|e| !e.sacked && !e.retransmitted).map(|e| (e.start, e.end - e.start));
         assert_eq!(self.board.last(), last);
         if !list.by_time {
