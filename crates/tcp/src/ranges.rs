@@ -36,10 +36,23 @@ impl Ranges {
         }
     }
 
-    /// Adds `start..end`, merged with the ranges it touches.
-    pub fn insert(&mut self, start: u64, end: u64) {
+    /// Adds `start..end`, merged with the ranges it touches. Returns the range that it is now in, or itself if it is
+    /// empty.
+    #[inline]
+    pub fn insert(&mut self, start: u64, end: u64) -> (u64, u64) {
+        match self.ranges.back_mut() {
+            Some(last) if last.1 == start && start < end => {
+                last.1 = end;
+                *last
+            }
+            _ => self.insert_apart(start, end),
+        }
+    }
+
+    #[inline(never)]
+    fn insert_apart(&mut self, start: u64, end: u64) -> (u64, u64) {
         if start >= end {
-            return;
+            return (start, end);
         }
         let first = self.place(start);
         let mut joined = (start, end);
@@ -56,6 +69,7 @@ impl Ranges {
                 self.ranges.drain(first + 1..behind);
             }
         }
+        joined
     }
 
     /// Bytes in all ranges.
@@ -77,16 +91,13 @@ impl Ranges {
         None
     }
 
-    /// The range that contains `offset`.
-    #[must_use]
-    pub fn around(&self, offset: u64) -> Option<(u64, u64)> {
-        let range = *self.ranges.get(self.place(offset + 1))?;
-        (range.0 <= offset).then_some(range)
-    }
-
     /// The first part of `start..end` that is already held.
+    #[inline]
     #[must_use]
     pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        if self.ranges.back().is_none_or(|last| last.1 <= start) {
+            return None;
+        }
         let range = *self.ranges.get(self.place(start + 1))?;
         (range.0 < end).then(|| (range.0.max(start), range.1.min(end)))
     }
@@ -115,11 +126,9 @@ mod tests {
     #[test]
     fn ranges_that_touch_are_joined() {
         let mut ranges = Ranges::default();
-        for (start, end) in [(10, 20), (30, 40), (50, 60), (20, 30)] {
-            ranges.insert(start, end);
-        }
+        let joined = [(10, 20), (30, 40), (50, 55), (55, 60), (20, 30), (9, 9)].map(|(s, e)| ranges.insert(s, e));
+        assert_eq!(joined, [(10, 20), (30, 40), (50, 55), (50, 60), (10, 40), (9, 9)]);
         assert_eq!(ranges.ranges, [(10, 40), (50, 60)]);
-        assert_eq!((ranges.around(39), ranges.around(40), ranges.around(9)), (Some((10, 40)), None, None));
         assert_eq!(ranges.overlap(0, 60), Some((10, 40)));
         assert_eq!((ranges.overlap(35, 70), ranges.overlap(40, 70)), (Some((35, 40)), Some((50, 60))));
         assert_eq!((ranges.overlap(40, 50), ranges.overlap(60, 70), ranges.overlap(0, 10)), (None, None, None));
@@ -141,11 +150,14 @@ mod tests {
             let mut ranges = Ranges::default();
             let mut set = BTreeSet::new();
             for (start, len) in parts {
-                ranges.insert(start, start + len);
+                let (first, behind) = ranges.insert(start, start + len);
                 set.extend(start..start + len);
+                prop_assert!((first..behind).all(|o| set.contains(&o)) && !set.contains(&(first - 1)));
+                prop_assert!(first <= start && start + len <= behind && !set.contains(&behind));
             }
             for offset in 0..230 {
-                prop_assert_eq!(ranges.around(offset).is_some(), set.contains(&offset));
+                let held = ranges.overlap(offset, offset + 1);
+                prop_assert_eq!(held, set.contains(&offset).then_some((offset, offset + 1)));
             }
             prop_assert!(ranges.ranges.iter().zip(ranges.ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));
             let expected = (next..).find(|o| !set.contains(o)).expect("the set is finite");

@@ -34,8 +34,9 @@ pub struct Receiver {
     next: u64,
     /// Ranges that arrived above `next`.
     ahead: Ranges,
-    /// An offset in each range to be reported, the latest first; 0 marks unused entries.
-    recent: [u64; MAX_SACK_BLOCKS],
+    /// Ranges to be reported, the latest first, as they were when they last grew; `(0, 0)` marks unused entries. Those
+    /// below `next` are no longer reported, but keep their places.
+    recent: [(u64, u64); MAX_SACK_BLOCKS],
     /// A duplicate to report once (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// Segments that arrived in order since the last ACK.
@@ -82,7 +83,7 @@ impl Receiver {
             blank,
             next: 0,
             ahead: Ranges::default(),
-            recent: [0; MAX_SACK_BLOCKS],
+            recent: [(0, 0); MAX_SACK_BLOCKS],
             duplicate: None,
             unacked: 0,
             quick_acks: config.quick_acks,
@@ -103,7 +104,7 @@ impl Receiver {
     }
 
     /// Processes a segment from the data sender.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let plain = packet.payload > 0 && packet.flags & (flag::SYN | flag::FIN) == 0;
         if self.config.gro.is_some() && self.collect(now, packet, plain) {
@@ -116,7 +117,7 @@ impl Receiver {
     }
 
     /// Processes `segments` contiguous segments, the first of which is `packet` and which end at `end`.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: Time, packet: &Packet, end: u64, segments: u32, plain: bool) {
         if self.config.ecn {
             self.on_ecn(packet);
@@ -189,9 +190,9 @@ impl Receiver {
                 self.duplicates += u64::from(known == (start, end));
                 self.duplicate = Some(known);
             }
-            self.ahead.insert(start, end);
-            if self.config.sack {
-                self.remember(start);
+            let range = self.ahead.insert(start, end);
+            if self.config.sack && start < end {
+                self.remember(range);
             }
         }
         // RFC 5681, section 4.2: out-of-order segments are acknowledged at once.
@@ -262,18 +263,19 @@ impl Receiver {
         self.reply = flag::ACK;
     }
 
-    /// Moves the range that contains `offset` to the front (RFC 2018, section 4).
-    fn remember(&mut self, offset: u64) {
-        let (start, end) = self.ahead.around(offset).expect("the range was just stored");
-        let stale = |&o: &u64| o == 0 || (start..end).contains(&o);
-        let place = self.recent.iter().position(stale).unwrap_or(MAX_SACK_BLOCKS - 1);
-        self.recent[..=place].rotate_right(1);
-        self.recent[0] = offset;
-        // A range that grew may have merged with others.
+    /// Moves a range that grew to the front (RFC 2018, section 4). It may have merged with others, which are removed.
+    #[inline]
+    fn remember(&mut self, range: (u64, u64)) {
+        let is_part = |part: &(u64, u64)| (range.0..range.1).contains(&part.0);
+        if !is_part(&self.recent[0]) {
+            let place = self.recent.iter().position(|part| part.1 == 0 || is_part(part));
+            self.recent[..=place.unwrap_or(MAX_SACK_BLOCKS - 1)].rotate_right(1);
+        }
+        self.recent[0] = range;
         for i in 1..MAX_SACK_BLOCKS {
-            if (start..end).contains(&self.recent[i]) {
+            if is_part(&self.recent[i]) {
                 self.recent[i..].rotate_left(1);
-                self.recent[MAX_SACK_BLOCKS - 1] = 0;
+                self.recent[MAX_SACK_BLOCKS - 1] = (0, 0);
             }
         }
     }
@@ -354,8 +356,8 @@ impl Receiver {
             blocks = 1;
         }
         if !self.ahead.is_empty() {
-            for &offset in self.recent.iter().take_while(|&&o| o != 0) {
-                if let Some(range) = self.ahead.around(offset).filter(|_| blocks < MAX_SACK_BLOCKS) {
+            for &range in self.recent.iter().take_while(|range| range.1 != 0) {
+                if range.0 > self.next && blocks < MAX_SACK_BLOCKS {
                     sack[blocks] = relative(range);
                     blocks += 1;
                 }
@@ -669,6 +671,17 @@ mod tests {
         let mut receiver = receiver("stack = 'modern'");
         receiver.on_packet(Time::ZERO, &segment(0));
         assert_eq!(receiver.poll(Time::ZERO).expect("a quick ACK").window, 46_875);
+    }
+
+    /// A FIN without data is no block, wherever it arrives.
+    #[test]
+    fn a_fin_beyond_a_gap_waits_for_the_data_before_it() {
+        let mut receiver = receiver("sack = true");
+        receiver.on_packet(Time::ZERO, &Packet { payload: 0, flags: flag::ACK | flag::FIN, ..segment(500) });
+        let ack = receiver.poll(Time::ZERO).expect("what arrives beyond a gap is acknowledged at once");
+        assert_eq!((ack.ack, ack.sack[0], ack.has(flag::FIN)), (0, (0, 0), false));
+        assert_eq!(answer(&mut receiver, 0), Some((500, vec![])));
+        assert!(receiver.is_finished());
     }
 
     /// The segment that fills the first of two gaps came once: no block reports it, and the first block is that behind

@@ -10,6 +10,7 @@ use crate::config::{Growth, Handshake, IdleRestart, Recovery, ReduceFrom};
 
 impl Sender {
     /// Processes a segment from the data receiver.
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.sample = None;
         self.process(now, packet);

@@ -55,7 +55,7 @@ impl Sender {
         let (mut is_probe_due, prr_counts) = (false, self.prr_counts());
         if let Some(s) = &mut self.selective {
             s.push(now, end, self.mss, prr_counts);
-            is_probe_due = s.is_probe_due(now);
+            is_probe_due = s.is_probe_due(now, self.phase != RecoveryPhase::Open);
         }
         self.note_segment(now, end, packet);
         if is_probe_due {

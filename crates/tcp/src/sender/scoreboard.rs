@@ -13,38 +13,21 @@
 //! Departure: RFC 6675 considers a segment lost when three discontiguous ranges above it have arrived, or more bytes
 //! than two full segments hold; here segments are counted, whatever their size and place, as in Linux.
 
+mod rack;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use wifair_packet::MAX_SACK_BLOCKS;
 use wifair_units::{Duration, Time};
 
+use self::rack::Rack;
 use super::delivery::AckDelivery;
 use super::rate::RateSampler;
 use super::segment::{SentSegment, mark};
 use crate::cc::RateSample;
 use crate::clock;
-
-/// State of RACK: the most recently sent segment that was delivered (RFC 8985, section 5.3), and reordering seen.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rack {
-    sent: Time,
-    end: u64,
-    rtt: Duration,
-    /// Highest offset delivered (RACK.fack).
-    highest: u64,
-    /// Whether a segment arrived after one that was sent later.
-    reordered: bool,
-    /// Number of such events; the largest distance from such a segment to the highest delivered one, in segments.
-    reorderings: u64,
-    degree: u64,
-    /// Reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult); raised by reports of duplicates.
-    quarters: u32,
-    /// Recoveries until `quarters` is reset (RACK.reo_wnd_persist).
-    persist: u32,
-    /// End of the round trip in which duplicates do not count again (RACK.dsack_round).
-    duplicate_round: u64,
-}
 
 /// The scoreboard of a sender.
 #[derive(Clone, Debug)]
@@ -67,6 +50,9 @@ pub struct Scoreboard {
     by_time: bool,
     /// Whether transmission times are needed.
     timed: bool,
+    /// The SACK blocks of the last ACKs, each up to the last segment that it covers: all segments inside are known to
+    /// have arrived.
+    blocks: [(u64, u64); MAX_SACK_BLOCKS],
     /// Number of segments from `examined` on that have arrived.
     arrived_above: u32,
     /// Highest number that has arrived, plus one.
@@ -97,11 +83,12 @@ impl Scoreboard {
             examined: 0,
             by_time,
             timed: by_time || rate || timestamps,
+            blocks: [(0, 0); MAX_SACK_BLOCKS],
             arrived_above: 0,
             highest_arrived: 0,
             queue: BinaryHeap::new(),
             retransmitted: VecDeque::new(),
-            rack: Rack { quarters: 1, ..Rack::default() },
+            rack: Rack::new(),
             rate: rate.then(RateSampler::default),
         }
     }
@@ -407,7 +394,16 @@ impl Scoreboard {
     }
 
     /// Index of the first segment from `from` on that is not known to have arrived.
+    #[inline]
     fn missing(&mut self, from: usize) -> usize {
+        match self.segments.get(from) {
+            Some(segment) if segment.arrived > 0 => self.behind_arrived(from),
+            _ => from,
+        }
+    }
+
+    #[inline(never)]
+    fn behind_arrived(&mut self, from: usize) -> usize {
         let mut end = from;
         while let Some(segment) = self.segments.get(end).filter(|segment| segment.arrived > 0) {
             end += segment.arrived as usize;
@@ -421,14 +417,28 @@ impl Scoreboard {
         end
     }
 
-    /// Processes the SACK block `start..end`. Segments that it covers only in part do not count.
+    /// Processes the SACK block `block`, the `place`-th of its ACK. Segments that it covers only in part do not count.
+    /// Most blocks are the same as in the ACK before, or have grown at their end.
     #[inline]
-    pub fn sack(&mut self, now: Time, start: u64, end: u64, min_rtt: Duration, delivery: &mut AckDelivery) {
+    pub fn sack(&mut self, now: Time, place: usize, block: (u64, u64), min_rtt: Duration, delivery: &mut AckDelivery) {
+        let (mut start, end) = block;
+        let known = self.blocks[place];
+        if known.0 <= start && start < known.1 {
+            start = known.1;
+        }
+        if start < end {
+            self.sack_more(now, place, (start, end), min_rtt, delivery);
+        }
+    }
+
+    fn sack_more(&mut self, now: Time, place: usize, block: (u64, u64), min_rtt: Duration, delivery: &mut AckDelivery) {
+        let (start, end) = block;
         self.unroll();
         let mut index = self.find(start);
         if self.segments.get(index).is_some_and(|segment| segment.start() < start) {
             index += 1;
         }
+        let begin = index;
         loop {
             index = self.missing(index);
             let Some(&segment) = self.segments.get(index) else { break };
@@ -447,6 +457,10 @@ impl Scoreboard {
                 self.arrived_above += 1;
             }
             index += 1;
+        }
+        if index > begin {
+            let known = &mut self.blocks[place];
+            *known = (if known.1 == start { known.0 } else { start }, self.segments[index - 1].end);
         }
     }
 
@@ -497,91 +511,6 @@ impl Scoreboard {
         }
     }
 
-    /// Reordering window (RFC 8985, section 6.2, step 4).
-    fn reordering_window(&self, in_recovery: bool, threshold: u32, min_rtt: Duration, srtt: Duration) -> Duration {
-        if !self.rack.reordered && (in_recovery || self.sacked_segments >= threshold) {
-            return Duration::ZERO;
-        }
-        if min_rtt == Duration::MAX {
-            return Duration::ZERO;
-        }
-        (min_rtt * u64::from(self.rack.quarters) / 4).min(srtt)
-    }
-
-    /// Marks segments as lost by time (RFC 8985, section 6.2, step 5). Returns how many are newly lost and when the
-    /// next may be: each segment has its own deadline, where the RFC uses that of the last one.
-    pub fn mark_lost_by_time(
-        &mut self,
-        now: Time,
-        in_recovery: bool,
-        threshold: u32,
-        min_rtt: Duration,
-        srtt: Duration,
-    ) -> (u32, Time) {
-        if self.sacked == 0 && self.retransmitted.is_empty() {
-            return (0, Time::NEVER); // all arrived in the order of transmission
-        }
-        let window = self.reordering_window(in_recovery, threshold, min_rtt, srtt);
-        let wait = self.rack.rtt + window;
-        let last = (self.rack.sent, self.rack.end);
-        let (mut newly, mut next) = (0, Time::NEVER);
-        while let Some(index) = self.index(self.examined) {
-            let index = self.missing(index);
-            self.examined = self.first + index as u64;
-            let Some(&segment) = self.segments.get(index) else { break };
-            if !segment.is(mark::LOST | mark::EVER_RETRANSMITTED) {
-                if (segment.sent, segment.end) >= last {
-                    break;
-                }
-                let due = segment.sent.saturating_add(wait);
-                if due > now {
-                    next = due;
-                    break;
-                }
-                self.mark_lost(index);
-                newly += 1;
-            }
-            self.examined += 1;
-        }
-        while let Some(&(number, sent)) = self.retransmitted.front() {
-            let current = self.index(number).filter(|&index| {
-                let segment = &self.segments[index];
-                segment.is(mark::RETRANSMITTED) && segment.sent == sent
-            });
-            if let Some(index) = current {
-                if (sent, self.segments[index].end) >= last {
-                    break;
-                }
-                let due = sent.saturating_add(wait);
-                if due > now {
-                    next = next.min(due);
-                    break;
-                }
-                self.mark_lost(index);
-                newly += 1;
-            }
-            self.retransmitted.pop_front();
-        }
-        (newly, next)
-    }
-
-    /// Widens the reordering window after a report of a duplicate (RFC 8985, section 6.2, step 4).
-    pub fn on_duplicate(&mut self, una: u64, nxt: u64) {
-        if una >= self.rack.duplicate_round {
-            self.rack.duplicate_round = nxt;
-            self.rack.quarters = (self.rack.quarters + 1).min(u32::from(u8::MAX));
-            self.rack.persist = 16;
-        }
-    }
-
-    /// Ends a recovery: after 16 without duplicates the reordering window is reset.
-    pub fn on_recovery_exit(&mut self) {
-        self.rack.persist = self.rack.persist.saturating_sub(1);
-        if self.rack.persist == 0 {
-            self.rack.quarters = 1;
-        }
-    }
-
     /// Marks losses after a timeout. With `only_late` these are the first segment and overdue ones (RFC 8985, section
     /// 6.3), else all that have not arrived. If the receiver has reneged on its first selective ACK (RFC 2018, section
     /// 8), all selective ACKs are discarded and all segments are lost, as in Linux.
@@ -596,6 +525,7 @@ impl Scoreboard {
             }
             (self.sacked, self.sacked_segments, self.arrived_above) = (0, 0, 0);
             self.highest_arrived = 0;
+            self.blocks = [(0, 0); MAX_SACK_BLOCKS];
         }
         let wait = self.rack.rtt;
         for index in 0..self.segments.len() {

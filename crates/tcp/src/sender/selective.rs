@@ -93,8 +93,8 @@ impl Selective {
         in_order
     }
 
-    /// Whether an ACK without SACK blocks only advances `una`, if no recovery is under way: nothing is lost, all arrives
-    /// in order, no probe is in flight, and F-RTO is not running.
+    /// Whether an ACK without SACK blocks only advances `una`, if no recovery is under way: nothing is lost, all
+    /// arrives in order, no probe is in flight, and F-RTO is not running.
     #[inline]
     fn is_calm(&self) -> bool {
         let is_in_order = self.scoreboard.is_in_order() && self.scoreboard.lost() == 0;
@@ -102,10 +102,14 @@ impl Selective {
     }
 
     /// Whether sending new data now restarts the probe timer: for the first segment of an instant, and for the second
-    /// one in flight, which the receiver acknowledges at once.
+    /// one in flight, which the receiver acknowledges at once. No probe is due `in_recovery`.
     #[inline]
-    pub fn is_probe_due(&self, now: Time) -> bool {
-        self.armed_at != now || self.probe_at == Time::NEVER || self.scoreboard.len() == 2
+    pub fn is_probe_due(&self, now: Time, in_recovery: bool) -> bool {
+        if self.probe_at == Time::NEVER {
+            !in_recovery && self.scoreboard.sacked() == 0
+        } else {
+            self.armed_at != now || self.scoreboard.len() == 2
+        }
     }
 
     /// Adds a segment of new data with `len` bytes that ends at `end`, which may count for `prr`.
@@ -253,7 +257,7 @@ impl Sender {
             if i == 0 && (start < packet.ack || packet.sack.get(1).is_some_and(within)) {
                 delivery.duplicate = Some((start, end));
             } else if start < end && end <= self.max {
-                scoreboard.sack(now, start, end, self.rtt.min(), delivery);
+                scoreboard.sack(now, i, (start, end), self.rtt.min(), delivery);
             }
         }
         any
@@ -476,7 +480,7 @@ impl Sender {
             }
         }
         let packet = self.segment_of(now, seq, len);
-        if new && self.selective.as_ref().is_some_and(|s| s.is_probe_due(now)) {
+        if new && self.selective.as_ref().is_some_and(|s| s.is_probe_due(now, self.phase != RecoveryPhase::Open)) {
             self.arm_probe_after_new(now);
         }
         packet

@@ -232,7 +232,7 @@ impl Pair {
         }
         if sacks {
             self.list.sack(self.now, block.0.max(una), block.1, echo, &mut told);
-            self.board.sack(self.now, block.0.max(una), block.1, MIN_RTT, &mut delivery);
+            self.board.sack(self.now, 0, (block.0.max(una), block.1), MIN_RTT, &mut delivery);
         }
         assert_eq!((delivery.bytes, delivery.sacked), (told.bytes, told.sacked));
         if self.board.timed {
