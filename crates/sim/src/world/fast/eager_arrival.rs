@@ -16,7 +16,7 @@ use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::Time;
 
 use crate::world::World;
-use crate::world::flow::Flow;
+use crate::world::flow::{Ends, Flow};
 use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
 use crate::world::wired_link::{Departure, EagerArrival};
 
@@ -220,7 +220,65 @@ impl World {
             }
             let horizon = place.eager_arrival().horizon(self.horizon, &self.timers);
             let Some((time, id)) = place.take_arrived(horizon) else { return place.look() };
+            let Packet { flow, kind, .. } = self.packets[id];
             self.arrive_eagerly(id, time);
+            if kind == Kind::Data {
+                self.segments_arrive(link, flow);
+            }
+        }
+    }
+
+    /// Segments of one connection that are on a wired link behind another one reach their receiver, as far as they may
+    /// be processed now.
+    fn segments_arrive(&mut self, link: usize, flow: u32) {
+        let index = flow as usize;
+        let connection = &mut self.connections[index];
+        let (back, counters) = (connection.reverse, &mut connection.counters);
+        let (Ends::Tcp { receiver, .. }, Hop::Wired(answers)) = (&mut connection.ends, self.hops[back as usize]) else {
+            return;
+        };
+        let answers = answers as usize;
+        let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return };
+        if connection.sessions.is_some() || line.eager_arrival() != EagerArrival::Never {
+            return;
+        }
+        let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);
+        let (mut is_noteworthy, mut has_earlier_timer, mut more) = (false, false, None);
+        let mut horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
+        while let Some((time, id)) =
+            wire.take_arrived_if(horizon, |id| (packets[id].flow, packets[id].kind) == (flow, Kind::Data))
+        {
+            self.events += 1;
+            let packet = &mut packets[id];
+            counters.arrive(packet.payload);
+            one_way.add(time - packet.sent_at());
+            receiver.on_packet(time, packet);
+            if receiver.is_due() {
+                counters.acks_sent += 1;
+                more = receiver.write(time, packet).then_some(time);
+                packet.hop = back;
+                is_noteworthy |= line.send(time, Time::ZERO, id, packets, &mut self.dropped) == Departure::Noteworthy;
+            } else {
+                packets.release(id);
+            }
+            if more.is_some() {
+                break;
+            }
+            if receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline()) {
+                has_earlier_timer = true;
+                horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
+            }
+        }
+        if has_earlier_timer {
+            self.update_next_timer();
+        }
+        if is_noteworthy {
+            self.update_link(answers);
+        }
+        if let Some(time) = more {
+            let now = std::mem::replace(&mut self.now, time);
+            self.acknowledge(index);
+            self.now = now;
         }
     }
 }

@@ -15,7 +15,7 @@ pub(in crate::world) mod trains;
 use std::collections::BTreeMap;
 
 use wifair_mac::SaturatedSource;
-use wifair_packet::Kind;
+use wifair_packet::{Kind, Packet};
 use wifair_units::Time;
 
 use self::lazy_links::LazyLinks;
@@ -152,8 +152,12 @@ impl World {
                 Hop::Wired(link) if self.packets[id].kind == Kind::Udp => self.datagrams_arrive(id, link, channel),
                 Hop::Wired(link) => self.forward_train(id, link, channel),
                 Hop::End => {
+                    let Packet { hop, flow, kind, .. } = self.packets[id];
                     self.packets[id].hop += 1;
                     self.arrive_from_air(id, channel);
+                    if kind == Kind::Ack {
+                        self.acks_arrive(channel, hop, flow);
+                    }
                 }
                 _ => self.forward(id),
             }

@@ -8,9 +8,10 @@
 use wifair_packet::{Packet, PacketId};
 use wifair_units::Time;
 
-use crate::world::World;
+use crate::world::flow::Ends;
 use crate::world::plan::Hop;
 use crate::world::wired_link::EagerArrival;
+use crate::world::{TIMERS, World};
 
 /// Packets of one connection that go to one queue at one instant, and join it together.
 #[derive(Debug, Default)]
@@ -49,50 +50,98 @@ impl Train {
 
 impl World {
     /// Forwards a packet that was handed up onto a wired link. The packets handed up after it follow in the same step
-    /// as long as they go the same way, and either are processed immediately or only wait to arrive.
+    /// as long as they go the same way.
     #[inline(never)]
     pub(in crate::world) fn forward_train(&mut self, first: PacketId, link: u32, channel: usize) {
         let Packet { hop, size, .. } = self.packets[first];
         self.forward(first);
-        let is_alike = |packet: &Packet| (packet.hop, packet.size) == (hop, size);
-        let Some((mut arrival, air, mut most)) = self.links[link as usize].alike(size) else { return };
-        while most > 0 && self.now < self.next_events.earliest().min(self.until) {
-            let (wire, channel) = (&mut self.links[link as usize], &mut self.channels[channel]);
-            let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
-            if wire.next() == Time::NEVER && arrival < horizon {
-                let Some((_, id)) = channel.handed_up().first().copied() else { return };
-                let packet = &mut self.packets[id];
-                if !is_alike(packet) {
-                    return;
-                }
-                packet.hop += 1;
-                channel.skip_handed_up(1);
-                wire.send_together(1, size);
-                self.events += 1;
-                self.arrive_eagerly(id, arrival);
-                arrival += air;
-                most -= 1;
-                continue;
-            }
-            if wire.next() == Time::NEVER || arrival < horizon {
-                return; // the line has to be looked at after the next one
-            }
-            let mut count = 0;
-            for (_, id) in channel.handed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
-                let packet = &mut self.packets[*id];
-                if !is_alike(packet) {
-                    break;
-                }
-                packet.hop += 1;
-                wire.enqueue_arrival(arrival, *id);
-                arrival += air;
-                count += 1;
-            }
-            channel.skip_handed_up(count as usize);
-            wire.send_together(count, size);
-            self.events += u64::from(count);
+        let index = link as usize;
+        let (wire, channel) = (&mut self.links[index], &mut self.channels[channel]);
+        let Some((first, air, most)) = wire.alike(size) else { return };
+        if self.now >= self.next_events.earliest().min(self.until) {
             return;
         }
+        let (mut arrival, mut count) = (first, 0);
+        for (_, id) in channel.handed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+            let packet = &mut self.packets[*id];
+            if (packet.hop, packet.size) != (hop, size) {
+                break;
+            }
+            packet.hop += 1;
+            wire.enqueue_arrival(arrival, *id);
+            arrival += air;
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        channel.skip_handed_up(count as usize);
+        wire.send_together(count, size);
+        self.events += u64::from(count);
+        if wire.next() == Time::NEVER || first < wire.eager_arrival().horizon(self.horizon, &self.timers) {
+            self.update_link(index);
+        }
+    }
+
+    /// ACKs that are handed up to a sender behind another one arrive, as long as the segments that they release go the
+    /// way of the last one.
+    pub(in crate::world) fn acks_arrive(&mut self, channel: usize, hop: u32, flow: u32) {
+        let index = flow as usize;
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+        let (forward, now) = (connection.forward, self.now);
+        if self.kept.way != Some((forward, flow)) || connection.single || connection.sessions.is_some() {
+            return;
+        }
+        let (channel, kept, packets) = (&mut self.channels[channel], &mut self.kept.packets, &mut self.packets);
+        let (counters, rtts) = (&mut connection.counters, &mut self.flows[connection.flow as usize].rtt);
+        let mut launch = |id, packet: &mut Packet| {
+            packet.hop = forward;
+            packet.set_sent_at(now);
+            counters.data_sent += 1;
+            kept.push(id);
+        };
+        let mut count = 0;
+        let mut is_due = self.now >= self.next_events.earliest().min(self.until);
+        while !is_due
+            && let Some((_, id)) = channel.handed_up().get(count).copied()
+            && (packets[id].hop, packets[id].flow) == (hop, flow)
+        {
+            count += 1;
+            let ack = &mut packets[id];
+            sender.on_packet(now, ack);
+            if let Some(rtt) = sender.rtt_sample() {
+                rtts.add(rtt);
+            }
+            if sender.is_running() {
+                sender.write(now, ack);
+                launch(id, ack);
+            } else {
+                packets.release(id);
+            }
+            loop {
+                if sender.is_running() {
+                    let (id, packet) = packets.add();
+                    sender.write(now, packet);
+                    launch(id, packet);
+                } else if let Some(segment) = sender.poll(now) {
+                    let (id, packet) = packets.add();
+                    *packet = segment;
+                    launch(id, packet);
+                } else {
+                    break;
+                }
+            }
+            if self.timers.set(2 * index, sender.deadline()) {
+                let next = self.timers.next();
+                self.next_events.set(TIMERS, next);
+                is_due = next <= now;
+            }
+        }
+        channel.skip_handed_up(count);
+        counters.acks_arrived += count as u64;
+        self.events += count as u64;
+        connection.cwnd.set(now, sender.cwnd());
     }
 
     /// Packets behind one that has arrived by a wired link at a station, and that arrive before anything else is due,
