@@ -106,8 +106,9 @@ def airtime(
     response : {"ack", "block-ack", "none"}, optional
         The response; by default an ACK to one MPDU, a block ACK to more or to a PSDU that is longer than any MPDU.
     buffer_size : int, optional
-        Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256 and 152 up to
-        1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024 in be.
+        Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256, 88 up to 512
+        and 152 up to 1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024
+        in be.
     basic_rates : sequence of str, optional
         Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s.
     greenfield, short_preamble, dcm : bool, default False

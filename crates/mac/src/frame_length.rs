@@ -23,12 +23,13 @@ pub const fn addba(window: u16) -> Bytes {
 }
 
 /// Compressed BlockAck for a window of so many MPDUs: header 16, BA Control 2, Starting Sequence Control 2, FCS 4, and
-/// a bitmap of 64 bits, 256 (from 802.11ax on) or 1024 (802.11be) (9.3.1.8.2).
+/// a bitmap of 64 bits, 256 (from 802.11ax on), 512 or 1024 (802.11be) (9.3.1.8.2).
 #[must_use]
 pub const fn block_ack(window: u32) -> Bytes {
     let bits = match window {
         0..=64 => 64,
         65..=256 => 256,
+        257..=512 => 512,
         _ => 1024,
     };
     Bytes(24 + bits / 8)
@@ -38,9 +39,10 @@ pub const fn block_ack(window: u32) -> Bytes {
 mod tests {
     use super::*;
 
-    /// IEEE Std 802.11-2020, 9.3.1.8.2, and IEEE P802.11be: 32, 56 and 152 bytes.
+    /// IEEE Std 802.11-2020, 9.3.1.8.2, and 802.11be, which adds bitmaps of 64 and 128 bytes: 32, 56, 88 and 152 bytes.
     #[test]
-    fn block_acks() {
-        assert_eq!([0, 64, 65, 256, 257, 1024].map(|window| block_ack(window).0), [32, 32, 56, 56, 152, 152]);
+    fn a_block_ack_for_up_to_512_mpdus_has_a_bitmap_of_64_bytes() {
+        let windows = [0, 64, 65, 256, 257, 512, 513, 1024];
+        assert_eq!(windows.map(|window| block_ack(window).0), [32, 32, 56, 56, 88, 88, 152, 152]);
     }
 }
