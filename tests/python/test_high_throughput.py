@@ -74,6 +74,14 @@ def test_what_a_standard_does_not_have_is_refused(changes: dict[str, object], me
         wifair.Scenario.from_text(BASE).with_(changes)
 
 
+def test_an_mcs_of_older_stations_is_one_error() -> None:
+    scenario = wifair.Scenario.from_text(BASE).with_({"wlan.band": "2.4 GHz", "stations.standard": "802.11g"})
+    with pytest.raises(wifair.ScenarioError) as error:
+        scenario.with_({"stations.mcs": 3})
+    assert str(error.value).count("error:") == 1
+    assert "write `data_rate`" in str(error.value)
+
+
 def test_a_resolved_scenario_can_be_read_again() -> None:
     for standard in ("802.11n", "802.11ac", "802.11ax", "802.11be"):
         scenario = wifair.Scenario.from_text(BASE).with_({"wlan.standard": standard})

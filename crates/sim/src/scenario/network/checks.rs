@@ -220,7 +220,8 @@ impl Builder<'_> {
         if has_mcs {
             for (index, group) in self.file.stations.iter().enumerate() {
                 let own = group.own_mode();
-                let is_own = own.mcs.is_some() || own.streams.is_some() || own.width.is_some();
+                let has_mcs = group.standard.is_none_or(Standard::has_mcs);
+                let is_own = has_mcs && (own.mcs.is_some() || own.streams.is_some() || own.width.is_some());
                 if let Some(error) = is_own.then(|| wlan.mode(own).err()).flatten() {
                     problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
                 }
