@@ -181,6 +181,13 @@ table! {
     }
 }
 
+impl MeasuredTransfer {
+    /// Whether it says how much is transferred.
+    pub(crate) fn has_amount(&self) -> bool {
+        self.size.is_some() || self.duration.is_some() || self.sessions.is_some()
+    }
+}
+
 fn is_cc(name: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (1..=15).contains(&name.len()) && name.chars().all(known)

@@ -10,4 +10,4 @@ pub use file::{
     Case, CaseOrder, MeasuredFlow, MeasuredStations, MeasuredTransfer, PlanFile, PlannedSessions, TransferDirection,
     TransportProtocol,
 };
-pub use plan::{Carrier, MeasurementPlan, PlanCase, PlanFlow, Work};
+pub use plan::{MeasurementPlan, PlanCase, PlanFlow};

@@ -51,46 +51,10 @@ pub struct PlanFlow {
     pub direction: TransferDirection,
     /// Start of the flow, counted from the common start.
     pub start: Duration,
-    /// The amount and timing of the data.
-    pub work: Work,
-    /// What carries the data.
-    pub carrier: Carrier,
-    /// Send buffer, if it is set.
-    pub send_buffer: Option<Bytes>,
-    /// Receive buffer, if it is set.
-    pub receive_buffer: Option<Bytes>,
+    /// What is transferred, and how: one of size, duration and sessions, the transport, and only what it knows.
+    pub transfer: MeasuredTransfer,
     /// Index of the case in which the station runs alone.
     pub alone: Option<usize>,
-}
-
-/// The amount and timing of the data.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Work {
-    /// A fixed amount of data.
-    Size(Bytes),
-    /// As much data as can be sent in this time.
-    Duration(Duration),
-    /// Sessions at fixed times.
-    Sessions(PlannedSessions),
-}
-
-/// The transport of the data.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Carrier {
-    /// A connection.
-    Tcp {
-        /// Congestion control, if it is set.
-        cc: Option<String>,
-        /// Largest segment, if it is set.
-        mss: Option<Bytes>,
-    },
-    /// Datagrams.
-    Udp {
-        /// Rate of the data.
-        rate: BitRate,
-        /// Payload of each datagram.
-        payload: Bytes,
-    },
 }
 
 impl MeasurementPlan {
@@ -142,32 +106,24 @@ impl PlanFlow {
             ("direction", Json::text(self.direction.name())),
             ("start_s", seconds(self.start)),
         ];
-        match &self.work {
-            Work::Size(size) => fields.push(("size", number(size.0))),
-            Work::Duration(time) => fields.push(("duration_s", seconds(*time))),
-            Work::Sessions(sessions) => fields.push((
-                "sessions",
-                object([
-                    ("size", number(sessions.size.0)),
-                    ("every_s", seconds(sessions.every)),
-                    ("count", number(sessions.count)),
-                ]),
-            )),
-        }
-        match &self.carrier {
-            Carrier::Tcp { cc, mss } => {
-                fields.push(("transport", Json::text("tcp")));
-                fields.extend(cc.as_deref().map(|cc| ("cc", Json::text(cc))));
-                fields.extend(mss.map(|mss| ("mss", number(mss.0))));
-            }
-            Carrier::Udp { rate, payload } => {
-                fields.push(("transport", Json::text("udp")));
-                fields.push(("rate_bps", number(rate.as_bps())));
-                fields.push(("payload", number(payload.0)));
-            }
-        }
-        fields.extend(self.send_buffer.map(|size| ("send_buffer", number(size.0))));
-        fields.extend(self.receive_buffer.map(|size| ("receive_buffer", number(size.0))));
+        let transfer = &self.transfer;
+        let sessions = |sessions: &PlannedSessions| {
+            object([
+                ("size", number(sessions.size.0)),
+                ("every_s", seconds(sessions.every)),
+                ("count", number(sessions.count)),
+            ])
+        };
+        fields.extend(transfer.size.map(|size| ("size", number(size.0))));
+        fields.extend(transfer.duration.map(|time| ("duration_s", seconds(time))));
+        fields.extend(transfer.sessions.as_ref().map(|planned| ("sessions", sessions(planned))));
+        fields.extend(transfer.transport.map(|transport| ("transport", Json::text(transport.name()))));
+        fields.extend(transfer.cc.as_deref().map(|cc| ("cc", Json::text(cc))));
+        fields.extend(transfer.mss.map(|mss| ("mss", number(mss.0))));
+        fields.extend(transfer.rate.map(|rate| ("rate_bps", number(rate.as_bps()))));
+        fields.extend(transfer.payload.map(|payload| ("payload", number(payload.0))));
+        fields.extend(transfer.send_buffer.map(|size| ("send_buffer", number(size.0))));
+        fields.extend(transfer.receive_buffer.map(|size| ("receive_buffer", number(size.0))));
         fields.extend(self.alone.map(|index| ("alone", number(index))));
         object(fields)
     }
@@ -337,7 +293,7 @@ impl Resolver<'_> {
                 }
                 continue;
             };
-            let Some((work, carrier)) = self.transfer(file, flow, &at, report) else { continue };
+            let Some(transfer) = self.transfer(file, flow, &at, report) else { continue };
             let names = names(flow, stations);
             if let Some(name) = names.iter().find(|name| flows.iter().any(|flow| flow.name == **name)) {
                 if report {
@@ -353,17 +309,13 @@ impl Resolver<'_> {
                 }
                 break;
             }
-            let default = &file.transfer;
             for (place, name) in names.into_iter().enumerate() {
                 flows.push(PlanFlow {
                     name,
                     station: stations[place / flow.count as usize].clone(),
                     direction: flow.direction.or(way).unwrap_or(TransferDirection::Up),
                     start: flow.start,
-                    work: work.clone(),
-                    carrier: carrier.clone(),
-                    send_buffer: flow.transfer.send_buffer.or(default.send_buffer),
-                    receive_buffer: flow.transfer.receive_buffer.or(default.receive_buffer),
+                    transfer: transfer.clone(),
                     alone: None,
                 });
                 origins.push(number);
@@ -372,8 +324,8 @@ impl Resolver<'_> {
         (flows, origins)
     }
 
-    /// What a flow transfers, and over which transport.
-    fn transfer(&mut self, file: &PlanFile, flow: &MeasuredFlow, at: &str, report: bool) -> Option<(Work, Carrier)> {
+    /// What a flow transfers, and how; what it does not set itself is taken from `[transfer]`.
+    fn transfer(&mut self, file: &PlanFile, flow: &MeasuredFlow, at: &str, report: bool) -> Option<MeasuredTransfer> {
         let mut refuse = |key: &str, message: &str, note: &str| {
             if report {
                 // Keys that the flow does not set itself are taken from `[transfer]`.
@@ -384,21 +336,17 @@ impl Resolver<'_> {
             }
             None
         };
-        let own = &flow.transfer;
-        let default = &file.transfer;
-        let Some(work) = work(own).or_else(|| work(default)) else {
+        let (own, default) = (&flow.transfer, &file.transfer);
+        let Some(amount) = [own, default].into_iter().find(|transfer| transfer.has_amount()) else {
             return refuse(
                 "size",
                 "the flow has nothing to transfer",
                 "write size = \"15 MiB\" or duration = \"10 s\"",
             );
         };
-        let span = match &work {
-            Work::Size(_) => Duration::ZERO,
-            Work::Duration(time) => *time,
-            Work::Sessions(sessions) => sessions.every * u64::from(sessions.count),
-        };
-        let key = if let Work::Sessions(_) = work { "sessions" } else { "duration" };
+        let sessions = amount.sessions.as_ref().map(|sessions| sessions.every * u64::from(sessions.count));
+        let span = amount.duration.or(sessions).unwrap_or(Duration::ZERO);
+        let key = if sessions.is_some() { "sessions" } else { "duration" };
         if flow.start + span >= file.timeout {
             let message = format!("the flow ends {} after the start at the earliest", flow.start + span);
             return refuse(key, &message, &format!("`timeout` is {}", file.timeout));
@@ -408,32 +356,32 @@ impl Resolver<'_> {
             return refuse(key, &message, &format!("`warm_up` is {}", file.warm_up));
         }
         let transport = own.transport.or(default.transport).unwrap_or(TransportProtocol::Tcp);
-        let carrier = match transport {
-            TransportProtocol::Tcp => {
-                for (key, said) in [("rate", own.rate.is_some()), ("payload", own.payload.is_some())] {
-                    if said {
-                        return refuse(key, &format!("`{key}` is for UDP"), "write transport = \"udp\"");
-                    }
-                }
-                Carrier::Tcp { cc: own.cc.clone().or_else(|| default.cc.clone()), mss: own.mss.or(default.mss) }
-            }
-            TransportProtocol::Udp => {
-                for (key, said) in [("cc", own.cc.is_some()), ("mss", own.mss.is_some())] {
-                    if said {
-                        return refuse(key, &format!("`{key}` is for TCP"), "write transport = \"tcp\"");
-                    }
-                }
-                if let Work::Sessions(_) = work {
-                    return refuse("sessions", "sessions need TCP", "write size or duration instead");
-                }
-                let Some(rate) = own.rate.or(default.rate) else {
-                    return refuse("transport", "UDP needs a rate", "write rate = \"2 Mb/s\" too");
-                };
-                let payload = own.payload.or(default.payload).unwrap_or(Bytes(1472));
-                Carrier::Udp { rate, payload }
-            }
+        let is_tcp = transport == TransportProtocol::Tcp;
+        let (others, theirs, remedy) = if is_tcp {
+            ([("rate", own.rate.is_some()), ("payload", own.payload.is_some())], "UDP", "write transport = \"udp\"")
+        } else {
+            ([("cc", own.cc.is_some()), ("mss", own.mss.is_some())], "TCP", "write transport = \"tcp\"")
         };
-        Some((work, carrier))
+        if let Some((key, _)) = others.into_iter().find(|(_, said)| *said) {
+            return refuse(key, &format!("`{key}` is for {theirs}"), remedy);
+        }
+        let rate = own.rate.or(default.rate);
+        if !is_tcp && sessions.is_some() {
+            return refuse("sessions", "sessions need TCP", "write size or duration instead");
+        }
+        if !is_tcp && rate.is_none() {
+            return refuse("transport", "UDP needs a rate", "write rate = \"2 Mb/s\" too");
+        }
+        Some(MeasuredTransfer {
+            transport: Some(transport),
+            cc: own.cc.clone().or_else(|| default.cc.clone()).filter(|_| is_tcp),
+            mss: own.mss.or(default.mss).filter(|_| is_tcp),
+            send_buffer: own.send_buffer.or(default.send_buffer),
+            receive_buffer: own.receive_buffer.or(default.receive_buffer),
+            rate: rate.filter(|_| !is_tcp),
+            payload: own.payload.or(default.payload).or(Some(Bytes(1472))).filter(|_| !is_tcp),
+            ..amount.clone()
+        })
     }
 
     /// For each flow, finds the case in which its station runs alone.
@@ -482,12 +430,15 @@ fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<us
         return None;
     }
     let flow = &case.flows[number];
-    let bulk = |flow: &PlanFlow| !matches!(flow.work, Work::Sessions(_));
-    let tcp = |flow: &PlanFlow| matches!(flow.carrier, Carrier::Tcp { .. });
+    let alike = |other: &PlanFlow| {
+        let (one, two) = (&flow.transfer, &other.transfer);
+        other.station == flow.station
+            && one.sessions.is_none()
+            && two.sessions.is_none()
+            && one.transport == two.transport
+    };
     let alone = |index: &usize| {
         let other = others[*index];
-        let alike =
-            |other: &PlanFlow| other.station == flow.station && bulk(other) && bulk(flow) && tcp(other) == tcp(flow);
         shows_alone(other, case, number) && alike(&other.flows[0])
     };
     let anywhere: Vec<usize> = (0..others.len()).filter(alone).collect();
@@ -496,11 +447,6 @@ fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<us
         (&[only], _) | (_, &[only]) => Some(only),
         _ => None,
     }
-}
-
-fn work(transfer: &MeasuredTransfer) -> Option<Work> {
-    let size = transfer.size.map(Work::Size);
-    size.or(transfer.duration.map(Work::Duration)).or(transfer.sessions.clone().map(Work::Sessions))
 }
 
 /// Names of the flows between each station and the server, station by station.

@@ -1,7 +1,7 @@
 //! How plans are read, and their error messages.
 
 use wifair_config::{Override, Source};
-use wifair_measure::{Carrier, MeasurementPlan, TransferDirection, Work};
+use wifair_measure::{MeasuredTransfer, MeasurementPlan, TransferDirection, TransportProtocol};
 use wifair_units::{BitRate, Bytes, Duration};
 
 fn read(text: &str) -> Result<MeasurementPlan, String> {
@@ -31,11 +31,15 @@ fn the_study_of_kemerlis2006_has_sixteen_cases() {
     assert_eq!(last.name, "A and B, down, RTS 200 B");
     assert_eq!(last.rts_threshold, Some(Bytes(200)));
     let flow = &last.flows[1];
-    assert_eq!(
-        (flow.name.as_str(), flow.direction, &flow.work),
-        ("apollo", TransferDirection::Down, &Work::Size(Bytes(15 * 1024 * 1024)))
-    );
-    assert_eq!(flow.carrier, Carrier::Tcp { cc: Some("reno".into()), mss: Some(Bytes(1460)) });
+    assert_eq!((flow.name.as_str(), flow.direction), ("apollo", TransferDirection::Down));
+    let expected = MeasuredTransfer {
+        transport: Some(TransportProtocol::Tcp),
+        size: Some(Bytes(15 * 1024 * 1024)),
+        cc: Some("reno".into()),
+        mss: Some(Bytes(1460)),
+        ..MeasuredTransfer::default()
+    };
+    assert_eq!(flow.transfer, expected);
     assert_eq!(plan.cases[flow.alone.unwrap()].name, "one at B, down, RTS 200 B");
     assert_eq!(plan.cases[last.flows[0].alone.unwrap()].name, "one at A, down, RTS 200 B");
 }
@@ -61,11 +65,22 @@ fn a_flow_goes_before_the_transfer_of_all() {
          { name = 'u', station = 'a', direction = 'down', transport = 'udp', rate = '2 Mb/s', start = '1 s' }]",
     );
     let flows = &read(&text).unwrap().cases[0].flows;
-    assert_eq!(flows[0].work, Work::Duration(Duration::from_secs(10)));
-    assert_eq!(flows[0].carrier, Carrier::Tcp { cc: Some("cubic".into()), mss: None });
-    assert_eq!(flows[0].send_buffer, Some(Bytes(65_536)));
-    assert_eq!(flows[1].carrier, Carrier::Udp { rate: BitRate::from_mbps(2), payload: Bytes(1472) });
-    assert_eq!((&flows[1].work, flows[1].start), (&Work::Size(Bytes(15_000_000)), Duration::from_secs(1)));
+    let tcp = MeasuredTransfer {
+        transport: Some(TransportProtocol::Tcp),
+        duration: Some(Duration::from_secs(10)),
+        cc: Some("cubic".into()),
+        send_buffer: Some(Bytes(65_536)),
+        ..MeasuredTransfer::default()
+    };
+    let udp = MeasuredTransfer {
+        transport: Some(TransportProtocol::Udp),
+        size: Some(Bytes(15_000_000)),
+        rate: Some(BitRate::from_mbps(2)),
+        payload: Some(Bytes(1472)),
+        ..MeasuredTransfer::default()
+    };
+    assert_eq!((&flows[0].transfer, &flows[1].transfer), (&tcp, &udp));
+    assert_eq!(flows[1].start, Duration::from_secs(1));
 }
 
 #[test]
@@ -85,7 +100,7 @@ fn overrides_reach_the_plan() {
     let text = with_flows("flows = [{ station = 'a', direction = 'up' }]");
     let overrides = [Override::set("transfer.size=1 MB"), Override::set("repetitions=2")];
     let plan = MeasurementPlan::read(Source::file("p.toml", &text), &overrides).unwrap();
-    assert_eq!(plan.cases[0].flows[0].work, Work::Size(Bytes(1_000_000)));
+    assert_eq!(plan.cases[0].flows[0].transfer.size, Some(Bytes(1_000_000)));
     assert_eq!(plan.file.repetitions, 2);
 }
 
