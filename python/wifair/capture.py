@@ -9,11 +9,13 @@ import os
 import sys
 import threading
 from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair import _core, files
 from wifair.capture_columns import (
@@ -32,13 +34,6 @@ from wifair.capture_columns import (
 from wifair.columns import Columns, of_core
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 from wifair.progress import ProgressBar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["Capture", "read_capture"]
 
 POLL_S = 0.05
 NEAR_S = 0.1e-3
@@ -562,8 +557,6 @@ def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
             raise Interrupted(capture=partial) from None
         raise
     found = outcome[0]
-    if isinstance(found, OSError) and found.errno is not None:
-        raise type(found)(found.errno, found.strerror, name) from None
     if isinstance(found, BaseException):
         raise found
     assert found is not None

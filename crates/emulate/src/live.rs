@@ -94,7 +94,6 @@ pub struct Lateness {
 pub struct LiveControl {
     stop: AtomicBool,
     sent: Mutex<Vec<u64>>,
-    behind: AtomicBool,
 }
 
 impl LiveControl {
@@ -107,12 +106,6 @@ impl LiveControl {
     #[must_use]
     pub fn sent(&self) -> Vec<u64> {
         self.sent.lock().map(|sent| sent.clone()).unwrap_or_default()
-    }
-
-    /// Whether the machine has ever failed to keep up.
-    #[must_use]
-    pub fn is_behind(&self) -> bool {
-        self.behind.load(Ordering::Relaxed)
     }
 }
 
@@ -338,7 +331,6 @@ impl<'a> Live<'a> {
         let is_behind = all - samples >= JUDGE_FROM && (bad - too_late) * 100 > all - samples;
         if is_behind {
             self.lateness.seconds_behind += 1;
-            self.control.behind.store(true, Ordering::Relaxed);
         }
         is_behind
     }

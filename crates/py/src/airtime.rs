@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_mac::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
-use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions, TxMode};
+use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions};
 use wifair_units::{BitRate, Bytes, Duration, Quantity};
 
 /// A question as asked from Python: texts with units, numbers, or nothing.
@@ -147,65 +147,61 @@ fn parse<T: Quantity>(key: &'static str, text: &str) -> Result<T, ModeError> {
 }
 
 fn to_dict<'py>(py: Python<'py>, answer: &ExchangeTime) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let parts = &answer.parts;
-    dict.set_item("band", answer.band.number())?;
-    set_mode(&dict, answer.mode)?;
-    dict.set_item("psdu_bytes", answer.psdu.0)?;
-    dict.set_item("mpdu_bytes", answer.mpdu_bytes.0)?;
-    dict.set_item("mpdus", answer.mpdus)?;
-    dict.set_item("duration_ns", parts.total().as_nanos())?;
-    let detail = PyDict::new(py);
-    detail.set_item("preamble_ns", parts.preamble.as_nanos())?;
+    let (mode, parts) = (answer.mode, &answer.parts);
     let fields = PyDict::new(py);
-    for (name, duration) in answer.mode.preamble_fields() {
+    for (name, duration) in mode.preamble_fields() {
         fields.set_item(name, duration.as_nanos())?;
     }
-    detail.set_item("preamble_fields_ns", fields)?;
-    let is_ofdm = answer.mode.symbol().is_some();
-    detail.set_item("symbols", is_ofdm.then_some(parts.symbols))?;
-    detail.set_item("symbol_ns", answer.mode.symbol().map(Duration::as_nanos))?;
-    detail.set_item("bits_per_symbol", answer.mode.bits_per_symbol())?;
-    detail.set_item("data_ns", parts.data.as_nanos())?;
-    detail.set_item("padding_bits", is_ofdm.then_some(parts.pad_bits))?;
-    detail.set_item("rounding_ns", parts.rounding.as_nanos())?;
-    detail.set_item("packet_extension_ns", parts.packet_extension.as_nanos())?;
-    detail.set_item("signal_extension_ns", parts.signal_extension.as_nanos())?;
-    dict.set_item("parts", detail)?;
-    dict.set_item("needs_ldpc_extra_symbol", answer.ldpc_extra_symbol)?;
+    let is_ofdm = mode.symbol().is_some();
+    let details = dict!(py,
+        "preamble_ns": parts.preamble.as_nanos(),
+        "preamble_fields_ns": fields,
+        "symbols": is_ofdm.then_some(parts.symbols),
+        "symbol_ns": mode.symbol().map(Duration::as_nanos),
+        "bits_per_symbol": mode.bits_per_symbol(),
+        "data_ns": parts.data.as_nanos(),
+        "padding_bits": is_ofdm.then_some(parts.pad_bits),
+        "rounding_ns": parts.rounding.as_nanos(),
+        "packet_extension_ns": parts.packet_extension.as_nanos(),
+        "signal_extension_ns": parts.signal_extension.as_nanos(),
+    );
     let response = match answer.response {
         None => None,
-        Some((kind, mode, length, duration)) => {
-            let dict = PyDict::new(py);
-            dict.set_item("frame", if kind == Response::Ack { "ACK" } else { "BlockAck" })?;
-            dict.set_item("bytes", length.0)?;
-            dict.set_item("mode", mode.to_string())?;
-            dict.set_item("rate_bps", mode.data_rate().as_bps())?;
-            dict.set_item("duration_ns", duration.as_nanos())?;
-            Some(dict)
-        }
+        Some((kind, mode, length, duration)) => Some(dict!(py,
+            "frame": if kind == Response::Ack { "ACK" } else { "BlockAck" },
+            "bytes": length.0,
+            "mode": mode.to_string(),
+            "rate_bps": mode.data_rate().as_bps(),
+            "duration_ns": duration.as_nanos(),
+        )),
     };
-    dict.set_item("response", response)?;
-    dict.set_item("sifs_ns", answer.sifs.as_nanos())?;
-    for (name, time) in [("exchange", answer.exchange()), ("cycle", answer.cycle())] {
-        let dict_of = PyDict::new(py);
-        dict_of.set_item("duration_ns", time.as_nanos())?;
-        dict_of.set_item("throughput_bps", answer.throughput_bps(time))?;
-        dict_of.set_item("efficiency", answer.efficiency(time))?;
-        if name == "cycle" {
-            dict_of.set_item("aifs_ns", answer.aifs.as_nanos())?;
-            dict_of.set_item("backoff_ns", answer.backoff.as_nanos())?;
-        }
-        dict.set_item(name, dict_of)?;
-    }
-    Ok(dict)
-}
-
-fn set_mode(dict: &Bound<'_, PyDict>, mode: TxMode) -> PyResult<()> {
-    dict.set_item("mode", mode.to_string())?;
-    dict.set_item("mcs", mode.mcs())?;
-    dict.set_item("width_mhz", mode.width().mhz())?;
-    dict.set_item("streams", mode.streams())?;
-    dict.set_item("guard_interval_ns", mode.guard_interval().map(|interval| interval.duration().as_nanos()))?;
-    dict.set_item("data_rate_bps", mode.data_rate().as_bps())
+    let span = |time: Duration| -> PyResult<_> {
+        Ok(dict!(py,
+            "duration_ns": time.as_nanos(),
+            "throughput_bps": answer.throughput_bps(time),
+            "efficiency": answer.efficiency(time),
+        ))
+    };
+    let cycle = span(answer.cycle())?;
+    cycle.set_item("aifs_ns", answer.aifs.as_nanos())?;
+    cycle.set_item("backoff_ns", answer.backoff.as_nanos())?;
+    Ok(dict!(py,
+        "band": answer.band.number(),
+        "mode": mode.to_string(),
+        "mcs": mode.mcs(),
+        "width_mhz": mode.width().mhz(),
+        "streams": mode.streams(),
+        "guard_interval_ns": mode.guard_interval().map(|interval| interval.duration().as_nanos()),
+        "data_rate_bps": mode.data_rate().as_bps(),
+        "psdu_bytes": answer.psdu.0,
+        "mpdu_bytes": answer.mpdu_bytes.0,
+        "mpdus": answer.mpdus,
+        "duration_ns": parts.total().as_nanos(),
+        "parts": details,
+        "needs_ldpc_extra_symbol": answer.ldpc_extra_symbol,
+        "response": response,
+        "sifs_ns": answer.sifs.as_nanos(),
+        "exchange": span(answer.exchange())?,
+        "cycle": cycle,
+    ))
 }

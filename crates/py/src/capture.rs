@@ -2,17 +2,19 @@
 
 use std::io::Read;
 use std::net::IpAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyList;
 use wifair_capture::{Address, Analysis, AnalysisOptions, COLUMNS, Error, Field, Filter, Graph, RowCell, analyze};
 use wifair_units::{BitRate, Duration, Quantity};
 
 use crate::columns::{column, counts, numbers};
-use crate::control::{Control, Shared};
+use crate::control::Control;
+use crate::scenario::file_error;
+
+pyo3::import_exception!(wifair.errors, CaptureError);
 
 /// The results for a capture.
 #[pyclass(frozen, module = "wifair._core", name = "Capture")]
@@ -31,12 +33,6 @@ impl PyCapture {
     #[getter]
     fn damage(&self) -> Option<String> {
         self.inner.damage.as_ref().map(ToString::to_string)
-    }
-
-    /// Number of connections.
-    #[getter]
-    fn connections(&self) -> usize {
-        self.inner.connections().len()
     }
 
     /// The number of connections that are not kept individually.
@@ -82,11 +78,6 @@ impl PyCapture {
             columns.append(column(py, wanted.name, wanted.about, data)?)?;
         }
         Ok(Some(columns))
-    }
-
-    /// SACK blocks as (row, left edge, right edge).
-    fn sacks(&self) -> Vec<(u32, i64, i64)> {
-        self.inner.rows.as_ref().map(|rows| rows.sacks.clone()).unwrap_or_default()
     }
 
     /// A graph for xplot, chosen by tcptrace's short name; `None` if there is nothing to draw.
@@ -187,18 +178,18 @@ fn network(text: &str) -> Result<(Address, u8), String> {
 }
 
 /// Counts the bytes read from a file, for the progress bar.
-struct CountingReader<R> {
+struct CountingReader<'a, R> {
     source: R,
-    shared: Arc<Shared>,
+    control: &'a Control,
 }
 
-impl<R: Read> Read for CountingReader<R> {
+impl<R: Read> Read for CountingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.shared.is_stopped() {
+        if self.control.is_stopped() {
             return Ok(0);
         }
         let count = self.source.read(buffer)?;
-        self.shared.advance_bytes(count as u64);
+        self.control.advance_bytes(count as u64);
         Ok(count)
     }
 }
@@ -213,36 +204,22 @@ pub fn read_capture(
     control: &Control,
 ) -> PyResult<PyCapture> {
     let settings = wanted.settings().map_err(PyValueError::new_err)?;
-    let shared = control.share();
     let found = py.detach(|| {
-        let go_on = |_, _| !shared.is_stopped();
-        match path {
+        let go_on = |_, _| !control.is_stopped();
+        match &path {
             Some(path) => {
                 let source = std::fs::File::open(path).map_err(Error::Io)?;
-                analyze(CountingReader { source, shared: Arc::clone(&shared) }, settings, go_on)
+                analyze(CountingReader { source, control }, settings, go_on)
             }
-            None => analyze(CountingReader { source: std::io::stdin(), shared: Arc::clone(&shared) }, settings, go_on),
+            None => analyze(CountingReader { source: std::io::stdin(), control }, settings, go_on),
         }
     });
     match found {
         Ok(inner) => Ok(PyCapture { inner }),
-        Err(Error::Io(error)) => Err(io_error(error)),
-        Err(error) => Err(capture_error(py, &error.to_string())),
-    }
-}
-
-/// Converts an error to an OSError of the right class, with its number.
-fn io_error(error: std::io::Error) -> PyErr {
-    let Some(number) = error.raw_os_error() else { return error.into() };
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    PyOSError::new_err((number, text.to_owned()))
-}
-
-fn capture_error(py: Python<'_>, text: &str) -> PyErr {
-    let error = py.import("wifair.errors").and_then(|module| module.getattr("CaptureError"));
-    match error.and_then(|class| class.call1(PyTuple::new(py, [text])?)) {
-        Ok(error) => PyErr::from_value(error),
-        Err(error) => error,
+        Err(Error::Io(error)) if error.raw_os_error().is_some() => {
+            Err(file_error(path.as_deref().unwrap_or(Path::new("-")), &error))
+        }
+        Err(Error::Io(error)) => Err(error.into()),
+        Err(error) => Err(CaptureError::new_err(error.to_string())),
     }
 }

@@ -1,6 +1,5 @@
 //! Control of runs in other threads: their progress, and a way to stop them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use pyo3::prelude::*;
@@ -10,19 +9,13 @@ use wifair_units::Duration;
 #[pyclass(frozen, module = "wifair._core")]
 #[derive(Debug, Default)]
 pub struct Control {
-    shared: Arc<Shared>,
-}
-
-/// The part held by the threads.
-#[derive(Debug, Default)]
-pub struct Shared {
     stopped: AtomicBool,
     simulated: AtomicU64,
     read: AtomicU64,
     memory: Option<u64>,
 }
 
-impl Shared {
+impl Control {
     /// Whether the runs must end.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
@@ -44,35 +37,28 @@ impl Shared {
     }
 }
 
-impl Control {
-    /// The part held by the threads.
-    pub fn share(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
-    }
-}
-
 #[pymethods]
 impl Control {
     #[new]
     #[pyo3(signature = (memory=None))]
     fn new(memory: Option<u64>) -> Self {
-        Self { shared: Arc::new(Shared { memory, ..Shared::default() }) }
+        Self { memory, ..Self::default() }
     }
 
     /// Ends all runs the next time they check.
     fn stop(&self) {
-        self.shared.stopped.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Simulated time of all runs together, in seconds.
     #[getter]
     fn simulated_s(&self) -> f64 {
-        Duration::from_nanos(self.shared.simulated.load(Ordering::Relaxed)).nearest_secs()
+        Duration::from_nanos(self.simulated.load(Ordering::Relaxed)).nearest_secs()
     }
 
     /// Bytes read from a file.
     #[getter]
     fn read_bytes(&self) -> u64 {
-        self.shared.read.load(Ordering::Relaxed)
+        self.read.load(Ordering::Relaxed)
     }
 }

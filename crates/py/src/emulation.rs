@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use wifair_capture::Analysis;
 use wifair_emulate::live::{self, Device, Ended, Lateness, Live, LiveControl};
 use wifair_emulate::record::{Recorder, Recording};
@@ -22,8 +22,7 @@ use wifair_sim::world::Loss;
 use wifair_units::{Duration, Time};
 
 use crate::capture::PyCapture;
-use crate::columns::of_rows;
-use crate::scenario::{PyScenario, Taps, Unwritten, file_error, to_dict};
+use crate::scenario::{PyScenario, Taps, file_error, to_dict};
 
 /// The outcome of an emulation.
 struct Done {
@@ -114,8 +113,7 @@ impl Emulation {
         let taps = taps.unwrap_or_default();
         let settings = EmulationOptions { seed, flows, sample_every: sample_step_ns.map(Duration::from_nanos) };
         let mut cell = EmulatedCell::new(&scenario.inner, &settings);
-        let capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&scenario.inner, seed, cell.run())).transpose();
-        let capture = capture.map_err(unwritten)?;
+        let capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&scenario.inner, seed, cell.run())).transpose()?;
         let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
         let frames = taps.frames_ns.map(|(from, to)| FrameLog::new(&scenario.inner, seed, time(from), time(to)));
         cell.begin(capture, frames);
@@ -150,10 +148,7 @@ impl Emulation {
     /// Starts the emulation; returns the number of the thread that follows the clock. With `strict` it ends if the
     /// machine does not keep up.
     fn start(&mut self, strict: bool) -> PyResult<i32> {
-        let EmulationState::Ready(mut cell, mut devices) = std::mem::replace(self.state(), EmulationState::Taken)
-        else {
-            return Err(began());
-        };
+        let EmulationState::Ready(mut cell, mut devices) = self.take() else { return Err(began()) };
         let recorder = self.record.as_ref().map(|(path, about)| {
             let file = File::create(path).map(|file| BufWriter::with_capacity(1 << 20, file));
             file.and_then(|file| Recorder::new(file, about)).map_err(|error| file_error(path, &error))
@@ -182,11 +177,6 @@ impl Emulation {
         matches!(self.state(), EmulationState::Running(thread) if !thread.is_finished())
     }
 
-    /// Whether the machine has ever failed to keep up.
-    fn is_behind(&self) -> bool {
-        self.control.is_behind()
-    }
-
     /// Packets sent by each host up to now.
     fn sent(&self) -> Vec<u64> {
         self.control.sent()
@@ -199,9 +189,7 @@ impl Emulation {
 
     /// Waits for its end, and returns why it ended: "stopped", "over" or "behind".
     fn join(&mut self, py: Python<'_>) -> PyResult<&'static str> {
-        let EmulationState::Running(thread) = std::mem::replace(self.state(), EmulationState::Taken) else {
-            return Err(began());
-        };
+        let EmulationState::Running(thread) = self.take() else { return Err(began()) };
         let done = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulation has failed"))?;
         let why = match &done.ended {
             Ok((Ended::Stopped, _)) => "stopped",
@@ -218,17 +206,12 @@ impl Emulation {
 
     /// Replays a recording instead of running. Returns `(put in, same, differs at ns, is cut)`.
     fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, Option<u64>, bool)> {
-        let EmulationState::Ready(mut cell, _) = std::mem::replace(self.state(), EmulationState::Taken) else {
-            return Err(began());
-        };
+        let EmulationState::Ready(mut cell, _) = self.take() else { return Err(began()) };
         let replayed = py.detach(|| {
             let mut recording = Recording::open(BufReader::new(File::open(&path)?))?;
             recording.replay(&mut cell, || true)
         });
-        let replayed = replayed.map_err(|error| match error.raw_os_error() {
-            Some(_) => file_error(&path, &error),
-            None => PyValueError::new_err(format!("{}: {error}", path.display())),
-        })?;
+        let replayed = replayed.map_err(|error| recording_error(&path, &error))?;
         *self.state() =
             EmulationState::Over(Box::new(Done { cell: *cell, ended: Ok((Ended::Over, Lateness::default())) }));
         Ok((replayed.inject, replayed.same, replayed.differs_at, replayed.is_cut))
@@ -239,21 +222,16 @@ impl Emulation {
         &mut self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyDict>, Option<PyCapture>, Bound<'py, PyDict>)> {
-        let EmulationState::Over(mut done) = std::mem::replace(self.state(), EmulationState::Taken) else {
-            return Err(began());
-        };
+        let EmulationState::Over(mut done) = self.take() else { return Err(began()) };
         let outcome: Outcome = done.cell.run().outcome();
         let finished = done.cell.finish();
         if let (Some(capture), Some(wanted)) = (finished.capture, &self.taps.pcap) {
-            wanted.finish(capture).map_err(unwritten)?;
+            wanted.finish(capture)?;
         }
         if let Some(why) = done.cell.failure() {
             return Err(PyOSError::new_err(format!("{}: {}", why.file, why.error)));
         }
-        let dict = to_dict(py, &outcome)?;
-        let log = finished.frames.as_ref();
-        dict.set_item("frames", log.map(|log| of_rows(py, log.frames())).transpose()?)?;
-        dict.set_item("backoffs", log.map(|log| of_rows(py, log.backoffs())).transpose()?)?;
+        let dict = to_dict(py, &outcome, finished.frames.as_ref())?;
         let packets = counts(py, done.cell.counts(), done.cell.under_way())?;
         packets.set_item("time_s", (done.cell.now().saturating_since(Time::ZERO)).nearest_secs())?;
         if let Ok((_, lateness)) = &done.ended {
@@ -267,13 +245,9 @@ impl Emulation {
     fn state(&mut self) -> &mut EmulationState {
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn unwritten(why: Unwritten) -> PyErr {
-    match why {
-        Unwritten::File(path, error) => file_error(&path, &error),
-        Unwritten::Points(why) => PyValueError::new_err(why),
-        Unwritten::Memory(..) => PyRuntimeError::new_err("the emulation takes too much memory"),
+    fn take(&mut self) -> EmulationState {
+        std::mem::replace(self.state(), EmulationState::Taken)
     }
 }
 
@@ -282,41 +256,34 @@ fn began() -> PyErr {
 }
 
 fn counts<'py>(py: Python<'py>, counts: &PacketCounts, under_way: usize) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("sent", counts.sent)?;
-    dict.set_item("delivered", counts.delivered)?;
-    dict.set_item("under_way", under_way)?;
-    dict.set_item("marked", counts.marked)?;
-    dict.set_item("windows_changed", counts.windows_changed)?;
-    let lost = PyDict::new(py);
-    for (name, count) in Loss::NAMES.iter().zip(counts.lost) {
-        lost.set_item(name, count)?;
-    }
-    dict.set_item("lost", lost)?;
-    let refused = PyDict::new(py);
-    for (name, count) in PacketCounts::REFUSALS.iter().zip(counts.refused) {
-        refused.set_item(name, count)?;
-    }
-    dict.set_item("refused", refused)?;
-    Ok(dict)
+    let by_name = |names: &[&str], counts: &[u64]| names.iter().zip(counts).into_py_dict(py);
+    Ok(dict!(py,
+        "sent": counts.sent,
+        "delivered": counts.delivered,
+        "under_way": under_way,
+        "marked": counts.marked,
+        "windows_changed": counts.windows_changed,
+        "lost": by_name(&Loss::NAMES, &counts.lost)?,
+        "refused": by_name(&PacketCounts::REFUSALS, &counts.refused)?,
+    ))
 }
 
 fn lateness_dict<'py>(py: Python<'py>, lateness: &Lateness) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
     let all = &lateness.deliveries;
     let at = |p: f64| all.percentile(p).map(Duration::nearest_secs);
     #[allow(clippy::cast_precision_loss)]
     let share = |part: u64| (all.samples() > 0).then(|| part as f64 / all.samples() as f64);
-    dict.set_item("packets", all.samples())?;
-    dict.set_item("median_s", at(0.5))?;
-    dict.set_item("p99_s", at(0.99))?;
-    dict.set_item("worst_s", (all.samples() > 0).then(|| all.maximum().nearest_secs()))?;
-    dict.set_item("share_later_than_100us", share(lateness.late))?;
-    dict.set_item("share_later_than_1ms", share(lateness.too_late))?;
-    dict.set_item("seconds_behind", lateness.seconds_behind)?;
-    dict.set_item("refused_by_device", lateness.refused_by_device)?;
-    dict.set_item("devices_vanished", lateness.vanished)?;
-    Ok(dict)
+    Ok(dict!(py,
+        "packets": all.samples(),
+        "median_s": at(0.5),
+        "p99_s": at(0.99),
+        "worst_s": (all.samples() > 0).then(|| all.maximum().nearest_secs()),
+        "share_later_than_100us": share(lateness.late),
+        "share_later_than_1ms": share(lateness.too_late),
+        "seconds_behind": lateness.seconds_behind,
+        "refused_by_device": lateness.refused_by_device,
+        "devices_vanished": lateness.vanished,
+    ))
 }
 
 /// Locks the program's memory against paging. Returns whether that was permitted.
@@ -328,10 +295,14 @@ pub fn lock_memory() -> bool {
 /// The line that describes a recording.
 #[pyfunction]
 pub fn recording_about(path: PathBuf) -> PyResult<String> {
-    let open = File::open(&path).and_then(|file| Recording::open(BufReader::new(file)));
-    match open {
-        Ok(recording) => Ok(recording.about().to_owned()),
-        Err(error) if error.raw_os_error().is_some() => Err(file_error(&path, &error)),
-        Err(error) => Err(PyValueError::new_err(format!("{}: {error}", path.display()))),
+    let recording = File::open(&path).and_then(|file| Recording::open(BufReader::new(file)));
+    recording.map(|recording| recording.about().to_owned()).map_err(|error| recording_error(&path, &error))
+}
+
+/// An error of the system, or a file that is no recording.
+fn recording_error(path: &Path, error: &std::io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(_) => file_error(path, error),
+        None => PyValueError::new_err(format!("{}: {error}", path.display())),
     }
 }

@@ -1,5 +1,14 @@
 //! Python bindings: they convert arguments, release the GIL and call the core. The user interface is `python/wifair`.
 
+/// Makes a dictionary of names and values.
+macro_rules! dict {
+    ($py:expr, $($name:literal: $value:expr),+ $(,)?) => {{
+        let dict = pyo3::types::PyDict::new($py);
+        $(dict.set_item($name, $value)?;)+
+        dict
+    }};
+}
+
 mod airtime;
 mod capture;
 mod columns;
@@ -41,9 +50,7 @@ mod _core {
     #[pymodule_export]
     use crate::packetdrill::packetdrill;
     #[pymodule_export]
-    use crate::scenario::{
-        PyScenario, catalogue, figures, parse, reference, sample_step, schema, time_of_run, too_large,
-    };
+    use crate::scenario::{PyScenario, catalogue, parse, reference, sample_step, schema, time_of_run, too_large};
 
     #[pymodule_export]
     use crate::sweep::{Plan, number_of, plan, stop_rule};

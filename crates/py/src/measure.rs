@@ -10,10 +10,10 @@ use crate::scenario::to_error;
 /// Reads a plan from the bytes of a file that messages call `name`. In the result times are in seconds and sizes in
 /// bytes.
 #[pyfunction]
-pub fn measure_plan(py: Python<'_>, name: &str, data: &[u8], overrides: Vec<(String, String)>) -> PyResult<String> {
+pub fn measure_plan(name: &str, data: &[u8], overrides: Vec<(String, String)>) -> PyResult<String> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
     let plan = Source::from_bytes(name, data).and_then(|source| MeasurementPlan::read(source, &overrides));
-    plan.map(|plan| plan.to_json().to_string()).map_err(|problems| to_error(py, &problems))
+    plan.map(|plan| plan.to_json().to_string()).map_err(|problems| to_error(&problems))
 }
 
 type Columns = Vec<(&'static str, &'static str)>;

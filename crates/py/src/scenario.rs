@@ -5,21 +5,25 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
 use wifair_sim::capture::{CapturePoints, CaptureWriter, Format, FrameLog, WriteError};
 use wifair_sim::estimate::{Extras, estimate};
-use wifair_sim::record::{CellOutcome, Outcome, Row, Series};
+use wifair_sim::record::{Outcome, Series};
 use wifair_sim::world::WatchPlan;
 use wifair_sim::{Run, RunOptions, scenario};
 use wifair_units::{Duration, Quantity, Time};
 
 use crate::columns::{column, counts, numbers, of_rows};
-use crate::control::{Control, Shared};
+use crate::control::Control;
 use crate::extend::{Classes, FirstFault};
 use crate::sweep::{Rule, describe_rule};
+
+pyo3::import_exception!(wifair.errors, ScenarioError);
+pyo3::import_exception!(wifair.errors, TooLargeError);
 
 /// A run checks at least this many times over its duration whether it must end.
 const LOOKS: u64 = 500;
@@ -58,6 +62,19 @@ pub(crate) enum Unwritten {
     Points(String),
     /// The run uses this many bytes at this time, which is more than allowed.
     Memory(u64, Time),
+}
+
+impl From<Unwritten> for PyErr {
+    fn from(why: Unwritten) -> Self {
+        match why {
+            Unwritten::File(path, error) => file_error(&path, &error),
+            Unwritten::Points(why) => PyValueError::new_err(why),
+            Unwritten::Memory(bytes, now) => Python::attach(|py| {
+                let error = TooLargeError::type_object(py).call_method1("of_run", (bytes, now.as_secs()));
+                error.map_or_else(|failed| failed, Self::from_value)
+            }),
+        }
+    }
 }
 
 impl Taps {
@@ -116,9 +133,7 @@ impl Wish {
         }
         Ok(())
     }
-}
 
-impl Wish {
     /// Removes incomplete files.
     fn discard(&self, scenario: &scenario::Scenario) {
         let Ok(points) = CapturePoints::choose(scenario, &self.points) else { return };
@@ -145,7 +160,7 @@ fn partial(name: &str) -> String {
 pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
-    PyOSError::new_err((error.raw_os_error(), text.to_owned(), path.display().to_string()))
+    PyOSError::new_err((error.raw_os_error(), text.to_owned(), path.as_os_str().to_owned()))
 }
 
 /// A scenario that was read and checked.
@@ -200,13 +215,6 @@ impl PyScenario {
         self.inner.network.flows.len()
     }
 
-    /// Whether the file has a sweep.
-    #[getter]
-    fn varies(&self) -> bool {
-        let sweep = &self.inner.file.sweep;
-        !(sweep.vary.is_empty() && sweep.points.is_empty())
-    }
-
     /// When a point of its sweep has enough seeds.
     #[getter]
     fn stop_when(&self) -> Vec<Rule> {
@@ -258,7 +266,7 @@ impl PyScenario {
         taps: Option<Taps>,
         fast_paths: bool,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let (shared, taps) = (control.share(), taps.unwrap_or_default());
+        let taps = taps.unwrap_or_default();
         let sample_every = sample_step_ns.map(Duration::from_nanos);
         let outcome = if self.custom_classes {
             let find = py.import("wifair.extending")?.getattr("find")?;
@@ -270,7 +278,7 @@ impl PyScenario {
             let options =
                 RunOptions { sample_every, custom_classes: Some(classes), fast_paths, ..RunOptions::default() };
             // Release the GIL to other threads between slices.
-            let outcome = self.simulate(seed, &options, &taps, &shared, || {
+            let outcome = self.simulate(seed, &options, &taps, control, || {
                 py.detach(|| ());
                 !failure.happened()
             });
@@ -279,38 +287,17 @@ impl PyScenario {
             }
             outcome
         } else {
-            py.detach(|| {
-                self.simulate(
-                    seed,
-                    &RunOptions { sample_every, fast_paths, ..RunOptions::default() },
-                    &taps,
-                    &shared,
-                    || true,
-                )
-            })
+            let options = RunOptions { sample_every, fast_paths, ..RunOptions::default() };
+            py.detach(|| self.simulate(seed, &options, &taps, control, || true))
         };
         match outcome {
-            Ok(Some((outcome, log))) => {
-                let dict = to_dict(py, &outcome)?;
-                let log = log.as_ref();
-                dict.set_item("frames", log.map(|log| of_rows(py, log.frames())).transpose()?)?;
-                dict.set_item("backoffs", log.map(|log| of_rows(py, log.backoffs())).transpose()?)?;
-                Ok(Some(dict))
-            }
+            Ok(Some((outcome, log))) => to_dict(py, &outcome, log.as_ref()).map(Some),
             Ok(None) => Ok(None),
-            Err(Unwritten::File(path, error)) => {
+            Err(why) => {
                 if let Some(wish) = &taps.pcap {
                     wish.discard(&self.inner);
                 }
-                Err(file_error(&path, &error))
-            }
-            Err(Unwritten::Points(why)) => Err(PyValueError::new_err(why)),
-            Err(Unwritten::Memory(bytes, now)) => {
-                if let Some(wish) = &taps.pcap {
-                    wish.discard(&self.inner);
-                }
-                let class = py.import("wifair.errors")?.getattr("TooLargeError")?;
-                Err(PyErr::from_value(class.call_method1("of_run", (bytes, now.as_secs()))?))
+                Err(why.into())
             }
         }
     }
@@ -328,10 +315,9 @@ impl PyScenario {
         (found.packets, found.events, found.sessions, found.samples, parts.collect())
     }
 
-    /// Names of the capture points that these words select.
-    fn capture_points(&self, words: Vec<String>) -> PyResult<Vec<String>> {
-        let points = CapturePoints::choose(&self.inner, &words).map_err(PyValueError::new_err)?;
-        Ok(points.names().map(str::to_owned).collect())
+    /// Raises `ValueError` if these words select no capture points.
+    fn capture_points(&self, words: Vec<String>) -> PyResult<()> {
+        CapturePoints::choose(&self.inner, &words).map(|_| ()).map_err(PyValueError::new_err)
     }
 }
 
@@ -342,7 +328,7 @@ impl PyScenario {
         seed: u64,
         options: &RunOptions,
         taps: &Taps,
-        shared: &Shared,
+        control: &Control,
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<Option<(Outcome, Option<FrameLog>)>, Unwritten> {
         let mut run = Run::new(&self.inner, seed, options);
@@ -358,16 +344,16 @@ impl PyScenario {
         let slice = share.min(if watches { LONGEST_WATCH } else { LONGEST_SLICE });
         let mut until = run.now();
         let over = loop {
-            if shared.is_stopped() || !goes_on() {
+            if control.is_stopped() || !goes_on() {
                 break false;
             }
             let before = until;
             until = before.saturating_add(slice).min(run.end());
             let over = run.advance(until);
-            shared.advance(until.saturating_since(before));
+            control.advance(until.saturating_since(before));
             // Growing buffers may double at any time, so half of the allowed memory is the limit.
             let held = (run.world().held_bytes() + log.as_ref().map_or(0, FrameLog::bytes)) as u64;
-            if 2 * held > shared.memory() {
+            if 2 * held > control.memory() {
                 return Err(Unwritten::Memory(held, until));
             }
             if watches {
@@ -397,7 +383,6 @@ impl PyScenario {
 #[pyfunction]
 #[pyo3(signature = (name, data, overrides, folder, for_programs=false))]
 pub fn parse(
-    py: Python<'_>,
     name: &str,
     data: &[u8],
     overrides: Vec<(String, String)>,
@@ -414,7 +399,7 @@ pub fn parse(
         let custom_classes = !inner.classes().is_empty();
         PyScenario { inner, custom_classes, folder: folder.to_owned() }
     };
-    scenario.map(whole).map_err(|problems| to_error(py, &problems))
+    scenario.map(whole).map_err(|problems| to_error(&problems))
 }
 
 /// JSON Schema of scenario files.
@@ -438,119 +423,97 @@ pub fn catalogue() -> Vec<Listed> {
     items.map(|item| (item.key, item.name, item.summary, item.source, item.outline)).collect()
 }
 
-/// Name and meaning of each figure of a cell, of which a run has one each.
-#[pyfunction]
-pub fn figures() -> Vec<(&'static str, &'static str)> {
-    CellOutcome::COLUMNS.iter().map(|(name, about)| (*name, about.trim())).collect()
-}
-
 /// The exception for a file of `size` bytes, which is too large.
 #[pyfunction]
 pub fn too_large<'py>(py: Python<'py>, name: &str, size: u64) -> Bound<'py, PyAny> {
-    to_error(py, &Source::too_large(name, size).into()).into_value(py).into_bound(py).into_any()
+    to_error(&Source::too_large(name, size).into()).into_value(py).into_bound(py).into_any()
 }
 
 /// Reads a time in a run; returns nanoseconds.
 #[pyfunction]
-pub fn time_of_run(py: Python<'_>, option: &str, text: &str) -> PyResult<u64> {
+pub fn time_of_run(option: &str, text: &str) -> PyResult<u64> {
     match Duration::parse(text) {
         Ok(time) => Ok(time.as_nanos()),
         Err(_) if text.trim().parse::<f64>().is_ok_and(|number| number >= 0.0) => {
             let number = text.trim();
-            Err(to_error(py, &Problem::new(&format!("{option}: `{number}` has no unit: write \"{number} s\"")).into()))
+            Err(to_error(&Problem::new(&format!("{option}: `{number}` has no unit: write \"{number} s\"")).into()))
         }
-        Err(error) => Err(to_error(py, &Problem::new(&format!("{option}: {error}")).into())),
+        Err(error) => Err(to_error(&Problem::new(&format!("{option}: {error}")).into())),
     }
 }
 
 /// Reads a sampling interval; returns nanoseconds.
 #[pyfunction]
-pub fn sample_step(py: Python<'_>, text: &str) -> PyResult<u64> {
+pub fn sample_step(text: &str) -> PyResult<u64> {
     let why = match Duration::parse(text) {
         Ok(step) if step > Duration::ZERO => return Ok(step.as_nanos()),
         Ok(_) => format!("`{text}` is not above 0"),
         Err(error) => error.to_string(),
     };
-    Err(to_error(py, &Problem::new(&format!("time between samples: {why}")).into()))
+    Err(to_error(&Problem::new(&format!("time between samples: {why}")).into()))
 }
 
-pub(crate) fn to_error(py: Python<'_>, problems: &Problems) -> PyErr {
-    let list: Vec<_> = problems.0.iter().map(describe).collect();
-    let error = py.import("wifair.errors").and_then(|module| module.getattr("ScenarioError"));
-    match error.and_then(|class| class.call1((problems.to_string(), list))) {
-        Ok(error) => PyErr::from_value(error),
-        Err(error) => error,
-    }
+pub(crate) fn to_error(problems: &Problems) -> PyErr {
+    let describe = |problem: &Problem| {
+        let path = problem.path().map(str::to_owned);
+        (problem.message.clone(), path, problem.line(), problem.key.clone())
+    };
+    ScenarioError::new_err((problems.to_string(), problems.0.iter().map(describe).collect::<Vec<_>>()))
 }
 
-type Described<'a> = (&'a str, Option<&'a str>, Option<usize>, Option<&'a str>);
-
-fn describe(problem: &Problem) -> Described<'_> {
-    (&problem.message, problem.path(), problem.line(), problem.key.as_deref())
-}
-
-pub(crate) fn to_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("seed", outcome.seed)?;
-    dict.set_item("measured_s", outcome.measured_s)?;
-    dict.set_item("events", outcome.events)?;
-    dict.set_item("flows", of_rows(py, &outcome.flows)?)?;
-    dict.set_item("cell", of_rows(py, std::slice::from_ref(&outcome.cell))?)?;
-    dict.set_item("stations", of_rows(py, &outcome.stations)?)?;
-    dict.set_item("sessions", of_rows(py, &outcome.sessions)?)?;
+/// The tables of a run, and the records of frames and backoffs if there are any.
+pub(crate) fn to_dict<'py>(py: Python<'py>, outcome: &Outcome, log: Option<&FrameLog>) -> PyResult<Bound<'py, PyDict>> {
     let series = outcome.series.as_ref();
-    dict.set_item("series", series.map(|series| of_flows(py, series, outcome)).transpose()?)?;
-    dict.set_item("queues", series.map(|series| of_queues(py, series)).transpose()?)?;
-    Ok(dict)
+    Ok(dict!(py,
+        "seed": outcome.seed,
+        "measured_s": outcome.measured_s,
+        "events": outcome.events,
+        "flows": of_rows(py, &outcome.flows)?,
+        "cell": of_rows(py, std::slice::from_ref(&outcome.cell))?,
+        "stations": of_rows(py, &outcome.stations)?,
+        "sessions": of_rows(py, &outcome.sessions)?,
+        "series": series.map(|series| of_flows(py, series, outcome)).transpose()?,
+        "queues": series.map(|series| of_queues(py, series)).transpose()?,
+        "frames": log.map(|log| of_rows(py, log.frames())).transpose()?,
+        "backoffs": log.map(|log| of_rows(py, log.backoffs())).transpose()?,
+    ))
 }
 
 fn of_flows<'py>(py: Python<'py>, series: &Series, outcome: &Outcome) -> PyResult<Bound<'py, PyList>> {
     let names = series.flow.iter().map(|flow| outcome.flows[*flow as usize].name.as_str());
-    let floats = |values: &[f64]| numbers(py, values.iter().copied());
+    let float = |name, about, values: &[f64]| column(py, name, about, numbers(py, values.iter().copied())?);
+    let whole = |name, about, values: &[u64]| column(py, name, about, counts(py, values.iter().copied())?);
+    let (received, arrived) = (&series.received_bytes, &series.arrived_bytes);
     let columns = [
-        column(py, "time_s", "Time of the sample [s].", floats(&series.time_s)?)?,
+        float("time_s", "Time of the sample [s].", &series.time_s)?,
         column(py, "flow", "Name of the flow.", PyList::new(py, names)?.into_any())?,
-        column(py, "cwnd", "Congestion window [segments].", floats(&series.cwnd)?)?,
-        column(py, "dwnd", "The part of it that delay drives [segments]; 0 where none does.", floats(&series.dwnd)?)?,
-        column(py, "ssthresh", "Slow-start threshold [segments]; infinite at first.", floats(&series.ssthresh)?)?,
-        column(py, "srtt_s", "Smoothed round-trip time [s].", floats(&series.srtt_s)?)?,
-        column(
-            py,
-            "received_bytes",
-            "New payload handed to the application since the sample before [bytes].",
-            counts(py, series.received_bytes.iter().copied())?,
-        )?,
-        column(
-            py,
+        float("cwnd", "Congestion window [segments].", &series.cwnd)?,
+        float("dwnd", "The part of it that delay drives [segments]; 0 where none does.", &series.dwnd)?,
+        float("ssthresh", "Slow-start threshold [segments]; infinite at first.", &series.ssthresh)?,
+        float("srtt_s", "Smoothed round-trip time [s].", &series.srtt_s)?,
+        whole("received_bytes", "New payload handed to the application since the sample before [bytes].", received)?,
+        whole(
             "arrived_bytes",
             "All payload that arrived since the sample before, duplicates included [bytes].",
-            counts(py, series.arrived_bytes.iter().copied())?,
+            arrived,
         )?,
-        column(
-            py,
+        whole(
             "ap_drops",
             "Packets of the flow dropped by the access point's queue since the sample before.",
-            counts(py, series.ap_drops.iter().copied())?,
+            &series.ap_drops,
         )?,
     ];
     PyList::new(py, columns)
 }
 
 fn of_queues<'py>(py: Python<'py>, series: &Series) -> PyResult<Bound<'py, PyList>> {
+    let times = numbers(py, series.queue_time_s.iter().copied())?;
+    let mediums = counts(py, series.queue_medium.iter().map(|medium| u64::from(*medium)))?;
+    let packets = counts(py, series.queue_packets.iter().copied())?;
     let columns = [
-        column(py, "time_s", "Time of the sample [s].", numbers(py, series.queue_time_s.iter().copied())?)?,
-        column(
-            py,
-            "medium",
-            "Number of the cell, from 0.",
-            counts(py, series.queue_medium.iter().map(|medium| u64::from(*medium)))?,
-        )?,
-        column(
-            py,
-            "packets",
-            "Packets in the access point's queue.",
-            counts(py, series.queue_packets.iter().copied())?,
-        )?,
+        column(py, "time_s", "Time of the sample [s].", times)?,
+        column(py, "medium", "Number of the cell, from 0.", mediums)?,
+        column(py, "packets", "Packets in the access point's queue.", packets)?,
     ];
     PyList::new(py, columns)
 }

@@ -28,7 +28,7 @@ impl Plan {
     }
 
     /// The settings of a point: for each its origin, path and value.
-    fn point(&self, py: Python<'_>, index: u64) -> PyResult<Vec<(String, String, String)>> {
+    fn point(&self, index: u64) -> PyResult<Vec<(String, String, String)>> {
         if index >= self.inner.count() {
             return Err(PyIndexError::new_err("no such point"));
         }
@@ -38,7 +38,7 @@ impl Plan {
             }
             Err((change, why)) => {
                 let fault = SpannedError { message: why, span: 0..change.path.len(), note: String::new() };
-                Err(to_error(py, &problem(&change.origin, &change.path, &fault).into()))
+                Err(to_error(&problem(&change.origin, &change.path, &fault).into()))
             }
         }
     }
@@ -46,12 +46,7 @@ impl Plan {
 
 /// The plan for `axes` and `points`, pairs of an option and its text; without any, for the file's own sweep.
 #[pyfunction]
-pub fn plan(
-    py: Python<'_>,
-    base: &PyScenario,
-    axes: Vec<(String, String)>,
-    points: Vec<(String, String)>,
-) -> PyResult<Plan> {
+pub fn plan(base: &PyScenario, axes: Vec<(String, String)>, points: Vec<(String, String)>) -> PyResult<Plan> {
     let mut setup = base.inner.file.sweep.setup();
     let mut problems = Vec::new();
     if !(axes.is_empty() && points.is_empty()) {
@@ -59,7 +54,7 @@ pub fn plan(
         setup.points = collect(&points, Setting::parse, &mut problems);
     }
     if !problems.is_empty() {
-        return Err(to_error(py, &wifair_config::Problems(problems)));
+        return Err(to_error(&wifair_config::Problems(problems)));
     }
     match sweep::SweepPlan::new(&setup) {
         Ok(inner) => Ok(Plan { inner, base: base.inner.clone() }),
@@ -74,7 +69,7 @@ pub fn plan(
                 }
                 None => Problem::new(&fault.message).with_note(&fault.note),
             };
-            Err(to_error(py, &problem.into()))
+            Err(to_error(&problem.into()))
         }
     }
 }
@@ -84,10 +79,10 @@ pub type Rule = (String, &'static str, f64, bool);
 
 /// Reads a stopping rule.
 #[pyfunction]
-pub fn stop_rule(py: Python<'_>, option: &str, text: &str) -> PyResult<Rule> {
+pub fn stop_rule(option: &str, text: &str) -> PyResult<Rule> {
     match StopRule::parse(text) {
         Ok(rule) => Ok(describe_rule(&rule)),
-        Err(fault) => Err(to_error(py, &problem(option, text, &fault).into())),
+        Err(fault) => Err(to_error(&problem(option, text, &fault).into())),
     }
 }
 

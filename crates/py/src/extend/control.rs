@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -278,18 +279,16 @@ fn wish(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     class.getattr(name)?.is_truthy()
 }
 
+/// The methods that a class may override.
+const METHODS: [&str; 8] =
+    ["on_ack", "on_loss", "on_timeout", "on_send", "on_recovery_exit", "on_idle_restart", "on_ecn", "on_spurious"];
+
 /// A congestion control in Python, as seen by the sender.
 #[derive(Debug)]
 struct PythonControl {
     object: Py<PyCongestionControl>,
-    on_ack: Option<Py<PyAny>>,
-    on_loss: Option<Py<PyAny>>,
-    on_timeout: Option<Py<PyAny>>,
-    on_send: Option<Py<PyAny>>,
-    on_recovery_exit: Option<Py<PyAny>>,
-    on_idle_restart: Option<Py<PyAny>>,
-    on_ecn: Option<Py<PyAny>>,
-    on_spurious: Option<Py<PyAny>>,
+    /// The methods that the class overrides.
+    own: Vec<(&'static str, Py<PyAny>)>,
     cwnd: f64,
     ssthresh: f64,
     pacing_rate: Option<f64>,
@@ -317,17 +316,13 @@ impl PythonControl {
             own.mss = start.mss;
         })?;
         let base = py.get_type::<PyCongestionControl>();
-        let method = |name| own_method(object.as_any(), &base, name);
+        let mut methods = Vec::new();
+        for name in METHODS {
+            methods.extend(own_method(object.as_any(), &base, name)?.map(|method| (name, method)));
+        }
         let own = object.borrow();
         Ok(Self {
-            on_ack: method("on_ack")?,
-            on_loss: method("on_loss")?,
-            on_timeout: method("on_timeout")?,
-            on_send: method("on_send")?,
-            on_recovery_exit: method("on_recovery_exit")?,
-            on_idle_restart: method("on_idle_restart")?,
-            on_ecn: method("on_ecn")?,
-            on_spurious: method("on_spurious")?,
+            own: methods,
             cwnd: own.window.cwnd,
             ssthresh: own.window.ssthresh,
             pacing_rate: own.pacing_rate_bps.map(|rate| rate / 8.0),
@@ -342,13 +337,16 @@ impl PythonControl {
         })
     }
 
-    /// Calls a method, the user's if there is one, and reads the resulting state.
+    fn own(&self, name: &str) -> Option<&Py<PyAny>> {
+        self.own.iter().find(|(own, _)| *own == name).map(|(_, method)| method)
+    }
+
+    /// Calls a method, the user's if there is one, else `base`, and reads the resulting state.
     #[inline]
     fn call(
         &mut self,
         name: &'static str,
-        own: impl FnOnce(&Self) -> Option<&Py<PyAny>>,
-        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+        arguments: impl for<'py> PyCallArgs<'py>,
         base: impl FnOnce(&mut PyCongestionControl),
     ) {
         if self.caller.failure.happened() {
@@ -357,16 +355,14 @@ impl PythonControl {
         let now = self.now;
         let done = Python::attach(|py| -> PyResult<(f64, f64, Option<f64>)> {
             let object = self.object.bind(py);
-            if let Some(method) = own(self) {
+            if let Some(method) = self.own(name) {
                 object.as_super().borrow_mut().now = now;
-                method.bind(py).call1(arguments(py)?)?;
-                let own = object.borrow();
-                Ok((own.window.cwnd, own.window.ssthresh, own.pacing_rate_bps))
+                method.bind(py).call1(arguments)?;
             } else {
-                let mut own = object.borrow_mut();
-                base(&mut own);
-                Ok((own.window.cwnd, own.window.ssthresh, own.pacing_rate_bps))
+                base(&mut object.borrow_mut());
             }
+            let own = object.borrow();
+            Ok((own.window.cwnd, own.window.ssthresh, own.pacing_rate_bps))
         });
         match done {
             Ok((cwnd, ssthresh, pacing)) => {
@@ -382,75 +378,47 @@ impl PythonControl {
 impl cc::CongestionControl for PythonControl {
     fn on_ack(&mut self, ack: &cc::Ack) {
         self.now = ack.now;
-        self.call(
-            "on_ack",
-            |own| own.on_ack.as_ref(),
-            |py| (PyAck::from(ack),).into_pyobject(py),
-            |base| base.grow(ack.segments, ack.window_limited && !ack.in_recovery),
-        );
+        let grows = ack.window_limited && !ack.in_recovery;
+        self.call("on_ack", (PyAck::from(ack),), |base| base.grow(ack.segments, grows));
     }
 
     fn on_loss(&mut self, in_flight: f64) {
-        self.call(
-            "on_loss",
-            |own| own.on_loss.as_ref(),
-            |py| (in_flight,).into_pyobject(py),
-            |base| base.on_loss(in_flight),
-        );
+        self.call("on_loss", (in_flight,), |base| base.on_loss(in_flight));
     }
 
     fn on_rto(&mut self, in_flight: f64) {
-        self.call(
-            "on_timeout",
-            |own| own.on_timeout.as_ref(),
-            |py| (in_flight,).into_pyobject(py),
-            |base| base.on_timeout(in_flight),
-        );
+        self.call("on_timeout", (in_flight,), |base| base.on_timeout(in_flight));
     }
 
     fn wants_sends(&self) -> bool {
-        self.on_send.is_some()
+        self.own("on_send").is_some()
     }
 
     fn on_send(&mut self, now: Time, payload: u64, end: u64) {
         self.now = now;
-        if self.on_send.is_some() {
-            self.call("on_send", |own| own.on_send.as_ref(), |py| (payload, end).into_pyobject(py), |_| ());
+        if self.wants_sends() {
+            self.call("on_send", (payload, end), |_| ());
         }
     }
 
     fn on_recovery_exit(&mut self, at_most: f64) {
-        self.call(
-            "on_recovery_exit",
-            |own| own.on_recovery_exit.as_ref(),
-            |py| (at_most,).into_pyobject(py),
-            |base| base.on_recovery_exit(at_most),
-        );
+        self.call("on_recovery_exit", (at_most,), |base| base.on_recovery_exit(at_most));
     }
 
     fn on_idle_restart(&mut self, at_most: f64) {
-        self.call(
-            "on_idle_restart",
-            |own| own.on_idle_restart.as_ref(),
-            |py| (at_most,).into_pyobject(py),
-            |base| base.on_idle_restart(at_most),
-        );
+        self.call("on_idle_restart", (at_most,), |base| base.on_idle_restart(at_most));
     }
 
     fn on_ecn(&mut self, in_flight: f64) {
-        if self.on_ecn.is_none() {
-            return self.on_loss(in_flight);
+        if self.own("on_ecn").is_some() {
+            self.call("on_ecn", (in_flight,), |_| ());
+        } else {
+            self.on_loss(in_flight);
         }
-        self.call("on_ecn", |own| own.on_ecn.as_ref(), |py| (in_flight,).into_pyobject(py), |_| ());
     }
 
     fn on_spurious(&mut self) {
-        self.call(
-            "on_spurious",
-            |own| own.on_spurious.as_ref(),
-            |py| Ok(PyTuple::empty(py)),
-            PyCongestionControl::on_spurious,
-        );
+        self.call("on_spurious", (), PyCongestionControl::on_spurious);
     }
 
     fn cwnd(&self) -> f64 {

@@ -23,6 +23,8 @@ use wifair_units::Time;
 pub use control::{PyAck, PyCongestionControl};
 pub use queue::{PyPacket, QueueDiscipline};
 
+pyo3::import_exception!(wifair.errors, ExtensionError);
+
 /// What classes of users have in common: the time of a call, and random numbers.
 #[pyclass(subclass, module = "wifair._core")]
 #[derive(Debug, Default)]
@@ -109,7 +111,6 @@ impl FirstFault {
         let Some(CallbackFault { what, place, now, error }) = fault else {
             unreachable!("a run that failed has noted why");
         };
-        let class = py.import("wifair.errors").and_then(|module| module.getattr("ExtensionError"));
         let own = error.value(py).to_string();
         let kind = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
         let line = py
@@ -121,14 +122,9 @@ impl FirstFault {
             now.as_secs(),
             if own.is_empty() { "" } else { ": " }
         );
-        match class.and_then(|class| class.call1((text, what, place, now.as_secs(), seed))) {
-            Ok(raised) => {
-                let raised = PyErr::from_value(raised);
-                raised.set_cause(py, Some(error));
-                raised
-            }
-            Err(other) => other,
-        }
+        let raised = ExtensionError::new_err((text, what, place, now.as_secs(), seed));
+        raised.set_cause(py, Some(error));
+        raised
     }
 }
 
@@ -182,29 +178,20 @@ impl Classes {
             }
             Ok((class.unbind(), arguments.unbind()))
         });
-        let class = match found {
-            Ok(class) => Some(class),
-            Err(error) => {
-                caller.fail("__init__", Time::ZERO, error);
-                None
-            }
-        };
-        Prepared { class, caller }
+        let class = found.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok();
+        (class, caller)
     }
 }
 
-struct Prepared {
-    class: Option<(Py<PyType>, Py<PyDict>)>,
-    caller: Caller,
-}
+type Prepared = (Option<(Py<PyType>, Py<PyDict>)>, Caller);
 
 impl CustomClasses for Classes {
     fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::CustomControl {
         let draws = format!("{}/cc/{flow}", self.seed);
         Python::attach(|py| {
             let base = "CongestionControl";
-            let prepared = self.prepare(py, &params.class, base, &params.parameters, format!("flow {flow}"));
-            control::maker(py, prepared.class, prepared.caller, draws)
+            let (class, caller) = self.prepare(py, &params.class, base, &params.parameters, format!("flow {flow}"));
+            control::maker(py, class, caller, draws)
         })
     }
 
@@ -212,8 +199,8 @@ impl CustomClasses for Classes {
         let draws = format!("{}/queue/{}", self.seed, site.name);
         Python::attach(|py| {
             let place = format!("the queue of {}", site.name);
-            let prepared = self.prepare(py, &params.class, "QueueDiscipline", &params.parameters, place);
-            queue::make(py, prepared.class, prepared.caller, site, draws)
+            let (class, caller) = self.prepare(py, &params.class, "QueueDiscipline", &params.parameters, place);
+            queue::make(py, class, caller, site, draws)
         })
     }
 }
