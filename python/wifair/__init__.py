@@ -107,44 +107,30 @@ __all__ = [
 
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {
-    "Ack": "wifair.extending",
-    "Airtime": "wifair.exchange_time",
-    "AirtimeError": "wifair.exchange_time",
-    "Capture": "wifair.capture",
-    "Columns": "wifair.columns",
-    "Comparison": "wifair.comparing",
-    "CongestionControl": "wifair.extending",
-    "Explanation": "wifair.explaining",
-    "ImportedResults": "wifair.exchange",
-    "Packet": "wifair.extending",
-    "QueueDiscipline": "wifair.extending",
-    "Pcap": "wifair.taps",
-    "Results": "wifair.results",
-    "SampledResults": "wifair.results",
-    "SavedResults": "wifair.saved",
-    "Scenario": "wifair.scenario",
-    "Store": "wifair.sweeps",
-    "airtime": "wifair.exchange_time",
-    "airtime_table": "wifair.exchange_time",
-    "compare": "wifair.comparing",
-    "explain": "wifair.explaining",
-    "lab": "wifair.laboratory",
-    "read_capture": "wifair.capture",
-    "read_flent": "wifair.exchange",
-    "read_iperf3": "wifair.exchange",
-    "read_results": "wifair.saved",
-    "run": "wifair.simulate",
-    "sweep": "wifair.sweeps",
-    "write_flent": "wifair.exchange",
+    "wifair.capture": ("Capture", "read_capture"),
+    "wifair.columns": ("Columns",),
+    "wifair.comparing": ("Comparison", "compare"),
+    "wifair.exchange": ("ImportedResults", "read_flent", "read_iperf3", "write_flent"),
+    "wifair.exchange_time": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
+    "wifair.explaining": ("Explanation", "explain"),
+    "wifair.extending": ("Ack", "CongestionControl", "Packet", "QueueDiscipline"),
+    "wifair.laboratory": ("lab",),
+    "wifair.results": ("Results", "SampledResults"),
+    "wifair.saved": ("SavedResults", "read_results"),
+    "wifair.scenario": ("Scenario",),
+    "wifair.simulate": ("run",),
+    "wifair.sweeps": ("Store", "sweep"),
+    "wifair.taps": ("Pcap",),
 }
+_HOMES = {name: module for module, names in _LAZY.items() for name in names}
 _MODULES = ("metrics", "statistics", "sweeps")
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(f"wifair.{name}")
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'wifair' has no attribute {name!r}")
 
 

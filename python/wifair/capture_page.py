@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,9 @@ from wifair.report import NOTHING, percent, rate, ratio, time
 from wifair.words import KEPT, size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from wifair.capture import Capture
     from wifair.columns import Columns
     from wifair.explaining import Finding
-
-__all__ = ["page"]
 
 VERDICT = ("starved", "close", "never began", "modest", "goodput")
 """Topics of `wifair.explain` that answer who got what: they stand on top."""

@@ -6,6 +6,7 @@ import math
 import re
 import shutil
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,8 @@ from wifair.tables import aligned, left_out
 from wifair.words import counted, size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wifair.capture import Capture
     from wifair.columns import Columns
-
-__all__ = ["head", "limit", "round_trip_s", "text"]
 
 MOST_FLOWS = 40
 MOST_STATIONS = 20

@@ -6,16 +6,11 @@ import ast
 import hashlib
 import importlib
 import sys
+from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wifair.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-__all__ = ["digest"]
 
 
 def digest(names: Iterable[str], folder: str) -> str:

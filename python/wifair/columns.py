@@ -8,21 +8,17 @@ import math
 import re
 import sys
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
 from wifair.tables import aligned, html_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from types import ModuleType
-
     from numpy.typing import NDArray
 
     from wifair._core import RawColumn, RawData
-
-__all__ = ["Columns", "of_core", "plain_text", "plain_values", "safe_text"]
 
 SHOWN_ROWS = 10
 NUMBER_BYTES = 8
@@ -64,6 +60,13 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         if len(lengths) > 1:
             raise ValueError(f"columns of different length: {sorted(lengths)}")
         self._rows = lengths.pop() if lengths else 0
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, object]], about: Mapping[str, str]) -> Columns:
+        """Make a table of the columns that `about` names, from rows that have them all."""
+        import numpy as np  # noqa: PLC0415
+
+        return cls({name: np.array([row[name] for row in rows]) for name in about}, about)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = self._column(name)

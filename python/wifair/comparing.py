@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import json
 import math
+import os
 import shutil
 import textwrap
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,13 +25,8 @@ from wifair.tables import aligned
 from wifair.words import counted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
-
     from wifair.seeds import Seeding
     from wifair.sources import Found
-
-__all__ = ["Comparison", "Difference", "compare", "distinct"]
 
 FORMAT = 1
 DEFAULT_SEEDS = tuple(range(1, 11))
@@ -183,7 +180,7 @@ class Comparison(Drawable):
             }
             for d in self.differences
         ]
-        return Columns({key: np.array([row[key] for row in rows]) for key in ABOUT}, ABOUT)
+        return Columns.of_rows(rows, ABOUT)
 
     def values(self, figure: str) -> dict[str, dict[int, float]]:
         """Values of a figure by name and seed.
@@ -371,13 +368,11 @@ def compare(
 
 def _resolve(source: Any) -> list[tuple[str, Any]]:
     """Name and scenario or results of a source; several for a measurement."""
-    from collections.abc import Mapping as AMapping  # noqa: PLC0415
-
     if hasattr(source, "cells"):
         return [(named(source), source)]
     if isinstance(source, Scenario):
         return [(_title(source), source)]
-    if isinstance(source, AMapping):
+    if isinstance(source, Mapping):
         scenario = Scenario.from_dict(source)
         return [(scenario.name, scenario)]
     if is_scenario(str(source)):

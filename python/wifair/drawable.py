@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any
 
 
 class Drawable(ABC):

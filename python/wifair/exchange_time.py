@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wifair._core import AirtimeQuestion
-
-__all__ = ["Airtime", "AirtimeError", "airtime", "airtime_table"]
 
 
 class AirtimeError(ValueError):
@@ -146,29 +143,7 @@ def airtime(
     >>> wifair.airtime(standard="802.11a", rate="54 Mb/s", psdu_length=14).duration_ns
     24000
     """
-    question = _question(
-        standard=standard,
-        band=band,
-        width=width,
-        mcs=mcs,
-        rate=rate,
-        streams=streams,
-        guard_interval=guard_interval,
-        psdu_length=psdu_length,
-        mpdu_length=mpdu_length,
-        mpdus=mpdus,
-        response=response,
-        buffer_size=buffer_size,
-        basic_rates=basic_rates,
-        greenfield=greenfield,
-        short_preamble=short_preamble,
-        dcm=dcm,
-        extended_range=extended_range,
-        ltf=ltf,
-        coding=coding,
-        ldpc_extra_symbol=ldpc_extra_symbol,
-        packet_padding=packet_padding,
-    )
+    question = _question(**locals())  # all arguments, by their names
     try:
         return _answer(standard, _core.airtime(question))
     except ValueError as error:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import math
 import tomllib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair import metrics
 from wifair._core import __version__
@@ -20,14 +22,8 @@ from wifair.statistics import mean_interval
 from wifair.words import KEPT, counted, general, often, together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
     from wifair.columns import Columns
     from wifair.sources import Found
-
-__all__ = ["Explanation", "Finding", "explain"]
 
 FORMAT = 1
 STARVED = 0.1
@@ -293,7 +289,7 @@ def _starved(r: _Records) -> Iterator[Finding]:
         ]
         text = f"Less than a tenth of an equal share goes to {', '.join(parts)}."
         if "unsure" in r.raw:
-            doubtful = [name for name, is_it in zip(names, starved & r.raw["unsure"]) if is_it]
+            doubtful = _chosen(names, starved & r.raw["unsure"])
             if doubtful:
                 text += (
                     f" The capture was not taken at the sender of {_some(doubtful)}, and does not show whether"
@@ -301,7 +297,7 @@ def _starved(r: _Records) -> Iterator[Finding]:
                 )
         yield Finding("starved", text, {"starved_fraction": float(starved.mean())})
     if "near_threshold" in r.raw:
-        near = [name for name, is_it in zip(names, r.raw["near_threshold"]) if is_it]
+        near = _chosen(names, r.raw["near_threshold"])
         if near:
             text = (
                 f"{_some(near)} {'are' if len(near) > 1 else 'is'} close to a tenth of an equal share: captures taken"
@@ -317,7 +313,7 @@ def _starved(r: _Records) -> Iterator[Finding]:
         (little & done, "had no more to send"),
         (little & ~done, "not for the time that they were there"),
     ):
-        modest = [name for name, is_it in zip(names, which) if is_it]
+        modest = _chosen(names, which)
         if modest:
             gets = "get" if len(modest) > 1 else "gets"
             reason = why if len(modest) > 1 else why.replace("they were", "it was")
@@ -439,7 +435,7 @@ def _waiting(r: _Records) -> Iterator[Finding]:
         return
     queue = r.cell.get("ap_queue_mean_packets", math.nan)
     partial = "rtt_path_mean_s" in r.flows and not known.all()
-    whose = f" of {_some([name for name, is_it in zip(r.flows.names, known) if is_it])}" if partial else ""
+    whose = f" of {_some(_chosen(r.flows.names, known))}" if partial else ""
     text = f"Round trips{whose} take {time(average)} on average, the shortest take {time(base)}"
     text += ": the rest is waiting in queues"
     if not math.isnan(queue) and queue > 1:
@@ -461,26 +457,28 @@ def _calls(r: _Records) -> Iterator[Finding]:
     """How datagrams would sound as a call, where that is not good."""
     if "r_factor" not in r.flows:
         return
-    rating = r.flows["r_factor"]
+    # Another discipline helps where packets wait at the access point.
+    advice = ("ap.queue.discipline=fq-codel",) if r.cell.get("ap_queue_mean_packets", math.nan) > 1 else ()
+    yield from _bad_calls(r.flows, r.flows.names, advice)
+
+
+def _bad_calls(table: Columns | _Means, names: list[str], advice: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Say why the worst call sounds bad, and how many more do."""
+    rating = table["r_factor"]
     bad = [int(i) for i in np.argsort(rating, kind="stable") if rating[i] < SATISFIED]
     if not bad:
         return
-    # Another discipline helps where packets wait at the access point.
-    advice = ("ap.queue.discipline=fq-codel",) if r.cell.get("ap_queue_mean_packets", math.nan) > 1 else ()
-    figures = {name: float(r.flows[name][bad[0]]) for name in ("mos", "r_factor", "loss_fraction", "owd_p99_s")}
-    yield Finding("calls", _call(r.flows.names[bad[0]], figures, len(bad) - 1), figures, advice)
-
-
-def _call(name: str, figures: dict[str, float], more: int) -> str:
-    """Say why a call sounds bad, and how many `more` do."""
+    worst, *others = bad
+    figures = {name: float(table[name][worst]) for name in ("mos", "r_factor", "loss_fraction", "owd_p99_s")}
     text = (
-        f"As a call, {name} would sound bad: a mean opinion score of {figures['mos']:.1f} (R-factor"
+        f"As a call, {names[worst]} would sound bad: a mean opinion score of {figures['mos']:.1f} (R-factor"
         f" {figures['r_factor']:.0f}), for {percent(figures['loss_fraction'])} of its datagrams are lost and one in a"
         f" hundred takes {time(figures['owd_p99_s'])} or more"
     )
-    if more:
-        text += f"; {counted(more, 'more flow')} {'has' if more == 1 else 'have'} an R-factor below {SATISFIED}"
-    return text + "."
+    if others:
+        has = "has" if len(others) == 1 else "have"
+        text += f"; {counted(len(others), 'more flow')} {has} an R-factor below {SATISFIED}"
+    yield Finding("calls", text + ".", figures, advice)
 
 
 def _attempts(results: Found) -> Iterator[Finding]:
@@ -523,13 +521,7 @@ def _datagrams(results: Found) -> Iterator[Finding]:
     if np.isnan(table["loss_fraction"]).all():
         text += " They have no numbers that are known here, so losses cannot be told."
     yield Finding("datagrams", text, {"flows": float(len(order)), "bytes": total})
-    rating = table["r_factor"]
-    bad = [int(row) for row in np.argsort(rating, kind="stable") if rating[row] < SATISFIED]
-    if bad:
-        figures = {name: float(table[name][bad[0]]) for name in ("mos", "r_factor", "loss_fraction", "owd_p99_s")}
-        yield Finding(
-            "calls", _call(f"{table['from'][bad[0]]} > {table['to'][bad[0]]}", figures, len(bad) - 1), figures
-        )
+    yield from _bad_calls(table, [f"{source} > {target}" for source, target in zip(table["from"], table["to"])])
 
 
 def _echoes(results: Found) -> Iterator[Finding]:
@@ -684,6 +676,10 @@ def _air(r: _Records) -> Iterator[Finding]:
 
 def _each(r: _Records) -> str:
     return " per run" if r.runs > 1 else ""
+
+
+def _chosen(names: list[str], which: NDArray[np.bool_]) -> list[str]:
+    return [name for name, is_it in zip(names, which) if is_it]
 
 
 def _some(names: list[str]) -> str:

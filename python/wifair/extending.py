@@ -10,16 +10,13 @@ import importlib
 import inspect
 import sys
 import traceback
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import CodeType, TracebackType
 
 from wifair._core import Ack, CongestionControl, Packet, QueueDiscipline
 from wifair.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import CodeType, TracebackType
 
 __all__ = [
     "Ack",

@@ -7,26 +7,10 @@ import io
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = [
-    "PARTIAL",
-    "json_parts",
-    "named",
-    "refuse",
-    "refuse_filled",
-    "replacing",
-    "save_figure",
-    "sync",
-    "write_bytes",
-    "write_text",
-]
+from typing import Any
 
 PARTIAL = ".partial"
 """Ending of what is being written, and has not got its own name yet."""
@@ -85,7 +69,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with named(path):
             yield work
             with suppress(OSError):
-                work.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+                work.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~umask())
             with work.open("rb") as file:
                 os.fsync(file.fileno())
             work.replace(target)
@@ -165,7 +149,8 @@ def sync(path: Path) -> None:
             os.close(handle)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """Get the permissions that new files do not have."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from wifair import _core
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     Floats = NDArray[np.float64]
-
-__all__ = ["FinishRatios", "completion_bound", "fair_share", "instantaneous_fairness"]
 
 
 def fair_share(capacity_bps: float, nodes: int) -> float:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from wifair.columns import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wifair._core import Outcome, RawColumn, RawData
-
-__all__ = ["Gathered", "Run"]
 
 TABLES = ("flows", "cell", "stations", "sessions", "series", "queues", "frames", "backoffs")
 

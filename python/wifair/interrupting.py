@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wifair._core import Control
-
-__all__ = ["GRACE_S", "Limit", "end_python", "limited"]
 
 GRACE_S = 0.3
 """A run that is asked to stop does so within milliseconds, unless it is in a method of the user's."""

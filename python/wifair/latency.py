@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from wifair import _core
 
-__all__ = ["bufferbloat_grade", "call_quality"]
-
 
 def call_quality(delay_s: float, loss_fraction: float) -> tuple[float, float]:
     """Rating of a telephone call by the E-model, and its mean opinion score.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +13,7 @@ from wifair.errors import TooLargeError
 from wifair.words import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from wifair.scenario import Scenario
-
-__all__ = ["MemoryEstimate", "Part", "announce", "check", "estimate", "for_each", "free_memory"]
 
 KEPT = 0.9
 """The part of the free memory that runs may take."""
@@ -129,11 +126,7 @@ def _count(number: float) -> str:
 
 
 def _of_machine() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    for line in lines:
+    for line in _lines(Path("/proc/meminfo")):
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
@@ -141,11 +134,7 @@ def _of_machine() -> int | None:
 
 def _of_groups() -> Iterator[int]:
     """Give what the control groups of this process leave, of versions 1 and 2, its own and those above it."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
-    for line in lines:
+    for line in _lines(Path("/proc/self/cgroup")):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             root, limit, used = Path("/sys/fs/cgroup"), "memory.max", "memory.current"
@@ -164,11 +153,15 @@ def _of_groups() -> Iterator[int]:
 
 def _cached(path: Path) -> int:
     """Memory of files that the system gives back when it is needed."""
+    return sum(int(value) for name, value in map(str.split, _lines(path)) if name == "inactive_file")
+
+
+def _lines(path: Path) -> list[str]:
+    """Read the lines of a file of the system; none where there is no such file."""
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        return path.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return 0
-    return sum(int(value) for name, value in (line.split() for line in lines) if name == "inactive_file")
+        return []
 
 
 def _number(path: Path) -> int | None:

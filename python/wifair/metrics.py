@@ -6,20 +6,18 @@ the others, so one call serves a single run, all seeds, or every time bin.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from wifair import _core
 from wifair.finishing import FinishRatios, completion_bound, fair_share, instantaneous_fairness
 from wifair.latency import bufferbloat_grade, call_quality
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
     Floats = NDArray[np.float64]
 
 __all__ = [

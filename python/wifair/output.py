@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,10 @@ from wifair import files
 from wifair._core import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wifair.capture import Capture
     from wifair.columns import Columns
     from wifair.exchange.imported import ImportedResults
     from wifair.results import Results
-
-__all__ = ["Folder", "write_table"]
 
 PROVENANCE = "provenance.json"
 FORMATS = ("csv", "parquet")
@@ -60,48 +57,31 @@ class Folder:
     def write(self, results: Results | ImportedResults, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `results`."""
         with files.named(self.path):
-            self._write(results, command)
-
-    def _write(self, results: Results | ImportedResults, command: str | None) -> None:
-        for name, columns in results.tables.items():
-            self._write_table(name, columns)
-        for name, text in results.sources.items():
-            (self._work / name).write_text(text, encoding="utf-8")
-        provenance: dict[str, Any] = {
-            **results._origin(),
-            "command": command,
-            "columns": {name: columns.about for name, columns in results.tables.items()},
-            "texts": {name: columns.texts for name, columns in results.tables.items()},
-        }
-        self._write_json(PROVENANCE, provenance)
-        self._write_json("summary.json", results._summary())
+            for name, text in results.sources.items():
+                (self._work / name).write_text(text, encoding="utf-8")
+            texts = {name: columns.texts for name, columns in results.tables.items()}
+            self._write_tables(results.tables, {**results._origin(), "command": command}, {"texts": texts})
+            self._write_json("summary.json", results._summary())
 
     def write_capture(self, capture: Capture, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `capture`, and its JSON."""
         with files.named(self.path):
-            self._write_capture(capture, command)
+            files.write_text(self._work / "analysis.json", itertools.chain(capture.json_parts(), "\n"))
+            origin = {"version": __version__, "capture": capture.path, "damage": capture.damage, "command": command}
+            self._write_tables(capture.tables, origin, {})
 
-    def _write_capture(self, capture: Capture, command: str | None) -> None:
-        for name, columns in capture.tables.items():
-            self._write_table(name, columns)
-        files.write_text(self._work / "analysis.json", itertools.chain(capture.json_parts(), "\n"))
-        provenance: dict[str, Any] = {
-            "version": __version__,
-            "capture": capture.path,
-            "damage": capture.damage,
-            "command": command,
-            "columns": {name: columns.about for name, columns in capture.tables.items()},
-        }
-        self._write_json(PROVENANCE, provenance)
+    def _write_tables(self, tables: dict[str, Columns], origin: dict[str, Any], more: dict[str, Any]) -> None:
+        """Write the tables, and their provenance: `origin`, what the columns mean, and `more`."""
+        for name, columns in tables.items():
+            for form in self.formats:
+                write_table(columns, self._work / f"{name}.{form}")
+        about = {name: columns.about for name, columns in tables.items()}
+        self._write_json(PROVENANCE, {**origin, "columns": about, **more})
 
     def _write_json(self, name: str, document: object) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         # Bytes of a file's name that are no UTF-8 become \udcXX, which JSON understands.
         (self._work / name).write_bytes(text.encode("utf-8", "backslashreplace"))
-
-    def _write_table(self, name: str, columns: Columns) -> None:
-        for form in self.formats:
-            write_table(columns, self._work / f"{name}.{form}")
 
     def __enter__(self) -> Folder:
         return self
@@ -115,7 +95,7 @@ class Folder:
             shutil.rmtree(self._work, ignore_errors=True)
 
     def _publish(self) -> None:
-        self._work.chmod(0o777 & ~_umask())
+        self._work.chmod(0o777 & ~files.umask())
         for path in self._work.iterdir():
             files.sync(path)
         files.sync(self._work)
@@ -173,9 +153,3 @@ def _may_replace(path: Path, force: bool) -> bool:
     if not force:
         raise FileExistsError(f"`{path}` holds results: choose another folder, or replace them with --force")
     return True
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

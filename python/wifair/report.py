@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import textwrap
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
@@ -14,13 +15,9 @@ from wifair.tables import aligned, html_rows, left_out
 from wifair.words import KEPT, counted, general, together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from wifair.results import Results
     from wifair.saved import SavedResults
     from wifair.statistics import Interval
-
-__all__ = ["bars", "figure_text", "html_tables", "named", "text"]
 
 MOST_FLOWS = 40
 NOTHING = "-"
@@ -242,6 +239,7 @@ def _with_interval(name: str, interval: Interval, form: Callable[[float], str]) 
 
 
 def rate(bps: float) -> str:
+    """Show a rate in bit/s."""
     if math.isnan(bps):
         return NOTHING
     unit, size = _rate_unit(bps)
@@ -254,6 +252,7 @@ def _rate_unit(bps: float) -> tuple[str, float]:
 
 
 def time(seconds: float) -> str:
+    """Show a time in seconds."""
     if math.isnan(seconds):
         return NOTHING
     if 0 < seconds < 1e-4:
@@ -262,6 +261,7 @@ def time(seconds: float) -> str:
 
 
 def percent(fraction: float) -> str:
+    """Show a fraction in percent."""
     return NOTHING if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
@@ -270,6 +270,7 @@ def _general(value: float) -> str:
 
 
 def ratio(value: float) -> str:
+    """Show a ratio or an index."""
     return NOTHING if math.isnan(value) else f"{value:.3f}"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +17,8 @@ from wifair.statistics import limits, mean_interval
 from wifair.summary import Summary
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping
-
     from wifair._core import Outcome
     from wifair.scenario import Scenario
-
-__all__ = ["FORMAT", "Results", "SampledResults"]
 
 FORMAT = 1
 """Version of the JSON: fields may be added within one, none is renamed or removed."""
@@ -155,9 +152,7 @@ class Results(Drawable):
 
     def to_json(self) -> str:
         """Write the same as JSON text; the same results give the same bytes."""
-        import json  # noqa: PLC0415
-
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return "".join(self.json_parts())
 
     def json_parts(self) -> Iterator[str]:
         """Write the same text part by part, so that never more than one run is in memory as text."""

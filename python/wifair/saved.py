@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import tomllib
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair.columns import Columns, plain_text
 from wifair.errors import ResultsError
 from wifair.output import PROVENANCE
 from wifair.statistics import mean_interval
 from wifair.summary import Summary
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["SavedResults", "read_results"]
 
 TABLES = ("flows", "cells", "stations", "sessions")
 OVER_TIME = ("series", "queues")

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wifair import _core, _toml
 from wifair.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-__all__ = ["Scenario"]
 
 
 class Scenario:
@@ -69,10 +63,12 @@ class Scenario:
         ScenarioError
             If it cannot be read or is wrong; the message shows all problems with their lines.
         """
-        name = "<stdin>" if str(path) == "-" else str(path)
+        name, data, size = read_source(path, _core.MAX_BYTES)
+        if len(data) > _core.MAX_BYTES:
+            raise _core.too_large(name, size)
         changes = [("--set", change) if isinstance(change, str) else change for change in overrides]
         _refuse_twice(changes)
-        return cls(_read(path, name), name=name, overrides=changes, for_programs=for_programs)
+        return cls(data, name=name, overrides=changes, for_programs=for_programs)
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "<text>") -> Scenario:
@@ -263,20 +259,24 @@ def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...], for
     return Scenario(data, name=name, overrides=overrides, for_programs=for_programs)
 
 
-def _read(path: str | os.PathLike[str], name: str) -> bytes:
+def read_source(path: str | os.PathLike[str], most: int) -> tuple[str, bytes, int]:
+    """Read a file, or standard input for ``"-"``: its name in messages, at most a byte more than `most`, and its size.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read.
+    """
+    name = "<stdin>" if str(path) == "-" else str(path)
     try:
         if str(path) == "-":
             if sys.stdin is None:
                 raise ValueError("standard input is closed")
-            data = sys.stdin.buffer.read(_core.MAX_BYTES + 1)
-            size = len(data)
-        else:
-            with Path(path).open("rb") as file:
-                data = file.read(_core.MAX_BYTES + 1)
-                size = max(len(data), Path(path).stat().st_size)
+            data = sys.stdin.buffer.read(most + 1)
+            return name, data, len(data)
+        with Path(path).open("rb") as file:
+            data = file.read(most + 1)
+            return name, data, max(len(data), Path(path).stat().st_size)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ScenarioError(f"error: cannot read `{name}`: {reason[0].lower()}{reason[1:]}\n") from None
-    if len(data) > _core.MAX_BYTES:
-        raise _core.too_large(name, size)
-    return data
+        why = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError(f"error: cannot read `{name}`: {why[0].lower()}{why[1:]}\n") from None

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import SupportsIndex
 
-__all__ = ["Seeding", "read_seeds"]
-
 Seeding = int | str | Iterable[int]
 """A seed, several, or a text: ``"3"``, ``"1,2,5"``, ``"1..10"`` or ``"1..99:2"``."""
 

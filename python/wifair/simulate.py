@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from wifair.seeds import Seeding
     from wifair.taps import Pcap
 
-__all__ = ["run"]
-
 POLL_S = 0.05
 MOST_SAMPLES = 100_000_000
 """Samples of all flows in a run that are kept: each takes about a hundred bytes."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Found: TypeAlias = Results | SavedResults | Capture
 
-__all__ = ["is_scenario", "read"]
-
 MEASUREMENTS = "wifair.measure.results"
 """The module that reads folders of `wifair measure run`; loaded by name, as nothing imports the testbed."""
 

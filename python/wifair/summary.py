@@ -6,8 +6,6 @@ from wifair.report import figure_text
 from wifair.statistics import Interval
 from wifair.tables import aligned, html_rows
 
-__all__ = ["Summary"]
-
 
 class Summary(dict[str, Interval]):
     """A mapping from the names of figures to `Interval`, which prints as a table.

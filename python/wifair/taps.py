@@ -12,8 +12,6 @@ from wifair import _core
 if TYPE_CHECKING:
     from wifair.scenario import Scenario
 
-__all__ = ["Pcap", "WholeRun", "plan_taps"]
-
 WHOLE_PACKETS = 262_144
 
 WholeRun = ("0 s", None)

@@ -1,11 +1,10 @@
-"""Numbers and what they count, in words."""
+"""Numbers, what they count, and reasons, in words."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
-
-__all__ = ["KEPT", "counted", "general", "often", "size", "suggestion", "together"]
 
 KEPT = "\N{NO-BREAK SPACE}"
 """Stands between a number and its unit while lines are broken."""
@@ -72,3 +71,11 @@ def suggestion(word: str, known: Iterable[str], otherwise: str = "") -> str:
 
     near = get_close_matches(word, list(known), n=1)
     return f"did you mean `{near[0]}`?" if near else otherwise
+
+
+def reason(error: OSError) -> str:
+    """Say why the system refused, as part of a sentence."""
+    # Below 0: names that are not found. Otherwise asyncio puts words of its own into the text.
+    known = error.errno is not None and error.errno > 0
+    text = os.strerror(error.errno) if known and error.errno is not None else error.strerror or str(error)
+    return text[:1].lower() + text[1:]

@@ -15,8 +15,6 @@ from wifair import __version__
 from wifair.cli.common import guarded, occupy_closed_streams
 from wifair.words import suggestion
 
-__all__ = ["main"]
-
 # Name, module and summary of each command: only the one that is called is imported.
 COMMANDS = {
     "init": ("wifair.cli.init", "Write a commented scenario to start from."),
@@ -42,7 +40,7 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
+class _Commands(click.Group):
     """Commands that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -70,13 +68,13 @@ class Commands(click.Group):
 
     def main(self, *args: Any, **more: Any) -> Any:
         occupy_closed_streams()
-        return guarded(lambda: super(Commands, self).main(*args, **more))  # help, too, can meet a full disk
+        return guarded(lambda: super(_Commands, self).main(*args, **more))  # help, too, can meet a full disk
 
     def invoke(self, ctx: click.Context) -> object:
-        return guarded(lambda: super(Commands, self).invoke(ctx))
+        return guarded(lambda: super(_Commands, self).invoke(ctx))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", prog_name="wifair", message="%(prog)s %(version)s")
 def main() -> None:
     """Simulate TCP over 802.11 wireless LANs: who gets what, why, and how fair it is.

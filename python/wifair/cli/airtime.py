@@ -13,8 +13,6 @@ from wifair.tables import aligned
 if TYPE_CHECKING:
     from wifair.exchange_time import Airtime
 
-__all__ = ["airtime_command"]
-
 
 @click.command(name="airtime")
 @click.option("--standard", required=True, metavar="NAME", help="802.11b, a, g, n, ac, ax or be.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +20,14 @@ from wifair.cli.common import (
     echo_parts,
     fail,
     figure_options,
-    reason,
     results_folder,
     trying,
 )
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
+from wifair.words import reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wifair.capture import Capture
-
-__all__ = ["analyze_command"]
 
 
 @click.command(name="analyze")
@@ -48,7 +45,7 @@ __all__ = ["analyze_command"]
     "--from", "start", metavar="TIME", help="Leave out packets before this time after the first one, as in '10 s'."
 )
 @click.option("--to", "end", metavar="TIME", help="Leave out packets after this time, counted from the first one.")
-@click.option("--bin", "bin_width", metavar="TIME", help="Width of the time bins; 100 ms or more by default.")
+@click.option("--bin", metavar="TIME", help="Width of the time bins; 100 ms or more by default.")
 @click.option("--pause", metavar="TIME", default="1 s", show_default=True, help="Pause that ends a session.")
 @click.option("--fair-share", metavar="RATE", help="What each flow ought to get; measured by default.")
 @click.option("--local", multiple=True, metavar="NETWORK", help="Network of the stations, as in 192.168.1.0/24.")
@@ -80,16 +77,6 @@ __all__ = ["analyze_command"]
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def analyze_command(
     files: tuple[str, ...],
-    hosts: tuple[str, ...],
-    ports: tuple[int, ...],
-    start: str | None,
-    end: str | None,
-    bin_width: str | None,
-    pause: str,
-    fair_share: str | None,
-    local: tuple[str, ...],
-    connections: int,
-    keep_copies: bool,
     as_json: bool,
     csv_dir: str | None,
     parquet_dir: str | None,
@@ -101,6 +88,7 @@ def analyze_command(
     xplot_dir: str | None,
     force: bool,
     quiet: bool,
+    **filters: Any,
 ) -> None:
     """Analyse the captures in FILE... (- is standard input): who got what, why, and how fair it was.
 
@@ -125,20 +113,7 @@ def analyze_command(
     if files.count("-") > 1:
         raise click.UsageError("standard input can be read once")
     _check_targets(html_file, [plot_dir, xplot_dir], force)
-    wishes: dict[str, Any] = {
-        "hosts": hosts,
-        "ports": ports,
-        "start": start,
-        "end": end,
-        "pause": pause,
-        "bin": bin_width,
-        "fair_share": fair_share,
-        "local": local,
-        "keep_copies": keep_copies,
-        "connections": connections,
-        "packets": packets or bool(plot_dir or html_file or xplot_dir),
-        "progress": not quiet,
-    }
+    filters |= {"packets": packets or bool(plot_dir or html_file or xplot_dir), "progress": not quiet}
     code, documents = 0, 0
     for number, file in enumerate(files):
         inside = f"{number + 1}_{'stdin' if file == '-' else Path(file).name}" if len(files) > 1 else ""
@@ -149,7 +124,7 @@ def analyze_command(
                 for to, form in wanted
                 if to is not None
             ]
-            capture = _read(file, wishes)
+            capture = _read(file, filters)
             if capture is None:
                 code = WRONG
                 continue
@@ -183,12 +158,12 @@ def _json(capture: Capture, before: int, *, single: bool) -> Iterator[str]:
         yield from capture.json_parts(1)
 
 
-def _read(file: str, wishes: dict[str, Any]) -> Capture | None:
+def _read(file: str, filters: dict[str, Any]) -> Capture | None:
     """Analyse a file; complain and return None if it cannot be."""
     from wifair.capture import read_capture  # noqa: PLC0415
 
     try:
-        return read_capture(file, **wishes)
+        return read_capture(file, **filters)
     except Interrupted as interruption:
         if interruption.capture is None:
             raise

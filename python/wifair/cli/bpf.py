@@ -8,8 +8,6 @@ import click
 
 from wifair.cli.common import WRONG, fail
 
-__all__ = ["bpf_command"]
-
 
 @click.group(name="bpf", context_settings={"help_option_names": ["-h", "--help"]})
 def bpf_command() -> None:

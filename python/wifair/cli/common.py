@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from wifair.errors import RunError, WifairError
 from wifair.seeds import read_seeds
+from wifair.words import reason
 
 if TYPE_CHECKING:
     from wifair.output import Folder
@@ -40,12 +41,6 @@ def complain(message: str) -> None:
     if _coloured():
         text = text.replace("error:", click.style("error:", fg="red", bold=True))
     click.echo(text, err=True, color=_coloured())
-
-
-def reason(error: OSError) -> str:
-    """Say what the system says of a file, to stand in a sentence."""
-    text = os.strerror(error.errno) if error.errno else str(error)
-    return text[0].lower() + text[1:]
 
 
 @contextmanager

@@ -9,8 +9,6 @@ import click
 
 from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, figure_options, overrides_of, trying
 
-__all__ = ["compare_command"]
-
 
 @click.command(name="compare")
 @click.argument("files", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(allow_dash=True))

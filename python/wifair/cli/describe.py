@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import click
 
@@ -13,11 +14,6 @@ from wifair import _core
 from wifair.cli.common import WRONG, echo_json, fail
 from wifair.errors import ScenarioError
 from wifair.words import suggestion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["check_command", "list_command", "schema_command"]
 
 WIDEST = 100
 

@@ -27,11 +27,8 @@ from wifair.words import counted
 if TYPE_CHECKING:
     from wifair.emulation import Command, Emulated
     from wifair.emulation.namespaces import Namespaces
-    from wifair.output import Folder
     from wifair.scenario import Scenario
     from wifair.taps import Pcap
-
-__all__ = ["emulate_command"]
 
 
 @click.command(name="emulate")
@@ -114,6 +111,8 @@ def emulate_command(
         _replay(replay, as_json=as_json)
     else:
         from wifair import Scenario  # noqa: PLC0415
+        from wifair.emulation import Command  # noqa: PLC0415
+        from wifair.output import write_table  # noqa: PLC0415
 
         assert file is not None
         scenario = Scenario.from_file(file, overrides=overrides_of(changes, duration), for_programs=True)
@@ -122,21 +121,19 @@ def emulate_command(
             check_file(record, force=force)
         if frames is not None:
             check_frames(frames, force=force)
+        commands = [Command(host, text, serves=True) for host, text in servers]
+        commands += [Command(host, text) for host, text in programs]
         options = {"flows": not no_flows, "strict": strict, "record": record}
         with ExitStack() as stack:
             folder = None if out is None else stack.enter_context(results_folder(out, force=force))
-            emulated = _run(
-                scenario, _commands(programs, servers), seed, captures, frames, options, series, as_json, quiet
-            )
-            _write(emulated, frames, folder)
+            emulated = _run(scenario, commands, seed, captures, frames, options, series, as_json, quiet)
+            with trying("write"):
+                if frames is not None:
+                    assert emulated.results.frames is not None
+                    write_table(emulated.results.frames, frames)
+                if folder is not None:
+                    folder.write(emulated.results)
         _show(emulated, as_json=as_json, quiet=quiet)
-
-
-def _commands(programs: tuple[tuple[str, str], ...], servers: tuple[tuple[str, str], ...]) -> list[Command]:
-    from wifair.emulation import Command  # noqa: PLC0415
-
-    serving = [Command(host, text, serves=True) for host, text in servers]
-    return serving + [Command(host, text) for host, text in programs]
 
 
 def _run(
@@ -182,17 +179,6 @@ def _run(
             say=(lambda _: None) if quiet else (lambda text: click.echo(f"note: {text}", err=True)),
             **options,
         )
-
-
-def _write(emulated: Emulated, frames: str | None, folder: Folder | None) -> None:
-    from wifair.output import write_table  # noqa: PLC0415
-
-    with trying("write"):
-        if frames is not None:
-            assert emulated.results.frames is not None
-            write_table(emulated.results.frames, frames)
-        if folder is not None:
-            folder.write(emulated.results)
 
 
 def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:

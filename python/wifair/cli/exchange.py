@@ -11,8 +11,6 @@ from wifair.cli.common import WRONG, check_figure, command_line, fail, trying
 if TYPE_CHECKING:
     from wifair.exchange import ImportedResults
 
-__all__ = ["export_command", "import_command"]
-
 
 @click.group(name="import")
 def import_command() -> None:

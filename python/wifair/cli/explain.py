@@ -8,8 +8,6 @@ import click
 
 from wifair.cli.common import WRONG, Seeds, echo_json, fail, overrides_of, trying
 
-__all__ = ["explain_command"]
-
 
 @click.command(name="explain")
 @click.argument("source", type=click.Path(allow_dash=True))

@@ -10,8 +10,6 @@ from wifair.cli.common import WRONG, fail, trying
 from wifair.tables import aligned
 from wifair.words import suggestion
 
-__all__ = ["init_command"]
-
 
 def _complete(_: click.Context, __: click.Parameter, start: str) -> list[str]:
     from wifair import gallery  # noqa: PLC0415

@@ -7,9 +7,8 @@ import webbrowser
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, fail, reason, trying
-
-__all__ = ["lab_command"]
+from wifair.cli.common import FAILED, WRONG, fail, trying
+from wifair.words import reason
 
 
 @click.command(name="lab")

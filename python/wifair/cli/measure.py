@@ -30,16 +30,14 @@ from wifair.cli.common import (
 )
 from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
-from wifair.measure.errors import MeasureError, Refused, reason
+from wifair.measure.errors import MeasureError, Refused
 from wifair.measure.wire import NAME, PORT
-from wifair.words import counted
+from wifair.words import counted, reason
 
 if TYPE_CHECKING:
     from wifair.measure.coordinator import Coordinator
     from wifair.measure.plan import Plan
     from wifair.measure.station import Station
-
-__all__ = ["measure_command"]
 
 SECRET = click.option(
     "--secret-file",

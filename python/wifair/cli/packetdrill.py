@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from wifair import _core
-from wifair.cli.common import FAILED, WRONG, complain, echo_json, reason
-
-__all__ = ["packetdrill_command"]
+from wifair.cli.common import FAILED, WRONG, complain, echo_json
+from wifair.words import reason
 
 VERDICTS = ("pass", "differs", "unsupported", "error")
 

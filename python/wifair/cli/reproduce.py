@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,12 +13,7 @@ import click
 from wifair.cli.common import FAILED, WRONG, echo_json, fail, trying
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
     from wifair.reproduce import Outcome
-
-__all__ = ["reproduce_command"]
 
 
 def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,9 @@ from wifair.cli.common import (
 from wifair.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from wifair.columns import Columns
     from wifair.sweeps.query import Question
     from wifair.sweeps.store import Store
-
-__all__ = ["results_command"]
-
 
 # Parameters of each use of the command.
 TAKEN = {

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from wifair.scenario import Scenario
     from wifair.taps import Pcap
 
-__all__ = ["run_command"]
-
 FIGURE_SAMPLES = 200
 """Samples over time in a figure, where nobody asks for others."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,16 +27,11 @@ from wifair.errors import Interrupted, StoppedError
 from wifair.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from concurrent.futures import Executor
-
     from wifair.sweeps.engines import Engine
     from wifair.sweeps.points import Option
     from wifair.sweeps.reading import Runs
     from wifair.sweeps.store import Store
     from wifair.sweeps.sweeping import Sweep
-
-__all__ = ["sweep_command"]
 
 MOST_FAILURES = 5
 
@@ -77,12 +74,8 @@ def sweep_command(
     vary: tuple[str, ...],
     listed: tuple[str, ...],
     points: str | None,
-    samples: int | None,
-    design: str | None,
-    sample_seed: int | None,
     seeds: list[int] | None,
     rules: tuple[str, ...],
-    most_seeds: int | None,
     changes: tuple[str, ...],
     duration: str | None,
     out: str | None,
@@ -97,6 +90,7 @@ def sweep_command(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    **settings: Any,
 ) -> None:
     """Simulate the scenario in FILE for many parameters and seeds, into a store.
 
@@ -130,13 +124,8 @@ def sweep_command(
         [("--point", text) for text in listed] + (_listed(points) if points else []),
         overrides_of(changes, duration)
         + [
-            (option, f"{path}={value}")
-            for option, path, value in (
-                ("--samples", "sweep.samples", samples),
-                ("--design", "sweep.design", design),
-                ("--sample-seed", "sweep.sample_seed", sample_seed),
-                ("--most-seeds", "sweep.most_seeds", most_seeds),
-            )
+            (f"--{name.replace('_', '-')}", f"sweep.{name}={value}")
+            for name, value in settings.items()
             if value is not None
         ],
         seeds,

@@ -5,21 +5,15 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wifair import _core
 from wifair.emulation.running import emulate
 from wifair.emulation.traffic import commands, figures, start_together
 from wifair.errors import EmulationError
 from wifair.exchange.imported import ImportedFile, ImportedResults
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from wifair.scenario import Scenario
-
-__all__ = ["carried_by_the_kernel"]
+from wifair.scenario import Scenario
 
 PREPARATION_S = 60.0
 """Time within which all programs have started [s]."""

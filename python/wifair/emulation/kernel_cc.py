@@ -12,8 +12,6 @@ from pathlib import Path
 from wifair.errors import EmulationError
 from wifair.words import suggestion
 
-__all__ = ["available", "load", "loaded", "unload"]
-
 SOURCES = Path(__file__).parent.parent / "bpf"
 PACKAGES = {"clang": "clang", "bpftool": "bpftool"}
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

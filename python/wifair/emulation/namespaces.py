@@ -12,16 +12,12 @@ import secrets
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair.errors import EmulationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = ["NamespaceHost", "Namespaces", "check_privileges", "clean"]
 
 STATE = Path("/run/wifair")
 NETNS = Path("/run/netns")
@@ -80,13 +76,20 @@ def _run(command: Sequence[str], *, text: str | None = None) -> str:
     return done.stdout
 
 
-def _started(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it does not exist or is dead."""
+def process_stat(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat from the state on; None for a process that does not exist or is dead."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    fields = text.rpartition(")")[2].split()
+    return None if not fields or fields[0] in "ZX" else fields
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None if it does not exist or is dead."""
+    fields = process_stat(pid)
+    return None if fields is None else int(fields[19])
 
 
 def _boot() -> str:

@@ -6,17 +6,13 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from wifair.emulation.namespaces import Namespaces
-
-__all__ = ["Command", "Programs"]
+from wifair.emulation.namespaces import Namespaces, process_stat
 
 READY_S = 3.0
 """How long a command waits at most for the previous one to listen, to send a packet, or to end [s]."""
@@ -144,10 +140,9 @@ def _serves(session: int) -> bool:
 def _of_session(session: int) -> Iterable[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            with suppress(OSError, IndexError, ValueError):
-                fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-                if int(fields[3]) == session and fields[0] not in "ZX":
-                    yield int(entry.name)
+            fields = process_stat(int(entry.name))
+            if fields is not None and int(fields[3]) == session:
+                yield int(entry.name)
 
 
 def _listening(pid: int) -> set[str]:

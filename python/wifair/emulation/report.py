@@ -10,8 +10,6 @@ from wifair.words import counted
 if TYPE_CHECKING:
     from wifair.emulation.running import Emulated
 
-__all__ = ["text_of", "warnings_of"]
-
 SHOWN = 40
 """The most connections that are shown."""
 

@@ -8,9 +8,10 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair import _core
 from wifair.capture import Capture
@@ -18,14 +19,8 @@ from wifair.emulation.namespaces import NamespaceHost, Namespaces, check_privile
 from wifair.emulation.programs import Command, Programs
 from wifair.errors import EmulationError
 from wifair.results import Results, SampledResults
+from wifair.scenario import Scenario
 from wifair.words import suggestion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from wifair.scenario import Scenario
-
-__all__ = ["Emulated", "emulate", "replay"]
 
 POLL_S = 0.02
 LINGER_S = 0.3

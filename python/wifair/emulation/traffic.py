@@ -15,27 +15,23 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair.emulation.programs import Command
 from wifair.errors import EmulationError
-from wifair.kernel_tcp import kernel_has
+from wifair.exchange.imported import FlowRow as FigureRow
+from wifair.kernel_tcp import kernel_has, tcp_info
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wifair._core import FlowRow
-    from wifair.exchange.imported import FlowRow as FigureRow
-
-__all__ = ["Kernel", "commands", "figures", "kernel_name", "start_together"]
 
 FIRST_PORT = 5201
 CHUNK = bytes(65536)
 KERNEL_NAMES = {"vegas-fair": "vegas_fair", "compound-plus": "compound_plus"}
 """Congestion controls loaded by `wifair bpf load` that have another name in the kernel."""
-TCP_INFO_LENGTH = 232
 BEGINNING = "beginning"
 LEAD_S = 0.3
 """Time from when all programs are ready to the start [s]."""
@@ -145,16 +141,16 @@ def figures(kernel: Kernel, from_s: float) -> FigureRow:
     if len(samples) > 1:
         first, last = samples[0], samples[-1]
         taken_s = last["time_s"] - first["time_s"]
-        got = last["acknowledged_bytes"] - first["acknowledged_bytes"]
+        got = last["bytes_acked"] - first["bytes_acked"]
         found = {
             "goodput_bps": got * 8 / taken_s,
             "throughput_bps": got * 8 / taken_s,
             "received_bytes": got,
-            "data_packets_sent": last["data_segments"] - first["data_segments"],
-            "retransmissions": last["retransmissions"] - first["retransmissions"],
-            "rtt_mean_s": sum(sample["srtt_s"] for sample in samples) / len(samples),
+            "data_packets_sent": last["data_segs_out"] - first["data_segs_out"],
+            "retransmissions": last["total_retrans"] - first["total_retrans"],
+            "rtt_mean_s": sum(sample["rtt"] for sample in samples) / len(samples) / 1e6,
             "rtt_samples": len(samples),
-            "cwnd_mean": sum(sample["cwnd"] for sample in samples) / len(samples),
+            "cwnd_mean": sum(sample["snd_cwnd"] for sample in samples) / len(samples),
         }
     up = "up" if kernel.flow["from_host"] in kernel.stations else "down"
     return FigureRow(name, up, found, [])
@@ -225,9 +221,9 @@ def _send(what: dict[str, Any]) -> None:
         with suppress(TimeoutError):
             peer.send(CHUNK)
         if time.monotonic() >= next_s:
-            samples.append({"time_s": time.monotonic() - what["begins_s"], **_tcp_info(peer)})
+            samples.append({"time_s": time.monotonic() - what["begins_s"], **(tcp_info(peer) or {})})
             next_s += 0.1
-    Path(what["report"]).write_text(json.dumps({**_tcp_info(peer), "samples": samples}), encoding="ascii")
+    Path(what["report"]).write_text(json.dumps({"samples": samples}), encoding="ascii")
     # The time of the flow is over, so data still in the socket is discarded.
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.close()
@@ -250,22 +246,6 @@ def _send_datagrams(what: dict[str, Any]) -> None:
 def _sleep_until(then_s: float) -> None:
     while (rest := then_s - time.monotonic()) > 0:
         time.sleep(rest)
-
-
-def _tcp_info(peer: socket.socket) -> dict[str, Any]:
-    """Read the kernel's statistics of a connection (struct tcp_info in linux/tcp.h)."""
-    info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_LENGTH)
-    words = struct.unpack_from("=24I", info, 8)
-    (acknowledged,) = struct.unpack_from("=Q", info, 120)
-    (segments,) = struct.unpack_from("=I", info, 156)
-    return {
-        "srtt_s": words[15] / 1e6,
-        "ssthresh": words[17],
-        "cwnd": words[18],
-        "retransmissions": words[23],
-        "acknowledged_bytes": acknowledged,
-        "data_segments": segments,
-    }
 
 
 if __name__ == "__main__":

@@ -9,15 +9,12 @@ import re
 import shutil
 import signal
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair.measure.errors import MeasureError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["LARGEST", "PortCapture"]
+from wifair.measure.wireless import search_path
 
 LARGEST = 256 << 20
 """Bytes of one capture; the rest of a transfer is not captured."""
@@ -30,8 +27,7 @@ SETTLE_S = 0.3
 
 def tools() -> list[str]:
     """Paths of the programs that can capture, the best one first."""
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-    found = (shutil.which(name, path=path) for name in ("tcpdump", "dumpcap"))
+    found = (shutil.which(name, path=search_path()) for name in ("tcpdump", "dumpcap"))
     return [program for program in found if program is not None]
 
 

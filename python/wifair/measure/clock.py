@@ -8,12 +8,8 @@ the fastest one says most.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["Ping", "Skew", "now", "skew"]
+from collections.abc import Iterable
+from typing import NamedTuple
 
 now = time.monotonic
 """The clock of this host [s]; it is never set, and may begin anywhere."""

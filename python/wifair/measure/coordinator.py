@@ -16,14 +16,13 @@ from typing import Any
 from wifair._core import __version__
 from wifair.measure import fields
 from wifair.measure.clock import now
-from wifair.measure.errors import MeasureError, ProtocolError, reason
+from wifair.measure.errors import MeasureError, ProtocolError
 from wifair.measure.journal import Journal
 from wifair.measure.plan import Plan
 from wifair.measure.server import Timing
 from wifair.measure.station import connect
 from wifair.measure.wire import Channel
-
-__all__ = ["Coordinator", "slug"]
+from wifair.words import reason
 
 ATTEMPTS = 2
 """A repetition that failed is tried again so often in all."""

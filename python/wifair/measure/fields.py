@@ -8,8 +8,6 @@ from typing import Any
 
 from wifair.measure.errors import ProtocolError
 
-__all__ = ["flag", "number", "optional", "records", "table", "text", "texts", "whole"]
-
 
 def text(message: Mapping[str, Any], key: str, *, most: int = 200) -> str:
     """Get a printable string of at most `most` characters."""
@@ -70,3 +68,8 @@ def texts(message: Mapping[str, Any], key: str, *, most: int) -> list[str]:
 def optional(message: Mapping[str, Any], key: str) -> bool:
     """Whether `key` is there."""
     return message.get(key) is not None
+
+
+def optional_whole(message: Mapping[str, Any], key: str, *, low: int, high: int) -> int | None:
+    """Get an integer from `low` to `high`, or None if `key` is not there."""
+    return whole(message, key, low=low, high=high) if optional(message, key) else None

@@ -8,23 +8,19 @@ them, stand beside that. Figures that only a simulator knows are NaN.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wifair import _core, metrics
 from wifair.measure.errors import MeasureError
+from wifair.measure.flow import Flow
+from wifair.measure.plan import PlanCase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from wifair._core import Outcome, RawColumn
-    from wifair.measure.flow import Flow
-    from wifair.measure.plan import PlanCase
-
-__all__ = ["outcome", "window"]
 
 NAN = math.nan
 

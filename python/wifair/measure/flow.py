@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from wifair.measure import fields
 from wifair.measure.errors import ProtocolError
 from wifair.measure.wire import NAME
-
-__all__ = ["Flow", "Limits", "Sessions"]
 
 CC = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
@@ -90,10 +89,8 @@ class Flow:
         if direction not in ("up", "down") or transport not in ("tcp", "udp"):
             raise ProtocolError("no such direction or transport")
 
-        def whole(key: str, low: int, high: int) -> int | None:
-            return fields.whole(data, key, low=low, high=high) if fields.optional(data, key) else None
-
-        size = whole("size", 1, limits.size)
+        whole = partial(fields.optional_whole, data)
+        size = whole("size", low=1, high=limits.size)
         longest = limits.duration_s
         duration_s = sessions = cc = None
         if fields.optional(data, "duration_s"):
@@ -123,11 +120,11 @@ class Flow:
             duration_s=duration_s,
             sessions=sessions,
             cc=cc,
-            mss=whole("mss", 88, 32_767),
-            send_buffer=whole("send_buffer", 1, 10**9),
-            receive_buffer=whole("receive_buffer", 1, 10**9),
-            rate_bps=whole("rate_bps", 1, int(limits.rate_bps)),
-            payload=whole("payload", 16, 65_507),
+            mss=whole("mss", low=88, high=32_767),
+            send_buffer=whole("send_buffer", low=1, high=10**9),
+            receive_buffer=whole("receive_buffer", low=1, high=10**9),
+            rate_bps=whole("rate_bps", low=1, high=int(limits.rate_bps)),
+            payload=whole("payload", low=16, high=65_507),
         )
         if transport == "udp" and (flow.rate_bps is None or flow.payload is None or sessions is not None):
             raise ProtocolError("UDP without rate or payload, or with sessions")

@@ -7,22 +7,16 @@ import contextlib
 import platform
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wifair.kernel_tcp import kernel_has
+from wifair.kernel_tcp import has_tcp_info, kernel_has
 from wifair.measure import capture as captures
-from wifair.measure import tcp_info
 from wifair.measure.clock import now
 from wifair.measure.errors import MeasureError
+from wifair.measure.transfer import End
 from wifair.measure.wireless import Radio, RtsThreshold, interface_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from wifair.measure.transfer import End
-
-__all__ = ["Host"]
 
 RADIO_STEP_S = 1.0
 MOST_RADIO_SAMPLES = 600
@@ -101,7 +95,7 @@ class Host:
             except MeasureError as error:
                 notes.append(f"{error}; figures are for the threshold it has")
                 self._rts = None
-        if not tcp_info.available():
+        if not has_tcp_info():
             notes.append("this system has no TCP_INFO: no windows, round-trip times and retransmissions")
         elif self.about().get("tcp_no_metrics_save") == "0":
             notes.append("the kernel remembers windows of earlier connections: set net.ipv4.tcp_no_metrics_save=1")

@@ -10,18 +10,12 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from wifair.measure.errors import MeasureError, reason
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # not on every system
-    fcntl = None
-
-__all__ = ["FORMAT", "NAME", "Journal", "read"]
+from wifair.files import sync
+from wifair.measure.errors import MeasureError
+from wifair.measure.posix import fcntl
+from wifair.words import reason
 
 FORMAT = 1
 NAME = "journal.jsonl"
@@ -86,7 +80,7 @@ class Journal:
         self._file.seek(self._size)
         if not self.rows:
             self.add(head)
-            _sync_folder(folder)
+            sync(folder)
         elif self.rows[0].get("hash") != head["hash"]:
             raise MeasureError(f"`{folder}` holds a measurement of another plan")
 
@@ -138,13 +132,3 @@ def _lines(data: bytes) -> tuple[list[dict[str, Any]], int]:
     if rows and rows[0].get("format") != FORMAT:
         raise MeasureError(f"a journal of format {rows[0].get('format')}: this version reads format {FORMAT}")
     return rows, end
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file last."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair import _core
 from wifair.errors import ScenarioError
 from wifair.measure import fields
 from wifair.measure.errors import MeasureError, ProtocolError
 from wifair.measure.flow import Flow, Limits
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
-__all__ = ["Plan", "PlanCase"]
+from wifair.scenario import read_source
 
 LARGEST = 1 << 20
 
@@ -78,18 +72,7 @@ class Plan:
         ScenarioError
             If it cannot be read or is wrong; the message shows all problems with their lines.
         """
-        name = "<stdin>" if str(path) == "-" else str(path)
-        try:
-            if str(path) == "-":
-                if sys.stdin is None:
-                    raise ValueError("standard input is closed")
-                data = sys.stdin.buffer.read(LARGEST + 1)
-            else:
-                with Path(path).open("rb") as file:
-                    data = file.read(LARGEST + 1)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ScenarioError(f"error: cannot read `{name}`: {reason[0].lower()}{reason[1:]}\n") from None
+        name, data, _ = read_source(path, LARGEST)
         if len(data) > LARGEST:
             raise ScenarioError(f"error: `{name}` is larger than {LARGEST} bytes\n")
         return cls.from_text(data, name=name, overrides=overrides)
@@ -114,21 +97,8 @@ class Plan:
             cases = tuple(_case(part) for part in data["cases"])
         except ProtocolError as error:
             raise MeasureError(f"the plan is beyond what a host takes part in: {error}") from None
-        return cls(
-            name=data["name"],
-            description=data["description"],
-            repetitions=data["repetitions"],
-            order=data["order"],
-            seed=data["seed"],
-            pause_s=data["pause_s"],
-            sample_s=data["sample_s"],
-            timeout_s=data["timeout_s"],
-            warm_up_s=data["warm_up_s"],
-            stations=tuple(data["stations"]),
-            cases=cases,
-            text=text,
-            resolved=resolved,
-        )
+        data |= {"stations": tuple(data["stations"]), "cases": cases}
+        return cls(**data, text=text, resolved=resolved)
 
     @property
     def hash(self) -> str:

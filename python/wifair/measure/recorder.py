@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["MOST_SAMPLES", "Recorder"]
-
 MOST_SAMPLES = 8000
 
 

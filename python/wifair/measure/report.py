@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.report import _number, percent, rate, ratio, time
+from wifair.figures.style import Look
+from wifair.report import NOTHING, _number, percent, rate, ratio, time
 from wifair.statistics import mean_interval
 from wifair.tables import aligned
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from wifair.figures.style import Look
     from wifair.measure.results import CaseResults, Measurement
-    from wifair.results import Results
-
-__all__ = ["radio", "save_figure", "side_by_side", "text"]
-
-NOTHING = "-"
 
 
 def text(measurement: Measurement) -> str:
@@ -41,42 +35,6 @@ def text(measurement: Measurement) -> str:
         lines += ["", "failed:"]
         lines += [f"  {row['case']}, repetition {row['repetition']}: {row['reason']}" for row in missing[-10:]]
     return "\n".join(lines)
-
-
-def side_by_side(measured: Results, simulated: Results, *, names: tuple[str, str] = ("measured", "simulated")) -> str:
-    """Hold a case against a simulation of it: goodput, round-trip time and retransmissions of each flow.
-
-    Flows are matched by their order; both must have as many.
-
-    Raises
-    ------
-    ValueError
-        If they have not.
-    """
-    flows = [results.flows.rows // len(results.seeds) for results in (measured, simulated)]
-    if flows[0] != flows[1]:
-        raise ValueError(f"{flows[0]} flows {names[0]} and {flows[1]} {names[1]}: expected as many")
-    shown = (
-        ("goodput", "goodput_bps", rate),
-        ("RTT mean", "rtt_mean_s", time),
-        ("resent", "retransmissions", _number),
-    )
-    rows = [["flow", *(f"{head} {name}" for head, _, _ in shown for name in names)]]
-    for flow in range(flows[0]):
-        row = [str(measured.flows["name"][flow])]
-        for _, column, form in shown:
-            for results in (measured, simulated):
-                values = np.asarray(results.flows[column], float).reshape(-1, flows[0])[:, flow]
-                interval = mean_interval(values.tolist())
-                row.append(_with(interval, form))
-        rows.append(row)
-    whole = ["all"]
-    for _, column, form in shown:
-        whole += [
-            _with(results.summary[column], form) if column in results.summary else NOTHING
-            for results in (measured, simulated)
-        ]
-    return "\n".join(aligned([*rows, whole], left=range(1)))
 
 
 def radio(results: CaseResults) -> list[str]:
@@ -186,25 +144,26 @@ def _rows(measurement: Measurement) -> list[list[str]]:
     rows = [[*heads, "Jain", "least/most"]]
     table = measurement.table
     previous = None
-    for row in table.records():
-        case = str(row["case"])
+    for values in zip(*map(table.to_list, table)):
+        row = dict(zip(table, values))
+        case = row["case"]
         first = case != previous
         previous = case
         results = measurement.cases[case]
         competing = len(results.case.flows) > 1
-        loss = measurement.loss(case, str(row["flow"]))
+        loss = measurement.loss(case, row["flow"])
         rows.append(
             [
                 case if first else "",
-                str(row["flow"]),
-                str(row["direction"]),
-                _pm(row["goodput_bps"], row["goodput_ci95_bps"]),
-                _form(row["share"], percent) if competing else NOTHING,
+                row["flow"],
+                row["direction"],
+                _with((row["goodput_bps"], row["goodput_ci95_bps"]), rate),
+                percent(row["share"]) if competing else NOTHING,
                 _with(loss, percent) if competing else NOTHING,
-                _form(row["rtt_mean_s"], time),
-                _form(row["outstanding_mean_bytes"], _size),
-                _form(row["retransmissions"], _number),
-                _form(row["timeouts"], _number),
+                time(row["rtt_mean_s"]),
+                _size(row["outstanding_mean_bytes"]),
+                _number(row["retransmissions"]),
+                _number(row["timeouts"]),
                 _with(results.summary["jain_index"], ratio) if competing and first else "",
                 _with(measurement.ratio(case), ratio) if competing and first else "",
             ]
@@ -239,7 +198,7 @@ def _captured(measurement: Measurement) -> list[str]:
             own = results.flows.where(name=flow.name)
             cells = [name, flow.name]
             for column, form in (("retransmissions", _number), ("rtt_mean_s", time), ("outstanding_max_bytes", _size)):
-                cells += [_form(mean_interval(table[column].tolist()).mean, form) for table in (seen, own)]
+                cells += [form(mean_interval(table.to_list(column)).mean) for table in (seen, own)]
             rows.append(cells)
     return ["", "captures at the senders:", *aligned(rows, left=range(2))] if len(rows) > 1 else []
 
@@ -249,12 +208,6 @@ def _mended(measurement: Measurement, row: dict[str, Any]) -> bool:
     return results is not None and row["repetition"] in results.seeds
 
 
-def _pm(mean: Any, half: Any) -> str:
-    if mean is None:
-        return NOTHING
-    return rate(mean) if half is None else f"{rate(mean)} \u00b1 {rate(half)}"
-
-
 def _with(interval: Any, form: Any) -> str:
     mean, half = interval
     if math.isnan(mean):
@@ -262,9 +215,5 @@ def _with(interval: Any, form: Any) -> str:
     return form(mean) if math.isnan(half) else f"{form(mean)} \u00b1 {form(half)}"
 
 
-def _form(value: Any, form: Any) -> str:
-    return NOTHING if value is None or math.isnan(value) else str(form(value))
-
-
 def _size(size: float) -> str:
-    return f"{size / 1e3:.3g} kB"
+    return NOTHING if math.isnan(size) else f"{size / 1e3:.3g} kB"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,18 +21,10 @@ from wifair.measure import journal
 from wifair.measure.coordinator import slug
 from wifair.measure.errors import MeasureError
 from wifair.measure.figures import outcome
-from wifair.measure.plan import Plan
+from wifair.measure.plan import Plan, PlanCase
 from wifair.results import Results
+from wifair.scenario import Scenario
 from wifair.statistics import Interval, mean_interval
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
-
-    from wifair.measure.plan import PlanCase
-    from wifair.scenario import Scenario
-
-__all__ = ["CaseResults", "Measurement", "cases_in"]
 
 CAPTURED = {
     "received_bytes": "unique_bytes_sent",
@@ -218,14 +212,14 @@ class Measurement:
             "jain_index": "Jain's index of the case.",
             "weakest_over_strongest": "Least goodput over most.",
         }
-        rows: dict[str, list[Any]] = {name: [] for name in about}
+        rows: list[dict[str, Any]] = []
         for name, results in self.cases.items():
             total = results.summary["goodput_bps"].mean
             for number, flow in enumerate(results.case.flows):
                 mine = results.flows.where(name=flow.name)
                 goodput = mean_interval(mine["goodput_bps"].tolist())
                 loss = self.loss(name, flow.name)
-                values = {
+                values: dict[str, Any] = {
                     "case": name,
                     "place": results.case.place,
                     "rts_threshold": _nan(results.case.rts_threshold),
@@ -249,9 +243,8 @@ class Measurement:
                     "outstanding_mean_bytes",
                 ):
                     values[key] = mean_interval(mine[key].tolist()).mean
-                for key in about:
-                    rows[key].append(values[key])
-        return Columns({key: np.array(values) for key, values in rows.items()}, about)
+                rows.append(values)
+        return Columns.of_rows(rows, about)
 
     @cached_property
     def captured(self) -> Columns:
@@ -272,7 +265,7 @@ class Measurement:
             "rtt_mean_s": "Mean time from a segment to its ACK [s].",
             "outstanding_max_bytes": "Most that was sent and not acknowledged [bytes].",
         }
-        rows: dict[str, list[Any]] = {name: [] for name in about}
+        rows: list[dict[str, Any]] = []
         for name, results in self.cases.items():
             for (repetition, host), file in results.captures.items():
                 for flow in results.case.flows:
@@ -281,9 +274,8 @@ class Measurement:
                         continue
                     sender = flow.station if flow.direction == "up" else "server"
                     keys = {"case": name, "repetition": repetition, "flow": flow.name, "host": host}
-                    for key, value in {**keys, "at_sender": host == sender, **found}.items():
-                        rows[key].append(value)
-        return Columns({key: np.array(values) for key, values in rows.items()}, about)
+                    rows.append({**keys, "at_sender": host == sender, **found})
+        return Columns.of_rows(rows, about)
 
     def _in_capture(self, file: str, direction: str, port: int) -> dict[str, float] | None:
         """Figures of the flow with this port of the server; None if the capture does not have it."""

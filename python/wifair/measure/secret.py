@@ -16,9 +16,8 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-from wifair.measure.errors import MeasureError, reason
-
-__all__ = ["ENVIRONMENT", "SALT_BYTES", "create", "default_path", "fresh_nonce", "load", "mac", "same", "stretched"]
+from wifair.measure.errors import MeasureError
+from wifair.words import reason
 
 ENVIRONMENT = "WIFAIR_SECRET"
 SHORTEST = 16

@@ -24,12 +24,11 @@ from wifair.measure.secret import stretched
 from wifair.measure.strangers import Strangers
 from wifair.measure.wire import PORT, SALT, Channel, Peer, admit
 
-__all__ = ["CHUNK", "Server", "Timing"]
-
 SERVER = "server"
 """What results call this host."""
 CHUNK = 1 << 20
 PINGS = 8
+Log = Callable[[str], object]
 MOST_INBOX_BYTES = 64 << 20
 """Messages of a peer that wait to be looked at; one has at most 4 MiB."""
 
@@ -54,6 +53,10 @@ class AllowedCase:
 
     flows: tuple[Flow, ...]
     rts_threshold: int | None
+
+    def stations(self) -> list[str]:
+        """Give the stations that take part."""
+        return list(dict.fromkeys(flow.station for flow in self.flows))
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,7 @@ class MeasurementTask:
             flows = [Flow.from_dict(flow, limits) for flow in fields.records(part, "flows", most=limits.flows)]
             if not flows or len({flow.name for flow in flows}) < len(flows):
                 raise ProtocolError("a case without flows, or with two of one name")
-            rts = (
-                fields.whole(part, "rts_threshold", low=0, high=2347)
-                if fields.optional(part, "rts_threshold")
-                else None
-            )
+            rts = fields.optional_whole(part, "rts_threshold", low=0, high=2347)
             cases.append(AllowedCase(tuple(flows), rts))
         return cls(
             name=fields.text(data, "name"),
@@ -101,7 +100,7 @@ class MeasurementTask:
 
     def stations(self) -> list[str]:
         """All that take part."""
-        return list(dict.fromkeys(flow.station for case in self.cases for flow in case.flows))
+        return list(dict.fromkeys(name for case in self.cases for name in case.stations()))
 
 
 class Inbox:
@@ -173,7 +172,7 @@ class Server:
         limits: Limits | None = None,
         timing: Timing | None = None,
         data_ports: range | None = None,
-        log: Callable[[str], object] = lambda _: None,
+        log: Log = lambda _: None,
     ) -> None:
         """`log` gets a line for everything that the operator should know; it never holds a secret."""
         self._secret = secret
@@ -392,7 +391,7 @@ class Server:
         self._running = repetition = Repetition(
             task,
             case,
-            self._stations,
+            {name: self._stations[name] for name in case.stations() if name in self._stations},
             Host(member.channel.local_address, self._log),
             self.timing,
             self._data_ports,
@@ -413,33 +412,27 @@ class Server:
         await member.channel.send(outcome | {"clocks": skews, "late_s": repetition.late_s})
 
 
+@dataclass
 class Repetition:
     """All hosts' part of one repetition."""
 
-    def __init__(
-        self,
-        task: MeasurementTask,
-        case: AllowedCase,
-        stations: dict[str, Member],
-        host: Host,
-        timing: Timing,
-        ports: range | None,
-        log: Callable[[str], object],
-        about_strangers: Callable[[str], object],
-    ) -> None:
-        """`stations` are all that have joined; `host` is this host's part; lines about strangers are limited."""
-        self.about_strangers = about_strangers
-        self.task = task
-        self.case = case
-        self.host = host
-        self.timing = timing
-        self.ports = ports
-        self.log = log
-        self.names = list(dict.fromkeys(flow.station for flow in case.flows))
-        self.members = {name: stations[name] for name in self.names if name in stations}
-        self.skews: dict[str, Skew] = {}
-        self.extras: dict[str, dict[str, Any]] = {}
-        self.late_s = 0.0
+    task: MeasurementTask
+    case: AllowedCase
+    members: dict[str, Member]
+    """The stations that take part, as far as they have joined."""
+    host: Host
+    """This host's part."""
+    timing: Timing
+    ports: range | None
+    log: Log
+    about_strangers: Log
+    """For lines about strangers, which are limited."""
+    skews: dict[str, Skew] = field(default_factory=dict)
+    extras: dict[str, dict[str, Any]] = field(default_factory=dict)
+    late_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Give the repetition an identity of its own."""
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._identity = secrets.token_bytes(16)
 
@@ -457,7 +450,7 @@ class Repetition:
         MeasureError
             If it failed; everything has been cleared up then too.
         """
-        for name in self.names:
+        for name in self.case.stations():
             if name not in self.members:
                 raise MeasureError(f"station `{name}` has not joined")
         for member in self.members.values():
@@ -621,7 +614,7 @@ class _Quiet:
     LINES = 20
     WINDOW_S = 10.0
 
-    def __init__(self, log: Callable[[str], object]) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
         self._since_s = 0.0
         self._lines = 0

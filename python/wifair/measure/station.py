@@ -10,14 +10,13 @@ from typing import Any
 
 from wifair.measure import fields
 from wifair.measure.clock import now
-from wifair.measure.errors import MeasureError, ProtocolError, Refused, reason
+from wifair.measure.errors import MeasureError, ProtocolError, Refused
 from wifair.measure.flow import Flow, Limits
 from wifair.measure.host import Host
 from wifair.measure.server import CHUNK, Timing
 from wifair.measure.transfer import StationEnd
 from wifair.measure.wire import Channel, introduce
-
-__all__ = ["Station", "connect"]
+from wifair.words import reason
 
 AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Waits between attempts to come back; the last one again and again."""
@@ -202,9 +201,7 @@ class _Part:
                     timeout_s=timeout_s,
                 )
             )
-        rts = None
-        if fields.optional(message, "rts_threshold"):
-            rts = fields.whole(message, "rts_threshold", low=0, high=2347)
+        rts = fields.optional_whole(message, "rts_threshold", low=0, high=2347)
         capture = (self.channel.remote_address, ports) if fields.flag(message, "capture") else None
         return ends, {"rts_threshold": rts, "capture": capture}
 

@@ -6,8 +6,6 @@ import ipaddress
 from collections import Counter
 from collections.abc import Callable, Hashable
 
-__all__ = ["MOST", "MOST_OF_ADDRESS", "MOST_OF_NETWORK", "Strangers"]
-
 MOST_OF_ADDRESS = 64
 MOST_OF_NETWORK = 128
 """Of an IPv4 network of 24 bits, or an IPv6 network of 64."""

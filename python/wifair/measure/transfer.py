@@ -14,30 +14,18 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wifair.measure import tcp_info
+from wifair.kernel_tcp import INFINITE_SSTHRESH, TcpInfo, has_tcp_info, tcp_info
 from wifair.measure.clock import now
 from wifair.measure.errors import MeasureError
+from wifair.measure.flow import Flow
+from wifair.measure.posix import fcntl, resource
 from wifair.measure.recorder import Recorder
 from wifair.measure.secret import mac, same
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from wifair.measure.flow import Flow
-
-fcntl: ModuleType | None
-resource: ModuleType | None
-try:
-    import fcntl
-    import resource
-except ImportError:  # not on every system
-    fcntl = resource = None
-
-__all__ = ["SERIES", "End", "ServerEnd", "StationEnd"]
+from wifair.words import reason
 
 CHUNK = 1 << 16
 POLL_S = 0.25
@@ -101,7 +89,7 @@ class End:
         self._go = threading.Event()
         self._stop: str | None = None
         self._calls = 0
-        self._baseline: tcp_info.TcpInfo = {}
+        self._baseline: TcpInfo = {}
 
     def go(self, origin_s: float) -> None:
         """Begin at `origin_s` of this host's clock (plus the flow's own delay)."""
@@ -143,14 +131,14 @@ class End:
         time_s = now() - self.origin_s
         if not self.sends or self.connection is None or self.flow.transport != "tcp" or not self.series.wants(time_s):
             return
-        info = tcp_info.read(self.connection)
+        info = tcp_info(self.connection)
         if info is None or info["snd_cwnd"] is None:
             return
         queued, unsent = self._queue(SIOCOUTQ), self._queue(SIOCOUTQNSD)
         self.series.add(
             round(time_s, 6),
             info["snd_cwnd"],
-            None if info["snd_ssthresh"] == tcp_info.INFINITE_SSTHRESH else info["snd_ssthresh"],
+            None if info["snd_ssthresh"] == INFINITE_SSTHRESH else info["snd_ssthresh"],
             _seconds(info["rtt"]),
             _seconds(info["rto"]),
             max(queued - unsent, 0) if queued is not None and unsent is not None else None,
@@ -160,8 +148,8 @@ class End:
         )
 
     def _fail(self, error: Exception) -> None:
-        reason = self._stop or (str(error) if isinstance(error, MeasureError) else _plain(error))
-        failure = Stopped(reason) if self._stop is not None else MeasureError(f"flow `{self.flow.name}`: {reason}")
+        why = self._stop or (str(error) if isinstance(error, MeasureError) else _plain(error))
+        failure = Stopped(why) if self._stop is not None else MeasureError(f"flow `{self.flow.name}`: {why}")
         for future in (self.ready, self.result):
             if not future.done():
                 future.set_exception(failure)
@@ -202,7 +190,7 @@ class End:
     def _transfer(self) -> dict[str, Any]:
         begin_s = self.origin_s + self.flow.start_s
         assert self.connection is not None
-        self._baseline = tcp_info.read(self.connection) or {} if self.flow.transport == "tcp" else {}
+        self._baseline = tcp_info(self.connection) or {} if self.flow.transport == "tcp" else {}
         if self.sends:
             self._wait_until(begin_s)
         used = _cpu_s()
@@ -212,7 +200,7 @@ class End:
             (True, "udp"): self._send_datagrams,
             (False, "udp"): self._receive_datagrams,
         }[self.sends, self.flow.transport]
-        result = work(begin_s)
+        result = work(self.connection, begin_s)
         user_s, system_s = (after - before for after, before in zip(_cpu_s(), used))
         result |= {
             "calls": self._calls,
@@ -220,7 +208,7 @@ class End:
             "cpu_system_s": round(system_s, 6),
             "progress": self._progress.columns(),
         }
-        return result | (self._connection_figures() if self.flow.transport == "tcp" else {})
+        return result | (self._connection_figures(self.connection) if self.flow.transport == "tcp" else {})
 
     def _wait_until(self, time_s: float) -> None:
         while (left := time_s - now()) > 0:
@@ -233,9 +221,8 @@ class End:
 
     # --- TCP
 
-    def _send(self, begin_s: float) -> dict[str, Any]:
-        assert self.connection is not None
-        connection, flow = self.connection, self.flow
+    def _send(self, connection: socket.socket, begin_s: float) -> dict[str, Any]:
+        flow = self.flow
         connection.settimeout(POLL_S)
         data = memoryview(os.urandom(CHUNK))
         end_s = begin_s + flow.duration_s if flow.duration_s is not None else None
@@ -251,12 +238,11 @@ class End:
             if self._stop is not None:
                 break
         self._check()
-        return self._finish(written, started_s)
+        return self._finish(connection, written, started_s)
 
-    def _finish(self, written: int, started_s: float) -> dict[str, Any]:
+    def _finish(self, connection: socket.socket, written: int, started_s: float) -> dict[str, Any]:
         """Close the sending half, and see the last byte acknowledged."""
-        assert self.connection is not None
-        self.connection.shutdown(socket.SHUT_WR)
+        connection.shutdown(socket.SHUT_WR)
         written_s, last, moved_s = self._since(), None, now()
         while (queued := self._queue(SIOCOUTQ)) is not None and queued > 0:
             self._check()
@@ -266,26 +252,25 @@ class End:
             time.sleep(SESSION_POLL_S)
         acked_s = self._since()
         # The receiver closes when it has everything, so this ends at once; a reset shows here.
-        self.connection.settimeout(POLL_S)
+        connection.settimeout(POLL_S)
         moved_s = now()
         while True:
             try:
-                if not self.connection.recv(CHUNK):
+                if not connection.recv(CHUNK):
                     break
             except TimeoutError:
                 self._stalled(moved_s)
         self._check()
         return {"started_s": started_s, "written": written, "written_s": written_s, "acked_s": acked_s}
 
-    def _send_sessions(self, begin_s: float) -> dict[str, Any]:
+    def _send_sessions(self, connection: socket.socket, begin_s: float) -> dict[str, Any]:
         """Sessions, each at its time or when the one before has been handed down.
 
         The two ends of a session are read off the kernel's send queue: what was not sent yet, and what was not
         acknowledged yet.
         """
-        assert self.connection is not None
-        assert self.flow.sessions is not None
-        connection, plan = self.connection, self.flow.sessions
+        plan = self.flow.sessions
+        assert plan is not None
         connection.setblocking(False)
         data = memoryview(os.urandom(CHUNK))
         total = plan.size * plan.count
@@ -322,7 +307,7 @@ class End:
                 moved_s = now()
                 time.sleep(SESSION_POLL_S)
         connection.setblocking(True)
-        return self._finish(written, started_s) | {"sessions": rows}
+        return self._finish(connection, written, started_s) | {"sessions": rows}
 
     def _gone(self, connection: socket.socket) -> None:
         """Notice that the other side closed."""
@@ -332,9 +317,7 @@ class End:
         except BlockingIOError:
             pass
 
-    def _receive(self, begin_s: float) -> dict[str, Any]:
-        assert self.connection is not None
-        connection = self.connection
+    def _receive(self, connection: socket.socket, begin_s: float) -> dict[str, Any]:
         connection.settimeout(POLL_S)
         room = bytearray(4 * CHUNK)
         received, first_s = 0, None
@@ -377,22 +360,20 @@ class End:
 
     def _queue(self, request: int) -> int | None:
         """Bytes in the send queue that are not acknowledged, or not sent (man 7 tcp, SIOCOUTQ and SIOCOUTQNSD)."""
-        if fcntl is None or not tcp_info.available() or self.connection is None:
+        if fcntl is None or not has_tcp_info() or self.connection is None:
             return None
         try:
             return int(struct.unpack("i", fcntl.ioctl(self.connection, request, b"\0\0\0\0"))[0])
         except (OSError, ValueError):
             return None
 
-    def _connection_figures(self) -> dict[str, Any]:
+    def _connection_figures(self, connection: socket.socket) -> dict[str, Any]:
         """Tell what the kernel counted since the start, and what the connection had agreed on."""
-        assert self.connection is not None
-        connection = self.connection
         figures: dict[str, Any] = {
             "send_buffer": connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
             "receive_buffer": connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
         }
-        info = tcp_info.read(connection)
+        info = tcp_info(connection)
         if info is None:
             return figures
         figures |= {name: _minus(info[name], self._baseline.get(name)) for name in COUNTERS}
@@ -404,13 +385,12 @@ class End:
 
     # --- UDP
 
-    def _send_datagrams(self, begin_s: float) -> dict[str, Any]:
-        assert self.connection is not None
+    def _send_datagrams(self, connection: socket.socket, begin_s: float) -> dict[str, Any]:
         flow = self.flow
         assert flow.payload is not None
         assert flow.rate_bps is not None
         assert flow.span_s is not None
-        self.connection.settimeout(POLL_S)
+        connection.settimeout(POLL_S)
         filler = os.urandom(flow.payload - UDP_HEADER.size)
         interval_s = 8 * flow.payload / flow.rate_bps
         # Half an interval more, so that rounding does not decide on the last datagram.
@@ -423,7 +403,7 @@ class End:
             elif now() - begin_s > flow.span_s + UDP_CATCH_UP_S:
                 break  # the interface does not take them at this rate; a sender that was merely held up goes on
             try:
-                self.connection.send(UDP_HEADER.pack(number, time.monotonic_ns()) + filler)
+                connection.send(UDP_HEADER.pack(number, time.monotonic_ns()) + filler)
                 self._calls += 1
             except (TimeoutError, ConnectionRefusedError, BlockingIOError):
                 refused += 1
@@ -442,10 +422,8 @@ class End:
             "refused": refused,
         }
 
-    def _receive_datagrams(self, begin_s: float) -> dict[str, Any]:
-        assert self.connection is not None
+    def _receive_datagrams(self, connection: socket.socket, begin_s: float) -> dict[str, Any]:
         assert self.flow.span_s is not None
-        connection = self.connection
         connection.settimeout(POLL_S)
         end_s = begin_s + self.flow.span_s + UDP_LINGER_S
         seen: set[int] = set()
@@ -695,5 +673,4 @@ def _plain(error: Exception) -> str:
     """Put an error of the system in a message."""
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return "the other side closed the connection"
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(text[0].lower() + text[1:])
+    return reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__

@@ -20,8 +20,6 @@ from wifair.measure import fields
 from wifair.measure.errors import MeasureError, ProtocolError, Refused
 from wifair.measure.secret import NONCE_BYTES, SALT_BYTES, fresh_nonce, mac, same, stretched
 
-__all__ = ["LARGEST", "NAME", "PORT", "PROTOCOL", "Channel", "Peer", "admit", "decode", "encode", "introduce"]
-
 PROTOCOL = 2
 PORT = 5010
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")

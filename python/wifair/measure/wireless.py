@@ -16,26 +16,9 @@ import socket
 import struct
 import subprocess
 from pathlib import Path
-from types import ModuleType
 
 from wifair.measure.errors import MeasureError
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # not on every system
-    fcntl = None
-
-__all__ = [
-    "RTS_OFF",
-    "Radio",
-    "RtsThreshold",
-    "interface_of",
-    "parse_link",
-    "parse_proc",
-    "parse_stations",
-    "parse_survey",
-]
+from wifair.measure.posix import fcntl
 
 PROC = Path("/proc/net/wireless")
 SIOCGIFADDR = 0x8915
@@ -44,15 +27,22 @@ RTS_OFF = 2347
 TIMEOUT_S = 5.0
 
 NUMBERS = {
-    "signal": "signal_dbm",
-    "signal avg": "signal_avg_dbm",
-    "tx packets": "tx_packets",
-    "tx retries": "tx_retries",
-    "tx failed": "tx_failed",
-    "rx packets": "rx_packets",
-    "rx drop misc": "rx_drop_misc",
-    "beacon loss": "beacon_loss",
+    "signal": ("signal_dbm", 1.0),
+    "signal avg": ("signal_avg_dbm", 1.0),
+    "tx packets": ("tx_packets", 1.0),
+    "tx retries": ("tx_retries", 1.0),
+    "tx failed": ("tx_failed", 1.0),
+    "rx packets": ("rx_packets", 1.0),
+    "rx drop misc": ("rx_drop_misc", 1.0),
+    "beacon loss": ("beacon_loss", 1.0),
+    "freq": ("frequency_hz", 1e6),
+    "noise": ("noise_dbm", 1.0),
+    "channel active time": ("air_active_s", 1e-3),
+    "channel busy time": ("air_busy_s", 1e-3),
+    "channel transmit time": ("air_transmit_s", 1e-3),
+    "channel receive time": ("air_receive_s", 1e-3),
 }
+"""Name and scale of the numbers that `iw` prints."""
 RATES = {"tx bitrate": "tx_rate_bps", "rx bitrate": "rx_rate_bps"}
 
 
@@ -84,7 +74,7 @@ class Radio:
     def __init__(self, interface: str | None) -> None:
         """`interface` may be None or none of a radio: then there is nothing to tell."""
         self.interface = interface or ""
-        self._iw = shutil.which("iw", path=_search_path())
+        self._iw = shutil.which("iw", path=search_path())
         self.phy: str | None = None
         self.present = self._look()
 
@@ -197,17 +187,7 @@ class RtsThreshold:
 
 def parse_stations(text: str) -> dict[str, float]:
     """``iw dev IF station dump``: levels and rates averaged over the stations, counters added up."""
-    stations: list[dict[str, float]] = []
-    for line in text.splitlines():
-        if line.startswith("Station "):
-            stations.append({})
-        elif stations and ":" in line:
-            key, _, value = line.strip().partition(":")
-            found = re.match(r"\s*(-?\d+(?:\.\d+)?)", value)
-            if found and key in NUMBERS:
-                stations[-1][NUMBERS[key]] = float(found.group(1))
-            elif found and key in RATES:
-                stations[-1][RATES[key]] = _rate(value)
+    stations = [_figures(part) for part in re.split(r"^Station ", text, flags=re.MULTILINE)[1:]]
     names = list(dict.fromkeys(name for station in stations for name in station))
     figures = {}
     for name in names:
@@ -219,40 +199,13 @@ def parse_stations(text: str) -> dict[str, float]:
 
 def parse_link(text: str) -> dict[str, float]:
     """``iw dev IF link``: signal, rate and frequency of the connection to the access point."""
-    figures = {}
-    for line in text.splitlines():
-        key, _, value = line.strip().partition(":")
-        found = re.match(r"\s*(-?\d+(?:\.\d+)?)", value)
-        if found and key == "freq":
-            figures["frequency_hz"] = 1e6 * float(found.group(1))
-        elif found and key == "signal":
-            figures["signal_dbm"] = float(found.group(1))
-        elif found and key in RATES:
-            figures[RATES[key]] = _rate(value)
-    return figures
+    return _figures(text)
 
 
 def parse_survey(text: str) -> dict[str, float]:
     """``iw dev IF survey dump``: noise and air time of the channel in use."""
-    names = {
-        "noise": ("noise_dbm", 1.0),
-        "channel active time": ("air_active_s", 1e-3),
-        "channel busy time": ("air_busy_s", 1e-3),
-        "channel transmit time": ("air_transmit_s", 1e-3),
-        "channel receive time": ("air_receive_s", 1e-3),
-    }
-    for part in text.split("Survey data from")[1:]:
-        if "[in use]" not in part:
-            continue
-        figures = {}
-        for line in part.splitlines():
-            key, _, value = line.strip().partition(":")
-            found = re.match(r"\s*(-?\d+)", value)
-            if found and key in names:
-                name, scale = names[key]
-                figures[name] = float(found.group(1)) * scale
-        return figures
-    return {}
+    in_use = (part for part in text.split("Survey data from")[1:] if "[in use]" in part)
+    return _figures(next(in_use, ""))
 
 
 def parse_proc(text: str, interface: str) -> dict[str, float]:
@@ -276,12 +229,26 @@ def parse_proc(text: str, interface: str) -> dict[str, float]:
     return {}
 
 
+def _figures(text: str) -> dict[str, float]:
+    """Read the lines of `iw` that give a rate or one of the `NUMBERS`."""
+    figures = {}
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(":")
+        found = re.match(r"\s*(-?\d+(?:\.\d+)?)", value)
+        if found and key in NUMBERS:
+            name, scale = NUMBERS[key]
+            figures[name] = scale * float(found.group(1))
+        elif found and key in RATES:
+            figures[RATES[key]] = _rate(value)
+    return figures
+
+
 def _rate(value: str) -> float:
     found = re.match(r"\s*(\d+(?:\.\d+)?) ([MG])Bit/s", value)
     return float(found.group(1)) * (1e6 if found.group(2) == "M" else 1e9) if found else 0.0
 
 
-def _search_path() -> str:
+def search_path() -> str:
     """`iw` and `tcpdump` often lie where plain users do not look."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 

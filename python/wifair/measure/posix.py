@@ -1,0 +1,15 @@
+"""Modules that not every system has; None where there is none."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+fcntl: ModuleType | None
+resource: ModuleType | None
+try:
+    import fcntl
+    import resource
+except ImportError:
+    fcntl = resource = None
+
+__all__ = ["fcntl", "resource"]
