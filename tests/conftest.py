@@ -26,7 +26,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile` the files of emulation are one: an emulation that starts removes what killed ones left."""
+    """With `--dist loadfile` all files of emulation go to one worker: an emulation that starts removes what killed ones
+    left.
+    """
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415
@@ -51,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Without collections of garbage: Hypothesis takes their time, and Python drops what a signal raises in there."""
+    """Switch off garbage collection: Hypothesis hooks into it, and Python drops what a signal raises in there."""
     gc.disable()
     yield
     gc.enable()

@@ -1,4 +1,4 @@
-"""Writes the list of everything that is compiled into the extension, with versions and licences: `make licences`."""
+"""Writes the list of all crates compiled into the extension, with versions and licences: `make licences`."""
 
 from __future__ import annotations
 

@@ -43,12 +43,12 @@ def goodput(changes: dict[str, object]) -> list[float]:
         (50, "linux", "voice"),  # 110010
     ],
 )
-def test_a_dscp_is_the_category_that_it_stands_for(dscp: int, mapping: str, category: str) -> None:
+def test_dscp_selects_the_category(dscp: int, mapping: str, category: str) -> None:
     by_dscp = goodput({"flows.first.dscp": dscp, "wlan.dscp_mapping": mapping})
     assert by_dscp == goodput({"flows.first.category": category})
 
 
-def test_without_either_packets_are_best_effort() -> None:
+def test_default_category_is_best_effort() -> None:
     plain = goodput({})
     assert plain == goodput({"flows.first.category": "best-effort"}) == goodput({"flows.first.dscp": 0})
     voice = goodput({"flows.first.category": "voice"})
@@ -64,7 +64,7 @@ def test_without_either_packets_are_best_effort() -> None:
         ('category = "gold"', "best-effort"),
     ],
 )
-def test_what_is_wrong_with_a_flow(change: str, part: str) -> None:
+def test_invalid_category_or_dscp_is_refused(change: str, part: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         Scenario.from_text(f"{SCENARIO}{change}\n")
     assert part in str(caught.value)

@@ -1,4 +1,6 @@
-"""Aggregates with bit errors in space: the same as in a cell with as many, and modes that fit the distance."""
+"""Aggregates with bit errors in space: they match a cell with the same error rates, and rate adaptation fits the
+distance.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def at_snr(snr: float) -> dict[str, object]:
     # three digits; HT MCS 3 and 6 have the same constellation and code.
     [(3, 13.0, 0.495), (6, 22.0, 0.410), (6, 23.0, 0.958)],
 )
-def test_noise_in_space_is_as_good_as_the_same_losses_in_a_cell(mcs: int, snr: float, survive: float) -> None:
+def test_noise_in_space_equals_the_same_losses_in_a_cell(mcs: int, snr: float, survive: float) -> None:
     loss = 1.0 - survive ** (1538 / 2000)
     own = {"wlan.mcs": mcs}
     in_space = goodput_mbps(SPACE, own | at_snr(snr), seeds=4)
@@ -66,7 +68,7 @@ def test_noise_in_space_is_as_good_as_the_same_losses_in_a_cell(mcs: int, snr: f
 
 
 @pytest.mark.parametrize("mcs", [0, 7])
-def test_without_noise_to_speak_of_space_is_the_cell(mcs: int) -> None:
+def test_space_without_noise_equals_the_cell(mcs: int) -> None:
     """Draw by draw: 28 MPDUs of 1472 bytes and their block ACK take 5518.5 us with MCS 7."""
     in_space = goodput_mbps(SPACE, {"wlan.mcs": mcs} | at_snr(60.0))
     assert in_space == goodput_mbps(CELL, {"wlan.mcs": mcs})
@@ -86,7 +88,9 @@ def test_width_and_streams_share_the_signal() -> None:
 
 
 def at_distance(metres: float, how: str, mcs: int = 7) -> float:
-    """Log-distance: of 115 dB above noise 40.1 dB are lost at 1 m and 30 dB each tenfold: 14.9 dB are left at 100 m."""
+    """Log-distance: of 115 dB above noise, 40.1 dB are lost at 1 m and 30 dB per tenfold distance: 14.9 dB are left at
+    100 m.
+    """
     space = SPACE[: SPACE.index("[[space.paths]]")] + SPACE[SPACE.index("[[servers]]") :]
     changes: dict[str, object] = {"stations.position": [f"{metres} m", "0 m"], "wlan.rate_adaptation": how}
     return goodput_mbps(space, changes | {"wlan.mcs": mcs, "duration": "4 s", "warm_up": "2 s"})
@@ -96,8 +100,8 @@ def at_distance(metres: float, how: str, mcs: int = 7) -> float:
     ("metres", "snr"),
     [(28.0, 31.5), (58.0, 22.0), (140.0, 10.5)],
 )
-def test_adaptation_gets_what_the_best_mode_gets(metres: float, snr: float) -> None:
-    """Far away the fastest mode brings nothing; whoever adapts gets nearly what the best constant mode gets there."""
+def test_adaptation_gets_nearly_as_much_as_the_best_fixed_mode(metres: float, snr: float) -> None:
+    """Far away the fastest mode carries nothing; adaptation gets nearly what the best constant mode gets there."""
     fixed = [at_distance(metres, "fixed", mcs) for mcs in range(8)]
     best = max(fixed)
     assert snr == pytest.approx(74.9 - 30 * math.log10(metres), abs=0.1)
@@ -108,8 +112,8 @@ def test_adaptation_gets_what_the_best_mode_gets(metres: float, snr: float) -> N
     assert 0.94 * best < at_distance(metres, "minstrel-ht") < 1.01 * best
 
 
-def test_each_receiver_has_a_mode_of_its_own() -> None:
-    """The access point sends to a near station and to a far one, each at the mode that fits it: nobody starves."""
+def test_each_receiver_has_its_own_mode() -> None:
+    """The access point sends to a near and a far station, to each in the mode that suits it: neither starves."""
     text = SPACE[: SPACE.index("[[space.paths]]")] + SPACE[SPACE.index("[[servers]]") : SPACE.index("[[stations]]")]
     for name, metres in (("near", 20), ("far", 120)):
         text += f'[[stations]]\nname = "{name}"\nposition = ["{metres} m", "0 m"]\n'
@@ -127,7 +131,7 @@ def test_each_receiver_has_a_mode_of_its_own() -> None:
     assert minstrel == pytest.approx(ideal, rel=0.1)
 
 
-def test_only_bits_tell_which_mode_is_ideal() -> None:
+def test_ideal_adaptation_needs_bit_errors() -> None:
     message = "`rate_adaptation` with 802.11n in [space]"
     with pytest.raises(wifair.ScenarioError, match=re.escape(message)) as refused:
         wifair.Scenario.from_text(SPACE).with_({"space.reception.spoils": "threshold", "wlan.rate_adaptation": "ideal"})

@@ -46,7 +46,7 @@ POINTS = ("air", "ap-air", "ap-wire", "server")
 
 @pytest.mark.parametrize("number", range(30))
 def test_all_agree_on_who_starves(number: int, tmp_path: Path) -> None:
-    """At each point on each flow, unless the capture says that it cannot know, or that it is a close call."""
+    """On each flow at each capture point, unless the capture says that it cannot tell, or that it is a close call."""
     at = ("air", "ap", "servers", "stations")
     run = wifair.run(drawn(number), seeds=[number], pcap=wifair.Pcap(tmp_path, at=at, snap=160))
     names, goodput, asked = run.flows["name"].tolist(), run.flows["goodput_bps"], run.flows["asked_bps"]
@@ -91,7 +91,9 @@ HOT_SPOT = {
 
 
 def test_captures_of_twenty_uploads_agree_on_each_flow_without_the_warm_up(tmp_path: Path) -> None:
-    """The access point drops the ACKs of whole windows, so that the air sees more data arrive than be acknowledged."""
+    """The access point drops the ACKs of whole windows, so a capture of the air sees more data arrive than is
+    acknowledged.
+    """
     at = ("air", "ap", "servers", "stations")
     run = wifair.run(wifair.Scenario.from_dict(HOT_SPOT), seeds=[3], pcap=wifair.Pcap(tmp_path, at=at, snap=160))
     starved = dict(zip(run.flows["name"].tolist(), run.flows["starved"].astype(bool).tolist()))

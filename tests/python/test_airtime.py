@@ -1,4 +1,4 @@
-"""`wifair airtime` and `wifair.airtime`, beside durations that were computed elsewhere."""
+"""`wifair airtime` and `wifair.airtime`, compared with durations computed elsewhere."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ def test_responses() -> None:
 
 
 def test_the_table_has_all_modes() -> None:
-    """802.11n: 32 MCSs, 2 widths, 2 guard intervals. 802.11ac leaves out 10 of 320 MCSs, streams and widths."""
+    """802.11n: 32 MCSs, 2 widths, 2 guard intervals. 802.11ac lacks 10 of its 320 combinations of MCS, streams and
+    width.
+    """
     assert len(airtime_table(standard="802.11n", psdu_length=100)) == 32 * 2 * 2
     assert len(airtime_table(standard="802.11ac", psdu_length=100)) == (320 - 10) * 2
     assert len(airtime_table(standard="802.11ax", psdu_length=100)) == 12 * 8 * 4 * 3
@@ -130,7 +132,7 @@ def test_the_table_has_all_modes() -> None:
 
 
 def test_ldpc_extra_symbol_and_packet_extension() -> None:
-    """The only row of the reference that needs a segment more, and in which it makes a symbol of 16 us more."""
+    """The only row of the reference that needs an extra symbol segment; there it adds a symbol of 16 us."""
     asked: dict[str, Any] = {"standard": "802.11ax", "width": 80, "mcs": 9, "streams": 2, "guard_interval": "3.2 us"}
     plain = airtime(**asked, psdu_length=1538)
     assert plain.duration_ns == 84_000
@@ -178,7 +180,7 @@ def test_ldpc_extra_symbol_and_packet_extension() -> None:
         ({"standard": "802.11n", "mcs": 7, "packet_padding": "8 us"}, "packet_padding", "802.11ax"),
     ],
 )
-def test_what_does_not_exist(asked: dict[str, Any], key: str, part: str) -> None:
+def test_modes_that_do_not_exist_are_refused(asked: dict[str, Any], key: str, part: str) -> None:
     with pytest.raises(AirtimeError) as caught:
         airtime(**{"psdu_length": 1538, **asked})
     assert caught.value.key == key

@@ -48,7 +48,7 @@ start_spread = "1 s"
 
 
 def frames_per_s(groups: dict[str, tuple[int, str, float]]) -> dict[str, np.ndarray]:
-    """What each station of each group gets: `groups` has number, rate, and offered frames per second."""
+    """What each station of each group gets: `groups` has the number, the rate, and the offered frames per second."""
     text = TEXT
     for name, (count, rate, load) in groups.items():
         text += GROUP.format(name=name, count=count, rate=rate, load=round(load * PAYLOAD * 8))
@@ -76,7 +76,7 @@ def saturated_share(fast: int, slow: int = 1, taken_us: float = 0.0) -> float:
 
 
 def sampled(load: float) -> float:
-    """Four standard deviations of how often a source fires, relative: its intervals vary by half, uniformly."""
+    """Four relative standard deviations of how often a source fires, if its intervals vary uniformly by half."""
     frames = load * 60 * len(SEEDS)
     return float(4 * 0.5 / np.sqrt(3) / np.sqrt(frames))
 
@@ -94,15 +94,17 @@ def test_saturated_stations_all_get_the_share_of_the_slow_one(fast: int) -> None
     assert each.sum() / alone == pytest.approx(saturated_share(fast) / saturated_share(fast + 1, slow=0), rel=FORM)
 
 
-def test_light_loads_do_not_feel_it() -> None:
-    """Four at 60 frames a second and a slow one at 20 need three quarters of the air: each gets what it offers."""
+def test_light_loads_are_served_in_full() -> None:
+    """Four stations at 60 frames a second and a slow one at 20 need three quarters of the air: each gets what it
+    offers.
+    """
     assert (4 * 60 * (FAST + 310) + 20 * (SLOW + 310)) / 1e6 < 0.8
     got = frames_per_s({"fast": (4, "11 Mb/s", 60), "slow": (1, "1 Mb/s", 20)})
     assert got["fast"] == pytest.approx(60, rel=sampled(60))
     assert got["slow"] == pytest.approx(20, rel=sampled(20))
 
 
-def test_who_offers_less_than_the_share_gets_it_and_the_others_share_the_rest() -> None:
+def test_small_loads_are_served_in_full_and_the_others_share_the_rest() -> None:
     """Two fast stations offer 20 frames a second; two more and a slow one always have a frame."""
     got = frames_per_s({"light": (2, "11 Mb/s", 20), "heavy": (2, "11 Mb/s", 2000), "slow": (1, "1 Mb/s", 200)})
     share = saturated_share(2, taken_us=2 * 20 * FAST)

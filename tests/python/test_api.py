@@ -90,7 +90,7 @@ def test_results_are_columns(scenario: wifair.Scenario) -> None:
         results.flows["goodput"]
 
 
-def test_columns_are_lists_too(scenario: wifair.Scenario) -> None:
+def test_columns_can_be_read_as_lists(scenario: wifair.Scenario) -> None:
     flows = wifair.run(scenario, seeds=[1, 2]).flows
     for name in flows:
         before = flows.to_list(name)
@@ -126,7 +126,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))  # csv 
 
 
 @given(st.lists(st.tuples(st.floats(), st.integers(0, 2**64 - 1), TEXTS | FORMULAS), min_size=1))
-def test_csv_is_that_of_python(rows: list[tuple[float, int, str]]) -> None:
+def test_csv_equals_what_python_writes(rows: list[tuple[float, int, str]]) -> None:
     numbers, counts, texts = zip(*rows, strict=True)
     table = wifair.Columns(
         {
@@ -148,7 +148,7 @@ def test_air_time_adds_up(scenario: wifair.Scenario) -> None:
     assert float(np.sum(shares)) == pytest.approx(1, abs=1e-9)
 
 
-def test_a_run_does_not_depend_on_its_company(scenario: wifair.Scenario) -> None:
+def test_a_run_does_not_depend_on_other_runs(scenario: wifair.Scenario) -> None:
     alone = wifair.run(scenario, seeds=7).to_dict()["runs"][0]
     together = wifair.run(scenario, seeds=[3, 7, 5], threads=2).to_dict()["runs"][1]
     assert alone == together
@@ -189,7 +189,7 @@ def test_series_show_the_delay_window_and_what_the_access_point_drops() -> None:
     assert series["arrived_bytes"].sum() >= series["received_bytes"].sum()
 
 
-def test_frames_of_other_libraries(scenario: wifair.Scenario) -> None:
+def test_conversion_to_other_data_frames(scenario: wifair.Scenario) -> None:
     flows = wifair.run(scenario).flows
     pa = pytest.importorskip("pyarrow")
     table = flows.to_arrow()
@@ -199,7 +199,7 @@ def test_frames_of_other_libraries(scenario: wifair.Scenario) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_or_a_hint(library: str, scenario: wifair.Scenario) -> None:
+def test_conversion_to_data_frames_or_a_hint_to_install(library: str, scenario: wifair.Scenario) -> None:
     flows = wifair.run(scenario).flows
     convert = getattr(flows, f"to_{library}")
     try:
@@ -261,8 +261,8 @@ def test_bad_arguments(options: dict[str, object], message: str, scenario: wifai
         wifair.run(scenario, **options)  # type: ignore[call-overload]
 
 
-def test_a_run_leaves_other_threads_alone(scenario: wifair.Scenario) -> None:
-    """The GIL is released: another thread counts on meanwhile."""
+def test_a_run_does_not_block_other_threads(scenario: wifair.Scenario) -> None:
+    """The GIL is released: another thread keeps counting."""
     ticks, stop = 0, threading.Event()
 
     def count() -> None:
@@ -279,8 +279,8 @@ def test_a_run_leaves_other_threads_alone(scenario: wifair.Scenario) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_keeps_what_had_finished(scenario: wifair.Scenario) -> None:
-    """Many runs, interrupted in their midst: those that had finished are there, as if run alone."""
+def test_ctrl_c_keeps_finished_runs_and_their_results(scenario: wifair.Scenario) -> None:
+    """Many runs, interrupted half-way: those that had finished are returned, as if run alone."""
     long = scenario.with_(duration="10 s")
     for delay in (0.7, 3, 10):  # on a busy computer none may have finished at first
         timer = threading.Timer(delay, _thread.interrupt_main)
@@ -320,7 +320,7 @@ def test_tables_fit_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_series_are_typed() -> None:
-    """What the documentation does with `series` passes ``mypy --strict``: this function is checked, too."""
+    """The documented use of `series` passes ``mypy --strict``: mypy checks this function too."""
     scenario = wifair.Scenario.from_dict(TABLE)
     sampled = wifair.run(scenario, seeds=[1], series="1 s")
     one = sampled.series.where(seed=1)
@@ -329,8 +329,8 @@ def test_series_are_typed() -> None:
     assert wifair.run(scenario, seeds=[1]).series is None
 
 
-def test_seeds_without_a_session_stand_beside_seeds_with_some() -> None:
-    """A seed in which no session began has columns without rows, which once hid the names of the others."""
+def test_seeds_with_and_without_sessions_have_one_table() -> None:
+    """A seed in which no session began has empty columns; these once hid the names of the others."""
     from wifair.gathering import Gathered  # noqa: PLC0415
 
     none: list[tuple[str, str, Any]] = [("flow", "", ("<f8", b"")), ("start_s", "", ("<f8", b""))]

@@ -1,4 +1,4 @@
-"""Congestion controls for the running kernel: they compile, the kernel takes them, and they do what they are for."""
+"""Congestion controls for the running kernel: they compile, the kernel loads them, and they work."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def loaded() -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_kernel_carries_data_with_it(name: str, loaded: dict[str, str]) -> None:
+def test_the_kernel_sends_with_it(name: str, loaded: dict[str, str]) -> None:
     wanted = bytes(range(256)) * 8192
     got = bytearray()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -107,11 +107,12 @@ SEGMENT = 1448
 
 
 @pytest.mark.skipif(bool(emulating.WHY_NOT), reason=emulating.WHY_NOT or "emulation works here")
-def test_measure_takes_it_over_the_emulated_cell(
+def test_measure_uses_it_over_the_emulated_cell(
     loaded: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who may have ten segments under way has no more in the emulated cell but the two of limited transmit (RFC 3042);
-    Reno, as a control, has more."""
+    """A window of ten segments has at most ten in flight, plus the two of limited transmit (RFC 3042); Reno, as a
+    control, has more.
+    """
     kernel_names = ("reno", loaded["reno-maxwin10"], loaded["vegas-fair"])
     common = 'station = "laptop", direction = "up"'
     cases = (f'[[cases]]\nname = "{cc}"\nflows = [{{ {common}, cc = "{cc}" }}]\n' for cc in kernel_names)

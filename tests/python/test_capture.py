@@ -56,8 +56,8 @@ def test_the_table_fits_the_terminal(columns: int) -> None:
     assert re.search(r"^1 +10\.10\.9\.2:5001 +10\.10\.1\.2:36058 +8 MB +7\.61 Mb/s +37\.5 ms +58 +network$", out, re.M)
 
 
-def test_the_round_trip_at_a_receiver_is_that_of_the_path_or_said_to_be_near() -> None:
-    """By the echoes of timestamps it takes 35.6 ms; the receiver itself answers within 20 µs."""
+def test_a_receivers_capture_shows_the_round_trip_of_the_path_or_says_it_cannot() -> None:
+    """Timestamp echoes give 35.6 ms; the receiver itself answers within 20 us."""
     out, _ = analyze(capture("a_reno_down_rcv.pcap"))
     assert re.search(r"7\.59 Mb/s +35\.6 ms +0 +network$", out, re.M)
     assert "close to the receiver" not in out
@@ -65,7 +65,7 @@ def test_the_round_trip_at_a_receiver_is_that_of_the_path_or_said_to_be_near() -
     assert "RTT of 1, 2, 3: from the capture point only, which is close to the receiver" in out
 
 
-def test_json_holds_tcptraces_figures_under_its_names() -> None:
+def test_json_has_tcptraces_figures_under_its_names() -> None:
     out, _ = analyze(capture("b_cubic_2up_ap.pcap"), "--json")
     ours, theirs = json.loads(out)["connections"], reference("b_cubic_2up_ap")["connections"]
     assert isinstance(theirs, list)
@@ -87,7 +87,7 @@ def test_several_captures_give_a_list() -> None:
     assert documents[1]["fairness"]["jain"] is None
 
 
-def test_standard_input_is_read_plain_and_packed() -> None:
+def test_standard_input_is_read_plain_and_compressed() -> None:
     packed = capture("e_loss_sack_snd.pcap").read_bytes()
     from_packed, _ = analyze("-", stdin=packed)
     assert from_packed.startswith("-: 3,736 packets, 5.45 s, 1 TCP connection")
@@ -186,7 +186,7 @@ def test_packets_give_quantiles_and_rows() -> None:
     assert wifair.read_capture(capture("a_reno_down_snd.pcap")).packets is None
 
 
-def test_wlan_stations_are_told() -> None:
+def test_wlan_stations_are_shown() -> None:
     found = wifair.read_capture(capture("o_radiotap_synth.pcap"))
     stations = found.stations
     assert stations["name"].tolist() == ["02:00:00:00:00:02", "02:00:00:00:00:01"]
@@ -246,7 +246,7 @@ def test_figures_and_report_are_drawn(tmp_path: Path) -> None:
 
 
 def test_report_has_the_verdict_on_top_and_every_flow_as_a_bar(tmp_path: Path) -> None:
-    """The page of a capture of twenty uploads: who starves, in words, and in red among all flows."""
+    """The page of a capture of twenty uploads begins with who starves, in words; starved flows are red."""
     pytest.importorskip("matplotlib")
     wifair.run(
         wifair.Scenario.from_file(Path(wifair.__file__).parent / "gallery" / "hot-spot.toml").with_(
@@ -293,7 +293,7 @@ def test_the_same_capture_gives_the_same_bytes() -> None:
     assert analyze(capture("b_cubic_2up_ap.pcap"), "--json") == analyze(capture("b_cubic_2up_ap.pcap"), "--json")
 
 
-def test_errors_are_of_this_package(tmp_path: Path) -> None:
+def test_errors_have_the_classes_of_this_package(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("#!/bin/sh\n")
     with pytest.raises(wifair.CaptureError, match="not a capture"):
@@ -315,8 +315,8 @@ def test_a_folder_of_captures_is_not_a_capture_and_names_one(tmp_path: Path) -> 
     assert f"is a directory; name a file in it, such as `{folder / 'air.pcap'}`" in errors
 
 
-def test_a_wait_that_nobody_can_explain_is_not_attributed(tmp_path: Path) -> None:
-    """At the server, most of the time of some uploads behind their own queue is unknown."""
+def test_a_wait_of_unknown_cause_is_not_attributed(tmp_path: Path) -> None:
+    """At the server, the capture cannot tell why some uploads behind their own queue wait most of the time."""
     scenario = wifair.Scenario.from_text(gallery.example("hot-spot").text).with_(
         {"stations.count": 20, "duration": "8 s"}
     )
@@ -363,7 +363,7 @@ def test_sessions_away_from_the_sender_come_with_a_warning() -> None:
     assert note not in capture_report.text(wifair.read_capture(capture("a_reno_down_snd.pcap")))
 
 
-def test_what_was_left_out_is_counted_in_words() -> None:
+def test_packets_left_out_are_counted_in_words() -> None:
     shown = capture_report._left_out
     assert shown(1, "frames without an IP packet") == "1 frame without an IP packet"
     assert shown(1, "later fragments of IP packets") == "1 later fragment of IP packets"
@@ -371,7 +371,7 @@ def test_what_was_left_out_is_counted_in_words() -> None:
     assert shown(1, "IGMP") == "1 packet of IGMP"
 
 
-def test_every_figure_of_a_page_is_drawn_though_letters_are_defined_once() -> None:
+def test_figures_of_a_page_share_their_glyphs_and_are_all_drawn() -> None:
     letter = '<path id="A-1" d="M0 0z" transform="scale(2)"/>'
     assert once(f"<svg>{letter}</svg><svg>{letter}<use/></svg>") == f"<svg>{letter}</svg><svg><use/></svg>"
     dots = "".join(
@@ -386,8 +386,10 @@ def test_every_figure_of_a_page_is_drawn_though_letters_are_defined_once() -> No
     )  # no dots, crosses
 
 
-def test_bulk_flows_behind_their_own_shaper_are_not_said_to_have_no_more() -> None:
-    """The interface's queue delays and drops before the capture point, which seemed to see all that is sent."""
+def test_bulk_flows_behind_their_own_shaper_do_not_count_as_idle() -> None:
+    """The interface's queue delays and drops packets before the capture point, which once seemed to see all that is
+    sent.
+    """
     flows = wifair.read_capture(CAPTURES.parent / "shaper" / "egress.pcap.gz").flows
     bulk = flows["received_bytes"] > 100_000
     assert bulk.sum() == 3

@@ -1,4 +1,6 @@
-"""Captures of any number of connections: memory and time are bounded, and what is counted together is said."""
+"""Captures of any number of connections: memory and time are bounded, and output says which connections are counted
+together.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def packet(source: tuple[int, int], to: tuple[int, int], seq: int, ack: int, fla
 
 
 def write(path: Path, connections: int, *, with_large: int = 0) -> None:
-    """Write SYN and SYN-ACK of many connections, and between them some that go on and carry data."""
+    """Write SYN and SYN-ACK of many connections, and among them some that carry data."""
     server = (0xC0A80001, 80)
     with path.open("wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101))
@@ -62,7 +64,7 @@ def test_the_smallest_connections_are_counted_together(tmp_path: Path) -> None:
     assert every.flows["received_bytes"].tolist() == [150_000] * 20
 
 
-def test_rows_of_those_that_stay_are_kept(tmp_path: Path) -> None:
+def test_rows_of_the_remaining_connections_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "many.pcap"
     write(path, 2_000, with_large=5)
     few = wifair.read_capture(path, connections=10, packets=True)
@@ -100,7 +102,7 @@ def test_memory_and_time_are_bounded(tmp_path: Path, count: int) -> None:
     assert took_s < 60
 
 
-def test_ctrl_c_shows_what_was_found(tmp_path: Path) -> None:
+def test_ctrl_c_shows_the_analysis_so_far(tmp_path: Path) -> None:
     path = tmp_path / "many.pcap"
     write(path, 3_000)
     data = path.read_bytes()

@@ -1,6 +1,6 @@
-"""No claim is empty: for each there are rows with which it holds, and an edit with which it does not.
+"""No claim is empty: each holds with some rows, and an edit makes it fail.
 
-The rows are made up, one for each case of the experiments, and moved until all clauses hold. Then one is edited.
+The rows are made up, one for each case of the experiments, and adjusted until all clauses hold. Then one is edited.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def bound(claims: Claims, claim: Claim) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def rows_for(key: str, claim: Claim, labels: dict[str, Any], places: dict[str, Any]) -> dict[str, Table]:
-    """Rows of value 1 for all that the clauses name."""
+    """Rows of value 1 for everything that the clauses name."""
     tables: dict[str, Table] = {}
     for clause in claim.clauses:
         text, predicate = clause.filled(places)
@@ -101,7 +101,7 @@ def outcome_of(
     before: list[Tested] | None = None,
     moved: Row | None = None,
 ) -> list[Tested]:
-    """Test the clauses; where only one row has moved, those that it belongs to."""
+    """Test the clauses; if only one row has changed, only those that use it."""
     results = []
     for index, clause in enumerate(claim.clauses):
         if before is not None and not any(row is moved for row in before[index].rows):
@@ -113,7 +113,7 @@ def outcome_of(
 
 
 def misses(results: list[Tested]) -> float:
-    """How much is wrong: comparisons that do not hold, and how far they are off."""
+    """How much is wrong: the comparisons that do not hold, and how far off they are."""
     total = 0.0
     for one in results:
         if not one.comparisons:
@@ -164,7 +164,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("key", "claim"), CLAIMS)
 def test_an_edit_flips_each_claim(key: str, claim: Claim) -> None:
-    """Of one row; of all rows with one label where a median is judged, which no single row moves."""
+    """One row is edited, or, where a median is judged, all rows with one label: no single row moves a median."""
     labels, places = bound(session.load(key).declared, claim)
     tables = rows_for(key, claim, labels, places)
     assert settle(claim, tables, labels, places), outcome_of(claim, tables, labels, places)

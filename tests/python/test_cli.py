@@ -98,7 +98,7 @@ def test_plot_draws_bars(file: Path) -> None:
     assert out.count("█") > 10
 
 
-def test_out_holds_columns_and_provenance(file: Path, tmp_path: Path, text: str) -> None:
+def test_out_has_columns_and_provenance(file: Path, tmp_path: Path, text: str) -> None:
     out = tmp_path / "deep" / "results"
     wifair("run", file, "--seeds", "3,5", "--out", out, "--format", "csv", "--series")
     with (out / "flows.csv").open() as table:
@@ -131,7 +131,7 @@ def test_out_is_not_overwritten_without_force(file: Path, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_force_does_not_remove_what_is_no_result(file: Path, tmp_path: Path) -> None:
+def test_force_replaces_only_results(file: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "thesis.tex").write_text("precious")
     _, err = wifair("run", file, "--out", tmp_path / "thesis", "--force", code=2)
@@ -146,7 +146,7 @@ def test_out_that_cannot_be_written(file: Path, tmp_path: Path) -> None:
     assert "not a directory" in err
 
 
-def test_out_whose_name_is_no_utf8(file: Path, tmp_path: Path) -> None:
+def test_out_whose_name_is_not_utf8(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     wifair("run", file, "--duration", "1.1 s", "--out", tmp_path / os.fsdecode(b"r\xff"))
     assert (tmp_path / os.fsdecode(b"r\xff") / "flows.parquet").stat().st_size > 0
@@ -236,7 +236,7 @@ def test_bad_scenarios_give_one_clear_message(what: str, tmp_path: Path, text: s
         assert f"--> {path}:" in err
 
 
-def test_all_errors_come_together(tmp_path: Path, text: str) -> None:
+def test_all_errors_are_shown_at_once(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(changed(changed(text, "count = 2", "cuont = 2"), '"10 ms"', "10"))
     _, err = wifair("check", path, code=2)
@@ -253,7 +253,7 @@ def test_all_errors_come_together(tmp_path: Path, text: str) -> None:
     ],
     ids=["binary", "latin-1", "empty", "no TOML"],
 )
-def test_files_that_are_no_scenario(content: bytes, expected: str, tmp_path: Path) -> None:
+def test_files_that_are_not_scenarios(content: bytes, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.toml"
     path.write_bytes(content)
     _, err = wifair("run", path, code=2)

@@ -54,7 +54,7 @@ def test_a_scenario_does_not_differ_from_itself(file: Path) -> None:
         assert not d.shown
 
 
-def test_pairs_are_of_equal_seeds(file: Path) -> None:
+def test_runs_are_paired_by_seed(file: Path) -> None:
     scenario = Scenario.from_file(file)
     a, b = run(scenario, seeds=[1, 2, 3]), run(scenario.with_({"stations.count": 4}), seeds=[3, 1, 7])
     (d,) = [d for d in compare(a, b, names=["two", "four"]).differences if d.figure == "jain_index"]
@@ -63,7 +63,7 @@ def test_pairs_are_of_equal_seeds(file: Path) -> None:
     assert d.difference.mean == pytest.approx(np.mean([of[1][seed] - of[0][seed] for seed in (1, 3)]))
 
 
-def test_the_means_of_pairs_differ_by_the_difference(file: Path) -> None:
+def test_means_shown_differ_by_the_difference_shown(file: Path) -> None:
     scenario = Scenario.from_file(file)
     a, b = run(scenario, seeds=range(1, 6)), run(scenario.with_({"stations.count": 4}), seeds=range(3, 10))
     for d in compare(a, b).differences:
@@ -92,7 +92,7 @@ flows = [
 
 
 def test_a_figure_that_some_seeds_lack_says_so() -> None:
-    """Without downlink goodput there is no ratio: it was the mean of three seeds, and said six."""
+    """Without downlink goodput there is no ratio. The mean of three seeds was once shown as that of six."""
     results = run(Scenario.from_text(STARVING), seeds=range(1, 9))
     known = int(np.sum(~np.isnan(results.cells["up_down_ratio"])))
     assert 0 < known < 8
@@ -181,8 +181,8 @@ def test_a_capture_stands_beside_runs(file: Path) -> None:
     assert goodput.second.mean == capture.cells["goodput_bps"][0]
 
 
-def test_what_a_capture_lacks_is_said(file: Path, tmp_path: Path) -> None:
-    """Its figures are those of TCP, and at the access point it sees part of each round trip."""
+def test_output_says_what_a_capture_lacks(file: Path, tmp_path: Path) -> None:
+    """Its figures are those of TCP, and at the access point it sees only part of each round trip."""
     call = """
 [[flows]]
 name = "call"

@@ -1,4 +1,4 @@
-"""Every command and every block of code in the documentation runs, and prints what is shown."""
+"""Every command and every block of code in the documentation runs, and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_page(page: Path, tmp_path: Path) -> None:
         Runner(page, tmp_path).run()
 
 
-def test_what_is_not_run_says_why() -> None:
+def test_blocks_that_are_not_run_say_why() -> None:
     for page in PAGES:
         for block in blocks(page):
             assert block.why is None or len(block.why.split()) >= 2, page
 
 
 def test_each_picture_of_the_gallery_is_drawn_by_a_command_of_its_page() -> None:
-    """What `docs/draw_gallery.py` would draw again is all that is shown; a picture cannot be left behind."""
+    """`docs/draw_gallery.py` redraws exactly the pictures shown, so none can be left behind."""
     page = ROOT / "docs" / "gallery.md"
     commands = "".join(block.text for block in blocks(page) if block.kind == "sh")
     pictures = re.findall(r"\]\((figures/gallery/[^)]+)\)", page.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ GENERATED = {"scenario.md", *(f"reference/{name}.md" for name in ("congestion-co
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_a_page_lead_somewhere(page: Path) -> None:
-    """To a file of the source or a page that is generated, and to a heading that is there."""
+    """Each link leads to a source file or a generated page, and to a heading that exists."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in target:
@@ -73,7 +73,7 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """What mkdocs calls the headings of a page."""
+    """The anchors that mkdocs gives to the headings of a page."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", text, re.M)
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
@@ -87,7 +87,7 @@ def test_each_page_is_in_the_navigation() -> None:
 
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    """As `make docs` does; strict, so that a link of the site that leads nowhere fails."""
+    """Built as by `make docs`, in strict mode, so a broken link of the site fails."""
     for module in ("material", "mkdocstrings", "mkdocs_click"):
         pytest.importorskip(module)
     source = tmp_path / "source"

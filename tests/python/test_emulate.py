@@ -1,4 +1,4 @@
-"""Real programs over the simulated air, in network namespaces that the tests make; all bounded in time."""
+"""Real programs over simulated Wi-Fi, in network namespaces made by the tests, all with a time limit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cell(tmp_path: Path) -> Path:
 
 
 def _left() -> list[str]:
-    """Everything that emulations of this machine have left."""
+    """Everything that emulations have left on this machine."""
     found = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout.split("\n")
     names = [line.split()[0] for line in found if line.startswith("wifair-")]
     return names + [str(path) for path in (*Path("/run/wifair").glob("*"), *Path("/etc/netns").glob("wifair-*"))]
@@ -58,7 +58,7 @@ def _mine(left: list[str], pid: int) -> list[str]:
     return [name for name in left if f"wifair-{pid}-" in name or f"/{pid}-" in name]
 
 
-def test_programs_talk_over_the_air_and_nothing_is_left(cell: Path) -> None:
+def test_programs_communicate_and_nothing_is_left(cell: Path) -> None:
     python = sys.executable
     run = subprocess.Popen(
         [*COMMAND, "emulate", "cell.toml", "--no-flows", "--json", "--record", "packets.rec"]
@@ -101,7 +101,7 @@ def test_programs_talk_over_the_air_and_nothing_is_left(cell: Path) -> None:
     assert replayed["connections"] == document["connections"]
 
 
-def test_what_an_emulation_would_replace_is_refused_before_it_begins(cell: Path) -> None:
+def test_an_emulation_refuses_to_replace_files_before_it_begins(cell: Path) -> None:
     outputs = {"--out": "results", "--pcap": "captures", "--frames": "frames.csv", "--record": "packets.rec"}
     command = ["emulate", "cell.toml", "--no-flows", "--quiet", "--exec", "sta1", "date +%N > ran; ping -q -c 1 server"]
 
@@ -134,8 +134,8 @@ def test_simulated_flows_contend_with_real_ones(cell: Path) -> None:
     assert document["emulation"]["delivered"] == 10
 
 
-def test_no_way_leads_outside(cell: Path) -> None:
-    """Nobody but the hosts can be reached: no route, no name server, no other device."""
+def test_other_networks_cannot_be_reached(cell: Path) -> None:
+    """Only the hosts can be reached: there is no other route, name server or device."""
     checks = [
         "test $(ls /sys/class/net /proc/sys/net/ipv4/conf | grep -c .) -gt 0",
         "ip -o link | grep -v -e ' lo:' -e ' wifi0:' && exit 1",
@@ -159,20 +159,20 @@ def test_no_way_leads_outside(cell: Path) -> None:
     assert json.loads(said.stdout)["emulation"]["refused"]["unknown_destination"] >= 1
 
 
-def test_a_failing_command_is_told(cell: Path) -> None:
+def test_a_failing_command_is_reported(cell: Path) -> None:
     said = wifair("emulate", "cell.toml", "--no-flows", "--exec", "sta1", "exit 3", cwd=cell)
     assert said.returncode == 1
     assert "`exit 3` at sta1 ended with status 3" in said.stderr
     assert "Jain" not in said.stdout, "without simulated flows there is nothing to say of them"
 
 
-def test_unknown_hosts_are_told(cell: Path) -> None:
+def test_unknown_hosts_are_reported(cell: Path) -> None:
     said = wifair("emulate", "cell.toml", "--exec", "sta3", "true", cwd=cell)
     assert (said.returncode, "no station or server `sta3`: did you mean `sta" in said.stderr) == (2, True)
 
 
 def _start(cell: Path) -> subprocess.Popen[str]:
-    """Start an emulation that lasts until its end, and wait until its hosts are there."""
+    """Start an emulation that runs until it is stopped, and wait until its hosts exist."""
     command = [*COMMAND, "emulate", "cell.toml", "--exec", "sta1", "sleep 1000"]
     run = subprocess.Popen(command, cwd=cell, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
@@ -196,7 +196,7 @@ def test_nothing_is_left_after_a_signal(cell: Path, signum: signal.Signals) -> N
     assert not _mine(_left(), run.pid)
 
 
-def test_the_next_start_removes_what_a_killed_one_left(cell: Path) -> None:
+def test_the_next_start_removes_the_remains_of_a_killed_one(cell: Path) -> None:
     run = _start(cell)
     run.kill()
     run.communicate(timeout=60)  # its programs die with it: nobody holds its output
@@ -243,7 +243,7 @@ def test_a_flood_is_bounded(cell: Path) -> None:
     assert emulation["under_way"] < 2000
 
 
-def test_a_recording_of_something_else_is_told(tmp_path: Path) -> None:
+def test_a_recording_of_another_scenario_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.rec").write_text('wifair emulation 1\n{"seed": 1}\n')
     said = wifair("emulate", "--replay", "bad.rec", cwd=tmp_path)
     assert (said.returncode, "cannot replay `bad.rec`" in said.stderr) == (2, True)
@@ -261,7 +261,7 @@ def test_the_hosts_of_a_scenario() -> None:
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None or os.geteuid() != 0, reason="needs root to give privileges up")
-def test_without_privileges_one_line_says_what_helps(cell: Path) -> None:
+def test_without_privileges_one_line_names_the_remedy(cell: Path) -> None:
     cell.chmod(0o755)
     (cell / "cell.toml").chmod(0o644)
     said = subprocess.run(

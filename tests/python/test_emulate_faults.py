@@ -1,4 +1,4 @@
-"""Emulation where something is wrong, missing or not permitted; all in namespaces that the tests make."""
+"""Emulation when something is wrong, missing or not permitted, in namespaces made by the tests."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def cell(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_noise_is_counted_and_the_emulation_goes_on(cell: Path) -> None:
-    """Multicast, jumbo, malformed and forged packets that a kernel really sends are refused; then a ping arrives."""
+def test_refused_packets_are_counted_and_the_emulation_continues(cell: Path) -> None:
+    """Multicast, jumbo, malformed and forged packets sent by a kernel are refused; then a ping arrives."""
     said = wifair(
         *("emulate", "bare.toml", "--json"),
         *("--exec", "sta1", f"{sys.executable} noise.py && sleep 0.3 && ping -q -c 3 -i 0.2 server"),
@@ -77,8 +77,8 @@ def test_noise_is_counted_and_the_emulation_goes_on(cell: Path) -> None:
     assert emulation["sent"] == 6 + sum(refused.values())
 
 
-def test_a_scenario_without_flows_is_for_real_programs(cell: Path) -> None:
-    """It can be emulated, recorded and replayed; a run of it would simulate nothing, and says so."""
+def test_a_scenario_without_flows_can_be_emulated_but_not_run(cell: Path) -> None:
+    """It can be emulated, recorded and replayed; `run` says that it would simulate nothing."""
     said = wifair(
         *("emulate", "bare.toml", "--json", "--record", "packets.rec", "--exec", "sta1", "ping -q -c 4 -i 0.2 sta2"),
         cwd=cell,
@@ -96,7 +96,7 @@ def test_a_scenario_without_flows_is_for_real_programs(cell: Path) -> None:
 
 
 def test_records_of_real_packets(cell: Path) -> None:
-    """Frames, series and results: each real packet is in the frames as often as the air carried it, ten times here."""
+    """Frames, series and results: each real packet is in the frames once for each transmission, here ten times."""
     said = wifair(
         *("emulate", "cell.toml", "--json", "--series", "--frames", "frames.csv", "--out", "results"),
         *("--exec", "sta1", "ping -q -c 5 -i 0.2 -s 777 server"),
@@ -116,7 +116,7 @@ def test_records_of_real_packets(cell: Path) -> None:
 
 
 def _frozen(cell: Path, *options: str) -> tuple[int, str, str]:
-    """Emulate a transfer, and take the processor away for half a second in its midst."""
+    """Emulate a transfer, and freeze the process for half a second in the middle."""
     python = shlex.join([sys.executable, "-S", "-E", str(REAL_TCP)])
     command = [*COMMAND, "emulate", "bare.toml", *options]
     command += ["--exec", "server", f"{python} serve 4001 drain"]
@@ -154,7 +154,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that anybody may write in."""
+    """A folder in which any user may write."""
     with tempfile.TemporaryDirectory(prefix="wifair-test-") as name:
         Path(name).chmod(0o777)
         (Path(name) / "cell.toml").write_text(WITHOUT_FLOWS)
@@ -162,10 +162,10 @@ def open_folder() -> Iterator[Path]:
 
 
 def as_nobody(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a user without any privileges; whatever its status.
+    """Run a command as a user without any privileges; any exit code is accepted.
 
-    Where Python lies in a home directory that is closed to others, that one is put in the place of an open one, in a
-    mount namespace of its own.
+    If Python lies in a home directory that is closed to others, an open one takes its place, in a mount namespace of
+    its own.
     """
     home = Path(sys.base_prefix).parts[:2]
     closed = Path(*home) if Path(*home).stat().st_mode & 0o5 != 0o5 else None
@@ -203,8 +203,10 @@ def test_a_user_without_privileges_emulates_in_a_user_namespace(open_folder: Pat
     assert "unshare --map-root-user --net --mount wifair emulate" in said.stderr
 
 
-def test_a_queue_in_the_kernel_takes_what_the_device_cannot(cell: Path) -> None:
-    """A thousand connections at once, each refused by the other host: every packet has a fate, and nothing is left."""
+def test_a_kernel_queue_holds_packets_that_the_device_cannot_take(cell: Path) -> None:
+    """A thousand connections at once, each refused by the other host: every packet is accounted for, and nothing is
+    left.
+    """
     (cell / "storm.py").write_text(
         "import socket\n"
         "for port in range(20000, 21000):\n"
@@ -221,8 +223,8 @@ def test_a_queue_in_the_kernel_takes_what_the_device_cannot(cell: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="needs tcpdump")
-def test_nothing_of_it_is_seen_outside(cell: Path) -> None:
-    """While programs talk, the interfaces of the host itself carry no packet of theirs."""
+def test_packets_do_not_leave_the_emulation(cell: Path) -> None:
+    """While programs communicate, the host's own interfaces carry none of their packets."""
     watch = subprocess.Popen(
         ["tcpdump", "-nni", "any", "-c", "1", "net 10.16.0.0/12 or net 10.32.0.0/12 or net fd77:6966::/32"],
         stdout=subprocess.PIPE,

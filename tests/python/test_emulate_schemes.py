@@ -1,4 +1,4 @@
-"""What queues and schemes of the access point do to the TCP of the kernel, each beside a control without it."""
+"""What access-point queues and schemes do to the kernel's TCP, each compared with a control without it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ CELL: dict[str, Any] = {
 
 
 class Seen(NamedTuple):
-    """What programs reported, by the name of their file, and what the emulation counted."""
+    """What programs reported, by file name, and what the emulation counted."""
 
     reports: dict[str, Any]
     packets: dict[str, Any]
 
 
 class Cell:
-    """An emulation to be: programs are added, then it runs."""
+    """An emulation in preparation: programs are added, then it runs."""
 
     def __init__(self, folder: Path, ap: dict[str, Any], **more: Any) -> None:
         from wifair import _toml  # noqa: PLC0415
@@ -116,8 +116,8 @@ def folder(base: Path, name: str) -> Path:
 
 
 def test_short_transfers_pass_a_long_one_with_las_and_fq_codel(tmp_path: Path) -> None:
-    """A download fills the queue of the access point. First come, first served, every page waits behind it; with LAS
-    and with FQ-CoDel it does not. FQ-CoDel also keeps the queue of the download itself short, which LAS does not.
+    """A download fills the access point's queue. With FIFO every page waits behind it; with LAS and with FQ-CoDel none
+    does. FQ-CoDel also keeps the queue of the download short, which LAS does not.
     """
     pages, queue = {}, {}
     for discipline in ("fifo", "las", "fq-codel"):
@@ -135,9 +135,9 @@ def test_short_transfers_pass_a_long_one_with_las_and_fq_codel(tmp_path: Path) -
 
 
 def test_airtime_fairness_acts_on_real_tcp(tmp_path: Path) -> None:
-    """Downloads to a station at 54 Mb/s and one at 6 Mb/s: equal goodput (the anomaly of M. Heusse et al., 2003) first
-    come, first served; equal airtime gives the fast one several times as much, by hand 26 beside 4.9 Mb/s alone. Four
-    connections each, because what one gets of four seconds is chance.
+    """Downloads to a station at 54 Mb/s and one at 6 Mb/s. With FIFO goodput is equal (the anomaly of M. Heusse et al.,
+    2003). With equal airtime the fast station gets several times as much: alone they would get 26 and 4.9 Mb/s, by
+    hand. Each has four connections, because the goodput of a single one over four seconds varies by chance.
     """
     ratio = {}
     stations = [{"name": "fast"}, {"name": "slow", "data_rate": "6 Mb/s"}]
@@ -165,8 +165,8 @@ def test_airtime_fairness_acts_on_real_tcp(tmp_path: Path) -> None:
 )
 def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool, names: list[str]) -> None:
     """Two uploads and two downloads share a buffer of 30 packets: the downloads starve (Pilosof et al., 2003). With B/n
-    each sender's kernel is offered 7 segments, nothing is lost in that buffer, and all get about the same. Wmax/n with
-    a given path of 100 ms and a service time of 1 ms offers (30 + 100) / 4 = 32.
+    each sender's kernel is offered 7 segments, the buffer drops nothing, and all get about the same. Wmax/n with a
+    given path of 100 ms and a service time of 1 ms offers (30 + 100) / 4 = 32.
     """
     schemes: dict[str, dict[str, Any]] = {
         "none": {},
@@ -208,7 +208,7 @@ def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool, names: lis
 
 
 def test_both_windows_of_a_connection_are_rewritten(tmp_path: Path) -> None:
-    """A connection that carries bulk data both ways: its ACKs are on the back of data, and their windows count, too."""
+    """A connection with bulk data both ways: ACKs are piggybacked on data, and their windows are rewritten too."""
     for scheme in ({}, {"scheme": {"window": "b-over-n"}}):
         cell = Cell(folder(tmp_path, "with" if scheme else "without"), {"queue": {"limit": "20 packets"}, **scheme})
         cell.bulk("sta1", "server", "both", 3, "both")
@@ -225,7 +225,7 @@ def test_both_windows_of_a_connection_are_rewritten(tmp_path: Path) -> None:
 
 
 def _windows(recording: Path) -> dict[bytes, list[int]]:
-    """Windows in bytes of the segments that arrived, by who offered them; the layout is that of the recorder."""
+    """Windows in bytes of the segments that arrived, by sender; the layout is that of the recorder."""
     data = recording.read_bytes()
     place = data.index(b"\n", data.index(b"\n") + 1) + 1
     scales: dict[bytes, int] = {}
@@ -252,8 +252,8 @@ def _windows(recording: Path) -> dict[bytes, list[int]]:
 
 @pytest.mark.parametrize("v6", [False, True], ids=["ipv4", "ipv6"])
 def test_congestion_marks_reach_the_kernel(tmp_path: Path, v6: bool) -> None:
-    """CoDel marks what waits long where the sender understands it, and the kernels of both ends count the marks. It
-    drops what another sender sends.
+    """CoDel marks packets that wait long if they are ECN-capable, and the kernels of both ends count the marks. It
+    drops the packets of other senders.
     """
     queue = {"discipline": "codel", "limit": "200 packets"}
     for ecn in (True, False):
@@ -278,7 +278,7 @@ def test_congestion_marks_reach_the_kernel(tmp_path: Path, v6: bool) -> None:
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="needs tcpdump")
 @pytest.mark.parametrize("v6", [False, True], ids=["ipv4", "ipv6"])
 def test_tcpdump_finds_every_checksum_right(tmp_path: Path, v6: bool) -> None:
-    """The capture at a station, whose ACKs the access point has changed, read by tcpdump."""
+    """tcpdump reads the capture at a station, whose ACKs the access point has changed."""
     from wifair.taps import WHOLE_PACKETS, Pcap, plan_taps  # noqa: PLC0415
 
     cell = Cell(folder(tmp_path, "reports"), {"queue": {"limit": "20 packets"}, "scheme": {"window": "b-over-n"}})
@@ -294,8 +294,8 @@ def test_tcpdump_finds_every_checksum_right(tmp_path: Path, v6: bool) -> None:
 
 
 def test_the_dscp_of_real_packets_chooses_their_category(tmp_path: Path) -> None:
-    """With 802.11n two uploads get the same while both are best effort; where one is marked as voice (46, RFC 8325) and
-    the other as background (8), the first gets nearly all.
+    """With 802.11n two uploads get the same while both are best effort. If one is marked as voice (46, RFC 8325) and
+    the other as background (8), the first gets nearly everything.
     """
     ratio = {}
     for name, first, second in (("same", 0, 0), ("marked", 46, 8)):
@@ -310,7 +310,7 @@ def test_the_dscp_of_real_packets_chooses_their_category(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("protocol", ["static", "dsdv"])
 def test_real_packets_go_over_several_hops(protocol: str) -> None:
-    """In a chain of four stations, each in reach of its neighbours only, those between pass real packets on."""
+    """In a chain of four stations, each in range of its neighbours only, the inner ones forward real packets."""
     from wifair import _toml  # noqa: PLC0415
     from wifair.emulation import Command, emulate  # noqa: PLC0415
     from wifair.taps import plan_taps  # noqa: PLC0415

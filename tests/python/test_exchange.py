@@ -1,4 +1,4 @@
-"""Files of iperf3 and Flent become results like our own, and Flent reads what we write."""
+"""Files of iperf3 and Flent become results like those of wifair, and Flent reads what wifair writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def json_of(name: str) -> dict[str, Any]:
     return document
 
 
-def test_iperf3_streams_are_flows_with_what_the_receiver_counted() -> None:
+def test_iperf3_streams_become_flows_with_the_receivers_goodput() -> None:
     found, document = read_iperf3(DATA / "3up.json"), json_of("3up.json")
     streams = document["end"]["streams"]
     assert found.flows["name"].tolist() == ["up1", "up2", "up3"]
@@ -63,12 +63,12 @@ def test_iperf3_streams_are_flows_with_what_the_receiver_counted() -> None:
         ("server.json", {"up1": "up", "up2": "up"}),
     ],
 )
-def test_iperf3_directions_are_the_clients(name: str, flows: dict[str, str]) -> None:
+def test_iperf3_directions_are_those_of_the_client(name: str, flows: dict[str, str]) -> None:
     found = read_iperf3(DATA / name)
     assert dict(zip(found.flows["name"].tolist(), found.flows["direction"].tolist())) == flows
 
 
-def test_iperf3_knows_round_trips_of_its_own_senders_only() -> None:
+def test_iperf3_has_round_trips_only_for_its_own_senders() -> None:
     flows = read_iperf3(DATA / "bidir.json").flows
     assert np.isnan(flows["rtt_mean_s"]).tolist() == [False, True]
 
@@ -86,7 +86,7 @@ def test_udp_goodput_is_what_arrived(tmp_path: Path) -> None:
 
 
 def test_no_ratio_without_downlink_goodput(tmp_path: Path) -> None:
-    """As in simulated runs, where it is none; it was infinite."""
+    """The ratio is missing, as in simulated runs; it was once infinite."""
     document = json_of("bidir.json")
     assert read_iperf3(DATA / "bidir.json").cells["up_down_ratio"][0] == pytest.approx(10.02 / 8.51, rel=1e-2)
     document["end"]["streams"][1]["receiver"] |= {"bytes": 0, "bits_per_second": 0}
@@ -94,7 +94,7 @@ def test_no_ratio_without_downlink_goodput(tmp_path: Path) -> None:
     assert np.isnan(read_iperf3(tmp_path / "silent.json").cells["up_down_ratio"][0])
 
 
-def test_several_files_are_repetitions() -> None:
+def test_several_files_become_repetitions() -> None:
     both = read_iperf3(DATA / "3up.json", DATA / "3up_again.json", name="uploads")
     assert both.seeds == (1, 2)
     assert both.flows.rows == 6
@@ -103,7 +103,7 @@ def test_several_files_are_repetitions() -> None:
     assert "2 repetitions" in repr(both)
 
 
-def test_flent_flows_are_its_uploads_and_downloads_without_its_sums() -> None:
+def test_flents_uploads_and_downloads_become_flows_without_its_sums() -> None:
     found = read_flent(DATA / "rrul_be.flent.gz")
     document = json.loads(gzip.decompress((DATA / "rrul_be.flent.gz").read_bytes()))
     about = document["metadata"]["SERIES_META"]
@@ -121,7 +121,7 @@ def test_flent_flows_are_its_uploads_and_downloads_without_its_sums() -> None:
     assert "Ping (ms) ICMP" in found.series["flow"]
 
 
-def test_imported_results_are_taken_like_our_own(tmp_path: Path) -> None:
+def test_imported_results_work_like_simulated_ones(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     shown = call("import", "iperf3", DATA / "3up.json", DATA / "3up_again.json", "--out", tmp_path / "measured")
     assert "up3" in shown
@@ -202,7 +202,7 @@ DOWN = '[[flows]]\nname = "down"\nstation = "sta1"\ndirection = "down"\n'
 
 
 @pytest.mark.parametrize(("text", "test"), [(SCENARIO, "tcp_nup"), (SCENARIO + DOWN, "rrul_be_nflows")])
-def test_what_is_exported_to_flent_comes_back(text: str, test: str, tmp_path: Path) -> None:
+def test_an_export_to_flent_can_be_imported_again(text: str, test: str, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(text)
     call("run", tmp_path / "s.toml", "--seed", 3, "--series", "--series-step", "200 ms", "--out", tmp_path / "out")
     ours = read_results(tmp_path / "out")
@@ -225,7 +225,7 @@ def test_what_is_exported_to_flent_comes_back(text: str, test: str, tmp_path: Pa
         assert float(line.split()[4]) == pytest.approx(mean, rel=0.1)
 
 
-def test_export_needs_series_and_a_seed_that_is_there(tmp_path: Path) -> None:
+def test_export_needs_series_and_an_existing_seed(tmp_path: Path) -> None:
     results = wifair.run(wifair.Scenario.from_text(SCENARIO), seeds=[1])
     with pytest.raises(ValueError, match="run with --series"):
         write_flent(results, tmp_path / "x.flent")

@@ -1,4 +1,4 @@
-"""Explanations: what is known to happen is found, and what does not happen is not."""
+"""Explanations: known effects are found, and absent ones are not."""
 
 from __future__ import annotations
 
@@ -50,8 +50,10 @@ def test_both_directions_share_what_the_access_point_gets() -> None:
     assert "ap.scheme.window=b-over-n" in finding.advice
 
 
-def test_one_of_a_kind_is_singular_and_a_mean_below_one_is_said() -> None:
-    """It said "expire 1 times", "1 sessions finish", "drops 1 TCP ACKs", and 0 where one run in four drops one."""
+def test_singular_forms_and_means_below_one() -> None:
+    """Output once said "expire 1 times", "1 sessions finish", "drops 1 TCP ACKs", and 0 where one run in four drops
+    one.
+    """
     results = run(example("hot-spot", duration="1 s", warm_up="0 s"), seeds=[1])
 
     def said(count: float) -> dict[str, str]:
@@ -79,14 +81,14 @@ def test_one_of_a_kind_is_singular_and_a_mean_below_one_is_said() -> None:
     assert said(12_345.0)["lost ACKs"].startswith("The access point drops 12,345 TCP ACKs: ")
 
 
-def test_another_queue_is_not_advised_where_none_is() -> None:
+def test_another_queue_is_not_advised_without_queueing() -> None:
     results = run(Scenario.from_text((LESSONS / "hidden-node.toml").read_text()).with_(duration="20 s"), seeds=[1])
     assert float(results.cells["ap_queue_mean_packets"][0]) < 1
     (calls,) = [one for one in explain(results).findings if one.topic == "calls"]
     assert calls.advice == ()
 
 
-def test_errors_are_told_from_collisions() -> None:
+def test_errors_are_distinguished_from_collisions() -> None:
     found = topics(explain(run(example("weak-station"), seeds=[1, 2])))
     assert "ap" in found["bad radio"]
     found = topics(explain(run(example("hidden-nodes"), seeds=[1, 2])))
@@ -94,8 +96,8 @@ def test_errors_are_told_from_collisions() -> None:
     assert "hidden stations" in found["collisions"]
 
 
-def test_air_that_errors_waste_is_no_reason_for_fewer_stations() -> None:
-    """One station of which most frames are damaged: nobody else could collide with it."""
+def test_fewer_stations_are_not_advised_against_errors() -> None:
+    """A single station with mostly damaged frames: no other station could collide with it."""
     cell = """
         duration = "2 s"
         wlan = { standard = "802.11n", data_error = 0.6 }
@@ -108,8 +110,8 @@ def test_air_that_errors_waste_is_no_reason_for_fewer_stations() -> None:
     assert "Lower rates would waste less" in said
 
 
-def test_nobody_is_hidden_where_all_hear_each_other() -> None:
-    """Stations with little to send collide twice as often as the access point here, and hear it all the same."""
+def test_no_hidden_stations_if_all_hear_each_other() -> None:
+    """Stations with little to send collide twice as often as the access point here, although they hear it."""
     cell = """
         duration = "10 s"
         wlan.standard = "802.11ax"
@@ -143,13 +145,13 @@ def test_a_capture() -> None:
     assert "congestion window 100.0 %" in found["limits"]
 
 
-def test_who_has_nothing_more_to_send_is_not_starved() -> None:
+def test_a_flow_with_nothing_more_to_send_is_not_starved() -> None:
     found = topics(explain(read_capture(CAPTURES / "d_intermittent_ap.pcap.gz")))
     assert "10.10.9.2:5002>10.10.1.3:44358 gets less than a tenth" in found["modest"]
     assert "starved" not in found
 
 
-def test_a_number_and_its_unit_stay_in_one_line() -> None:
+def test_a_number_and_its_unit_stay_on_one_line() -> None:
     explanation = Explanation("a", [Finding("air", "Data takes 66.0 % of the time.", {})])
     assert explanation.text(19).splitlines()[2:] == ["air  Data takes", "     66.0 % of the", "     time."]
 
@@ -202,7 +204,7 @@ def test_datagrams_and_echoes_of_a_capture_are_explained(with_upload: bool, tmp_
     assert out.count("datagrams") >= 1
 
 
-def test_a_capture_of_nothing_that_is_known_has_nothing_to_explain(tmp_path: Path) -> None:
+def test_a_capture_of_unknown_protocols_has_nothing_to_explain(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
     _, err = wifair("explain", empty, code=2)
@@ -233,7 +235,7 @@ direction = "down"
 """
 
 
-def test_what_a_capture_point_does_not_see_is_not_said(tmp_path: Path) -> None:
+def test_explain_claims_only_what_a_capture_point_sees(tmp_path: Path) -> None:
     """TCP without timestamps: only the sender's capture shows the whole round trip, and which window was full."""
     results = run(Scenario.from_text(WINDOW_LIMITED), pcap=Pcap(tmp_path, at=("server", "sta1", "ap"), snap=160))
     assert "hold" in topics(explain(run(results.scenario, series="100 ms")))["limits"]
@@ -264,7 +266,7 @@ def test_what_a_capture_point_does_not_see_is_not_said(tmp_path: Path) -> None:
     assert "from the capture point only" in repr(wire)
 
 
-def test_a_single_timeout_is_told_in_the_singular() -> None:
+def test_a_single_timeout_is_singular() -> None:
     lesson = Path(__file__).parents[2] / "lab" / "lessons" / "bufferbloat.toml"
     scenario = Scenario.from_text(lesson.read_text())
     said = {}
@@ -275,7 +277,7 @@ def test_a_single_timeout_is_told_in_the_singular() -> None:
     assert "timers expire once: film 1." in str(said[1])
 
 
-def test_flows_of_datagrams_have_no_window_to_compare() -> None:
+def test_udp_flows_have_no_window_to_compare() -> None:
     results = run(Scenario.from_text(gallery.example("four-categories").text), seeds=[1])
     told = topics(explain(results))
     assert "nan" not in str(told)

@@ -1,4 +1,4 @@
-"""Classes of the user's own: congestion controls and queues in Python, as runs, sweeps and other processes see them."""
+"""User classes: congestion controls and queues in Python, in runs, sweeps and other processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scenario(text: str) -> wifair.Scenario:
 
 
 def tables(results: wifair.Results) -> list[str]:
-    """All that runs measured, as text: equal texts are equal bytes."""
+    """Everything that runs measured, as text: equal texts are equal bytes."""
     parts = [results.cells, results.flows, results.stations, results.sessions, results.series]
     return [part.to_csv() for part in parts if part is not None]
 
@@ -58,7 +58,7 @@ class Reno(wifair.CongestionControl):
 
 
 class Plain(wifair.CongestionControl):
-    """Nothing of its own."""
+    """Overrides nothing."""
 
     wants_every_rtt = False
 
@@ -80,7 +80,7 @@ class Fifo(wifair.QueueDiscipline):
 
 
 class Marking(Fifo):
-    """Marks each packet that finds another one, when it comes or when it goes."""
+    """Marks each packet that finds another one in the queue, on arrival or on departure."""
 
     marks = 0
     late = False
@@ -102,7 +102,7 @@ class MarkingLate(Marking):
 
 
 @pytest.mark.parametrize("discipline", [Marking, MarkingLate])
-def test_marks_of_a_class_are_counted(discipline: type[Marking]) -> None:
+def test_marks_by_a_class_are_counted(discipline: type[Marking]) -> None:
     Marking.marks = 0
     cell = {"duration": "5 s", "wlan": {"standard": "802.11b"}, "stations": [{"name": "sta"}]}
     flow = {"name": "f", "station": "sta", "direction": "down", "tcp": {"ecn": True}}
@@ -207,7 +207,9 @@ def test_an_exception_stops_the_run_and_names_class_method_flow_and_time(scenari
         ("def __init__(self): raise OSError('no')", r"\.__init__ of flow up1? raised OSError at 0.000000 s"),
     ],
 )
-def test_a_congestion_control_cannot_leave_nonsense(scenario: wifair.Scenario, body: str, message: str) -> None:
+def test_invalid_windows_of_a_congestion_control_are_refused(
+    scenario: wifair.Scenario, body: str, message: str
+) -> None:
     space: dict[str, Any] = {"wifair": wifair, "__name__": __name__}
     exec(f"class Bad(wifair.CongestionControl):\n    {body}\n", space)
     with pytest.raises((wifair.ExtensionError, wifair.ScenarioError), match=message):
@@ -224,7 +226,9 @@ def test_a_congestion_control_cannot_leave_nonsense(scenario: wifair.Scenario, b
         ("raise ValueError", "return None", r"enqueue of the queue of ap raised ValueError at \d"),
     ],
 )
-def test_a_queue_cannot_leave_nonsense(scenario: wifair.Scenario, enqueue: str, dequeue: str, message: str) -> None:
+def test_invalid_actions_of_a_queue_are_refused(
+    scenario: wifair.Scenario, enqueue: str, dequeue: str, message: str
+) -> None:
     space: dict[str, Any] = {"wifair": wifair, "__name__": __name__}
     body = f"def enqueue(self, packet): {enqueue}\n    def dequeue(self): {dequeue}"
     exec(f"class Bad(wifair.QueueDiscipline):\n    {body}\n", space)
@@ -243,7 +247,7 @@ def test_a_queue_cannot_leave_nonsense(scenario: wifair.Scenario, enqueue: str, 
         (":A", "unknown cc `:A`"),
     ],
 )
-def test_a_class_that_cannot_be_is_refused(scenario: wifair.Scenario, name: str, message: str) -> None:
+def test_an_unusable_class_is_refused(scenario: wifair.Scenario, name: str, message: str) -> None:
     with pytest.raises(wifair.ScenarioError, match=message):
         wifair.run(scenario.with_({"flows.up.tcp.cc": name}), seeds=[1])
 
@@ -290,7 +294,7 @@ def test_classes_that_other_processes_cannot_find_are_refused(scenario: wifair.S
 
 
 class Draws(wifair.CongestionControl):
-    """Each connection draws for itself."""
+    """Each connection draws its own random numbers."""
 
     drawn: list[float] = []  # noqa: RUF012
 
@@ -308,7 +312,7 @@ def test_random_numbers_follow_the_seed_alone(scenario: wifair.Scenario) -> None
     assert drawn[0][0] != drawn[0][1]
 
 
-def test_callbacks_of_a_test_can_be_made_by_hand() -> None:
+def test_a_test_can_make_the_arguments_of_callbacks() -> None:
     cc = Reno()
     assert (cc.cwnd, cc.ssthresh) == (2.0, float("inf"))
     cc.on_ack(wifair.Ack(una=1000, nxt=3000, rtt_s=0.1))
@@ -320,7 +324,7 @@ def test_callbacks_of_a_test_can_be_made_by_hand() -> None:
         wifair.Packet(kind="video")  # type: ignore[arg-type]
 
 
-def test_a_queue_that_holds_back_is_asked_again(scenario: wifair.Scenario) -> None:
+def test_a_queue_that_holds_packets_back_is_asked_again(scenario: wifair.Scenario) -> None:
     class Paced(Fifo):
         """One packet each 10 ms."""
 
@@ -348,7 +352,7 @@ def test_the_new_queue_shares_among_uploads_and_downloads() -> None:
 def test_a_class_beside_its_scenario_is_found_by_all_threads_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One thread adds the folder to the path while another has just failed to find the class there."""
+    """One thread adds the folder to the path just after another has failed to find the class there."""
     from wifair import extending  # noqa: PLC0415
 
     (tmp_path / "beside_at_once.py").write_text("VALUE = 1\n")

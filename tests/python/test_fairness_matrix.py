@@ -1,4 +1,4 @@
-"""The example that sets every congestion control against every other."""
+"""The example in which every congestion control competes with every other."""
 
 from __future__ import annotations
 

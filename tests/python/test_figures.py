@@ -146,7 +146,7 @@ def test_one_flow_is_a_line() -> None:
     assert axes[-1].get_xlim() == (0, 20)  # nothing is before 0, and the run ends at 20 s
 
 
-def test_large_numbers_have_their_thousands_apart() -> None:
+def test_large_numbers_have_thousands_separators() -> None:
     axes = results().figure().axes[2]
     axes.set_ylim(0, 400_000)
     labels = [label.get_text() for label in axes.get_yticklabels()]
@@ -180,7 +180,7 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
         results().figure(**options)
 
 
-def test_command_draws_what_goes_over_time_without_series_and_prints_the_same(file: str, tmp_path: Path) -> None:
+def test_command_draws_time_series_without_series_and_prints_the_same(file: str, tmp_path: Path) -> None:
     plain = CliRunner().invoke(main, ["run", file, "--json"])
     drawn = CliRunner().invoke(
         main, ["run", file, "--json", "--figure", str(tmp_path / "f.svg"), "--title", "T", "--label", "up=Ann"]
@@ -204,7 +204,7 @@ def test_wrong_usage(arguments: list[str], message: str, file: str) -> None:
     assert message in done.stderr
 
 
-def test_comparison_has_human_names_and_a_logarithmic_ratio() -> None:
+def test_comparison_has_readable_names_and_a_logarithmic_ratio() -> None:
     scenario = wifair.Scenario.from_text(SCENARIO)
     both = wifair.compare(scenario, scenario.with_({"ap.queue.discipline": "las"}), seeds=[1, 2, 3], names=["a", "b"])
     figure = both.figure(labels={"b": "LAS"})
@@ -227,7 +227,7 @@ def test_ticks_on_a_logarithmic_axis_are_plain_numbers(ends: tuple[float, float]
     assert not any("10^{0}" in text for text in texts)  # it was 5.4 x 10^0
 
 
-def test_a_marker_at_zero_is_drawn_whole() -> None:
+def test_a_marker_at_zero_is_not_clipped() -> None:
     scenario = wifair.Scenario.from_text(SCENARIO)
     figure = wifair.compare(scenario, scenario.with_({"ap.queue.limit": "3 packets"}), seeds=[1, 2, 3]).figure()
     from_zero = [axes for axes in figure.axes if axes.get_visible() and axes.get_ylim()[0] == 0]
@@ -235,7 +235,7 @@ def test_a_marker_at_zero_is_drawn_whole() -> None:
     assert not any(line.get_clip_on() for axes in from_zero for line in axes.lines)
 
 
-def test_a_sweep_has_ticks_on_its_points() -> None:
+def test_a_sweep_has_ticks_at_its_points() -> None:
     data = {
         "stations.count": np.array([2, 8, 20]),
         "goodput_bps": np.array([5e6, 4e6, 3e6]),
@@ -252,8 +252,8 @@ def test_a_sweep_has_ticks_on_its_points() -> None:
     assert (goodput.get_yscale(), ratio.get_yscale()) == ("linear", "log")
 
 
-def test_a_legend_lies_on_no_line() -> None:
-    """Lines go up and down all over the panel: the legend stands above it."""
+def test_a_legend_covers_no_line() -> None:
+    """Lines go up and down all over the panel, so the legend is above it."""
     rows = [(count, cc) for cc in range(4) for count in range(1, 9)]
     goodput = np.array([1e6 * (1 + (count + cc) % 4) for count, cc in rows])
     data: dict[str, Any] = {
@@ -270,7 +270,7 @@ def test_a_legend_lies_on_no_line() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["reno", "cubic", "vegas", "bbr"]
 
 
-def test_a_slow_computer_gets_no_warning_of_its_legends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_computer_gets_no_warning_about_legends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """matplotlib warns if it takes a second to find a place for a legend, unless it was told to look for one."""
     seconds = itertools.count(0.0, 10.0)
     monkeypatch.setattr("matplotlib.legend.time", SimpleNamespace(perf_counter=lambda: next(seconds)))
@@ -286,7 +286,7 @@ def test_a_slow_computer_gets_no_warning_of_its_legends(tmp_path: Path, monkeypa
     style.save(sweep.draw(columns, "n", ["jain_index"], ["cc"]), tmp_path / "sweep.svg")
 
 
-def test_points_that_do_not_set_what_is_along_the_axis_have_a_tick_that_says_so() -> None:
+def test_points_without_the_x_parameter_get_a_tick_not_set() -> None:
     data = {
         "ap.queue.discipline": np.array(["las", ""]),
         "goodput_bps": np.array([5e6, 4e6]),

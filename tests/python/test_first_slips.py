@@ -29,7 +29,7 @@ from command import wifair as command
         ('name = "up"', 'name = "up"\ncc = "vegas"', "unknown key `cc`", "write tcp.cc"),
     ],
 )
-def test_a_first_slip_is_met_with_the_right_hint(text: str, old: str, new: str, message: str, hint: str) -> None:
+def test_a_first_slip_gets_the_right_hint(text: str, old: str, new: str, message: str, hint: str) -> None:
     with pytest.raises(wifair.ScenarioError) as caught:
         wifair.Scenario.from_text(text.replace(old, new))
     assert message in str(caught.value)

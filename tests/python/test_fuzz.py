@@ -1,4 +1,4 @@
-"""The fuzz targets, some inputs each: `make fuzz` goes on for minutes."""
+"""The fuzz targets, with a few inputs each: `make fuzz` runs them for minutes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_few_inputs(target: str) -> None:
     assert findings == []
 
 
-def test_a_finding_can_be_made_again() -> None:
+def test_a_finding_can_be_reproduced() -> None:
     FUZZ.TARGETS["wrong"] = lambda rng: 1 / (rng.randrange(3) // 2 * 0 + (rng.random() > 0.5))
     try:
         count, findings = FUZZ.fuzz("wrong", 60.0, 1, most=20)

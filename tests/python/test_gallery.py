@@ -24,7 +24,7 @@ def test_every_file_is_listed() -> None:
 
 
 def shortened(name: str) -> Scenario:
-    """Two seconds after the last flow has begun."""
+    """Ends two seconds after the last flow has begun."""
     text = gallery.example(name).text
     starts = [float(start) for start in re.findall(r'^start = "([\d.]+) s"', text, re.M)]
     return Scenario.from_text(text).with_(SHORT, duration=f"{max(starts, default=0) + 2} s")
@@ -50,7 +50,7 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_filled_in_can_be_read_again(name: str) -> None:
+def test_a_resolved_preset_can_be_read_again(name: str) -> None:
     scenario = Scenario.from_text(gallery.example(name).text)
     assert Scenario.from_text(scenario.resolved).hash == scenario.hash
 
@@ -69,7 +69,7 @@ def test_every_change_that_a_comment_suggests_can_be_made(name: str) -> None:
                 assert scenario.with_({path: new}) != scenario
 
 
-def test_init_writes_a_file_and_keeps_what_is_there(tmp_path: Path) -> None:
+def test_init_writes_a_file_and_keeps_an_existing_one(tmp_path: Path) -> None:
     out, _ = wifair("init", "hot-spot", cwd=tmp_path)
     assert "wifair run hot-spot.toml" in out
     path = tmp_path / "hot-spot.toml"

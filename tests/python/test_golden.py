@@ -13,7 +13,7 @@ COLUMNS = ("received_bytes", "retransmissions", "timeouts", "data_packets_sent")
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
-def test_results_are_those_that_were_looked_at(path: Path, threads: int) -> None:
+def test_results_equal_the_accepted_ones(path: Path, threads: int) -> None:
     results = wifair.run(wifair.Scenario.from_file(path), threads=threads)
     columns = [results.flows[column] for column in ("seed", "name", *COLUMNS)]
     rows = list(zip(*columns, strict=True))

@@ -1,4 +1,4 @@
-"""802.11n, ac and ax from a scenario: what is refused, and what results say of aggregates."""
+"""802.11n, ac and ax from a scenario: what is refused, and what results contain about aggregates."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ udp.rate = "80 Mb/s"
         ),
     ],
 )
-def test_what_a_standard_does_not_have_is_refused(changes: dict[str, object], message: str) -> None:
+def test_settings_that_the_standard_lacks_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(wifair.ScenarioError, match=re.escape(message)):
         wifair.Scenario.from_text(BASE).with_(changes)
 
@@ -89,7 +89,7 @@ def test_a_resolved_scenario_can_be_read_again() -> None:
         assert wifair.run(again).cells["goodput_bps"][0] == wifair.run(scenario).cells["goodput_bps"][0]
 
 
-def test_results_tell_of_aggregates() -> None:
+def test_results_describe_aggregates() -> None:
     """One saturated station at MCS 7: 28 MPDUs of 1538 bytes in 5360 us, then 158.5 us of gaps and block ACK."""
     results = wifair.run(wifair.Scenario.from_text(BASE))
     assert results.cells["mpdus_per_ppdu"][0] == pytest.approx(28.0, abs=0.1)
@@ -121,11 +121,11 @@ tcp = { stack = "modern" }
 """
 
 
-def test_a_receiver_with_gro_acknowledges_what_a_ppdu_brings_at_once() -> None:
-    """Linux: a batch has one ACK, while without it every second segment has one.
+def test_a_receiver_with_gro_acknowledges_a_ppdu_at_once() -> None:
+    """As in Linux, a batch gets one ACK; without GRO every second segment gets one.
 
-    65,535 bytes hold 45 segments, so the up to 64 MPDUs of a PPDU make two batches, and a tick of the timestamps (1 ms)
-    or two part them further.
+    65,535 bytes hold 45 segments, so the up to 64 MPDUs of a PPDU make two batches, and a tick or two of the timestamps
+    (1 ms) split them further.
     """
     plain = wifair.run(wifair.Scenario.from_text(GRO))
     merged = wifair.run(wifair.Scenario.from_text(GRO).with_({"tcp.gro": True}))
@@ -158,9 +158,12 @@ def goodput_mbps(changes: Mapping[str, object]) -> float:
     return float(wifair.run(wifair.Scenario.from_text(BASE).with_(changes)).cells["goodput_bps"][0]) / 1e6
 
 
-def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
-    """28 MPDUs and block ACK in 2.4 GHz: 5366 + 10 + 38 + AIFS 37 + 7.5 slots. The CTS to itself at 2 Mb/s takes
-    192 + 56 us and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more. Beside 802.11b slots are 20 us, 11 longer."""
+def test_frames_are_protected_beside_stations_that_cannot_read_ofdm() -> None:
+    """28 MPDUs and block ACK in 2.4 GHz: 5366 + 10 + 38 + AIFS 37 + 7.5 slots.
+
+    The CTS-to-self at 2 Mb/s takes 192 + 56 us and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more. Beside 802.11b
+    slots are 20 us, 11 longer.
+    """
     band = {"wlan.band": "2.4 GHz"}
     alone = 28 * 1472 * 8 / 5518.5
     assert goodput_mbps(band) == pytest.approx(alone, rel=0.005)
@@ -193,15 +196,17 @@ def test_extra_symbol_and_packet_extension_take_time() -> None:
         assert goodput_mbps(own | changes) == pytest.approx(1472 * 8 / (218.5 + longer), rel=0.005)
 
 
-def test_older_stations_send_as_they_can() -> None:
-    """802.11a: 1536 bytes at 54 Mb/s, 248 + 16 + 28 us, DIFS and 7.5 slots. 802.11n: as ever."""
+def test_older_stations_use_their_own_standard() -> None:
+    """802.11a: 1536 bytes at 54 Mb/s take 248 + 16 + 28 us, DIFS and 7.5 slots. 802.11n stations are unchanged."""
     assert goodput_mbps({"stations.standard": "802.11a"}) == pytest.approx(1472 * 8 / 393.5, rel=0.01)
     newer = {"wlan.standard": "802.11ax", "stations.standard": "802.11n"}
     assert goodput_mbps(newer) == pytest.approx(28 * 1472 * 8 / 5518.5, rel=0.005)
 
 
 def test_rate_adaptation_finds_the_mode_that_the_noise_allows() -> None:
-    """The fixed fastest mode does not get through where slower ones do; nobody is better than who knows the noise."""
+    """The fixed fastest mode gets nothing through where slower ones do; no algorithm beats the one that knows the
+    noise.
+    """
     changes: dict[str, object] = {"wlan.mcs": 15, "flows.udp.rate": "150 Mb/s", "duration": "4 s", "warm_up": "2 s"}
     for snr, fixed_works in (("20 dB", False), ("35 dB", True)):
         by = {
@@ -212,8 +217,8 @@ def test_rate_adaptation_finds_the_mode_that_the_noise_allows() -> None:
         assert 0.75 * by["ideal"] < by["minstrel-ht"] <= 1.01 * by["ideal"], by
 
 
-def test_packets_in_flight_count_where_they_are_told_to() -> None:
-    """Of a queue of 30 packets a PPDU of 28 makes room for others, or does not."""
+def test_packets_in_flight_count_against_the_limit_if_set() -> None:
+    """A PPDU of 28 packets from a queue of 30 makes room for others, or does not."""
 
     def drops(counted: bool) -> int:
         changes = {"stations.queue.limit": "30 packets", "wlan.aggregation.count_in_flight": counted}
@@ -241,14 +246,14 @@ def test_mpdus_are_passed_up_singly(direction: str, delay_ms: float, earlier_ms:
 
 
 def test_packets_have_a_lifetime_in_their_queue() -> None:
-    """With 1000 packets of queue a packet is some 200 ms old before it is sent; not with a lifetime of 50 ms."""
+    """With 1000 packets of queue a packet is some 200 ms old before it is sent, unless its lifetime is 50 ms."""
     delays = wifair.run(wifair.Scenario.from_text(BASE)).cells["delay_best_effort_p50_s"][0]
     assert delays > 0.15
     scenario = wifair.Scenario.from_text(BASE).with_({"wlan.aggregation.lifetime": "50 ms"})
     assert wifair.run(scenario).cells["delay_best_effort_p99_s"][0] < 0.065
 
 
-def test_results_tell_of_lost_block_acks_and_of_waiting_for_order() -> None:
+def test_results_count_lost_block_acks_and_reordering_delay() -> None:
     changes = {"wlan.data_error": 0.1, "wlan.control_error": 0.05}
     cells = wifair.run(wifair.Scenario.from_text(BASE).with_(changes), seeds=range(1, 5)).cells
     assert cells["block_ack_loss"].mean() == pytest.approx(0.05, abs=0.015)
@@ -260,7 +265,7 @@ def test_results_tell_of_lost_block_acks_and_of_waiting_for_order() -> None:
 
 
 def test_a_capture_of_aggregates_is_read_back(tmp_path: Path) -> None:
-    """What the air was seen to carry is what the run counted: PPDUs, MPDUs in them, and rates of the MCS."""
+    """The capture of the air has what the run counted: PPDUs, MPDUs in them, and rates of the MCS."""
     for standard, rate in (("802.11n", 65.0), ("802.11ax", 143.4)):
         scenario = tmp_path / f"{standard}.toml"
         text = BASE.replace("802.11n", standard).replace('warm_up = "0.5 s"\n', "").replace("80 Mb/s", "150 Mb/s")

@@ -1,6 +1,6 @@
-"""Faults on purpose, from a seed: files and databases that fail at the n-th call, messages lost, late or doubled.
+"""Injected faults, from a seed: files and databases fail at the n-th call; messages are lost, late or duplicated.
 
-Whatever happens, repeating the command ends with every result once, those that a run without faults gives.
+In every case, repeating the command ends with each result once, equal to those of a run without faults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wifair.sweeps.query import ask, select
 
 
 def schedules(quick: int, many: int) -> list[ParameterSet]:
-    """Numbers of schedules: a few for `make test`, then all the others in four parts, for as many processors."""
+    """Numbers of schedules: a few for `make test`, then all others in four parts, for as many processors."""
     part = (many - quick) // 4
     slow = [
         pytest.param(range(quick + n * part, quick + (n + 1) * part), id=f"part{n + 1}", marks=pytest.mark.slow)
@@ -114,7 +114,7 @@ class Messages(Executor):
         return future
 
     def late(self, _: object) -> None:
-        """Deliver one that is late: the sweep waits, and nothing else would."""
+        """Deliver one late message: the sweep waits for it."""
         if self.waiting:
             self.waiting.pop(0)()
 
@@ -213,7 +213,7 @@ def test_a_sweep_loses_nothing_and_counts_nothing_twice(
 
 
 class Raw:
-    """A file that fails, or takes only a part, at some call."""
+    """A file that fails at some call, or writes only a part."""
 
     def __init__(self, file: Any, faults: Faults) -> None:
         self._file, self._faults = file, faults

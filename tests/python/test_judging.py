@@ -1,4 +1,4 @@
-"""Judging with more and more seeds: what is asked for, what stays decided, and what a control says."""
+"""Judging with more and more seeds: which seeds are requested, which verdicts are final, and what a control says."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPEN = Open("how", "how", "how", (), (Reading("a", "in one way", "a"), Reading("
 
 
 def claims(*rows: str) -> Claims:
-    """A claim with a clause for each of these: above 1."""
+    """A claim with a clause for each of these quantities: above 1."""
     clauses = tuple(Clause(f"{one} above 1", one, {"above": 1}) for one in rows)
     return Claims((Claim("c", "e", "It is above 1.", "", clauses, None, "none"),), (OPEN,), {})
 
@@ -53,9 +53,7 @@ def judged(declared: Claims, a: float, b: float, *, noise: float = 1.0, other: f
         (0.95, "fails", False),
     ],
 )
-def test_what_lies_at_the_limit_gets_no_more_seeds(
-    estimate: float, wanted: Literal["holds", "fails"], may: bool
-) -> None:
+def test_a_value_at_its_limit_gets_no_more_seeds(estimate: float, wanted: Literal["holds", "fails"], may: bool) -> None:
     one = RegionComparison("", Bounds(estimate, estimate - 1, estimate + 1), 1.0, np.inf, "undecided")
     assert one.may(wanted, 0.6) is may
 
@@ -83,7 +81,7 @@ def test_only_undecided_clauses_that_may_change_the_verdict_get_more_seeds() -> 
     assert judged(claims("e.x", "e.y"), 1.2, 1.2, other=0.5).worth_more(shrink) == {(0, 0): ALL, (1, 0): ALL}
 
 
-def test_what_was_decided_stays_so_and_what_was_not_asked_for_too() -> None:
+def test_decided_and_unrequested_clauses_stay_as_they_are() -> None:
     declared = claims("e.x")
     first = judged(declared, 3.0, 1.2)
     assert [one.result for one in first.readings] == ["holds", "undecided"]
@@ -118,7 +116,7 @@ def test_only_undecided_points_get_more_seeds() -> None:
 
 
 def test_a_claim_that_is_ruled_out_in_every_reading_does_not_hold() -> None:
-    """Whatever the undecided clause would say: it does not hold, and none of its clauses is known to."""
+    """Whatever the undecided clause would say, the claim does not hold, and none of its clauses is known to."""
     declared = claims("e.x", "e.y")
     out = judged(declared, 1.1, 1.1, other=0.5)
     assert [[one.result for one in read.tested] for read in out.readings] == [["undecided", "fails"]] * 2
@@ -129,7 +127,7 @@ def test_a_claim_that_is_ruled_out_in_every_reading_does_not_hold() -> None:
     assert judged(declared, 3.0, 1.1, other=0.5).verdict == "partly"
 
 
-def test_at_its_limit_a_value_is_wrongly_said_to_hold_as_often_as_declared() -> None:
+def test_the_error_rate_at_the_limit_is_the_declared_one() -> None:
     """A mean that is 1 is not above 1: of 4000 samples 5 % say so, 200 within four standard errors of 13.8."""
     draws = np.random.default_rng(7)
     results = [
@@ -141,7 +139,7 @@ def test_at_its_limit_a_value_is_wrongly_said_to_hold_as_often_as_declared() -> 
     assert results.count("fails") == pytest.approx(200, abs=error)
 
 
-def test_a_claim_is_about_its_mechanism_if_the_effect_is_smaller_without_for_sure() -> None:
+def test_a_claim_depends_on_its_mechanism_if_the_effect_is_significantly_smaller_without() -> None:
     declared = claims("e.x")
     held = judged(declared, 3.0, 3.0)
     assert held.verdict == "holds"
@@ -152,8 +150,8 @@ def test_a_claim_is_about_its_mechanism_if_the_effect_is_smaller_without_for_sur
     assert _specific(judged(declared, 0.1, 0.1), held) is None  # it does not hold: nothing to explain
 
 
-def test_a_control_counts_where_the_claim_holds() -> None:
-    """It holds in reading a alone; without the mechanism reading b is nobody's business."""
+def test_a_control_is_judged_where_the_claim_holds() -> None:
+    """The claim holds in reading a alone, so without the mechanism reading b does not matter."""
     without = judged(claims("e.x"), 0.1, 3.0)
     assert without.verdict == "depends"
     assert without.among([0]).verdict == "fails"

@@ -1,4 +1,4 @@
-"""The calibration of kemerlis2006: what is recorded does what it says, and can be found again."""
+"""The calibration of kemerlis2006: the recorded parameters have the recorded effect, and a search finds them again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_rate_of_control_frames_is_the_one_that_fits_best() -> None:
 
 
 @pytest.mark.slow
-def test_the_search_finds_what_is_recorded() -> None:
+def test_the_search_finds_the_recorded_parameters() -> None:
     found, recorded = calibrate(), calibrated()
     assert found.control == recorded.control
     assert found.down == pytest.approx(recorded.down, abs=2 * calibration.SCALES[False][2])

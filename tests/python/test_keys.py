@@ -1,8 +1,8 @@
-"""No key of a scenario is read and ignored: changing it changes results, in some circumstances at least.
+"""No key of a scenario is silently ignored: changing it changes results in some circumstances.
 
 Every key of the schema is set to other valid values, in one scenario after the other, until a result differs. A key
-that belongs to a choice, as `tcp.vegas.alpha` to `tcp.cc`, is tried with that choice. CIRCUMSTANCES says what else some
-need.
+that belongs to a choice, as `tcp.vegas.alpha` to `tcp.cc`, is tried with that choice. CIRCUMSTANCES lists what else
+some keys need.
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ Key = tuple[str, dict[str, Any], dict[str, Any]]
 
 
 def keys(table: dict[str, Any], path: str = "", chosen: dict[str, Any] | None = None) -> Iterator[Key]:
-    """Every key of the schema, what the schema says of it, and the choices that its table belongs to."""
+    """Every key of the schema, its schema entry, and the choices that its table belongs to."""
     chosen = chosen or {}
     fields: dict[str, dict[str, Any]] = table["properties"]
     choices: dict[str, str] = {}

@@ -66,7 +66,7 @@ def column(head: dict[str, Any], body: bytes, table: str, name: str) -> list[flo
     return [float(value) for value in np.frombuffer(body, "<f8", rows, at)]
 
 
-def test_the_page_holds_its_scenario_and_asks_nobody_else(server: LabServer) -> None:
+def test_the_page_contains_its_scenario_and_requests_no_other_host(server: LabServer) -> None:
     status, body, headers = request(server, "GET", f"/{server.token}/")
     assert status == 200
     text = body.decode()
@@ -79,12 +79,12 @@ def test_the_page_holds_its_scenario_and_asks_nobody_else(server: LabServer) -> 
         assert b"https://" not in body.replace(b"https://github.com/leeoniya/uPlot", b"")
 
 
-def test_a_scenario_cannot_leave_its_place_in_the_page() -> None:
+def test_a_scenario_cannot_inject_markup_into_the_page() -> None:
     text = page.index(page.Start("# </script><script>alert(1)</script>"), engine="http").decode()
     assert "<script>alert" not in text
 
 
-def test_a_run_is_that_of_the_command(server: LabServer) -> None:
+def test_a_run_equals_that_of_the_command(server: LabServer) -> None:
     ask(server, "one", ask="begin", text=TEXT, seed="3", samples=50)
     ask(server, "one", ask="advance", until_ns=2_000_000_000)
     ask(server, "two", ask="begin", text=TEXT, seed="4", samples=50)  # another run at the same time
@@ -112,13 +112,13 @@ def test_a_run_is_that_of_the_command(server: LabServer) -> None:
         ("/{token}/", {"Host": "localhost:{port}"}, 200),
     ],
 )
-def test_who_may_not_ask_is_refused(server: LabServer, path: str, headers: dict[str, str], status: int) -> None:
+def test_unauthorized_requests_are_refused(server: LabServer, path: str, headers: dict[str, str], status: int) -> None:
     fill = {"token": server.token, "port": str(server.port)}
     headers = {name: value.format(**fill) for name, value in headers.items()}
     assert request(server, "GET", path.format(**fill), None, headers)[0] == status
 
 
-def test_what_may_not_be_asked_is_refused(server: LabServer) -> None:
+def test_invalid_requests_are_refused(server: LabServer) -> None:
     base = f"/{server.token}"
     body = b'{"ask":"describe"}'
     own = {"Origin": f"http://127.0.0.1:{server.port}"}
@@ -136,7 +136,7 @@ def test_what_may_not_be_asked_is_refused(server: LabServer) -> None:
     assert request(server, "PUT", f"{base}/ask/a", body)[0] == 501
 
 
-def test_runs_that_nobody_asks_for_are_forgotten(server: LabServer) -> None:
+def test_abandoned_runs_are_dropped(server: LabServer) -> None:
     for number in range(40):
         ask(server, f"many{number}", ask="begin", text=TEXT, seed="1", samples=50)
     assert len(server._labs) <= 16
@@ -160,7 +160,7 @@ def test_the_view_in_a_notebook_is_read_back() -> None:
         wifair.lab(height=3)
 
 
-def test_an_export_is_the_page_and_the_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_has_the_page_and_the_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = page.read
     monkeypatch.setattr(page, "has_engine", lambda: True)
     monkeypatch.setattr(page, "read", lambda name: b"\0asm" if name == page.ENGINE else real(name))
@@ -201,5 +201,5 @@ def test_wrong_use_of_the_command_is_refused(tmp_path: Path, monkeypatch: pytest
     assert (ran.exit_code, "make lab" in ran.output) == (1, True)
 
 
-def test_the_package_names_what_it_offers() -> None:
+def test_the_package_lists_its_exports() -> None:
     assert all(hasattr(laboratory, name) for name in laboratory.__all__)

@@ -1,4 +1,4 @@
-"""The page of the lab in a real browser: Chromium of the system, driven by Playwright."""
+"""The lab page in a real browser: the system's Chromium, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def browser() -> Iterator[Any]:
 
 
 class Opened:
-    """A page, and what went wrong in it."""
+    """A page, and the errors in it."""
 
     def __init__(self, browser: Any, url: str, *, width: int = 1600, height: int = 1200, dark: bool = False) -> None:
         self.context = browser.new_context(
@@ -76,7 +76,7 @@ class Opened:
         return url.startswith((base, "data:", "blob:"))
 
     def settle(self) -> None:
-        """Wait until nothing is computed."""
+        """Wait until no computation is in progress."""
         busy = "() => window.wifairLab.busy"
         calm = 0
         until = time.monotonic() + PATIENCE_MS / 1000
@@ -115,7 +115,7 @@ def lab() -> Iterator[LabServer]:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the page as static files."""
+    """Address of the exported page."""
     if not files.has_engine():
         pytest.skip("the core was not built for the browser: make lab")
     folder = tmp_path_factory.mktemp("site")
@@ -168,7 +168,7 @@ def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., 
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_what_is_typed_during_a_run_stays(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_text_typed_during_a_run_is_kept(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.evaluate("""async () => {
         const lab = window.wifairLab;
@@ -188,7 +188,7 @@ def test_what_is_typed_during_a_run_stays(opened: Callable[..., Opened], lab: La
     assert page.page.locator("#toml").input_value().endswith("# typed first, # typed later")
 
 
-def test_what_is_wrong_is_said_as_the_command_says_it(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_errors_read_as_in_the_command(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     wrong = page.value("lab.text").replace('delay = "10 ms"', "delay = 10")
     page.page.locator("#toml").fill(wrong)
@@ -231,7 +231,7 @@ def link_to(url: str, **state: object) -> str:
     return f"{url}#s={base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
 
 
-def test_a_link_that_was_written_by_hand_is_checked(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_a_handwritten_link_is_checked(opened: Callable[..., Opened], lab: LabServer) -> None:
     text = LESSONS[0].read_text()
     for wrong in ({"now_s": "soon"}, {"seed": 3}, {"pinned": {"text": text}}):
         page = opened(link_to(lab.url, **{"text": text, **wrong}))
@@ -244,7 +244,7 @@ def test_a_link_that_was_written_by_hand_is_checked(opened: Callable[..., Opened
     assert "dealy" in broken.page.locator("#problems pre").inner_text()
 
 
-def test_a_flow_is_compared_with_its_namesake(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_flows_are_compared_by_name(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     before = dict(zip(page.value("lab.lines.names"), shown(page)))
     page.page.locator("#pin").click()
@@ -318,7 +318,7 @@ def test_the_browser_computes_what_the_command_computes(
     assert page.page.evaluate(replies, requests) == [digest(native, one) for one in requests]
 
 
-def test_an_exported_page_works_without_a_network_and_asks_no_other_host(
+def test_an_exported_page_works_offline_and_requests_no_other_host(
     opened: Callable[..., Opened], exported: str
 ) -> None:
     page = opened(exported)
@@ -369,7 +369,7 @@ def test_every_lesson_runs_and_every_slider_moves(
 
 
 @pytest.mark.slow
-def test_what_is_saved_can_be_read(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
+def test_saved_files_can_be_read(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
     page = opened(lab.url)
     saved: dict[str, bytes] = {}
     for title in ("PNG", "SVG", "CSV of the curves", "CSV of the flows", "Trace for Perfetto", "TOML"):
@@ -401,7 +401,7 @@ def test_what_is_saved_can_be_read(opened: Callable[..., Opened], lab: LabServer
 
 
 @pytest.mark.slow
-def test_the_page_explains_in_the_words_of_the_command(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_the_page_explains_as_the_command_does(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     for path in LESSONS:
         page.page.locator("#lesson").select_option(path.stem)
@@ -415,7 +415,7 @@ def test_the_page_explains_in_the_words_of_the_command(opened: Callable[..., Ope
 
 
 @pytest.mark.slow
-def test_what_is_copied_runs(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
+def test_copied_texts_run(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
     page = opened(lab.url)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.page.locator('#main-controls [data-path="ap.queue.discipline"] select').select_option("las")
@@ -472,7 +472,7 @@ def test_a_long_run_asks_and_can_be_stopped(opened: Callable[..., Opened], lab: 
     assert page.value("lab.result.over && lab.result.end_s") == 10
 
 
-def test_everything_has_a_name_and_is_reached_by_the_keyboard(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_every_control_has_a_name_and_works_by_keyboard(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     nameless = page.page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, textarea, summary, #air, figure, [role]")]
@@ -506,7 +506,7 @@ def test_everything_has_a_name_and_is_reached_by_the_keyboard(opened: Callable[.
     assert page.value("lab.text") != before
 
 
-def test_the_pointer_tells_what_a_frame_is(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_the_pointer_shows_what_a_frame_is(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.evaluate("window.wifairLab.player.go(50)")
     page.settle()
@@ -547,7 +547,7 @@ def test_many_flows_show_the_curves_of_the_most_and_the_least_goodput_of_the_who
     assert page.value("[...lab.pictures.chosen].sort((a, b) => a - b)") == chosen[1:]
 
 
-def test_controls_have_the_names_of_the_scenario_that_is_shown(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_controls_have_the_names_of_the_current_scenario(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.locator("#lesson").select_option("bufferbloat")  # two kinds of stations, as in the next lesson
     page.settle()
@@ -584,7 +584,7 @@ def test_steps_lead_to_each_timeout_at_its_time_and_say_what_happened(
     assert {round(at, 3) for at in times} <= ends
 
 
-def test_the_pointer_tells_why_a_window_shrank(opened: Callable[..., Opened], lab: LabServer) -> None:
+def test_the_pointer_shows_why_a_window_shrank(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.locator("#lesson").select_option("bufferbloat")
     page.settle()

@@ -1,4 +1,4 @@
-"""The page of the lab in Firefox, driven by its own protocol."""
+"""The lab page in Firefox, driven by its own protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wifair.lab` in a notebook: a kernel shows the page, a browser opens it, the kernel reads back what was changed."""
+"""`wifair.lab` in a notebook: a kernel shows the page, a browser opens it, and the kernel reads back the changes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_cell_shows_the_page_and_the_next_one_reads_it_back() -> None:
 
 
 def change_on_the_page(html: str) -> str:
-    """Show a cell's output as a notebook does, move the lesson's slider, and return the text then."""
+    """Show a cell's output as a notebook does, move the lesson's slider, and return the new text."""
 
     class Notebook(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

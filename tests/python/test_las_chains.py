@@ -1,11 +1,11 @@
-"""Chains of four and five nodes beside ns-2 2.35: las, section 6.1, with first in, first out.
+"""Chains of four and five nodes compared with ns-2 2.35: las, section 6.1, with FIFO.
 
-Reference: `tests/data/reference/ns2_las_chains.csv`, 20 seeds a row, or 10. ns-2 knows its ways by DSDV, and in a part
-of its runs a way is missing for half a minute and more: a new way is announced only after settling for 12 s a hop, and
-announcements that collide with data are not repeated. One flow is silent then, and the others have the air for
-themselves. Such runs say nothing about queues and channel access; where ways are static here, runs in which a flow is
-silent for more than 4 s (longer than any pause of TCP in the others) are left out. With DSDV on both sides none
-is: medians are compared, for these gaps come at random.
+Reference: `tests/data/reference/ns2_las_chains.csv`, 20 seeds a row, or 10. ns-2 finds routes by DSDV, and in some of
+its runs a route is missing for half a minute or more: a new route is announced only after settling for 12 s per hop,
+and announcements that collide with data are not repeated. One flow is silent then, and the others have the channel to
+themselves. Such runs say nothing about queues and channel access. Where wifair has static routes, runs in which a flow
+is silent for more than 4 s (longer than any pause of TCP in the others) are therefore left out. With DSDV on both sides
+none is left out; medians are compared, because these gaps occur at random.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SEEDS = range(1, 21)
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the reference: what was run, and what came out of each of its runs."""
+    """One row of the reference: the settings, and the results of each run."""
 
     topology: str
     spacing_m: int
@@ -149,7 +149,7 @@ def test_one_row_of_each_length() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", cases("static"))
-def test_static_ways(row: Row) -> None:
+def test_static_routes(row: Row) -> None:
     theirs = row.without_gaps()
     assert len(theirs) >= 3
     mine = ours(row, "static")

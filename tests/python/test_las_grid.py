@@ -1,9 +1,10 @@
-"""A grid of 16 nodes beside ns-2 2.35: las, section 6.1, with first in, first out.
+"""A grid of 16 nodes compared with ns-2 2.35: las, section 6.1, with FIFO.
 
 Reference: `tests/data/reference/ns2_las_grid.csv`, ten seeds with nodes 150 m and 200 m apart. Transfers begin as a
-Poisson process, 1.5 in a second, between nodes drawn at random; lengths are exponential with a mean of 100 packets. The
-very transfers of ns-2 are repeated here, so that only the air and the ways differ. A transfer of ns-2 that got nothing
-for more than 4 s waited for a way (see `test_las_chains`), and is left out on both sides: 4 of 1503, and 20 over 200 m.
+Poisson process, 1.5 per second, between nodes drawn at random; lengths are exponential with a mean of 100 packets.
+ns-2's own transfers are repeated here, so only the channel and the routes differ. Transfers of ns-2 that got nothing
+for more than 4 s waited for a route (see `test_las_chains`), and are left out on both sides: 4 of 1503, and 20 over 200
+m.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SEEDS = range(1, 21)
 
 @dataclass(frozen=True)
 class Transfer:
-    """What one transfer of ns-2 was, and how long it took."""
+    """One transfer of ns-2, and how long it took."""
 
     start_s: float
     ends: tuple[int, int]
@@ -119,7 +120,7 @@ def figures(responses: np.ndarray, packets: np.ndarray) -> np.ndarray:
 
 
 def compared(spacing_m: int, runs: list[list[Transfer]], protocol: str, seeds: range) -> tuple[np.ndarray, np.ndarray]:
-    """Figures of ns-2, and a row of them for each seed here, over all transfers of the runs."""
+    """Figures of ns-2, and a row of figures for each seed of wifair, over all transfers of the runs."""
     counted = [one for run in runs for one in run if one.counts]
     packets = np.array([one.packets for one in counted], dtype=float)
     mine = np.hstack([ours(spacing_m, run, protocol, seeds) for run in runs])

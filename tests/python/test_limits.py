@@ -1,4 +1,4 @@
-"""Values that can only be a slip are refused, with what is allowed."""
+"""Values that can only be a slip are refused, and the message says what is allowed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_udp_at_a_petabit_is_refused(text: str) -> None:
         ('log-distance.shadowing = "1000000 dB"', "from 0 dB to 100 dB"),
     ],
 )
-def test_levels_of_radios_are_within_reason(text: str, key: str, allowed: str) -> None:
+def test_radio_levels_are_within_reason(text: str, key: str, allowed: str) -> None:
     with pytest.raises(wifair.ScenarioError, match=allowed):
         wifair.Scenario.from_text(f"{text}\n[space]\n{key}\n")
 
@@ -67,9 +67,7 @@ def test_levels_of_radios_are_within_reason(text: str, key: str, allowed: str) -
         ({"wlan.standard": "802.11n", "wlan.edca.be.cw_min": 14}, "7 or 15; any other"),
     ],
 )
-def test_contention_windows_are_those_that_stations_can_have(
-    text: str, change: dict[str, object], message: str
-) -> None:
+def test_contention_windows_are_powers_of_two_less_one(text: str, change: dict[str, object], message: str) -> None:
     scenario = wifair.Scenario.from_text(text)
     with pytest.raises(wifair.ScenarioError) as caught:
         scenario.with_(change)

@@ -1,4 +1,4 @@
-"""The checks of `make lint` find what they are for; `tests/support/lint.py` checks the sources themselves."""
+"""The checks of `make lint` find what they should; `tests/support/lint.py` checks the sources themselves."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def sources(root: Path, files: dict[str, str]) -> Path:
         ({"a.py": "from wifair.measure import server", "measure/server.py": ""}, "wifair.a imports wifair.measure"),
     ],
 )
-def test_circles_are_found(files: dict[str, str], problem: str, tmp_path: Path) -> None:
+def test_import_cycles_are_found(files: dict[str, str], problem: str, tmp_path: Path) -> None:
     found = list(lint.problems(sources(tmp_path, {"__init__.py": "", **files}), []))
     assert any(line.startswith(problem) for line in found), found
 
 
-def test_what_only_type_checkers_import_is_no_circle(tmp_path: Path) -> None:
+def test_imports_for_type_checkers_make_no_cycle(tmp_path: Path) -> None:
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wifair.b import B\n"
     files = {"__init__.py": "", "a.py": typed, "b.py": "import wifair.a", "cli/measure.py": "import wifair.measure.x"}
     assert list(lint.problems(sources(tmp_path, {**files, "measure/x.py": ""}), [])) == []
@@ -49,7 +49,7 @@ def test_long_files_and_lines_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_types_of_one_name_are_found(tmp_path: Path) -> None:
+def test_types_with_the_same_name_are_found(tmp_path: Path) -> None:
     rust = {
         "a": "pub struct Params;\npub(crate) enum Link {}",
         "b": "pub struct Params;\n    struct Link;",
@@ -66,7 +66,7 @@ def test_types_of_one_name_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_circles_of_folders_are_found(tmp_path: Path) -> None:
+def test_cycles_of_folders_are_found(tmp_path: Path) -> None:
     files = {
         "a/x.rs": "use crate::b::Y;",
         "b/mod.rs": "fn f() {\n    crate::a::g();\n}",

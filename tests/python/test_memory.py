@@ -1,4 +1,4 @@
-"""What a run needs is said before it begins, and what it holds is bounded while it runs."""
+"""A run's needs are reported before it begins, and its memory is bounded while it runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ poisson.size = "1 B"
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A computer with 500 MB that are free."""
+    """A computer with 500 MB of free memory."""
     monkeypatch.setattr(memory, "free_memory", lambda: 500_000_000)
 
 
 def test_an_estimate_is_of_the_right_order(text: str) -> None:
-    """Counts are held against those of the run itself; TCP cannot send more than the air carries."""
+    """Counts are compared with those of the run itself; TCP cannot send more than the channel carries."""
     scenario = wifair.Scenario.from_text(text)
     found = memory.estimate(scenario, step_ns=100_000_000)
     results = wifair.run(scenario, seeds=1, series="100 ms")
@@ -41,7 +41,7 @@ def test_an_estimate_is_of_the_right_order(text: str) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_what_would_not_fit_is_told_before_with_the_key_that_drives_it(text: str) -> None:
+def test_a_run_that_would_not_fit_is_refused_and_the_key_named(text: str) -> None:
     scenario = wifair.Scenario.from_text(text + TINY).with_({"duration": "10 s"})
     with pytest.raises(wifair.TooLargeError) as caught:
         wifair.run(scenario)
@@ -53,7 +53,7 @@ def test_what_would_not_fit_is_told_before_with_the_key_that_drives_it(text: str
         wifair.run(wifair.Scenario.from_text(text), series="2 us")
 
 
-def test_the_key_that_drives_it_is_named_for_any_number_of_stations(text: str) -> None:
+def test_the_key_is_named_for_any_number_of_stations(text: str) -> None:
     """Each of forty flows takes too little to be named; together they take nearly everything."""
     many = wifair.Scenario.from_text(text).with_(
         {
@@ -72,7 +72,7 @@ def test_the_key_that_drives_it_is_named_for_any_number_of_stations(text: str) -
     assert "--yes" in last or "any_memory" in last
 
 
-def test_a_run_that_grows_beyond_what_is_free_ends_before_that(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_ends_before_it_exceeds_free_memory(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 60_000_000)
     scenario = wifair.Scenario.from_text(text + TINY)
     with pytest.raises(wifair.TooLargeError, match=r"the run was ended at [\d.]+ s: it held"):
@@ -80,7 +80,7 @@ def test_a_run_that_grows_beyond_what_is_free_ends_before_that(text: str, monkey
 
 
 @pytest.mark.usefixtures("small")
-def test_fewer_runs_at_the_same_time_where_all_would_not_fit(text: str) -> None:
+def test_fewer_runs_in_parallel_if_not_all_fit(text: str) -> None:
     assert memory.check(memory.estimate(wifair.Scenario.from_text(text)), 64) == 11
     assert memory.for_each(4) == 112_500_000
 
@@ -97,7 +97,7 @@ def test_a_limit_of_the_process_counts(file: Path) -> None:
     assert "a run takes about" in command("check", file)[0]
 
 
-def test_a_large_run_says_beforehand_what_it_takes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_run_reports_its_needs_beforehand(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     scenario = wifair.Scenario.from_text(text)
     memory.announce(memory.estimate(scenario, step_ns=100_000_000), 1, said.append)
@@ -121,13 +121,13 @@ def test_seeds_are_whole_numbers(text: str, bad: Any) -> None:
         wifair.run(wifair.Scenario.from_text(text), seeds=bad)
 
 
-def test_a_cell_without_flows_takes_memory_alone(text: str) -> None:
+def test_a_cell_without_flows_takes_only_memory(text: str) -> None:
     scenario = wifair.Scenario.from_text(text).with_({"stations.count": 0})
     assert re.fullmatch(r"about [\d.]+ MB of memory", str(memory.estimate(scenario)))
 
 
 def test_many_sessions_have_a_sample_of_rows_and_figures_of_all(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some 300,000 sessions of a byte each on one connection that is kept."""
+    """Some 300,000 sessions of one byte each on one persistent connection."""
     lines = '\nworkload = "poisson"\npoisson.interval = "20 us"\npoisson.size = "1 B"\npoisson.connection = "keep"\n'
     monkeypatch.setattr(memory, "free_memory", lambda: None)
     scenario = wifair.Scenario.from_text(text.replace("count = 2", "count = 1") + lines).with_({"duration": "6 s"})

@@ -48,7 +48,7 @@ def test_jain_names_the_bad_value(bad: list[float], message: str) -> None:
         metrics.jain_index(bad)
 
 
-def test_jain_over_time_shows_turns_that_the_long_run_hides() -> None:
+def test_jain_over_time_shows_alternation_that_the_total_hides() -> None:
     turns = [[10, 0], [0, 10]] * 3
     assert metrics.jain_over_time(turns).tolist() == [0.5] * 6
     assert metrics.jain_over_time(turns, window=2).tolist() == [1, 1, 1]

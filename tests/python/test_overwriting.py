@@ -1,4 +1,6 @@
-"""One rule for all that is written: what exists is not replaced without --force; files appear whole or not at all."""
+"""One rule for everything that is written: existing files are replaced only with --force; files appear whole or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_exists_is_replaced_with_force_only(
+def test_existing_files_are_replaced_only_with_force(
     name: str, file: Path, store: Path, capture: Path, tmp_path: Path
 ) -> None:
     if "parquet" in name:
@@ -109,7 +111,7 @@ def test_what_exists_is_replaced_with_force_only(
     ("first", "second"),
     [("--timeline", "--figure"), ("--out", "--pcap"), ("--frames", "--figure"), ("--out", "--timeline")],
 )
-def test_two_options_do_not_write_the_same(first: str, second: str, file: Path, tmp_path: Path) -> None:
+def test_two_options_do_not_write_the_same_file(first: str, second: str, file: Path, tmp_path: Path) -> None:
     made = tmp_path / ("x.csv" if first == "--frames" else "x.svg")
     refused = call(
         *(file if word == "{file}" else word for word in RUN), first, made, second, f"{made.parent}/./{made.name}"
@@ -120,7 +122,7 @@ def test_two_options_do_not_write_the_same(first: str, second: str, file: Path, 
 
 
 def targets(suffix: str, folder: Path) -> dict[str, tuple[Path, str]]:
-    """Places where nothing can be written: what the error says of each."""
+    """Paths that cannot be written, and the error for each."""
     (folder / f"folder{suffix}").mkdir(exist_ok=True)
     (folder / f"folder{suffix}" / "other").write_text("x")
     (folder / f"file{suffix}").write_text("x")
@@ -141,7 +143,7 @@ def targets(suffix: str, folder: Path) -> dict[str, tuple[Path, str]]:
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """Let files take not a byte more: the error is another than that of a full disk, its way the same."""
+    """Let no file grow by a byte: the error differs from that of a full disk, but takes the same path."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
@@ -152,7 +154,7 @@ def full_disk() -> Iterator[None]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc and /dev/full")
 @pytest.mark.parametrize("name", [*COMMANDS, "sweep --out", "results merge"])
-def test_what_cannot_be_written_is_one_clear_error(
+def test_an_unwritable_path_is_one_clear_error(
     name: str, file: Path, store: Path, capture: Path, tmp_path: Path
 ) -> None:
     if "parquet" in name:
@@ -184,8 +186,8 @@ def test_what_cannot_be_written_is_one_clear_error(
         assert not [path for path in made if path.name != "runs.sqlite" or path.stat().st_size > 0], kind
 
 
-def test_a_folder_that_is_mounted_is_filled(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of a container cannot be replaced, its files can."""
+def test_a_mount_point_is_filled(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's folder cannot be replaced, but its files can."""
     out = tmp_path / "out"
     out.mkdir()
     kept = out.stat().st_ino
@@ -201,9 +203,7 @@ def test_a_folder_that_is_mounted_is_filled(tmp_path: Path, file: Path, monkeypa
     assert out.stat().st_ino == kept
 
 
-def test_results_stay_if_new_ones_cannot_take_their_place(
-    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_stay_if_they_cannot_be_replaced(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     assert call("run", file, "--quiet", "--out", out).exit_code == 0
     rename = Path.rename
@@ -229,7 +229,7 @@ def _half(path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_file_is_whole_or_not_there(tmp_path: Path, there: bool) -> None:
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, there: bool) -> None:
     path = tmp_path / "table.csv"
     if there:
         path.write_text("before")
@@ -246,7 +246,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path, there: bool) -> None:
         assert not there or path.read_text() == "before"
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_on_disk_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda handle: steps.append("sync"))  # noqa: ARG005
     replace = Path.replace
@@ -261,7 +261,7 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatc
     assert (tmp_path / "a").read_text() == "text"
 
 
-def test_links_modes_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+def test_links_modes_and_pipes_are_preserved(tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.write_text("before")
     real.chmod(0o640)

@@ -36,8 +36,10 @@ def source_distribution(folder: Path) -> Path:
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
-def test_the_source_distribution_takes_the_versions_of_the_repository(tmp_path: Path) -> None:
-    """Its lock file loses crates that are not packed (benches, web), so it is no longer `--locked`; none may change."""
+def test_the_source_distribution_keeps_locked_versions(tmp_path: Path) -> None:
+    """Its lock file loses crates that are not packed (benches, web), so it is no longer `--locked`; no version may
+    change.
+    """
     tree = source_distribution(tmp_path)
     known = locked(ROOT / "Cargo.lock")
     call("cargo", "metadata", "--offline", "--format-version", "1", cwd=tree)
@@ -88,8 +90,8 @@ def test_a_wheel_from_the_source_distribution(tmp_path: Path) -> None:
         assert re.search(rf"^{recorded.verdict}{counts} +{claim.id} ", said, re.M), said
 
 
-def test_the_container_is_built_from_what_is_there() -> None:
-    """Each command of the Containerfile that needs a file or a target of ours names one."""
+def test_the_containerfile_names_existing_files() -> None:
+    """Each command of the Containerfile that needs a file or a make target names an existing one."""
     text = (ROOT / "Containerfile").read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"make (\w+)", text.split("WORKDIR", 1)[1]):
@@ -101,7 +103,7 @@ def test_the_container_is_built_from_what_is_there() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
-def test_the_list_of_licences_is_that_of_what_is_compiled_in() -> None:
+def test_the_list_of_licences_covers_all_compiled_crates() -> None:
     spec = importlib.util.spec_from_file_location("licences", ROOT / "tests" / "licences.py")
     assert spec is not None
     assert spec.loader is not None
@@ -111,8 +113,8 @@ def test_the_list_of_licences_is_that_of_what_is_compiled_in() -> None:
     assert there == licences.listing(), "make licences"
 
 
-def test_every_licence_is_one_that_is_allowed() -> None:
-    """What `cargo deny check licenses` looks at, for those who have no cargo-deny."""
+def test_every_licence_is_allowed() -> None:
+    """The same check as `cargo deny check licenses`, for those who have no cargo-deny."""
     deny = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
     allowed = set(deny["licenses"]["allow"])
     rows = (ROOT / "python" / "wifair" / "LICENCES.txt").read_text(encoding="utf-8").splitlines()
@@ -123,8 +125,8 @@ def test_every_licence_is_one_that_is_allowed() -> None:
         assert all(set(part.split(" OR ")) & allowed for part in parts), f"{name}: {licence}"
 
 
-def test_all_crates_come_from_the_one_registry() -> None:
-    """What `cargo deny check sources bans` looks at: no other registry, no repository, and few crates twice."""
+def test_all_crates_come_from_one_registry() -> None:
+    """The same check as `cargo deny check sources bans`: no other registry, no repository, and few crates twice."""
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
     versions: dict[str, set[str]] = {}
     for package in lock["package"]:

@@ -1,4 +1,4 @@
-"""`wifair packetdrill`: verdicts, exit codes, and that nothing of a script is executed."""
+"""`wifair packetdrill`: verdicts and exit codes; no command of a script is executed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_folder_of_scripts_passes() -> None:
     assert {row["verdict"] for row in document["scripts"]} == {"pass"}
 
 
-def test_a_difference_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_difference_is_reported_with_its_line(tmp_path: Path) -> None:
     file = script(tmp_path, OPEN + "+0 write(4, ..., 500) = 500\n+0 > P. 1:401(400) ack 1\n")
     found = call(file, "--json")
     assert found.exit_code == 1
@@ -64,7 +64,7 @@ def test_exit_codes(tmp_path: Path, text: str, code: int, verdict: str) -> None:
     assert found.output.startswith(verdict if code < 2 else f"error: {tmp_path}")
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     found = call(tmp_path / "none.pkt")
     assert found.exit_code == 2
     assert "no such file" in found.output

@@ -1,4 +1,4 @@
-"""What reproductions need of the model: the same arrivals for two disciplines, hops counted, on/off fading."""
+"""What reproductions need from the model: the same arrivals for two disciplines, hops counted, on/off fading."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from wifair.papers import las
 HERE = Path(las.__file__).parent
 
 
-def test_two_disciplines_meet_the_same_web_users() -> None:
-    """Sizes and starts of sessions are drawn for each user, whatever is served when (las, section 6.2).
+def test_two_disciplines_serve_the_same_web_users() -> None:
+    """Sizes and starts of sessions are drawn for each user, independently of the order of service (las, section 6.2).
 
-    A user whose pages are served later looks at the next one later: what is asked for in the first 60 s with one
-    discipline is asked for in 100 s with the other.
+    A user whose pages are served later requests the next one later: what is requested in the first 60 s with one
+    discipline is requested in 100 s with the other.
     """
     web = wifair.Scenario.from_file(HERE / "web.toml").with_({"duration": "100 s", "warm_up": "0 s"})
     early, late = [], []
@@ -64,7 +64,7 @@ udp.payload = "1000 B"
 
 @pytest.mark.parametrize("routing", ["", '[routing]\nprotocol = "dsdv"\n'])
 def test_a_packet_counts_once_for_each_hop(routing: str) -> None:
-    """10 packets/s over three hops and 5 over one, in 20 s: 600 and 100, but for those on their way at the ends."""
+    """10 packets/s over three hops and 5 over one, in 20 s: 600 and 100, except for those in transit at the ends."""
     chain = wifair.Scenario.from_text(CHAIN.format(last="node4") + routing)
     if routing:  # ways must have been announced
         chain = chain.with_({"duration": "120 s", "warm_up": "100 s"})
@@ -118,12 +118,12 @@ udp.payload = "1000 B"
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])
-def test_on_off_fading_lets_through_the_part_of_the_time_that_the_link_is_up(direction: str) -> None:
+def test_on_off_fading_delivers_the_fraction_of_time_that_the_link_is_up(direction: str) -> None:
     """Up for 6 s and down for 4 s on average: 0.6 of the datagrams arrive.
 
-    Of a two-state chain with time constant tau = 0.6 * 4 s the part of T = 6000 s that it is up has a variance of
-    2 * 0.6 * 0.4 * tau / T: four standard deviations are 0.055. A datagram in the queue and one that is being tried
-    outlast the end of an outage, 20 ms each in a cycle of 10 s: 0.004.
+    For a two-state chain with time constant tau = 0.6 * 4 s, the fraction of T = 6000 s in which it is up has a
+    variance of 2 * 0.6 * 0.4 * tau / T: four standard deviations are 0.055. A datagram in the queue and one being
+    retried outlast the end of an outage, 20 ms each in a cycle of 10 s: 0.004.
     """
     outage = f'outage_{direction}.up = "6 s"\noutage_{direction}.down = "4 s"'
     cell = wifair.Scenario.from_text(FADING.format(outage=outage, direction=direction))
@@ -145,7 +145,7 @@ def test_on_off_fading_beside_access_categories_is_refused() -> None:
         wifair.Scenario.from_text(text)
 
 
-def test_outages_are_the_same_whatever_is_sent() -> None:
+def test_outages_do_not_depend_on_traffic() -> None:
     """The states of a link are a function of time: a flow that sends more often meets the same outages."""
     outage = 'outage_up.up = "2 s"\noutage_up.down = "2 s"'
     cell = wifair.Scenario.from_text(FADING.format(outage=outage, direction="up")).with_({"duration": "60 s"})

@@ -1,4 +1,4 @@
-"""The reproductions against ns-2 at the same settings."""
+"""The reproductions compared with ns-2 at the same settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_all_cells_of_table_1_are_within_3_percent_of_ns2() -> None:
         assert row.estimate.mean == pytest.approx(row.ns2_mean, rel=0.03), row
 
 
-def test_default_unfairness_is_that_of_ns2() -> None:
+def test_default_unfairness_equals_that_of_ns2() -> None:
     known = 0
     for name, table in tables("lee2007/fig2a", "lee2007/fig2b", "lee2007/fig3", full=True).items():
         for row in table.where("goodput_mbps", setting="as printed").rows:
@@ -58,7 +58,9 @@ def test_downloads_of_las_share_as_in_ns2() -> None:
 
 
 def test_uploads_of_oda2012_are_as_unfair_as_in_ns2() -> None:
-    """20 NewReno uploads over 802.11g, 110 ms away, all buffers of 50 packets: ns-2's figures are inside our seeds'."""
+    """20 NewReno uploads over 802.11g, 110 ms away, all buffers of 50 packets: ns-2's figures are within the range of
+    wifair's seeds.
+    """
     scenario = wifair.Scenario.from_file(Path(oda2012.__file__).parent / "uploads.toml")
     cells = wifair.run(scenario.with_({"tcp.cc": "newreno"}), seeds=range(1, 21)).cells
     (index,) = (known.value for known in oda2012.PAPER.ns2 if is_newreno(known, "jain_index"))

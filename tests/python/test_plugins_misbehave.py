@@ -1,4 +1,4 @@
-"""Classes of the user's own that go wrong: named errors, an end by Ctrl-C, a time limit, no code run by reading."""
+"""User classes that misbehave: named errors, an end by Ctrl-C, a time limit; reading a scenario runs no code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def control(body: str) -> type:
         ("float('inf')", "cwnd is inf: it must be a finite number of segments"),
     ],
 )
-def test_a_window_that_cannot_be(scenario: wifair.Scenario, value: str, says: str) -> None:
+def test_an_impossible_window_is_an_error(scenario: wifair.Scenario, value: str, says: str) -> None:
     bad = control(f"def on_ack(self, ack): self.cwnd = {value}")
     with pytest.raises(wifair.ExtensionError) as caught:
         wifair.run(scenario.with_({"flows.up.tcp.cc": bad}))
@@ -55,7 +55,7 @@ def test_a_window_that_cannot_be(scenario: wifair.Scenario, value: str, says: st
 
 
 class Hoard(wifair.QueueDiscipline):
-    """Gives nothing back."""
+    """Never gives a packet back."""
 
     def __init__(self) -> None:
         self.held: list[wifair.Packet] = []
@@ -78,7 +78,7 @@ class Overfull(Hoard):
 
 
 @pytest.mark.parametrize("until", ["float('inf')", "float('-inf')", "float('nan')", "1e300", "3700.0"])
-def test_a_queue_that_holds_packets_for_ever(scenario: wifair.Scenario, until: str) -> None:
+def test_a_queue_over_its_limit_is_an_error(scenario: wifair.Scenario, until: str) -> None:
     space: dict[str, Any] = {"Hoard": Hoard}
     exec(f"class Late(Hoard):\n    def dequeue(self): self.ready_s = {until}", space)
     with pytest.raises(wifair.ExtensionError, match=r"ready_s is .*: it must be a time, at most 3600 s after"):
@@ -154,8 +154,8 @@ def test_the_first_ctrl_c_ends_a_method_that_does_not_return(
     assert time.monotonic() - began < 5  # about one second, on a computer with nothing else to do
 
 
-def test_a_wait_for_runs_ends_though_a_signal_outlasts_it(tmp_path: Path) -> None:
-    """As when the thread that takes Ctrl-C gets Python's lock late, because a method does not return."""
+def test_waiting_for_runs_ends_if_the_signal_is_handled_late(tmp_path: Path) -> None:
+    """As when the thread that handles Ctrl-C gets Python's lock late, because a method does not return."""
     with Store(tmp_path / "out") as store:
         engine = Threads(1)
         work = Work(store, _Fixed([]), engine)
@@ -172,8 +172,8 @@ def test_a_wait_for_runs_ends_though_a_signal_outlasts_it(tmp_path: Path) -> Non
             engine.close()
 
 
-def test_of_seeds_that_fail_the_first_in_order_is_reported(scenario: wifair.Scenario) -> None:
-    """Not the one that fails first by the clock: here the other one, whose thread the first one waits for."""
+def test_the_lowest_failing_seed_is_reported(scenario: wifair.Scenario) -> None:
+    """Not the one that fails first by the clock: here that is another seed, whose thread the first one waits for."""
     others = threading.Event()
 
     class Late(wifair.CongestionControl):
@@ -243,7 +243,7 @@ def test_reading_runs_no_code_of_the_user(spinning: Path, tmp_path: Path) -> Non
     assert "imported" not in call("results", tmp_path / "out", "--failed")
 
 
-def test_a_changed_source_is_another_scenario(spinning: Path, tmp_path: Path) -> None:
+def test_a_changed_source_changes_the_scenario_hash(spinning: Path, tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("STEP = 1\n")
     (tmp_path / "side.py").write_text("import wifair\nfrom helper import STEP\n" + SPIN)
     before = wifair.Scenario.from_file(spinning).hash
@@ -255,7 +255,7 @@ def test_a_changed_source_is_another_scenario(spinning: Path, tmp_path: Path) ->
     assert wifair.Scenario.from_file(spinning).hash not in (before, changed)
 
 
-def test_a_module_that_is_not_there_is_named(spinning: Path, tmp_path: Path) -> None:
+def test_a_missing_module_is_named(spinning: Path, tmp_path: Path) -> None:
     (tmp_path / "side.py").unlink()
     answer = CliRunner().invoke(main, ["sweep", str(spinning), "--vary", "stations.count=1,2", "--dry-run"])
     assert answer.exit_code == 2

@@ -1,4 +1,4 @@
-"""Predicates of claims: rows that must hold, fail and be undecided; and the intervals under them."""
+"""Predicates of claims: rows for which each must hold, fail and be undecided, and the intervals behind them."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_one_seed_decides_nothing_and_arithmetic_is_exact() -> None:
     assert check({"within": [5, 5]}, "e.x", exact, {}).result == "holds"
 
 
-def test_a_tie_is_no_lead() -> None:
+def test_a_tie_is_not_a_lead() -> None:
     same = {"e": table({1: 1.0, 2: 1.0}, noise=0.0)}
     assert check({"best_at": 2}, "e.x", same, {}).result == "fails"
     assert check({"same_as": "each other", "margin": 0.01}, "e.x", same, {}).result == "holds"
 
 
-def test_pairs_decide_what_independent_runs_do_not() -> None:
-    """Both vary by 10 from seed to seed, and the second is 0.1 above in each."""
+def test_pairing_decides_what_independent_runs_do_not() -> None:
+    """Both vary by 10 from seed to seed, and the second is 0.1 above the first in each."""
     common = np.array([0.0, 10.0, 3.0, 7.0, 5.0])
     tiny = np.array([0.01, -0.01, 0.0, 0.01, -0.01])
     rows = [Row({"n": 1}, "x", common, seeds=SEEDS), Row({"n": 2}, "x", common + 0.1 + tiny, seeds=SEEDS)]
@@ -137,8 +137,8 @@ def test_a_ratio_and_its_inverse_have_the_same_interval() -> None:
     assert one.high == pytest.approx(1 / other.low)
 
 
-def test_what_is_infinite_stays_so() -> None:
-    """No seed vanishes from a mean: downloads that get nothing make the ratio infinite."""
+def test_infinite_ratios_stay_infinite() -> None:
+    """No seed is dropped from a mean: downloads that get nothing make the ratio infinite."""
     assert replicates(np.array([1.0, math.inf])).tolist() == [math.inf, math.inf, 1.0]
     assert of_replicates(np.array([math.inf, math.inf, math.inf]), 0.95).low == math.inf
     nothing = {

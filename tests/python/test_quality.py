@@ -1,4 +1,4 @@
-"""Quality of datagrams, latency under load, and what captures say of both."""
+"""Quality of UDP flows, latency under load, and what captures say about both."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ udp.payload = "160 B"
 """
 
 
-def test_a_call_alone_is_as_good_as_can_be() -> None:
+def test_a_call_alone_is_perfect() -> None:
     flow = wifair.run(wifair.Scenario.from_text(CALL)).flows.records()[0]
     # The link's 20 ms, its 188 bytes at 100 Mb/s, and the frame on the air: at least 20 us of preamble.
     assert 20.035e-3 < flow["owd_idle_s"] <= flow["owd_mean_s"] < 21e-3
@@ -53,7 +53,7 @@ def test_a_call_beside_a_download_does_not_starve() -> None:
     assert call["mos"][0] < 4.41
 
 
-def test_where_nobody_gets_anything_all_starve() -> None:
+def test_if_no_flow_gets_anything_all_starve() -> None:
     dead = wifair.Scenario.from_text(CALL.replace('"802.11g"', '"802.11g"\ndata_error = 1.0'))
     results = wifair.run(dead)
     assert results.flows["starved"].tolist() == [1]

@@ -1,4 +1,4 @@
-"""What the README shows works as printed."""
+"""The README's commands and code run as printed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_figures_of_the_first_screen_are_those_of_the_record() -> None:
 
 
 def _near(ratio: float) -> str:
-    """As the README rounds: to the hundred from a thousand on, to the thousand from ten thousand on."""
+    """Rounded as in the README: to the hundred from a thousand on, to the thousand from ten thousand on."""
     if ratio < 1000:
         return f"{ratio:.0f}"
     digits = -3 if ratio >= 10_000 else -2

@@ -78,8 +78,8 @@ def test_readings_are_run_in_full(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
-def test_values_from_elsewhere_belong_to_a_row(key: str) -> None:
-    """By the labels of the cases: a typing error in a CSV would otherwise go unseen."""
+def test_reference_values_belong_to_a_row(key: str) -> None:
+    """Matched by the labels of the cases: a typing error in a CSV would otherwise go unnoticed."""
     paper = session.load(key)
     known = {known.experiment for known in [*paper.published, *paper.ns2]}
     assert known <= {experiment.id for experiment in paper.experiments}
@@ -155,7 +155,7 @@ def test_a_quick_run_that_a_full_one_contradicts_is_undecided(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
-def test_what_is_recorded_is_of_claims_that_there_are(key: str) -> None:
+def test_recorded_claims_exist(key: str) -> None:
     paper = session.load(key)
     claims = {claim.id: claim for claim in paper.claims}
     for id_, by_effort in paper.recorded.items():
@@ -176,7 +176,7 @@ def test_what_is_recorded_is_of_claims_that_there_are(key: str) -> None:
         (Effort.FULL, "holds", "fails", "holds"),  # it is the full run
     ],
 )
-def test_what_is_shown_of_a_quick_run(
+def test_output_of_a_quick_run(
     effort: Effort, found: Verdict, full: Verdict | None, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paper = session.load("lee2007")
@@ -191,7 +191,7 @@ def test_what_is_shown_of_a_quick_run(
         assert (f"`{found}`" in shown.note, f"`{full}`" in shown.note) == (True, True)
 
 
-def test_what_no_run_can_change_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_that_no_run_can_change_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     paper = session.load("lee2007")
     claim = next(one for one in paper.claims if one.given == "definition")
     monkeypatch.setitem(paper.__dict__, "recorded", {claim.id: {"full": Recorded("fails", 0, "")}})
@@ -219,8 +219,8 @@ SURER = {
 """Claims of which the recorded quick run is sure, and the full one is not."""
 
 
-def test_where_recorded_quick_runs_and_full_ones_differ_is_known() -> None:
-    """Those are shown as undecided in quick runs; a new one has to be looked at."""
+def test_differences_between_recorded_quick_and_full_runs_are_known() -> None:
+    """They are shown as undecided in quick runs; a new one has to be looked at."""
     contradictions, surer = set(), set()
     for key in reproduce.KEYS:
         for id_, recorded in session.load(key).recorded.items():
@@ -271,7 +271,7 @@ def test_a_table_fits_a_terminal_and_keeps_its_reasons() -> None:
     assert "5.59 .. 5.6" in wide[-2]
 
 
-def test_deviations_are_of_ours_over_theirs() -> None:
+def test_deviations_are_relative_to_the_reference() -> None:
     """1.1 over 1 and 1.8 over 2: 10 % above, 10 % below; the mean of ns-2's runs, 2.2 and 2.0, is 2.1."""
     rows = [
         Row({"n": 1}, "x", np.array([1.0, 1.2]), published=1.0),
@@ -326,7 +326,7 @@ def test_quick_verdicts_and_controls_do_not_contradict_those_recorded() -> None:
     assert sum(one.controlled is not None and one.controlled.judgement is not None for one in judged) >= 10
 
 
-def test_what_a_claim_says_does_not_depend_on_others_in_the_run() -> None:
+def test_a_verdict_does_not_depend_on_other_claims_in_the_run() -> None:
     alone = reproduce.reproduce(["lee2007/fig2a"], controls=True).papers[0].claims
     among = reproduce.reproduce(["lee2007/fig2a", "lee2007/fig2b", "lee2007/fig3"], controls=True).papers[0].claims
     by_id = {one.claim.id: one for one in among}
@@ -354,7 +354,7 @@ def test_runs_of_another_version_are_named_and_not_read(tmp_path: Path, monkeypa
         assert sorted(opened.versions().values()) == [runs, runs]
 
 
-def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
+def test_results_from_a_store_equal_those_from_memory(tmp_path: Path) -> None:
     selection = ["kemerlis2006/fig4", "lee2007/fig2a"]  # with series, and without
     kept = reproduce.reproduce(selection, store=tmp_path / "store").to_dict()
     assert kept == reproduce.reproduce(selection).to_dict()
@@ -367,8 +367,8 @@ def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_cases_of_one_scenario_have_their_results_in_common(kept: bool, tmp_path: Path) -> None:
-    """The series that one case needs are there, whichever case comes first."""
+def test_cases_of_one_scenario_share_results(kept: bool, tmp_path: Path) -> None:
+    """The series that one case needs are kept, whichever case comes first."""
     first = next(iter(session.load("lee2007").experiment("fig2a").cases(Effort.QUICK)))
     plain = replace(first, scenario=first.scenario.with_({"duration": "3 s", "warm_up": "1 s"}), seeds=(1, 2))
     sampled = replace(plain, labels={}, series="1 s")
@@ -383,7 +383,7 @@ def test_cases_of_one_scenario_have_their_results_in_common(kept: bool, tmp_path
     assert set(results.series["time_s"].tolist()) == {1.0, 2.0, 3.0}
 
 
-def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_reproduction_continues(tmp_path: Path) -> None:
     store = tmp_path / "store"
     with started("reproduce", "lee2007", "--store", store, "--quiet") as process:
         deadline = time.monotonic() + 60
@@ -426,7 +426,7 @@ def test_unknown_names_get_a_suggestion() -> None:
     assert "no paper `jung`: did you mean `jung2016`?" in done.stderr
 
 
-def test_a_claim_can_be_asked_for_alone() -> None:
+def test_a_single_claim_can_be_selected() -> None:
     paper = session.load("lee2007")
     (one,) = session.select(["lee2007/calc_3868"])
     assert ([claim.id for claim in one.claims], one.experiments) == (["calc_3868"], ("calc_mu",))
@@ -441,7 +441,7 @@ def test_a_claim_can_be_asked_for_alone() -> None:
         assert len(set(ids)) == len(ids)
 
 
-def test_an_unknown_control_names_those_that_there_are(tmp_path: Path) -> None:
+def test_an_unknown_control_names_the_known_ones(tmp_path: Path) -> None:
     text = (session.load("lee2007").folder / "claims.toml").read_text().replace('control = "uploads"', 'control = "up"')
     (tmp_path / "claims.toml").write_text(text)
     with pytest.raises(ExpressionError, match=r"f2b_worse: no control `up`: there are upload, uploads, ACK loss"):
@@ -503,7 +503,7 @@ def test_other_files_are_not_touched(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
-def test_a_claim_that_held_with_its_null_says_what_that_means_for_the_paper(key: str) -> None:
+def test_a_claim_that_also_holds_without_its_mechanism_is_explained(key: str) -> None:
     paper = session.load(key)
     for claim in paper.claims:
         for recorded in paper.recorded.get(claim.id, {}).values():
@@ -511,7 +511,7 @@ def test_a_claim_that_held_with_its_null_says_what_that_means_for_the_paper(key:
                 assert len(claim.not_specific) > 60, claim.id
 
 
-def test_a_report_that_is_not_finished_leaves_the_earlier_one_as_it_was(tmp_path: Path) -> None:
+def test_an_unfinished_report_leaves_the_earlier_one_unchanged(tmp_path: Path) -> None:
     out = tmp_path / "report"
     outcome = reproduce.reproduce(["lee2007/calc_mu"])
     report.write(outcome, out)
@@ -522,14 +522,14 @@ def test_a_report_that_is_not_finished_leaves_the_earlier_one_as_it_was(tmp_path
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_what_a_killed_process_left_of_a_report_is_no_other_file(tmp_path: Path) -> None:
+def test_remains_of_a_killed_report_are_not_foreign_files(tmp_path: Path) -> None:
     (tmp_path / f"{report.STAGE}x").mkdir()
     report.write(reproduce.reproduce(["lee2007/calc_mu"]), tmp_path)
     assert (tmp_path / "lee2007.html").is_file()
 
 
-def test_a_paper_is_handed_over_when_it_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While others still run: here another paper asks for more runs until then."""
+def test_a_paper_is_returned_as_soon_as_it_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While others still run: here another paper requests more runs until then."""
     handed = threading.Event()
     judged = session._PaperWork.judge
     deadline = time.monotonic() + 60
@@ -587,7 +587,7 @@ def test_cases_that_an_expression_may_need(
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
 def test_no_row_that_a_claim_uses_is_left_out(key: str) -> None:
-    """Of rows for all cases, the clauses take only such that `may_use` names."""
+    """The clauses use only rows that `may_use` names."""
     paper = session.load(key)
     cases = {one.id: list(one.cases(Effort.QUICK)) for one in paper.experiments}
 
@@ -654,7 +654,7 @@ def test_a_recorded_reproduction_is_verified(tmp_path: Path) -> None:
     assert "claim f2a_one_uplink_hurts: fails before" in again.stdout
 
 
-def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_record_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     for text, message in (
         ("{", "is no JSON"),

@@ -1,4 +1,4 @@
-"""Ends that are seldom met: closed standard input, SIGTERM, a disk that fills, a Dask cluster without workers."""
+"""Rare endings: closed standard input, SIGTERM, a disk that fills, a Dask cluster without workers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from wifair.sweeps import Store, compute, engines
         "measure run - --server 127.0.0.1:1",
     ],
 )
-def test_standard_input_that_is_closed(command: str) -> None:
+def test_closed_standard_input(command: str) -> None:
     line = f"{sys.executable} -m wifair {command} <&-"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -42,7 +42,7 @@ def test_standard_input_that_is_closed(command: str) -> None:
 
 
 def until_it_computes(pid: int, threads: int) -> None:
-    """Wait until a process has so many threads, however slowly it starts."""
+    """Wait until a process has this many threads, however slowly it starts."""
     tasks = Path(f"/proc/{pid}/task")
     for _ in range(1200 if tasks.exists() else 60):
         if tasks.exists() and len(list(tasks.iterdir())) > threads:
@@ -52,7 +52,7 @@ def until_it_computes(pid: int, threads: int) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
-def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path, command: str) -> None:
+def test_sigterm_is_reported_and_keeps_finished_runs(file: Path, tmp_path: Path, command: str) -> None:
     out = tmp_path / "out"
     more = ["--out", str(out)] if command == "sweep" else []
     process = subprocess.Popen(
@@ -72,8 +72,8 @@ def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path,
             assert store.count() == int(told[1])
 
 
-def test_sigterm_ends_what_ignores_ctrl_c() -> None:
-    """As programs do that a shell script starts in the background."""
+def test_sigterm_ends_a_command_that_ignores_ctrl_c() -> None:
+    """As commands do that a shell script starts in the background."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with pytest.raises(SystemExit) as left:
@@ -83,7 +83,7 @@ def test_sigterm_ends_what_ignores_ctrl_c() -> None:
     assert left.value.code == 130
 
 
-def test_a_sweep_that_stops_counts_what_the_store_has(
+def test_a_stopped_sweep_counts_the_runs_in_the_store(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = wifair.Scenario.from_file(file)
@@ -99,7 +99,7 @@ def test_a_sweep_that_stops_counts_what_the_store_has(
 
 
 class Cluster:
-    """A client of Dask whose workers go, and come back after a while."""
+    """A Dask client whose workers go away, and come back after a while."""
 
     status = "running"
 
@@ -136,7 +136,7 @@ def test_workers_of_a_cluster_may_come_back(file: Path, tmp_path: Path, monkeypa
 
 
 class Unreachable(Cluster):
-    """A cluster whose scheduler cannot be asked for a while."""
+    """A cluster whose scheduler does not answer for a while."""
 
     def ncores(self) -> dict[str, int]:
         workers = super().ncores()
@@ -145,7 +145,7 @@ class Unreachable(Cluster):
         return workers
 
 
-def test_a_scheduler_that_cannot_be_asked_is_one_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_scheduler_counts_as_having_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster: Any = Unreachable(back_after=10)
     engine = engines.Given(cluster)
     assert engine.slots == engines.UNKNOWN_SLOTS
@@ -161,7 +161,7 @@ def test_a_scheduler_that_cannot_be_asked_is_one_without_workers(monkeypatch: py
         assert engine.slots
 
 
-def test_a_scheduler_that_goes_while_workers_are_awaited(
+def test_a_scheduler_that_disappears_while_workers_are_awaited(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Client(Cluster):
@@ -183,7 +183,7 @@ def test_a_scheduler_that_goes_while_workers_are_awaited(
     assert "error: lost the Dask scheduler at `tcp://x:1`: timed out" in answer.stderr
 
 
-def test_nothing_is_left_of_the_handler() -> None:
+def test_the_signal_handler_is_restored() -> None:
     before = signal.getsignal(signal.SIGTERM)
     CliRunner().invoke(main, ["list", "cc"])
     assert signal.getsignal(signal.SIGTERM) is before
@@ -223,7 +223,9 @@ def cpu_s(pid: int) -> float:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
 @pytest.mark.parametrize(("rest", "at_s"), [(GRID, 0.8), (GRID, 2.5), (CELL, 1.5)])
 def test_ctrl_c_ends_a_run_that_is_still_being_set_up(tmp_path: Path, rest: str, at_s: float) -> None:
-    """Setting up takes seconds. A second of CPU time is enough for the end, also where others take most of the time."""
+    """Set-up takes seconds. A second of CPU time is enough to end it, even if other programs take most of the
+    processor.
+    """
     file = tmp_path / "large.toml"
     file.write_text(f'duration = "1000 s"\nwlan.standard = "802.11g"\n{rest}')
     with started("run", file, "--quiet", "--yes") as process:
@@ -262,7 +264,7 @@ def test_output_to_a_full_disk_is_one_clear_error(arguments: list[str], tmp_path
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
 def test_a_closed_standard_stream_is_an_error_or_does_not_matter(closed: str, tmp_path: Path, text: str) -> None:
-    """The number of a closed stream must not go to a file that is opened, which would then take what is printed."""
+    """A file opened later must not get the number of the closed stream, or it would receive what is printed."""
     (tmp_path / "two.toml").write_text(text)
     line = f"{sys.executable} -m wifair run two.toml --seeds 1..2 --out out {closed}"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=False)

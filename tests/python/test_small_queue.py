@@ -1,4 +1,4 @@
-"""TCP small queues (`small_queue`) and bursts of segmentation offload (`tso_autosize`) over the simulated air."""
+"""TCP small queues (`small_queue`) and autosized bursts (`tso_autosize`) over simulated Wi-Fi."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import wifair
 
 
 def upload(tcp: dict[str, Any], direction: str = "up", **wlan: Any) -> dict[str, Any]:
-    """Run a flow over a cell whose queues are long, and 10 ms beyond it; returns the row of the flow."""
+    """Run a flow over a cell with long queues and a server 10 ms away; returns the row of the flow."""
     scenario = wifair.Scenario.from_dict(
         {
             "duration": "8 s",
@@ -27,8 +27,9 @@ def upload(tcp: dict[str, Any], direction: str = "up", **wlan: Any) -> dict[str,
 
 
 def test_a_station_keeps_little_of_its_upload_in_its_queue() -> None:
-    """CUBIC fills the queue of its station. With small queues, and in congestion avoidance, what waits there leaves in
-    1.2 * 1/128 s, 9.4 ms, beside the 20 ms of the path, and the station is as busy as before."""
+    """CUBIC fills the queue of its station. With small queues, in congestion avoidance, the packets waiting there leave
+    within 1.2 * 1/128 s, 9.4 ms, beside the 20 ms of the path, and the station is as busy as before.
+    """
     plain = upload({})
     small = upload({"small_queue": "7.8125 ms", "initial_ssthresh": "10 packets"})
     assert plain["rtt_p50_s"] > 0.2
@@ -37,27 +38,28 @@ def test_a_station_keeps_little_of_its_upload_in_its_queue() -> None:
 
 
 @pytest.mark.parametrize(("small_queue", "waiting_s"), [("7.8125 ms", 4 / 128), ("30 ms", 0.12)])
-def test_slow_start_has_a_longer_one(small_queue: str, waiting_s: float) -> None:
-    """Nothing is lost that would end slow start: twice a window of twice what is in flight is the rate (Linux)."""
+def test_slow_start_has_a_longer_queue(small_queue: str, waiting_s: float) -> None:
+    """No loss ends slow start: the pacing rate is twice a window that is twice what is in flight (Linux)."""
     small = upload({"small_queue": small_queue})
     assert small["rtt_p50_s"] == pytest.approx(0.020 + waiting_s, abs=0.004 + 0.1 * waiting_s)
 
 
-def test_the_time_of_a_small_queue_is_the_time_in_the_queue() -> None:
+def test_small_queue_sets_the_time_in_the_queue() -> None:
     """30 ms at 1.2 times the rate are 36 ms of waiting."""
     small = upload({"small_queue": "30 ms", "initial_ssthresh": "10 packets"})
     assert small["rtt_p50_s"] == pytest.approx(0.020 + 0.036, abs=0.008)
 
 
 def test_a_download_has_no_small_queue() -> None:
-    """A server's link is fast; what waits at the access point is not the sender's."""
+    """A server's link is fast; packets that wait at the access point are not in the sender's own queue."""
     plain, small = (upload(tcp, "down") for tcp in ({}, {"small_queue": "7.8125 ms"}))
     assert plain == small
 
 
-def test_behind_the_first_hop_packets_wait_all_the_same() -> None:
-    """Three hops of 200 m with ns-2's ranges: the last node does not hear the first, and what the second node passes on
-    collides with its ACKs. Without small queues the sender's own queue overflows, with them that of the next node."""
+def test_small_queues_do_not_shorten_queues_behind_the_first_hop() -> None:
+    """Three hops of 200 m with ns-2's ranges: the last node does not hear the first, and frames forwarded by the second
+    node collide with its ACKs. Without small queues the sender's own queue overflows, with them that of the next node.
+    """
 
     def overflows(tcp: dict[str, Any]) -> list[int]:
         chain = {"layout": "chain", "chain": {"spacing": "200 m"}, "queue": {"limit": "50 packets"}}
@@ -89,8 +91,8 @@ def test_behind_the_first_hop_packets_wait_all_the_same() -> None:
     ],
     ids=["aggregates", "losses", "drops at the queue"],
 )
-def test_a_transfer_ends_whatever_becomes_of_its_packets(changes: dict[str, Any]) -> None:
-    """A packet that is lost has left the queue as well, so nothing waits for ever."""
+def test_a_transfer_ends_despite_lost_packets(changes: dict[str, Any]) -> None:
+    """A lost packet has left the queue as well, so nothing waits for ever."""
     scenario = wifair.Scenario.from_dict(
         {
             "duration": "60 s",
@@ -113,8 +115,9 @@ def test_a_transfer_ends_whatever_becomes_of_its_packets(changes: dict[str, Any]
 
 
 def test_autosized_bursts_leave_at_once() -> None:
-    """BBR over 802.11n: a millisecond holds several segments at its rate. Bursts change when they leave, and cost
-    nothing."""
+    """BBR over 802.11n: at its rate a millisecond holds several segments. Bursts change when segments leave, and cost
+    no goodput.
+    """
     one, sized = (upload({"cc": "bbr", "tso_autosize": on}, standard="802.11n") for on in (False, True))
     assert one != sized
     assert sized["goodput_bps"] > 0.95 * one["goodput_bps"]

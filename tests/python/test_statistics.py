@@ -65,7 +65,7 @@ def test_interval_of_few_values() -> None:
     assert mean_interval([1.0, math.nan, 1.0, 1.0]) == (1, 0)
 
 
-def test_intervals_stay_inside_of_what_is_possible() -> None:
+def test_intervals_stay_within_possible_values() -> None:
     assert limits("jain_index", Interval(0.98, 0.2)) == pytest.approx((0.78, 1))
     assert limits("starved_fraction", Interval(0.05, 0.1)) == pytest.approx((0, 0.15))
     assert limits("goodput_bps: up1", Interval(1e6, 3e6)) == (0, 4e6)

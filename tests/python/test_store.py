@@ -1,4 +1,4 @@
-"""Runs in a store: found again, in order, with labels; failures; what is no store."""
+"""Runs in a store: found again, in order, with labels; failures; files that are not stores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scenario(text: str) -> wifair.Scenario:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[Key]:
-    """The runs that threads of this process compute, as they do."""
+    """The runs that threads of this process compute, as the store counts them."""
     runs: list[Key] = []
 
     def count(scenario: wifair.Scenario, seed: int, *rest: Any) -> task.Computed:
@@ -51,7 +51,7 @@ def csv(runs: Runs) -> tuple[str, str]:
     return runs.figures.to_csv(), runs.flows.to_csv()
 
 
-def test_results_are_those_of_run(scenario: wifair.Scenario, tmp_path: Path) -> None:
+def test_results_equal_those_of_run(scenario: wifair.Scenario, tmp_path: Path) -> None:
     runs = compute(requests(scenario), tmp_path / "out")
     assert runs.figures["stations.count"].tolist() == [1, 1, 1, 2, 2, 2]
     assert runs.figures["seed"].tolist() == [1, 2, 3, 1, 2, 3]
@@ -64,9 +64,7 @@ def test_results_are_those_of_run(scenario: wifair.Scenario, tmp_path: Path) -> 
     assert runs.figures.about["goodput_bps"] == alone.cells.about["goodput_bps"]
 
 
-def test_what_has_finished_is_not_computed_again(
-    scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]
-) -> None:
+def test_finished_runs_are_not_computed_again(scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]) -> None:
     some = requests(scenario)
     first = compute(some[2:4], tmp_path / "out")
     assert len(computed) == 2
@@ -113,7 +111,7 @@ def test_the_database_needs_no_wifair(scenario: wifair.Scenario, tmp_path: Path)
         assert store.scenario_text(runs.figures["scenario"][3][:12]) == scenario.resolved
 
 
-def test_others_read_a_store_and_its_exports_alike(scenario: wifair.Scenario, tmp_path: Path) -> None:
+def test_other_libraries_read_a_store_and_its_exports_alike(scenario: wifair.Scenario, tmp_path: Path) -> None:
     runs = compute(requests(scenario), tmp_path / "out")
     with Store(tmp_path / "out") as store:
         (tmp_path / "runs.csv").write_text(select(store).to_csv())
@@ -141,7 +139,7 @@ def test_others_read_a_store_and_its_exports_alike(scenario: wifair.Scenario, tm
     db.close()
 
 
-def test_a_failed_run_stops_no_other(
+def test_a_failed_run_does_not_stop_others(
     scenario: wifair.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(scenario: wifair.Scenario, seed: int, *rest: Any) -> task.Computed:
@@ -190,7 +188,7 @@ def test_progress_counts_up(scenario: wifair.Scenario, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_keeps_what_has_finished(scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]) -> None:
+def test_ctrl_c_keeps_finished_runs_of_a_store(scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]) -> None:
     some = requests(scenario, seeds=50)
 
     def report(progress: Progress) -> None:
@@ -245,7 +243,7 @@ def test_a_cluster_that_grows_gets_more_runs(
     monkeypatch.setattr(work, "SLOTS_S", 0.0)
 
     class Cluster(ThreadPoolExecutor):
-        """As `Client.get_executor` of Dask makes it, with one more worker each time that somebody asks."""
+        """Like Dask's `Client.get_executor`, with one more worker each time it is asked."""
 
         def __init__(self) -> None:
             super().__init__(1)
@@ -271,7 +269,7 @@ def test_a_cluster_that_grows_gets_more_runs(
     assert max(under_way) > 2 * 50
 
 
-def test_an_executor_that_breaks_stops_with_all_that_finished(scenario: wifair.Scenario, tmp_path: Path) -> None:
+def test_a_broken_executor_keeps_finished_runs(scenario: wifair.Scenario, tmp_path: Path) -> None:
     class Dying(Executor):
         left = 3
 
@@ -306,7 +304,7 @@ def refused(path: Path, create: bool = True) -> str:
     return str(caught.value)
 
 
-def test_what_is_no_store(tmp_path: Path) -> None:
+def test_files_that_are_not_stores(tmp_path: Path) -> None:
     assert refused(tmp_path / "none", create=False).endswith("is no store: there is no such folder")
     (tmp_path / "empty").mkdir()
     assert "there is no `runs.sqlite` in it" in refused(tmp_path / "empty", create=False)

@@ -1,4 +1,4 @@
-"""A damaged store: the same figures, or an error that says which runs. Never other figures, never a traceback."""
+"""A damaged store gives the same figures, or an error that names the runs; never other figures, never a traceback."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_change_is_named_and_repaired(whole: Path, tmp_path: Path, text: str, 
         ),
     ],
 )
-def test_whatever_is_damaged_is_found_and_repaired(whole: Path, tmp_path: Path, text: str, statement: str) -> None:
+def test_any_damage_is_found_and_repaired(whole: Path, tmp_path: Path, text: str, statement: str) -> None:
     right = [answer.stdout for answer in answers(whole)]
     store = copied(whole, tmp_path / "store")
     edit(store, statement)
@@ -167,8 +167,8 @@ def test_whatever_is_damaged_is_found_and_repaired(whole: Path, tmp_path: Path, 
     assert [answer.stdout for answer in answers(store)] == right
 
 
-def test_an_empty_column_whose_name_is_uncertain_goes(whole: Path, tmp_path: Path) -> None:
-    """Nothing vouches for the name of a column without values but the table of meanings."""
+def test_an_empty_column_with_an_uncertain_name_is_dropped(whole: Path, tmp_path: Path) -> None:
+    """For a column without values, only the table of meanings confirms its name."""
     store = copied(whole, tmp_path / "store")
     edit(store, "DROP TABLE meanings")
     assert results(store, "--csv", "-").exit_code == 2
@@ -180,7 +180,7 @@ def test_an_empty_column_whose_name_is_uncertain_goes(whole: Path, tmp_path: Pat
     assert not [row for row in before for name in row.keys() - kept if row[name]]
 
 
-def test_a_damaged_store_is_not_gone_on_with(whole: Path, tmp_path: Path, text: str) -> None:
+def test_a_damaged_store_is_not_continued(whole: Path, tmp_path: Path, text: str) -> None:
     store = copied(whole, tmp_path / "store")
     edit(store, "UPDATE runs SET status = 'done', goodput_bps = 1 WHERE seed = 2")
     with pytest.raises(wifair.StoreError, match="with seed 2"):
@@ -188,7 +188,7 @@ def test_a_damaged_store_is_not_gone_on_with(whole: Path, tmp_path: Path, text: 
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.7, 0.999])
-def test_a_truncated_store_is_called_that(whole: Path, tmp_path: Path, part: float) -> None:
+def test_a_truncated_store_is_called_truncated(whole: Path, tmp_path: Path, part: float) -> None:
     store = copied(whole, tmp_path / "store")
     size = (store / FILE).stat().st_size
     os.truncate(store / FILE, int(part * size))
@@ -217,7 +217,7 @@ def test_a_store_cut_in_its_header_is_truncated(whole: Path, tmp_path: Path, siz
     assert (store / FILE).stat().st_size == size
 
 
-def test_a_store_without_checksums_gets_them(whole: Path, tmp_path: Path) -> None:
+def test_repair_adds_missing_checksums(whole: Path, tmp_path: Path) -> None:
     store = copied(whole, tmp_path / "store")
     right = [answer.stdout for answer in answers(store)]
     with closing(sqlite3.connect(store / FILE)) as db, db:
@@ -245,7 +245,7 @@ def test_a_store_that_cannot_be_written_can_be_read(
 
 
 def without_rights(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `wifair results` as somebody whom the permissions of files bind: the superuser may do anything."""
+    """Run `wifair results` as a user who is bound by file permissions: root may do anything."""
     bound = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--"]
     if os.geteuid() != 0:
         bound = []
@@ -278,9 +278,7 @@ def test_merging_changes_nothing_in_the_source(whole: Path, tmp_path: Path) -> N
     assert (store / FILE).read_bytes() == before
 
 
-def test_a_log_that_cannot_be_read_is_not_left_out(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_log_is_not_ignored(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = copied(whole, tmp_path / "store")
     (store / f"{FILE}-wal").write_bytes(b"x" * 100)
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and not str(path).endswith("-shm"))

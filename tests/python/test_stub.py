@@ -1,4 +1,4 @@
-"""The stub of the compiled module says what is in it: names, and the parameters of functions."""
+"""The stub of the compiled module lists what the module contains: names, and the parameters of functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IMPLICIT = {"__new__", "__init__"}
 
 
 def _body(of: ast.Module | ast.ClassDef) -> dict[str, ast.stmt]:
-    """Get what a module or a class defines, by name; of several overloads the last."""
+    """Get the definitions of a module or class by name; of several overloads the last."""
     found: dict[str, ast.stmt] = {}
     for item in of.body:
         if isinstance(item, (ast.FunctionDef, ast.ClassDef)):

@@ -1,4 +1,4 @@
-"""`wifair.sweep`: which runs, in which order, the same from any engine; questions to the store."""
+"""`wifair.sweep`: which runs, in which order, equal for every engine; queries of the store."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_values_may_be_zipped_listed_drawn_and_dependent(scenario: wifair.Scenar
     assert points(dependent, "ap.queue.limit", "servers.delay") == [("10 packets", "1 ms"), ("20 packets", "2 ms")]
 
 
-def test_the_file_may_say_it_all(text: str, tmp_path: Path) -> None:
+def test_the_file_may_describe_the_whole_sweep(text: str, tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text(f'seeds = "1..2"\n{text}\n[sweep]\nvary = ["stations.count = 1, 2"]\ntables = ["stations"]\n')
     runs = wifair.sweep(file)
@@ -78,7 +78,7 @@ def test_points_with_the_same_scenario_are_run_once(scenario: wifair.Scenario, t
 
 
 def test_seeds_are_added_until_the_interval_is_narrow(scenario: wifair.Scenario, tmp_path: Path) -> None:
-    """The number of seeds is that at which a rule that is worked out here holds for the first time."""
+    """The number of seeds is the first at which a rule computed here holds."""
     limit = 0.0002
     runs = wifair.sweep(
         scenario, vary=VARY, seeds=[1, 2, 3], stop_when="ci(jain) < 0.02 %", most_seeds=30, out=tmp_path / "out"
@@ -122,7 +122,7 @@ def test_any_engine_and_any_division_give_the_same_bytes(scenario: wifair.Scenar
         assert csv(tmp_path / target) == expected
 
 
-def test_shards_that_stop_by_intervals_decide_alike(scenario: wifair.Scenario, tmp_path: Path) -> None:
+def test_shards_that_stop_by_intervals_decide_as_one_sweep(scenario: wifair.Scenario, tmp_path: Path) -> None:
     rule: dict[str, Any] = {"vary": VARY, "seeds": [1, 2, 3], "stop_when": "ci(jain) < 0.5 %", "most_seeds": 12}
     wifair.sweep(scenario, **rule, out=tmp_path / "whole")
     with Store(tmp_path / "merged") as store:
@@ -167,7 +167,7 @@ def test_averages_have_the_intervals_of_their_group(scenario: wifair.Scenario, t
     assert some["flows.tcp.cc"].tolist() == ["vegas"] * 3
 
 
-def test_quantities_are_compared_as_such(scenario: wifair.Scenario, tmp_path: Path) -> None:
+def test_quantities_are_compared_by_value(scenario: wifair.Scenario, tmp_path: Path) -> None:
     wifair.sweep(scenario, vary={"servers.delay": ["9 ms", "0.02 s", "100 ms"]}, out=tmp_path / "out")
     with Store(tmp_path / "out") as store:
 
@@ -223,6 +223,6 @@ def test_all_mistakes_of_the_points_are_shown(text: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("given", [{"design": "random"}, {"sample_seed": 2}, {"most_seeds": 9}])
-def test_what_changes_nothing_is_refused(scenario: wifair.Scenario, given: dict[str, Any]) -> None:
+def test_a_parameter_without_effect_is_refused(scenario: wifair.Scenario, given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"`{next(iter(given))}`.* nothing"):
         wifair.sweep(scenario, vary=VARY, seeds=[1], **given)

@@ -166,7 +166,7 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     assert "cannot write" in wifair("results", grid, *arguments[:-2], tmp_path / "no" / "a.svg", code=2)[1]
 
 
-def test_failures_are_kept_and_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_kept_and_reported(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wifair.sweeps import engines, task  # noqa: PLC0415
 
     def fail(scenario: object, seed: int, *rest: object) -> task.Computed:
@@ -214,14 +214,16 @@ def test_failures_are_kept_and_told(file: Path, tmp_path: Path, monkeypatch: pyt
         (["--series", "fast"], "time between samples"),
     ],
 )
-def test_bad_input_is_told_and_makes_nothing(file: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_bad_input_is_reported_and_writes_nothing(
+    file: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
     out, err = wifair("sweep", file, *arguments, "--out", tmp_path / "out", code=2)
     assert message in err
     assert out == ""
     assert not (tmp_path / "out").exists()
 
 
-def test_bad_stores_and_questions(file: Path, grid: Path, tmp_path: Path) -> None:
+def test_bad_stores_and_queries(file: Path, grid: Path, tmp_path: Path) -> None:
     assert "Missing option '--out'" in wifair("sweep", file, code=2)[1]
     assert "is no store: there is no such folder" in wifair("results", tmp_path / "none", code=2)[1]
     assert "holds other files" in wifair("sweep", file, "--out", file.parent, code=2)[1]
@@ -298,7 +300,7 @@ def test_a_terminal_shows_bar_and_table(file: Path, tmp_path: Path) -> None:
 
 
 def test_averages_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of what varies are shortened as far as they differ; on 80 columns the table took 96."""
+    """Names of varied parameters are shortened while they stay distinct; at 80 columns the table once took 96."""
     ends = ("", "_ci95", "_low", "_high")
     figures = {f"goodput_bps{end}": np.array([24e6, 25e6]) for end in ends} | {"goodput_bps_seeds": np.array([5, 5])}
     names = ["stations.sta.count", "stations.phone.count", "ap.queue.discipline"]

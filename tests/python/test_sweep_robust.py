@@ -1,4 +1,4 @@
-"""Sweeps outlive what happens to them: nothing that has finished is lost, computed again, or broken."""
+"""Sweeps survive faults: no finished run is lost, computed again, or broken."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def long(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(long: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The tables of a sweep to which nothing happens."""
+    """The tables of an undisturbed sweep."""
     out = tmp_path_factory.mktemp("expected") / "out"
     wifair.sweep(long, vary=VARY, seeds=range(1, SEEDS + 1), out=out)
     return tables(out)
 
 
 def tables(out: Path) -> tuple[str, str]:
-    """Everything that a sound store holds, as text."""
+    """Everything that an intact store holds, as text."""
     with Store(out, create=False) as store:
         assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         return select(store).to_csv(), select(store, ask(store, table="flows")).to_csv()
@@ -88,7 +88,7 @@ def stored(out: Path) -> set[Key]:
 
 
 def stored_lightly(out: Path) -> int:
-    """Count the runs of a store that others write, as anybody could."""
+    """Count the runs of a store that others write, with SQL alone."""
     try:
         db = sqlite3.connect(f"file:{out}/runs.sqlite?mode=ro", uri=True)
         try:
@@ -101,7 +101,7 @@ def stored_lightly(out: Path) -> int:
 
 @contextmanager
 def worker(long: Path, out: Path, log: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that computes the sweep; it has just begun."""
+    """A process that computes the sweep; it has just started."""
     command = [sys.executable, "-c", WORKER, str(long), str(out), str(log)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -113,7 +113,7 @@ def worker(long: Path, out: Path, log: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def logged(log: Path, word: str) -> list[Key]:
-    """Runs of which a worker has said that they were `simulated`, or have `finished`."""
+    """Runs that a worker has logged as `simulated` or `finished`."""
     lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
     return [Key(line[1], int(line[2])) for line in lines if len(line) == 3 and line[0] == word]
 
@@ -148,7 +148,7 @@ def test_two_processes_on_one_store(long: Path, expected: tuple[str, str], tmp_p
     assert tables(out) == expected
 
 
-def test_what_a_killed_process_had_begun_is_taken_over(long: Path, expected: tuple[str, str], tmp_path: Path) -> None:
+def test_runs_of_a_killed_process_are_taken_over(long: Path, expected: tuple[str, str], tmp_path: Path) -> None:
     out, logs = tmp_path / "out", [tmp_path / "a", tmp_path / "b"]
     with worker(long, out, logs[0]) as one, worker(long, out, logs[1]) as other:
         while len(logged(logs[0], "finished")) < 5:
@@ -224,7 +224,7 @@ print(json.dumps([first, again, before, last]))
 
 
 def own_mounts() -> list[str]:
-    """What to put before a command so that it may mount what nobody else sees; nothing where that is impossible."""
+    """A prefix that lets a command mount in a namespace of its own; empty if that is impossible."""
     for way in (["unshare", "--mount"], ["unshare", "--map-root-user", "--mount"]):
         with suppress(OSError):
             if (
@@ -260,7 +260,7 @@ def test_a_full_disk(long: Path, expected: tuple[str, str], tmp_path: Path, how:
 def in_processes(
     long: Path, out: Path, seeds: int, report: Callable[[engines.Processes, Progress], object] = lambda *_: None
 ) -> Runs:
-    """The sweep in two processes that are replaced when they die; `report` may see to that."""
+    """The sweep in two processes that are replaced when they die; `report` may kill them."""
     points = Points(wifair.Scenario.from_file(long), [("vary", "stations.count=1..4")])
     engine = engines.Processes(2)
     try:

@@ -21,7 +21,7 @@ MEGABYTES = 300
 
 
 def fill(out: Path, scenario: wifair.Scenario, runs: int) -> None:
-    """Write one result down as those of many points and seeds."""
+    """Store one result as those of many points and seeds."""
     computed = task.simulate(scenario, 1, ["flows"], None, _core.Control())
     points: list[tuple[str, dict[str, Label]]] = [
         (

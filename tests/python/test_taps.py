@@ -1,4 +1,4 @@
-"""Captures and records of frames that a run writes beside its results."""
+"""Captures and frame records that a run writes beside its results."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_seeds_have_folders_of_their_own(file: Path, tmp_path: Path) -> None:
     assert files[0][:4] == b"\x0a\x0d\x0d\x0a"
 
 
-def test_files_are_not_overwritten_unasked(file: Path, tmp_path: Path) -> None:
+def test_captures_are_not_overwritten_unasked(file: Path, tmp_path: Path) -> None:
     run(file, "--pcap", tmp_path / "c", "--pcap-at", "server")
     before = (tmp_path / "c" / "server.pcap").read_bytes()
     _, err = run(file, "--pcap", tmp_path / "c", "--pcap-at", "server", code=2)
@@ -128,7 +128,7 @@ def test_a_full_disk_is_one_clear_error(file: Path, tmp_path: Path) -> None:
     assert re.fullmatch(r"error: cannot write `.*air\.pcap`: file too large\n", err)
 
 
-def test_an_interrupted_run_leaves_what_it_had_simulated(file: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_keeps_its_captures_so_far(file: Path, tmp_path: Path) -> None:
     command = ["run", file, "--duration", "100000 s", "--pcap", "c", "--pcap-at", "sta1,air", "--pcap-snap", 160]
     air = tmp_path / "c" / ".air.pcap.partial"  # its name until it is complete
     with started(*command, cwd=tmp_path) as process:
@@ -192,7 +192,7 @@ def test_tcptrace_counts_what_the_run_counted(file: Path, tmp_path: Path) -> Non
     assert "Truncated" not in done.stderr
 
 
-def test_frames_follow_each_other_by_the_rules(file: Path) -> None:
+def test_frames_are_spaced_as_the_standard_says(file: Path) -> None:
     """IEEE 802.11, 10.3.2: SIFS (10 us) from data to ACK, from RTS to CTS, from CTS to data."""
     frames = wifair.run(file, frames=True).frames
     assert frames is not None
@@ -313,7 +313,7 @@ LATER = {
     "standard", [pytest.param(name, marks=() if name == "802.11ax" else pytest.mark.slow) for name in LATER]
 )
 def test_tshark_reads_aggregates_and_block_acks(standard: str, tmp_path: Path) -> None:
-    """The bitmaps of block ACKs, as tshark reads them, say of each MPDU what the run says."""
+    """For each MPDU, the bitmaps of block ACKs, as tshark reads them, agree with the run."""
     path = tmp_path / "n.toml"
     path.write_text(AGGREGATES.replace("802.11n", standard))
     results = wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air",)), frames=True)
@@ -374,7 +374,7 @@ def test_tshark_reads_aggregates_and_block_acks(standard: str, tmp_path: Path) -
 
 @needs_tshark
 def test_packets_carry_the_dscp_of_their_flow(tmp_path: Path) -> None:
-    """Expedited forwarding is 46, which RFC 8325 sends as voice: user priority 6."""
+    """Expedited forwarding is 46, which RFC 8325 maps to voice: user priority 6."""
     path = tmp_path / "n.toml"
     path.write_text(AGGREGATES.replace('{ name = "up",', '{ name = "up", dscp = 46,'))
     wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air",)))
@@ -384,7 +384,7 @@ def test_packets_carry_the_dscp_of_their_flow(tmp_path: Path) -> None:
     assert "46\t6" in out.splitlines()
 
 
-def test_the_air_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> None:
+def test_a_capture_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> None:
     path = tmp_path / "n.toml"
     path.write_text(AGGREGATES.replace('warm_up = "0.1 s"', 'warm_up = "0 s"').replace("0.6 s", "2 s"))
     results = wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air",), snap=200))
@@ -399,7 +399,7 @@ def test_the_air_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> Non
         assert abs(int(seen[port]) - got) < 65_536
 
 
-def test_agreements_are_made_before_the_first_aggregate(tmp_path: Path) -> None:
+def test_agreements_are_set_up_before_the_first_aggregate(tmp_path: Path) -> None:
     """IEEE 802.11-2016, 10.24.2: request, ACK, response, ACK, then data, for each originator, recipient and category.
 
     An ADDBA frame has 37 bytes, at 24 Mb/s 20 us and four symbols; the first request needs no backoff.
@@ -442,7 +442,7 @@ def test_agreements_are_made_before_the_first_aggregate(tmp_path: Path) -> None:
     assert sorted(seen) == sorted([["0x00", "0x0000", "64"]] * 4 + [["0x01", "0x0000", "64"]] * 4)
 
 
-def test_an_agreement_that_is_not_used_is_ended(tmp_path: Path) -> None:
+def test_an_unused_agreement_is_ended(tmp_path: Path) -> None:
     """IEEE 802.11-2016, 10.24.5 and 11.5.4: without data in time the recipient sends DELBA, and data need another.
 
     A DELBA frame has 24 + 6 + 4 bytes, at 24 Mb/s 20 us and four symbols.
@@ -506,7 +506,7 @@ start = "0.7 s"
     assert subprocess.run(bad, capture_output=True, text=True, timeout=60, check=True).stdout == ""
 
 
-def test_data_go_one_by_one_where_no_agreement_comes_about(tmp_path: Path) -> None:
+def test_data_are_sent_singly_without_an_agreement(tmp_path: Path) -> None:
     """Most control frames are lost, ADDBA frames among them: there is no aggregate before a response has arrived."""
     path = tmp_path / "n.toml"
     path.write_text("""

@@ -225,7 +225,7 @@ def test_a_setting_without_effect_is_an_error(tmp_path: Path) -> None:
     assert scenario.with_({"tcp.stack": "modern"}).hash != scenario.hash  # no flow has that one
 
 
-def test_groups_of_none_are_the_baseline() -> None:
+def test_empty_groups_are_the_baseline() -> None:
     both = README + '[[flows]]\nname = "down"\nstation = "sta"\ndirection = "down"\n'
     scenario = module.Scenario.from_text(both)
     results = module.run(scenario.with_({"flows.up.count": 0}))

@@ -13,7 +13,7 @@ COMMAND = [sys.executable, "-m", "wifair"]
 
 
 def wifair(*args: object, stdin: str | None = None, code: int = 0, cwd: Path | None = None) -> tuple[str, str]:
-    """Call the command; its stdout and stderr."""
+    """Call the command; returns stdout and stderr."""
     done = subprocess.run(
         [*COMMAND, *map(str, args)], input=stdin, capture_output=True, text=True, cwd=cwd, timeout=60, check=False
     )
@@ -24,7 +24,7 @@ def wifair(*args: object, stdin: str | None = None, code: int = 0, cwd: Path | N
 
 @contextmanager
 def started(*args: object, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
-    """Start the command; whatever a test finds, no process is left behind."""
+    """Start the command; no process is left behind, whatever the test finds."""
     # Tests that run in the background ignore Ctrl-C, and would hand that on.
     with subprocess.Popen(
         [*COMMAND, *map(str, args)],

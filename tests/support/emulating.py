@@ -1,4 +1,4 @@
-"""What tests of emulation share: whether it works here, a small scenario, the command."""
+"""Shared by the tests of emulation: whether it works here, a small scenario, the command."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ WHY_NOT = _why_not()
 
 
 def wifair(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Call the command; whatever its status."""
+    """Call the command; any exit code is accepted."""
     return subprocess.run([*COMMAND, *args], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)

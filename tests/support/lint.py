@@ -1,13 +1,13 @@
 """Checks the shape of the sources, without building anything: ``python tests/support/lint.py``.
 
-- A source file (Rust, Python, TOML) has at most 700 lines, a line at most 120 characters; lines with texts and rows of
-  tables may be longer.
-- Modules of `python/wifair` import each other without circles, and so do its packages. Imports inside functions count;
-  those for type checkers alone do not.
-- Nothing imports the testbed, `wifair.measure`, but its command.
-- No two types of the crates have one name, and no two classes of `python/wifair`. The parameters of an algorithm,
+- A source file (Rust, Python, TOML) has at most 700 lines, and a line at most 120 characters, except for lines with
+  string literals and rows of tables.
+- Modules of `python/wifair` import each other without cycles, and so do its packages. Imports inside functions count;
+  imports for type checkers do not.
+- Only its own command imports the testbed, `wifair.measure`.
+- No two types of the crates have the same name, and no two classes of `python/wifair`. The parameters of an algorithm,
   `Params`, are named by their module.
-- Folders of a crate use each other without circles. Cargo refuses circles of crates, and the layers of `crates/sim`
+- Folders of a crate use each other without cycles. Cargo refuses cycles of crates, and the layers of `crates/sim`
   have their own test, `crates/sim/tests/suite/layers.rs`.
 """
 
@@ -60,7 +60,7 @@ def modules(package: Path) -> dict[str, Path]:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Find what is imported when the program runs: a module, and a name in it or nothing."""
+    """Find what a module imports at run time: a module, and a name in it or nothing."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
@@ -86,7 +86,7 @@ def graph(found: dict[str, Path]) -> Graph:
 
 
 def packages(edges: Graph) -> Graph:
-    """Put the modules of each package together; those beside the packages stay for themselves."""
+    """Group the modules of each package; modules beside the packages are groups of their own."""
     merged: Graph = {}
     for name, uses in edges.items():
         own = merged.setdefault(_package(name), set())
@@ -99,7 +99,7 @@ def _package(name: str) -> str:
 
 
 def circle(edges: Graph, what: str) -> Iterator[str]:
-    """Report a circle, if there is one."""
+    """Report a cycle, if there is one."""
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:
@@ -124,7 +124,7 @@ def folders(crate: Path) -> Graph:
 
 
 def names_twice(root: Path) -> Iterator[str]:
-    """Report types that share their name with another."""
+    """Report types that share a name."""
     for pattern, files in (RUST_TYPE, root.glob("crates/*/src/**/*.rs")), (PYTHON_CLASS, root.glob("python/**/*.py")):
         places: dict[str, list[Path]] = {}
         for path in sorted(files):
@@ -136,7 +136,7 @@ def names_twice(root: Path) -> Iterator[str]:
 
 
 def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
-    """Report all that is wrong below `root`, in its `files` and in `python/wifair`."""
+    """Report all problems below `root`, in its `files` and in `python/wifair`."""
     for path in files:
         yield from too_long(path.relative_to(root), path.read_text(encoding="utf-8"))
     edges = graph(modules(root / "python/wifair"))
@@ -149,7 +149,7 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Check the files that git knows, or that it will know."""
+    """Check the files that git tracks or would add."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *SOURCES]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     files = [ROOT / name for name in names if (ROOT / name).exists()]

@@ -1,4 +1,4 @@
-"""Drives Firefox by its own remote protocol, Marionette: texts of JSON over TCP, without a program in between."""
+"""Drives Firefox by its own remote protocol, Marionette: JSON messages over TCP, without a program in between."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Firefox:
         self.command("WebDriver:Navigate", url=url)
 
     def run(self, script: str) -> Any:
-        """Run the body of a function in the page and return its value; one that is promised is waited for."""
+        """Run the body of a function in the page and return its value; a promise is awaited."""
         return self.command("WebDriver:ExecuteScript", script=script, args=[], newSandbox=False, sandbox=None)["value"]
 
     def __enter__(self) -> Self:

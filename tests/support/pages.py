@@ -60,7 +60,7 @@ class Runner:
             (folder / name).symlink_to(ROOT / name)
 
     def run(self) -> None:
-        """Run the page; an AssertionError tells what is not as shown."""
+        """Run the page; an AssertionError names the first difference from the page."""
         replaced = self.page.read_text(encoding="utf-8")
         changes: list[tuple[Block, str]] = []
         for block in blocks(self.page):
@@ -87,7 +87,7 @@ class Runner:
         return self._call(["bash", "-e", "-c", text])
 
     def _console(self, text: str) -> str:
-        """Run the commands, and compare what they print with what is shown."""
+        """Run the commands, and compare their output with the page."""
         shown = ""
         for part in re.split(r"^(?=\$ )", text, flags=re.M):
             if not part:
@@ -123,5 +123,5 @@ def _matches(expected: str, found: str) -> bool:
 
 
 def _elided(expected: str, found: str) -> str:
-    """What to show: all, or with the same elision if the page has one and its ends are still there."""
+    """The full output, or the output with the page's elision if both ends are still there."""
     return expected if _matches(expected, found) else found

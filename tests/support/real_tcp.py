@@ -28,7 +28,7 @@ SETTLE = 0.4
 
 
 def info(peer: socket.socket) -> dict[str, int]:
-    """Read what the kernel knows of a connection (struct tcp_info of linux/tcp.h)."""
+    """Read the kernel's state of a connection (struct tcp_info of linux/tcp.h)."""
     raw = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
     words = struct.unpack_from("=24I", raw, 8)
     return {
@@ -44,7 +44,7 @@ def info(peer: socket.socket) -> dict[str, int]:
 
 
 def kernel_counters() -> dict[str, int]:
-    """What the kernel of this host counted: bad checksums, packets that are marked as congested."""
+    """The counters of this host's kernel: bad checksums, packets marked "congestion experienced"."""
     found: dict[str, int] = {"Ip6InCEPkts": 0}
     for file in ("netstat", "snmp"):
         lines = Path(f"/proc/net/{file}").read_text().splitlines()
@@ -79,7 +79,7 @@ def _pages(peer: socket.socket) -> None:
 
 
 def serve(port: int, kind: str) -> None:
-    """Serve whoever comes, IPv4 and IPv6."""
+    """Serve all clients, IPv4 and IPv6."""
     listener = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
     if "READY" in os.environ:
         Path(os.environ["READY"]).touch()
@@ -91,7 +91,7 @@ def serve(port: int, kind: str) -> None:
 
 
 def connect(host: str, port: int) -> socket.socket:
-    """Connect as soon as somebody listens, within a minute."""
+    """Connect as soon as the server listens, within a minute."""
     until = time.monotonic() + 60
     while "READY" in os.environ and not Path(os.environ["READY"]).exists() and time.monotonic() < until:
         time.sleep(0.02)
@@ -105,7 +105,7 @@ def connect(host: str, port: int) -> socket.socket:
 
 
 def bulk(host: str, port: int, kind: str, seconds: float, cc: str, file: str, dscp: int) -> None:
-    """Carry as much as goes, and report what arrived in the later part of the time."""
+    """Carry as much as possible, and report what arrived in the later part of the time."""
     peer = connect(host, port)
     begin = time.monotonic()
     if dscp:

@@ -12,7 +12,7 @@ from testbed import Testbed
 
 @pytest.fixture
 def testbed(tmp_path: Path) -> Iterator[Callable[..., Testbed]]:
-    """Make networks; they are gone when the test ends."""
+    """Make networks, and remove them when the test ends."""
     made: list[Testbed] = []
 
     def make(**options: Any) -> Testbed:

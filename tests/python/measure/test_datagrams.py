@@ -1,4 +1,6 @@
-"""UDP flows: every datagram is sent, counted once, and what a receiver was too slow for is told apart."""
+"""UDP flows: every datagram is sent and counted once, and those that found the receiver too slow are counted
+separately.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def flow(**options: Any) -> Flow:
 
 
 def transferred(given: Flow) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run a flow from the server's end to the station's on the loopback interface: sender's and receiver's figures."""
+    """Run a flow from the server's end to the station's on the loopback interface; returns sender's and receiver's
+    figures.
+    """
     server = transfer.ServerEnd(given, "127.0.0.1", "127.0.0.1", None, print, **LINE)
     station = transfer.StationEnd(given, ("127.0.0.1", server.port), **LINE)
     for end in (server, station):
@@ -33,8 +37,8 @@ def transferred(given: Flow) -> tuple[dict[str, Any], dict[str, Any]]:
     return server.result.result(20.0), station.result.result(20.0)
 
 
-def test_a_sender_that_was_held_up_sends_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At its last datagrams the sender waits 50 ms for a processor; all 100 are sent all the same."""
+def test_a_delayed_sender_sends_the_remaining_datagrams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its last datagrams the sender waits 50 ms for a processor; all 100 are sent."""
     waits = []
     wait = transfer.End._wait_until
 
@@ -52,7 +56,7 @@ def test_a_sender_that_was_held_up_sends_what_is_left(monkeypatch: pytest.Monkey
 
 
 def test_a_sender_whose_interface_is_too_slow_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each datagram takes ten times as long as planned: half a second after its time the sender has had enough."""
+    """Each datagram takes ten times as long as planned: half a second after its time the sender gives up."""
 
     class Slow(socket.socket):
         def send(self, *arguments: Any) -> int:
@@ -64,7 +68,7 @@ def test_a_sender_whose_interface_is_too_slow_ends(monkeypatch: pytest.MonkeyPat
     assert 1 < sender["datagrams"] == receiver["datagrams"] <= 36, "0.7 s of 20 ms each, of 100 planned"
 
 
-def test_what_the_receiver_was_too_slow_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datagrams_that_overflow_the_receiver_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     class Late(socket.socket):
         def recv(self, *arguments: Any) -> bytes:
             if self.type == socket.SOCK_DGRAM and self.gettimeout() == transfer.POLL_S:
@@ -79,8 +83,8 @@ def test_what_the_receiver_was_too_slow_for_is_counted(monkeypatch: pytest.Monke
     assert receiver["datagrams"] + receiver["overflowed"] == 200
 
 
-def test_a_hello_of_the_length_of_data_is_no_data() -> None:
-    """The server's last word of the handshake has 33 bytes, and comes twice."""
+def test_a_hello_as_long_as_data_is_not_data() -> None:
+    """The server's last message of the handshake has 33 bytes, and comes twice."""
     sender, receiver = transferred(flow(size=3300, payload=33, rate_bps=1_000_000))
     assert sender["datagrams"] == receiver["datagrams"] == 100
     assert receiver["reordered"] == 0

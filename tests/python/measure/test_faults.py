@@ -1,4 +1,4 @@
-"""What happens when something breaks: the rest of the plan completes, or there is one clear error; nothing is lost."""
+"""Faults during a measurement: the rest of the plan completes, or there is one clear error; nothing is lost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ flows = [{{ station = "sta1" }}, {{ station = "sta2" }}]
 """
 
 
-def test_a_station_that_dies_in_mid_transfer(testbed: Callable[..., Testbed]) -> None:
+def test_a_station_that_dies_during_a_transfer(testbed: Callable[..., Testbed]) -> None:
     network = testbed()
     network.serve()
     station = network.join("sta2")
@@ -88,7 +88,7 @@ def test_a_lost_server_and_a_new_one(testbed: Callable[..., Testbed]) -> None:
 
 
 def test_a_link_that_goes_silent(testbed: Callable[..., Testbed]) -> None:
-    """Nobody closes a connection when a cable is pulled: timeouts must find out."""
+    """When a cable is pulled, nobody closes the connections: timeouts must detect it."""
     network = testbed()
     network.serve("--dead-after", "4")
     network.join("sta2")
@@ -103,7 +103,7 @@ def test_a_link_that_goes_silent(testbed: Callable[..., Testbed]) -> None:
     assert "longer than 2 s" in first or "sta2" in first
 
 
-def test_ctrl_c_keeps_what_was_finished(testbed: Callable[..., Testbed]) -> None:
+def test_ctrl_c_keeps_finished_repetitions(testbed: Callable[..., Testbed]) -> None:
     network = testbed(stations=1)
     network.serve()
     plan = ONE
@@ -141,7 +141,7 @@ def test_a_wrong_secret_ends_with_one_error(testbed: Callable[..., Testbed]) -> 
     assert wrong["WIFAIR_SECRET"] not in server.said + station.said
 
 
-def test_garbage_during_a_plan_harms_nobody(testbed: Callable[..., Testbed]) -> None:
+def test_garbage_during_a_plan_does_no_harm(testbed: Callable[..., Testbed]) -> None:
     network = testbed()
     server = network.serve("--data-ports", "5011-5012")
     run = network.start_run("sta1", ONE, "--as", "sta1")
@@ -222,7 +222,7 @@ def in_process(
     return Measurement.from_folder(tmp_path / "out"), log
 
 
-def test_ipv6_works_as_well(tmp_path: Path) -> None:
+def test_ipv6(tmp_path: Path) -> None:
     text = """
         repetitions = 1
         transfer.size = "100 kB"
@@ -270,7 +270,7 @@ def test_fifty_stations_on_one_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_fifty_stations_that_are_processes_of_their_own(testbed: Callable[..., Testbed]) -> None:
+def test_fifty_stations_as_separate_processes(testbed: Callable[..., Testbed]) -> None:
     network = testbed(stations=50, rate="100mbit", limit=400_000)
     network.serve()
     members = [network.start(station, "join", SERVER, "--name", station) for station in network.stations]
@@ -284,7 +284,7 @@ def test_fifty_stations_that_are_processes_of_their_own(testbed: Callable[..., T
     assert [results.flows.rows for results in measurement.cases.values()] == [100, 100]
 
 
-def test_a_journal_that_was_cut_off_loses_its_last_line_only(tmp_path: Path) -> None:
+def test_a_truncated_journal_loses_only_its_last_line(tmp_path: Path) -> None:
     plan = Plan.from_text(PLAN)
     folder = tmp_path / "out"
     journal = Journal(folder, Coordinator.head(plan, None), resume=False)
@@ -305,12 +305,12 @@ def test_a_journal_that_was_cut_off_loses_its_last_line_only(tmp_path: Path) -> 
         Journal(folder, Coordinator.head(Plan.from_text("seed = 7\n" + PLAN), None), resume=True)
 
 
-def test_a_repetition_of_a_station_that_is_not_there_is_no_repetition(tmp_path: Path) -> None:
+def test_a_repetition_without_its_station_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="not there: `sta2`"):
         in_process(tmp_path, PLAN, 1, wait_s=0.0)
 
 
-def test_a_port_nobody_listens_on_is_named() -> None:
+def test_a_port_without_a_listener_is_named() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,7 +1,7 @@
-"""Control messages that are lost, late, doubled, in another order, changed or cut off, from a seed.
+"""Control messages that are lost, late, duplicated, reordered, changed or cut off, from a seed.
 
-TCP and the signatures let none of that pass in silence: a conversation goes on as it was meant, or it ends. A
-measurement then has each repetition once, if need be after the same command with ``--resume``.
+TCP and the signatures let none of these pass silently: a conversation continues as intended, or it ends. The
+measurement then has each repetition once, if necessary after repeating the command with ``--resume``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Frames:
 
 
 def disturbed(frames: list[bytes], fault: str, rng: random.Random) -> list[bytes]:
-    """What arrives of `frames`."""
+    """The part of `frames` that arrives."""
     at = rng.randrange(len(frames))
     frames = list(frames)
     match fault:
@@ -108,7 +108,7 @@ async def conversation(number: int) -> None:
 @pytest.mark.parametrize(
     "count", [pytest.param(200, id="quick"), pytest.param(10_000, id="many", marks=pytest.mark.slow)]
 )
-def test_a_channel_gives_what_was_said_or_ends(count: int) -> None:
+def test_a_channel_delivers_messages_unchanged_or_ends(count: int) -> None:
     async def all_of_them() -> None:
         for number in range(count):
             await conversation(number)
@@ -135,7 +135,7 @@ def _close(writer: asyncio.StreamWriter, _: object) -> None:
 
 
 class Relay:
-    """Stands between hosts and a server, and mistreats a message now and then."""
+    """Sits between hosts and a server, and tampers with a message now and then."""
 
     def __init__(self, port: int, rng: random.Random) -> None:
         self._port = port

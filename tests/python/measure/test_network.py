@@ -1,7 +1,7 @@
-"""Measurements in a network of namespaces: what comes out is what the token bucket allows.
+"""Measurements in a network of namespaces: results are what the token bucket allows.
 
-No computer makes the bucket faster, so figures have close upper bounds. Their lower bounds are wide: whatever else the
-computer does, or the host that it is a guest of, may hold packets up, at times in every repetition.
+No computer makes the bucket faster, so figures have tight upper bounds. Lower bounds are wide: other programs on this
+computer, or on the host of this guest, may delay packets, sometimes in every repetition.
 """
 
 from __future__ import annotations
@@ -155,7 +155,9 @@ def test_a_figure_of_a_report_is_replaced_with_force_only(measured: Measurement,
 
 
 def test_the_same_network_simulated_agrees(measured: Measurement) -> None:
-    """One table of both; a wire of the bucket's rate and queue, Linux's TCP, the Ethernet header counted."""
+    """One table of both. The simulated link has the bucket's rate and queue, with Linux's TCP and the Ethernet header
+    counted.
+    """
     scenario = wifair.Scenario.from_text(f"""
         duration = "5 s"
         warm_up = "2 s"
@@ -370,7 +372,7 @@ esac
 
 
 @pytest.mark.parametrize("end", ["by itself", "Ctrl-C", "kill -9"])
-def test_the_rts_threshold_is_set_and_put_back(testbed: Callable[..., Testbed], end: str) -> None:
+def test_the_rts_threshold_is_set_and_restored(testbed: Callable[..., Testbed], end: str) -> None:
     network = testbed(stations=1)
     network.serve()
     tools = network.folder / "bin"
@@ -426,7 +428,7 @@ def test_the_rts_threshold_is_set_and_put_back(testbed: Callable[..., Testbed], 
 
 
 def test_timeouts_are_counted_when_nothing_gets_through(testbed: Callable[..., Testbed]) -> None:
-    """A hole of a second in the way: Linux's timer of at least 200 ms expires, and backs off, so 2 to 4 times."""
+    """All packets are lost for a second: Linux's timer of at least 200 ms expires and backs off, so 2 to 4 times."""
     network = testbed(stations=1)
     network.serve()
     plan = "repetitions = 1\ntransfer.duration = '2 s'\n[[stations]]\nname = 'sta1'\n"

@@ -45,7 +45,7 @@ def test_no_answer_gives_no_offset() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_offsets_of_tcp_info_are_those_of_the_systems_header(tmp_path: Path) -> None:
+def test_offsets_of_tcp_info_equal_those_of_the_system_header(tmp_path: Path) -> None:
     header = Path("/usr/include/linux/tcp.h")
     if not header.exists():
         pytest.skip("needs the kernel's headers")
@@ -65,7 +65,7 @@ def test_offsets_of_tcp_info_are_those_of_the_systems_header(tmp_path: Path) -> 
         assert (int(offset), int(size)) == (FIELDS[name][0], sizes[FIELDS[name][1]]), name
 
 
-def test_an_older_kernel_gives_less() -> None:
+def test_an_older_kernel_gives_fewer_fields() -> None:
     data = bytes(range(232))
     info = parse_tcp_info(data)
     assert info["snd_cwnd"] == int.from_bytes(data[80:84], "little")
@@ -95,7 +95,7 @@ def test_tcp_info_of_a_connection_of_this_host() -> None:
     assert not kernel_has("no-such-cc")
 
 
-def test_columns_are_equally_long_though_a_row_is_added_meanwhile() -> None:
+def test_columns_have_equal_length_while_rows_are_added() -> None:
     recorder = Recorder(("time_s", "bytes"), 0.001)
 
     class Row(tuple[float, int]):
@@ -117,7 +117,7 @@ def test_curves_stay_small_and_keep_their_shape() -> None:
     assert columns["bytes"] == [round(5000 * time_s) for time_s in columns["time_s"]]
 
 
-def test_iw_and_proc_are_understood() -> None:
+def test_output_of_iw_and_proc_is_parsed() -> None:
     station = """Station 00:40:96:11:22:33 (on wlan0)
 \tinactive time:\t12 ms
 \ttx packets:\t120
@@ -158,7 +158,7 @@ Station 00:40:96:11:22:44 (on wlan0)
 
 
 @given(st.text())
-def test_any_output_of_tools_is_survived(text: str) -> None:
+def test_any_output_of_tools_is_parsed_without_error(text: str) -> None:
     for parse in (wireless.parse_stations, wireless.parse_link, wireless.parse_survey):
         parse("Station x\nSurvey data from [in use]\n" + text)
     wireless.parse_proc("\n\n" + text, "wlan0")
@@ -190,7 +190,7 @@ flows = [{{ station = "a" }}]
 """
 
 
-def test_schedules_go_through_every_repetition_place_by_place() -> None:
+def test_schedules_run_every_repetition_place_by_place() -> None:
     interleaved = list(Plan.from_text(TWO.format(order="")).schedule())
     assert interleaved == [(0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 1), (2, 2), (2, 3)]
     sequential = list(Plan.from_text(TWO.format(order="order = 'sequential'")).schedule())
@@ -262,13 +262,13 @@ def _numbers(data: Any) -> list[float]:
     return list(np.frombuffer(data[1], dtype=data[0]).tolist())
 
 
-def test_a_damaged_journal_is_told_from_a_good_one() -> None:
+def test_a_damaged_journal_is_detected() -> None:
     plan = Plan.from_text(TWO.format(order=""))
     with pytest.raises(wifair.WifairError, match="damaged repetition of `x, up`"):
         outcome(plan.cases[0], {"repetition": 1, "flows": {}}, warm_up_s=0.0, capacity_bps=math.nan)
 
 
-def test_a_journal_of_another_version_is_told_so() -> None:
+def test_a_journal_of_another_version_is_named() -> None:
     plan = Plan.from_text(TWO.format(order=""))
     head = {"kind": "plan", "format": 1, "resolved": plan.resolved, "text": plan.text}
     for row in ({"kind": "failed", "case": 99}, {"kind": "repetition", "case": 0, "repetition": 1, "flows": []}):

@@ -42,7 +42,7 @@ some_json = st.recursive(
 
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Stretch keys a little only: a server waits for 0.3 s here."""
+    """Stretch keys only a little: a server waits only 0.3 s here."""
     monkeypatch.setattr(secrets, "COST", 1 << 8)
     secrets.stretched.cache_clear()
     yield
@@ -50,7 +50,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def with_server(test: Callable[[Server, int, list[str]], Awaitable[None]], **options: Any) -> list[str]:
-    """Run a test against a server on the loopback interface; returns what it logged."""
+    """Run a test against a server on the loopback interface; returns its log."""
     log: list[str] = []
 
     async def run() -> None:
@@ -120,7 +120,7 @@ def test_a_wrong_secret_is_refused_with_one_clear_line() -> None:
     assert log == ["closed a connection from 127.0.0.1: wrong secret"]
 
 
-def test_a_server_without_the_secret_is_not_believed() -> None:
+def test_a_server_without_the_secret_is_rejected() -> None:
     async def run() -> None:
         async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             hello = wire.encode({"type": "hello", "protocol": wire.PROTOCOL, "nonce": "00" * 32, "salt": "00" * 16})
@@ -139,8 +139,8 @@ def test_a_server_without_the_secret_is_not_believed() -> None:
     asyncio.run(run())
 
 
-def test_an_answer_cannot_be_played_back() -> None:
-    """What a station said to prove itself, said again by another, is of no use: the server's nonce is new."""
+def test_a_proof_cannot_be_replayed() -> None:
+    """A station's proof is useless to another station: the server's nonce is new each time."""
 
     async def replay(_: Server, port: int, log: list[str]) -> None:
         said = bytearray()
@@ -196,7 +196,7 @@ def test_garbage_closes_its_connection_with_a_clear_line(data: bytes, line: str)
     assert line in log[0]
 
 
-def test_an_endless_stranger_and_a_crowd_harm_nobody() -> None:
+def test_an_endless_stranger_and_a_crowd_do_no_harm() -> None:
     async def crowd(_: Server, port: int, log: list[str]) -> None:
         idle = [await asyncio.open_connection("127.0.0.1", port) for _each in range(90)]
         endless = socket.create_connection(("127.0.0.1", port))
@@ -263,7 +263,7 @@ class Copying:
 
 
 class Nowhere:
-    """A writer that forgets everything."""
+    """A writer that discards everything."""
 
     def write(self, data: bytes) -> None:
         pass
@@ -307,7 +307,7 @@ messages = st.fixed_dictionaries(
 
 @given(st.sampled_from(wire.ROLES), st.lists(messages | st.dictionaries(st.text(max_size=8), some_json), max_size=6))
 @settings(max_examples=60)
-def test_any_messages_of_a_member_leave_the_server_well(role: str, said: list[dict[str, Any]]) -> None:
+def test_any_messages_of_a_member_leave_the_server_working(role: str, said: list[dict[str, Any]]) -> None:
     async def talk(server: Server, port: int, _: list[str]) -> None:
         channel = await connect(KEY, "127.0.0.1", port, role=role, name="odd")
         try:
@@ -329,7 +329,7 @@ def test_any_messages_of_a_member_leave_the_server_well(role: str, said: list[di
 
 @given(st.lists(messages, max_size=4))
 @settings(max_examples=15)
-def test_any_messages_of_a_server_leave_the_station_well(said: list[dict[str, Any]]) -> None:
+def test_any_messages_of_a_server_leave_the_station_working(said: list[dict[str, Any]]) -> None:
     async def run() -> None:
         async def odd(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             channel, _ = await wire.admit(reader, writer, KEY)
@@ -382,7 +382,7 @@ def test_more_repetitions_than_the_plan_has_are_refused() -> None:
 
 
 def test_data_connections_are_for_their_station_only() -> None:
-    """Whoever connects to a data port without the token of the flow is closed, and the flow goes on."""
+    """A connection to a data port without the flow's token is closed, and the flow continues."""
 
     async def intrude(_: Server, port: int, __: list[str]) -> None:
         station = asyncio.create_task(Station(KEY, "127.0.0.1", port, name="a").run())
@@ -417,8 +417,8 @@ def test_data_connections_are_for_their_station_only() -> None:
     with_server(intrude, data_ports=range(40_600, 40_602))
 
 
-def test_ctrl_c_is_not_forgotten_when_an_answer_comes_with_it() -> None:
-    """Python 3.11's `asyncio.wait_for` returns a result that is there and forgets that it was cancelled."""
+def test_ctrl_c_is_not_lost_if_an_answer_arrives_with_it() -> None:
+    """Python 3.11's `asyncio.wait_for` returns a result that is ready, and forgets that it was cancelled."""
 
     async def run() -> None:
         talk = _Talk.__new__(_Talk)
@@ -433,7 +433,7 @@ def test_ctrl_c_is_not_forgotten_when_an_answer_comes_with_it() -> None:
     asyncio.run(run())
 
 
-def test_secrets_are_kept_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secret_files_must_be_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(secrets.ENVIRONMENT, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with pytest.raises(MeasureError, match="there is no secret"):

@@ -1,4 +1,4 @@
-"""Strangers: a thousand of them lock nobody out, and what is authenticated cannot be changed on the way."""
+"""Strangers: a thousand of them lock nobody out, and authenticated messages cannot be changed on the way."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ rate = "8 Mb/s"
 """
 
 
-def test_the_oldest_give_way_where_most_come_from() -> None:
+def test_the_most_crowded_network_loses_its_oldest_connections() -> None:
     known = strangers.Strangers()
     closed: list[str] = []
     for number in range(3 * strangers.MOST_OF_ADDRESS):
@@ -62,7 +62,7 @@ def test_the_oldest_give_way_where_most_come_from() -> None:
 
 
 def measure(folder: Path, crowd: int) -> tuple[Measurement, list[str]]:
-    """Run a plan on the loopback interface while strangers from several networks come, and stay as long as they may."""
+    """Run a plan over loopback while strangers from several networks connect and stay as long as they may."""
     log: list[str] = []
 
     async def run() -> None:
@@ -95,7 +95,7 @@ def measure(folder: Path, crowd: int) -> tuple[Measurement, list[str]]:
     return Measurement.from_folder(folder), log
 
 
-def test_a_thousand_strangers_do_not_move_a_measurement(tmp_path: Path) -> None:
+def test_a_thousand_strangers_do_not_change_a_measurement(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     try:

@@ -1,7 +1,7 @@
-"""A small network on this computer: stations, a router whose token buckets are the bottleneck, a server.
+"""A small network on this computer: stations, a router whose token buckets are the bottleneck, and a server.
 
-Each host is a network namespace that a waiting shell keeps alive; when the test ends, however it ends, the shells read
-the end of their input and everything is gone. Where there is no root, all of it lives in a user namespace.
+Each host is a network namespace that a waiting shell keeps alive. However a test ends, the shells then read the end of
+their input, and everything is gone. Without root, all of it lives in a user namespace.
 
     sta1, sta2, ... 10.77.1.x --- bridge, router --- 10.77.2.2 server
 """
@@ -25,7 +25,7 @@ SECRET = "a secret that only these tests know"
 
 
 class Testbed:
-    """The network; `rate` is that of both token buckets, each with a queue of `limit` bytes and a credit of `burst`."""
+    """The network; both token buckets have this `rate`, a queue of `limit` bytes and a depth of `burst`."""
 
     __test__ = False
 
@@ -188,16 +188,16 @@ class Process:
 
     @property
     def said(self) -> str:
-        """What it said on stderr so far."""
+        """What it has written to stderr so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     @property
     def printed(self) -> str:
-        """What it printed on stdout so far."""
+        """What it has written to stdout so far."""
         return self.output.read_text(encoding="utf-8", errors="replace")
 
     def wait_for(self, text: str, *, count: int = 1, seconds: float = 20) -> None:
-        """Wait until it has said something so many times."""
+        """Wait until it has written something this many times."""
         end = time.monotonic() + seconds
         while self.said.count(text) < count:
             if self.popen.poll() is not None or time.monotonic() > end:
@@ -205,14 +205,14 @@ class Process:
             time.sleep(0.02)
 
     def end(self, code: int, *, seconds: float = 60) -> None:
-        """Wait for its end, which must have this exit code."""
+        """Wait for it to end with this exit code."""
         self.popen.wait(seconds)
         assert self.popen.returncode == code, (
             f"exit code {self.popen.returncode}, not {code}:\n{self.said}\n{self.printed}"
         )
 
     def interrupt(self, number: int = signal.SIGINT) -> None:
-        """Send a signal; nsenter has become the command itself."""
+        """Send a signal to the command; nsenter has replaced itself by it."""
         self.popen.send_signal(number)
 
 
