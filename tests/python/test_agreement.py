@@ -61,11 +61,11 @@ def test_all_agree_on_who_starves(number: int, tmp_path: Path) -> None:
         for ends, starves, is_unsure, is_near in zip(*flows.values()):
             name = by_port[ends.rpartition(":")[2]]
             seen.add(name)
-            # A transfer that is done and does not close its connection looks like one that waits, from far away: the
-            # capture says that it cannot know, and takes it for starved.
+            # From far away a finished transfer that keeps its connection open looks like one that waits: the capture
+            # says that it cannot tell, and counts it as starved.
             open_to_doubt = is_near or (is_unsure and name in satisfied)
             assert starves == starved[name] or open_to_doubt, (point, name)
-        # Those that got nothing are named as attempts, if any packet of them passed.
+        # Flows that got nothing are named as attempts, if any of their packets passed.
         attempts = {by_port[str(ends).rpartition(":")[2]] for ends in capture.attempts["name"]}
         assert not attempts & seen
         assert all(starved[name] for name in attempts), point

@@ -43,7 +43,7 @@ def test_every_duration_of_the_reference() -> None:
             refused.append((error.key, row["standard"], row["width_mhz"], row["mcs"], row["nss"]))
             continue
         assert answer.duration_ns == round(1000 * float(row["standard_us"])), row
-    # The tables of VHT leave this one out; ns-3 does not.
+    # VHT does not define this MCS; ns-3 has it.
     assert set(refused) == {("mcs", "ac", "160", "9", "3")}
 
 
@@ -87,7 +87,8 @@ def test_responses() -> None:
     assert response(standard="802.11ac", mcs=9, width=80, mpdu_length=1538) == ("ACK", 14, 24_000_000, 28_000)
     assert response(standard="802.11n", mcs=7, mpdu_length=1538, mpdus=1)[:2] == ("BlockAck", 32)
     assert response(standard="802.11ax", mcs=11, width=80, mpdu_length=1538, mpdus=65)[:2] == ("BlockAck", 56)
-    # The buffer of the agreement decides, not what is in this PPDU: 256 MPDUs in 802.11ax unless it is said.
+    # The buffer size of the agreement decides, not the contents of this PPDU: 256 MPDUs in 802.11ax by
+    # default.
     assert response(standard="802.11ax", mcs=11, width=80, mpdu_length=1538, mpdus=2)[:2] == ("BlockAck", 56)
     assert response(standard="802.11ax", mcs=11, mpdu_length=1538, mpdus=2, buffer_size=64)[:2] == ("BlockAck", 32)
     assert response(standard="802.11be", mcs=13, mpdu_length=1538, mpdus=2)[:2] == ("BlockAck", 152)
@@ -126,7 +127,7 @@ def test_the_table_has_all_modes() -> None:
         5_500_000,
         11_000_000,
     ]
-    # Too long for the lowest: 5484 - 36 us are 1362 symbols of 26 bits, less 22 bits: 4423 bytes.
+    # Too long for the lowest MCS: 5484 - 36 us are 1362 symbols of 26 bits, less 22 bits: 4423 bytes.
     rows = airtime_table(standard="802.11n", width=20, streams=1, guard_interval="800 ns", psdu_length=5000)
     assert [row.details["mcs"] for row in rows] == [1, 2, 3, 4, 5, 6, 7]
 

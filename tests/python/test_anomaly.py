@@ -90,7 +90,7 @@ def test_saturated_stations_all_get_the_share_of_the_slow_one(fast: int) -> None
     assert np.all(abs(each / each.mean() - 1) < 4 / np.sqrt(each.mean() * 60 * len(SEEDS)))
     alone = frames_per_s({"fast": (fast + 1, "11 Mb/s", 2000)})["fast"].sum()
     assert alone == pytest.approx((fast + 1) * saturated_share(fast + 1, slow=0), rel=FORM)
-    # What the slow one takes from all: 0.77, 0.60 and 0.45 of the total.
+    # With the slow station the total is 0.77, 0.60 and 0.45 of that without it.
     assert each.sum() / alone == pytest.approx(saturated_share(fast) / saturated_share(fast + 1, slow=0), rel=FORM)
 
 

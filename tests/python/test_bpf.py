@@ -135,6 +135,6 @@ def test_measure_uses_it_over_the_emulated_cell(
     outstanding = {name: row["outstanding_mean_bytes"] for name, row in rows.items()}
     assert outstanding["reno_maxwin10"] <= 12 * SEGMENT
     assert outstanding["reno"] > 2 * 10 * SEGMENT
-    # As many a round trip, which takes the 10 ms of the wire there and back at the least.
+    # That many per round trip, which takes at least the 10 ms of the wired link each way.
     assert 0 < rows["reno_maxwin10"]["goodput_bps"] <= 12 * SEGMENT * 8 / 0.020
     assert rows["vegas_fair"]["goodput_bps"] > 0

@@ -192,7 +192,7 @@ def test_wlan_stations_are_shown() -> None:
     assert stations["name"].tolist() == ["02:00:00:00:00:02", "02:00:00:00:00:01"]
     assert stations["access_point"].tolist() == [False, True]
     assert stations["signal_mean_dbm"].tolist() == [-45.0, -60.0]
-    # Every frame of the file but the 20 broken ones, and their retries as tshark counts the bit.
+    # Every frame of the file except the 20 broken ones; retries are counted by the retry bit, as in tshark.
     assert int(stations["attempts"].sum()) == 4055 - 20
     assert found.flows["direction"].tolist() == ["down"]
     # A data frame of 1,528 bytes at 11 Mb/s takes 192 us + 1111.3 us (IEEE 802.11-2020, 16.3), an ACK 192 us + 56 us.

@@ -52,7 +52,7 @@ def test_the_smallest_connections_are_counted_together(tmp_path: Path) -> None:
     document = capture.document
     assert len(document["connections"]) == 100
     counts = document["capture"]
-    # The twenty that carry data, every tenth packet all along, are whole; all of 30,020 connections are accounted for.
+    # The twenty connections that carry data, in every tenth packet, are complete; all 30,020 are accounted for.
     assert capture.flows.rows == 20
     assert capture.flows["received_bytes"].tolist() == [150_000] * 20
     assert counts["other_connections"] == 30_020 - 100

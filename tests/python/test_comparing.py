@@ -29,7 +29,8 @@ def test_paired_difference_by_hand() -> None:
 
 
 def test_welch_difference_by_hand() -> None:
-    # The second does not vary: the degrees of freedom are those of the first, two, and t = 4.30265.
+    # The second does not vary, so the degrees of freedom are those of the first: two, and t =
+    # 4.30265.
     mean, half = welch_difference([1, 2, 3], [5, 5, 5])
     assert mean == 3
     assert half == pytest.approx(4.30265 / math.sqrt(3), rel=1e-5)

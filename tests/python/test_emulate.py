@@ -71,7 +71,7 @@ def test_programs_communicate_and_nothing_is_left(cell: Path) -> None:
     )
     out, err = run.communicate(timeout=120)
     assert run.returncode == 0, err
-    # There and back: two wires of 10 ms at the least.
+    # Round trip: at least twice the 10 ms of the wired link.
     assert float((cell / "said").read_text().split()[1]) > 0.020
     document = json.loads(out)
     emulation = document["emulation"]
@@ -143,7 +143,7 @@ def test_other_networks_cannot_be_reached(cell: Path) -> None:
         "ip -6 route get 2001:4860:4860::8888 && exit 1",
         "getent hosts example.org && exit 1",
         "test \"$(getent ahostsv4 server | head -1 | cut -d' ' -f1)\" = 10.32.0.1",
-        # An address of the same network that nobody has is refused, and counted.
+        # A packet to an unused address of the same network is refused, and counted.
         "ping -c 1 -W 1 10.99.0.1 && exit 1; true",
     ]
     (cell / "check.sh").write_text("\n".join(f"({check}) || [ $? = 1 ] || exit 9" for check in checks[:1]) + "\n")
@@ -201,7 +201,7 @@ def test_the_next_start_removes_the_remains_of_a_killed_one(cell: Path) -> None:
     run.kill()
     run.communicate(timeout=60)  # its programs die with it: nobody holds its output
     assert _mine(_left(), run.pid)
-    # What is not its own stays, even under such a name.
+    # Namespaces of others stay, even under such a name.
     other = f"wifair-{run.pid}-ffff-mine"
     subprocess.run(["ip", "netns", "add", other], check=True)
     try:

@@ -196,7 +196,7 @@ def test_a_user_without_privileges_emulates_in_a_user_namespace(open_folder: Pat
     assert json.loads((open_folder / "report").read_text())["sent_bps"] > 5e6
     assert document["emulation"]["notes"], "it has no real-time priority, and says so"
     assert not [left for left in Path("/run/wifair").glob("*") if left.stat().st_uid == NOBODY]
-    # Without the namespace one line tells what to do.
+    # Without the namespace one line says what to do.
     said = as_nobody(open_folder, *COMMAND, "emulate", "cell.toml", "--exec", "sta1", "true")
     assert said.returncode == 2
     assert said.stderr.count("\n") == 1

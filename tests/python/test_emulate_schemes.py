@@ -124,7 +124,7 @@ def test_short_transfers_pass_a_long_one_with_las_and_fq_codel(tmp_path: Path) -
         cell = Cell(folder(tmp_path, discipline), {"queue": {"discipline": discipline, "limit": "200 packets"}})
         cell.bulk("sta1", "server", "flood", 4, "bulk")
         cell.fetch("sta2", "server", 8, "pages")
-        # The sender is the server: its view of the round trip is that of who uploads nothing, so ask it, too.
+        # The server is the sender, so its kernel knows the round trip: ask it too.
         cell.bulk("server", "sta3", "drain", 4, "down")
         seen = cell.run()
         pages[discipline], queue[discipline] = median(seen.reports["pages"]), seen.reports["down"]["srtt_ms"]
@@ -194,7 +194,7 @@ def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool, names: lis
             if share is None:
                 assert one["send_window"] > 40 * one["mss"], "as the receiver offers"
             else:
-                # While all four are there; before and after there are fewer.
+                # Only while all four flows run; before and after there are fewer.
                 assert share * one["mss"] >> scale << scale in one["windows"], "what the kernel of the sender read"
     goodputs = {name: [one["sent_bps"] for one in seen.reports.values()] for name, seen in found.items()}
     assert found["b-over-n"].packets["windows_changed"] > 1000
@@ -259,8 +259,8 @@ def test_congestion_marks_reach_the_kernel(tmp_path: Path, v6: bool) -> None:
     for ecn in (True, False):
         made = folder(tmp_path, f"ecn-{ecn}")
         cell = Cell(made, {"queue": queue})
-        # What comes down marked is counted by the station's kernel, which the upload asks. The beginning does not
-        # count, when slow start overruns the whole queue.
+        # The station's kernel counts marked downlink packets; the upload's report has that count. The beginning
+        # is left out, because slow start overruns the whole queue.
         cell.bulk("server", "sta1", "drain", 4, "down", v6=v6, ecn=ecn)
         cell.bulk("sta1", "server", "drain", 4, "up", v6=v6, ecn=ecn)
         seen = cell.run()
@@ -325,7 +325,7 @@ def test_real_packets_go_over_several_hops(protocol: str) -> None:
         "stations": [{"name": "node", "count": 4, "layout": "chain"}],
     }
     scenario = Scenario(_toml.document(chain), for_programs=True)
-    # DSDV first has to learn the way.
+    # DSDV first has to learn the route.
     wait = "sleep 1; until ping -q -c 1 -W 1 node4; do sleep 0.2; done; " if protocol == "dsdv" else ""
     command = Command("node1", f"{wait}ping -q -c 5 -i 0.2 -s 777 node4.v6")
     done = emulate(scenario, [command], taps=plan_taps(scenario, [1], None, True)[1])

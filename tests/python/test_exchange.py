@@ -141,7 +141,7 @@ def test_imported_results_work_like_simulated_ones(tmp_path: Path) -> None:
         source_figure = tmp_path / f"{number}.png"
         save(draw(source), source_figure)
         assert source_figure.stat().st_size > 10_000
-    # Measurements share no random numbers: equal numbers are no pairs.
+    # Measurements share no random numbers, so repetitions with equal numbers are not pairs.
     assert wifair.compare(str(tmp_path / "measured"), saved, names=["a", "b"]).differences[0].pairs == 0
 
 

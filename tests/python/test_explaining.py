@@ -244,7 +244,8 @@ def test_explain_claims_only_what_a_capture_point_sees(tmp_path: Path) -> None:
     server = read_capture(tmp_path / "server.pcap")
     by_point = {row["rtt_point"]: row for row in server.flows.records()}
     assert set(by_point) == {"sender", "receiver"}
-    # It said that uploads see no increase at all, grade A+, and are held back by the congestion window.
+    # Output once said that uploads see no increase at all, grade A+, and that the congestion window
+    # holds them back.
     assert by_point["receiver"]["bufferbloat_grade"] == ""
     assert by_point["receiver"]["window_hidden"]
     assert by_point["sender"]["rtt_path_mean_s"] == pytest.approx(truth["down"], rel=0.1)

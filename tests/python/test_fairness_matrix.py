@@ -19,7 +19,7 @@ def test_pairs_share_and_are_drawn(
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     assert out.stat().st_size > 5_000
     lines = capsys.readouterr().out.splitlines()
-    # Vegas gives way to Reno (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas", 1999).
+    # Vegas yields to Reno (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas", 1999).
     assert lines[1].split()[0] == "reno"
     assert "vegas" in lines[2]
 

@@ -257,7 +257,7 @@ def test_results_count_lost_block_acks_and_reordering_delay() -> None:
     changes = {"wlan.data_error": 0.1, "wlan.control_error": 0.05}
     cells = wifair.run(wifair.Scenario.from_text(BASE).with_(changes), seeds=range(1, 5)).cells
     assert cells["block_ack_loss"].mean() == pytest.approx(0.05, abs=0.015)
-    # An MPDU waits where one before it in its PPDU is lost, which is sent again in the next, some 5.5 ms later.
+    # An MPDU waits if an earlier one of its PPDU is lost and sent again in the next PPDU, some 5.5 ms later.
     assert 0.002 < cells["reorder_delay_mean_s"].mean() < 0.008
     clean = wifair.run(wifair.Scenario.from_text(BASE)).cells
     assert clean["reorder_delay_mean_s"][0] == 0.0

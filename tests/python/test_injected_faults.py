@@ -256,7 +256,8 @@ def test_a_journal_loses_nothing_that_was_written(
                 except (MeasureError, SystemExit):
                     continue
                 kept = [row["n"] for row in journal.rows if row.get("kind") == "repetition"]
-                # What `add` returned from is there; what was cut off may be there or not, and then is done again.
+                # Entries for which `add` has returned are there; one that was cut off may be missing, and is then
+                # redone.
                 assert kept[: len(done)] == done, f"schedule {number}"
                 done = kept
                 try:

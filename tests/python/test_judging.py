@@ -73,11 +73,11 @@ def test_only_undecided_clauses_that_may_change_the_verdict_get_more_seeds() -> 
     assert 0 < shrink < 1
     # Both readings may hold.
     assert judged(claims("e.x", "e.y"), 1.2, 1.25).worth_more(shrink) == {(0, 0): ALL, (1, 0): ALL}
-    # One holds; the other is at the limit, so that it will neither hold nor fail.
+    # One reading holds; the other is at the limit, so it will neither hold nor fail.
     assert judged(claims("e.x"), 3.0, 1.0).worth_more(shrink) == {}
-    # One holds, the other may fail: it may depend on the reading.
+    # One reading holds, the other may fail: the claim may depend on the reading.
     assert judged(claims("e.x"), 3.0, 0.8).worth_more(shrink) == {(1, 0): ALL}
-    # A clause fails in both, the other may hold: it may hold in part.
+    # One clause fails in both readings, the other may hold: the claim may hold in part.
     assert judged(claims("e.x", "e.y"), 1.2, 1.2, other=0.5).worth_more(shrink) == {(0, 0): ALL, (1, 0): ALL}
 
 
@@ -122,7 +122,7 @@ def test_a_claim_that_is_ruled_out_in_every_reading_does_not_hold() -> None:
     assert [[one.result for one in read.tested] for read in out.readings] == [["undecided", "fails"]] * 2
     assert [read.result for read in out.readings] == ["fails", "fails"]
     assert out.verdict == "fails"
-    # More seeds are asked for still: a clause that holds would make it hold in part.
+    # More seeds are still requested: one more clause that holds would make the claim hold in part.
     assert judged(declared, 1.2, 1.2, other=0.5).worth_more(Effort.FULL.shrink(0))
     assert judged(declared, 3.0, 1.1, other=0.5).verdict == "partly"
 

@@ -13,10 +13,10 @@ def test_recorded_parameters_give_the_published_values_of_a_single_client(readin
     changes = {**READINGS[reading], **CONTROL[found.control]}
     a_down = throughput(changes)
     b_down, b_up = (throughput({**changes, **found.weak, "flows.direction": way}) for way in ("down", "up"))
-    # Probabilities are found to steps that are worth 2 % at most.
+    # The search finds probabilities in steps that change goodput by 2 % at most.
     ratio = PUBLISHED["B down"] / PUBLISHED["A down"]
     if reading.startswith("on/off"):
-        # An uplink that is down for a third of the time loses ACKs of the MAC, too: no downlink is good enough.
+        # An uplink that is down for a third of the time loses MAC ACKs too, so no downlink is good enough.
         assert found.down == 0
         assert b_down / a_down < ratio
         assert b_up == pytest.approx(PUBLISHED["B up"], rel=0.04)

@@ -203,9 +203,9 @@ chain.spacing = "10 m"
 {UP}""",
 }
 
-# Names, what sweeps do with a scenario, and how often it is run: nothing of a single run follows from them.
+# Names, sweeps of a scenario, and the number of its runs: they do not affect a single run.
 LABELS = re.compile(r"name|description|seeds|sweep\..*")
-# Names that lead from one table to another, and what only a list of tables holds: other tests change them.
+# Names that refer to another table, and keys that occur only in lists of tables: other tests change them.
 LINKS = re.compile(
     r"(ap|servers|stations|routers|flows)\.name|links\.(from|to)|servers\.at|stations\.ap|flows\.(station|server|from|to)"
     r"|space\.paths\..*|flows\.sessions\.list\..*|flows\.trace\.(file|list)|space\.mode|(ap|stations)\.position|ap\.channels"
@@ -234,13 +234,14 @@ STANDARDS = {letters: {"wlan.standard": f"802.11{letters}"} for letters in ("n",
 LIMIT = {"ap.scheme.uplink": "rate-limit", "ap.scheme.rate-limit.rate": "1 Mb/s"}
 RED = {"X.discipline": "red", "X.limit": "60 kB", "X.red.min_threshold": "4 kB", "X.red.max_threshold": "20 kB"}
 
-# Values that do not stand alone, and what is set with them.
+# Values that need other keys, and those keys.
 TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
     ("flows.transport", "udp"): UDP,
     ("flows.workload", "transfer"): {"flows.workload": "transfer", "flows.transfer.size": "100 kB"},
     ("ap.scheme.rate-limit.mode", "static"): LIMIT | {"ap.scheme.rate-limit.mode": "static"},
 }
-# Keys, the scenario in which they show, what else is set there, and values if not those that the type suggests.
+# Keys, the scenario in which they have an effect, what else is set there, and values if the type does not suggest
+# them.
 CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     ("fair_share_base", "cell", PERIODIC, []),
     (r"(flows\.)?tcp\.fin", "cell", POISSON, []),
@@ -368,8 +369,8 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"routing\.protocol", "mesh", {}, ["static"]),
     (r"routing\.dsdv\.limit", "mesh", {"routing.dsdv.entry": "60 B"}, ["150 B", "300 B"]),
 ]
-# What the tests of the core show in circumstances that take more than a few seconds, or more than a scenario.
-# Keys that only allow other keys more values: test_limits.py.
+# Keys that the Rust tests cover, because their effect takes more than a few seconds, or more than a scenario, to
+# show. Keys that only allow other keys more values: test_limits.py.
 ELSEWHERE = re.compile(
     r"wlan\.nonstandard_(rates|windows)|routing\.dsdv\.link_feedback|ap\.count|(flows\.)?tcp\.ctcp-tube\.reset_base"
     r"|(flows\.)?tcp\.vegas-fair\.(alpha|beta)_increment|(ap|servers|links)\.queue\.routing_first"
@@ -397,7 +398,7 @@ def keys(table: dict[str, Any], path: str = "", chosen: dict[str, Any] | None = 
             yield path + key, field, chosen
 
 
-# Tables that stand for `ap.queue` and `tcp` in other places, read by the same code; and classes of the user's own.
+# Tables like `ap.queue` and `tcp` in other places, read by the same code; and user classes.
 COPIES = re.compile(r"(servers|links|stations)\.queue\..*|flows\.tcp\.[\w-]+\..*|.*\.python\..*")
 KEYS = {
     path: (field, chosen)

@@ -385,7 +385,7 @@ def test_saved_files_can_be_read(opened: Callable[..., Opened], lab: LabServer, 
     drawing = saved["SVG"].decode()
     assert "dashed: up / down" in drawing
     (ratio,) = (one for one in drawing.split("<g ") if "dashed: up / down" in one)
-    # The dashed curve has an axis of its own at the right, and the last time is not cut.
+    # The dashed curve has its own axis at the right, and the last time label is not cut off.
     curve = re.search(r'd="M[^"]*L([\d.]+) [\d.]+"[^>]*stroke-dasharray', ratio)
     assert curve
     right = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="[\d.]+">\d', ratio)]
@@ -455,7 +455,7 @@ def test_a_long_run_asks_and_can_be_stopped(opened: Callable[..., Opened], lab: 
     notice = page.page.locator("#notice")
     notice.get_by_role("button", name="Stop").wait_for()
     assert re.search(r"will take about \d+ (seconds|minutes) more", notice.inner_text())
-    # What is known so far is shown meanwhile.
+    # Results so far are shown during the run.
     assert 0 < page.value("lab.result.now_s") < page.value("lab.result.end_s")
     assert "so far" in page.page.locator("#summary").inner_text()
     notice.get_by_role("button", name="Stop").click()
@@ -465,7 +465,7 @@ def test_a_long_run_asks_and_can_be_stopped(opened: Callable[..., Opened], lab: 
     page.page.locator("#stop").click()
     page.settle()
     assert page.page.locator("#stop").is_hidden()
-    # It goes on with the next thing that is asked for.
+    # It continues with the next request.
     page.page.locator("#toml").fill(text.replace('"300000 s"', '"10 s"'))
     page.page.wait_for_timeout(300)
     page.settle()

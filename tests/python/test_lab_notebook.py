@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 LESSON = Path(__file__).parents[2] / "lab" / "lessons" / "uploads.toml"
 
-# A process of its own, as the kernel's client and Playwright have an event loop each. Cells and outputs are lines.
+# A separate process, because the kernel's client and Playwright have an event loop each. Cells and outputs are
+# lines.
 NOTEBOOK = """
 import json, sys
 import nbformat

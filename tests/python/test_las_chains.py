@@ -85,7 +85,7 @@ def scenario(row: Row, protocol: str) -> wifair.Scenario:
                     "count": nodes,
                     "layout": "chain",
                     "chain": {"spacing": f"{row.spacing_m} m"},
-                    # One of ns-2's is the packet that is being sent.
+                    # ns-2 counts the packet that is being sent.
                     "queue": {"limit": f"{row.buffer - 1} packets"},
                 }
             ],

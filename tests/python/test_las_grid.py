@@ -70,7 +70,7 @@ def scenario(spacing_m: int, wanted: list[Transfer], protocol: str) -> wifair.Sc
                     "count": 16,
                     "layout": "grid",
                     "grid": {"spacing": f"{spacing_m} m"},
-                    # One of ns-2's 103 is the packet that is being sent.
+                    # ns-2's 103 include the packet that is being sent.
                     "queue": {"limit": "102 packets"},
                 }
             ],

@@ -19,11 +19,11 @@ def sources(root: Path, files: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"a.py": "import wifair.b", "b.py": "from wifair import a"}, "a circle of modules: wifair.a"),
-        ({"a.py": "def f():\n    from wifair.b import g", "b.py": "import wifair.a"}, "a circle of modules: wifair.a"),
+        ({"a.py": "import wifair.b", "b.py": "from wifair import a"}, "a cycle of modules: wifair.a"),
+        ({"a.py": "def f():\n    from wifair.b import g", "b.py": "import wifair.a"}, "a cycle of modules: wifair.a"),
         (
             {"a/x.py": "import wifair.b.x", "a/y.py": "", "b/x.py": "", "b/y.py": "import wifair.a.y"},
-            "a circle of packages: wifair.a",
+            "a cycle of packages: wifair.a",
         ),
         ({"a.py": "from wifair.measure import server", "measure/server.py": ""}, "wifair.a imports wifair.measure"),
     ],
@@ -77,4 +77,4 @@ def test_cycles_of_folders_are_found(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
     (found,) = lint.problems(sources(tmp_path, {"__init__.py": ""}), [])
-    assert found.startswith("a circle of folders of one: ")
+    assert found.startswith("a cycle of folders of one: ")

@@ -92,7 +92,7 @@ def test_both_readings_of_finish_and_sessions_left_out() -> None:
     start, share = [0.0, 1.0, 2.0], 8e5  # 10 kB ideally take 0.1 s
     sent = metrics.instantaneous_fairness(10e3, start, [0.0, 1.1, math.nan], fair_share_bps=share)
     acked = metrics.instantaneous_fairness(10e3, start, [0.2, 1.4, math.inf], fair_share_bps=share)
-    # The first fitted into the window: no time passed until it was handed down.
+    # The first session fitted into the window, so it was handed down in no time.
     assert sent.index == pytest.approx(1)
     assert (sent.finished, sent.instant, sent.unfinished) == (1, 1, 1)
     assert acked.index == pytest.approx(0.375)  # 0.1 / 0.2 and 0.1 / 0.4

@@ -31,7 +31,8 @@ def test_default_unfairness_equals_that_of_ns2() -> None:
             for value in row.ns2:
                 assert row.estimate.mean == pytest.approx(value, rel=0.05), (name, row)
                 known += 1
-        # Downloads starve beside as many uploads, and uploads starve each other (lee2007, sections 2.1 and 2.2).
+        # Downloads starve beside the same number of uploads, and uploads starve each other (lee2007, sections
+        # 2.1 and 2.2).
         if name == "fig2b":
             assert table("up_down_ratio", setting="as printed") > 50
         if name == "fig3":

@@ -74,7 +74,7 @@ def test_each_predicate_holds_fails_and_is_undecided(
     assert result(predicate, good, rows=rows) == "holds"
     assert result(predicate, bad, rows=rows) == "fails"
     assert result(predicate, near, rows=rows) == "undecided"
-    # Noise that drowns everything decides nothing, and one seed says nothing of the noise.
+    # Too much noise decides nothing, and one seed says nothing about the noise.
     assert result(predicate, good, noise=1000.0, rows=rows) == "undecided"
     assert criterion(predicate)
 

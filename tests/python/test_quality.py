@@ -70,7 +70,7 @@ def test_echoes_measure_latency_under_load(tmp_path: Path) -> None:
     assert ping["bufferbloat_grade"] == metrics.bufferbloat_grade(ping["latency_increase_s"])
     assert ping["latency_increase_s"] > 5e-3
     assert ping["data_packets_sent"] in (60, 61)
-    # Echoes have no part in fairness.
+    # Echoes do not count in fairness indices.
     others = results.flows["goodput_bps"][results.flows["name"] != "echo"]
     assert results.cells["jain_index"][0] == pytest.approx(float(metrics.jain_index(others)))
 

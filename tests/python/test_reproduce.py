@@ -126,7 +126,7 @@ def test_a_claim_that_no_longer_holds_gives_exit_code_1(monkeypatch: pytest.Monk
     done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"])
     assert done.exit_code == 1
     assert "lee2007: calc_3868 is recorded as holding, and does not" in done.stdout
-    # Another verdict than the one recorded is no failure unless it was "holds".
+    # A verdict other than the recorded one is a failure only if that was "holds".
     monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": {"quick": Recorded("fails", 0, "")}})
     assert CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"]).exit_code == 0
 
@@ -140,7 +140,8 @@ def test_a_control_takes_the_mechanism_away() -> None:
     assert half["control"]["null"] == "a download in place of each upload"
     assert half["verdict"] in ("holds", "depends")
     assert half["control"]["specific"] is True
-    # It is asked where the claim holds: in other readings there is nothing that the mechanism could explain.
+    # The control is judged where the claim holds: in other readings there is no effect for the mechanism to
+    # explain.
     assert half["control"]["readings"] == half["holding"]
 
 

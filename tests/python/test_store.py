@@ -212,7 +212,8 @@ def test_a_store_that_another_process_is_making_is_shared(tmp_path: Path) -> Non
 
 
 def test_a_store_that_another_process_is_about_to_make_is_waited_for(tmp_path: Path) -> None:
-    # SQLite does not wait by itself where somebody is about to write and the mode is to be another one.
+    # SQLite does not wait by itself if another process is about to write and the journal mode must
+    # change.
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         release = threading.Timer(0.2, other.execute, ["COMMIT"])

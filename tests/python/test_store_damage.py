@@ -133,7 +133,7 @@ def test_a_change_is_named_and_repaired(whole: Path, tmp_path: Path, text: str, 
         "UPDATE kept SET name = x'ff' WHERE name = 'flows'",
         "UPDATE kept SET checksum = x'00', rows = 1.5",
         "UPDATE sums SET total = 'x'",
-        # What columns mean: values are whole, and stay.
+        # Only the meanings of columns are damaged: values are intact, and stay.
         "UPDATE meanings SET meaning = 'x' WHERE name = 'goodput_bps'",
         "UPDATE meanings SET name = 'x' WHERE name = 'goodput_bps' AND source = 'runs'",
         "DELETE FROM meanings WHERE name = 'goodput_bps'",

@@ -176,8 +176,8 @@ def test_ctrl_c(long: Path, expected: tuple[str, str], tmp_path: Path) -> None:
     assert tables(out) == expected
 
 
-# Runs a sweep where nothing can be written after a while, and then where it can again. The small disk is a tmpfs that
-# only this process sees; where that cannot be had, no file may grow beyond a limit.
+# Runs a sweep on a disk that fills up, and then with room again. The small disk is a tmpfs that only this process
+# sees; without permission for that, a limit on file size takes its place.
 NARROW = """
 import json, os, resource, subprocess, sys
 from pathlib import Path

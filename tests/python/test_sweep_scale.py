@@ -38,7 +38,7 @@ def fill(out: Path, scenario: wifair.Scenario, runs: int) -> None:
 
 def peak(*arguments: str | Path) -> tuple[float, float]:
     """CPU time [s] and most memory [MB] of a command."""
-    # A process takes over the peak of the one that it was started by: so a small one starts it.
+    # A process inherits the peak memory of the process that starts it, so a small one starts it.
     code = """
 import resource, subprocess, sys
 subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL, check=True)

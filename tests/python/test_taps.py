@@ -157,7 +157,7 @@ def test_tshark_finds_nothing_wrong(file: Path, tmp_path: Path) -> None:
     paths = sorted((tmp_path / "c").glob("*.pcap"))
     assert len(paths) == 7
     for path in paths:
-        # Checksums of IP are looked at in every packet; 2 stands for one that was not.
+        # tshark checks the IP checksum of every packet; 2 would mean "not checked".
         shown = [*checks, "-Y", bad, "-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message"]
         out = subprocess.run(["tshark", "-r", path, *shown], capture_output=True, text=True, timeout=60, check=True)
         assert out.stdout == "", path
@@ -352,7 +352,7 @@ def test_tshark_reads_aggregates_and_block_acks(standard: str, tmp_path: Path) -
     if standard == "802.11be":  # tshark up to 4.0 does not show bitmaps of 1024 bits
         assert {row[0] for row in fields("wlan.fc.type_subtype == 0x19", "wlan.fixed.ssc.fragment")} == {"10"}
         return
-    # What the bitmap says of the A-MPDU before it.
+    # What the bitmap says about the preceding A-MPDU.
     answers = iter(fields("wlan.fc.type_subtype == 0x19", "wlan.fixed.ssc.sequence", "wlan.ba.bm"))
     aggregate: list[dict[str, object]] = []
     seen: set[object] = set()
@@ -395,7 +395,8 @@ def test_a_capture_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> N
     }
     for port, got in enumerate(results.flows["received_bytes"].tolist(), 5001):
         assert got > 100_000
-        # They differ by what is on its way at the end, or received and not yet acknowledged: at most a window.
+        # They differ by data that at the end are in transit, or received and not yet acknowledged: at most a
+        # window.
         assert abs(int(seen[port]) - got) < 65_536
 
 
@@ -566,7 +567,7 @@ def test_tshark_finds_every_packet_in_an_a_msdu(ampdu: str, tmp_path: Path) -> N
     names = [int(str(name).rsplit(":", 1)[1]) for name in capture.flows["name"]]
     seen = dict(zip(names, capture.flows["received_bytes"]))
     for port, got in enumerate(results.flows["received_bytes"].tolist(), 5001):
-        # They differ by what is on its way at the end: at most a window of 64 MPDUs.
+        # They differ by data in transit at the end: at most a window of 64 MPDUs.
         assert got > 64 * 3839
         assert abs(int(seen[port]) - got) < 64 * 3839
 

@@ -10,8 +10,8 @@ import pytest
 import wifair as module
 from command import wifair
 
-# Command line, and parts of the message. In it are: two.toml (right), wrong.toml, empty.pcap, real.pcap,
-# notes.txt, full/, store/ (of a sweep).
+# Command line, and parts of the message. The folder has two.toml (valid), wrong.toml, empty.pcap,
+# real.pcap, notes.txt, full/, store/ (of a sweep).
 WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     "run": [
         ("none.toml", ("cannot read `none.toml`", "no such file")),

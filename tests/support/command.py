@@ -25,7 +25,7 @@ def wifair(*args: object, stdin: str | None = None, code: int = 0, cwd: Path | N
 @contextmanager
 def started(*args: object, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
     """Start the command; no process is left behind, whatever the test finds."""
-    # Tests that run in the background ignore Ctrl-C, and would hand that on.
+    # Tests that run in the background ignore Ctrl-C, and child processes would inherit that.
     with subprocess.Popen(
         [*COMMAND, *map(str, args)],
         stdout=subprocess.PIPE,

@@ -98,12 +98,12 @@ def _package(name: str) -> str:
     return ".".join(name.split(".")[:2])
 
 
-def circle(edges: Graph, what: str) -> Iterator[str]:
+def cycle(edges: Graph, what: str) -> Iterator[str]:
     """Report a cycle, if there is one."""
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:
-        yield f"a circle of {what}: {' -> '.join(reversed(error.args[1]))}"
+        yield f"a cycle of {what}: {' -> '.join(reversed(error.args[1]))}"
 
 
 def who_uses_the_testbed(edges: Graph) -> Iterator[str]:
@@ -140,11 +140,11 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     for path in files:
         yield from too_long(path.relative_to(root), path.read_text(encoding="utf-8"))
     edges = graph(modules(root / "python/wifair"))
-    yield from circle(edges, "modules")
-    yield from circle(packages(edges), "packages")
+    yield from cycle(edges, "modules")
+    yield from cycle(packages(edges), "packages")
     yield from who_uses_the_testbed(edges)
     for crate in sorted(root.glob("crates/*")):
-        yield from circle(folders(crate), f"folders of {crate.name}")
+        yield from cycle(folders(crate), f"folders of {crate.name}")
     yield from names_twice(root)
 
 

@@ -20,7 +20,7 @@ SEEDS = range(1, 6)
 
 
 def main() -> None:
-    # Where the data are sent again after a block ACK that did not come; without aggregation there is none.
+    # Rows in which data are sent again after a missing block ACK; without aggregation there is none.
     groups = [group for group in rows("c") if "0" in (group[0]["bar_after_missed_ba"], group[0]["ampdu_max"])]
     ns3 = {(int(group[0]["n"]), int(group[0]["ampdu_max"])): values(group, "goodput_mbps") for group in groups}
     with mpl.rc_context({"svg.hashsalt": "wifair", "font.size": 8}):

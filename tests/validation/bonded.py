@@ -36,7 +36,8 @@ def scenario(row: Mapping[str, str]) -> str:
     lines += ["[wlan]", f'standard = "{STANDARDS[row["std"]]}"', f"mcs = {row['mcs']}"]
     lines += [] if row["std"] == "ac" else ['band = "5 GHz"']
     lines += [f'aggregation.max_ampdu = "{row["ampdu_max"]} B"', "aggregation.request_after_miss = false"]
-    # Access points come first. Frames of the own BSS arrive with -40 dBm, those of the other with the level of the row.
+    # Access points come first. Frames of a station's own BSS arrive with -40 dBm, those of the other BSS with the row's
+    # level.
     places = [cell for _ in ("access points", "stations") for cell in cells]
     levels = [[-40 if to == sender else int(row["level_dbm"]) for to in places] for sender in places]
     gains = ", ".join("[" + ", ".join(f'"{level - 16} dB"' for level in line) + "]" for line in levels)

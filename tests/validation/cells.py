@@ -107,7 +107,7 @@ def tcp() -> Iterator[Case]:
             for direction in ("up", "down"):
                 for n in (1, 4, 20):
                     keys = {"direction": direction, "n": n, "queue": queue}
-                    # Where there are runs that start when ns-2 has routes, they count.
+                    # If there are runs that start after ns-2 has found its routes, those count.
                     routed = lookup(rows, "jain", case=f"{ns2}-start20", **keys)
                     keys["case"] = f"{ns2}-start20" if routed else ns2
                     known = {"tcp": "Sack1" if program == "ns-2 SACK" else "Newreno", "direction": direction}
@@ -201,7 +201,7 @@ def bianchi() -> Iterator[Case]:
             def measure(
                 results: wifair.Results, theirs: float = float(row["difs_mbps"]), tries: int = tries
             ) -> Iterable[Comparison]:
-                # The model knows no limit; with the standard's it is shown.
+                # The model has no retry limit; rows with the standard's limit are shown without a criterion.
                 rule = Rule.MEAN if tries == 255 else Rule.SHOWN
                 yield Comparison("goodput [Mb/s]", goodput(results), {"ns-3's closed form": [theirs]}, rule, 0.01)
 

@@ -104,7 +104,7 @@ def udp() -> Iterator[Case]:
             alone: bool = row["n"] == "1",
         ) -> Iterable[Comparison]:
             if exact is not None:
-                # Of one station it is a closed form.
+                # For one station it is a closed form.
                 source, within = ("closed form", 0.002) if alone else ("Monte Carlo", 0.01)
                 yield Comparison("goodput [Mb/s]", goodput(results), {source: [exact]}, Rule.MEAN, within)
             yield Comparison("goodput [Mb/s]", goodput(results), {"ns-3": theirs}, rule, tolerance)
@@ -187,7 +187,8 @@ def published() -> Iterator[Case]:
                 changes |= sizes[case]
                 changes |= {"wlan.edca.be.txop": "3.52 ms", "wlan.cf_end": True} if "txop" in example else {}
         low, high = float(row["low_mbps"]), float(row["high_mbps"])
-        # The model gives up no frame, as in the section on Bianchi's model; a figure without a band is held to 1 %.
+        # The model never gives up a frame, as in the section on Bianchi's model; a figure without a band has 1 %
+        # tolerance.
         for tries in (255, 7) if example == "Bianchi" else (7,):
 
             def measure(

@@ -70,9 +70,9 @@ RENO = 'tcp.cc = "reno"'
 CUBIC = 'tcp.cc = "cubic"\ntcp.cubic.hystart = "classic"\ntcp.quick_acks = 22'
 # Its timeouts are multiples of 10 ms: HZ is 100.
 WESTWOOD = 'tcp.cc = "westwood-plus"\ntcp.westwood-plus = { filter = "linux", tick = "10 ms" }'
-# The buckets' sizes are not recorded, but seen: what arrives exceeds 8 Mb/s times the time by 3104 bytes at most, again
-# and again (a_reno_down_rcv). In user-mode Linux ACKs exceed it by up to 10.6 kB, 3 kB of it because an ACK counts two
-# segments; its timeouts are multiples of 10 ms, so HZ is 100, and tc-tbf(8) then asks for 10 kB.
+# The buckets' sizes are not recorded, but the captures bound them: arrivals repeatedly exceed 8 Mb/s times the time by
+# at most 3104 bytes (a_reno_down_rcv). In user-mode Linux ACKs exceed it by up to 10.6 kB, 3 kB of it because an ACK
+# counts two segments; its timeouts are multiples of 10 ms, so HZ is 100, and tc-tbf(8) then asks for 10 kB.
 NAMESPACES, USER_MODE = (1_600, 3_100, 5_000), (8_000, 10_000, 12_000)
 TESTBEDS = (
     Testbed("Reno alone", "30 kB", True, NAMESPACES, (Flow("Reno", "a_reno_down", RENO, 0.0),)),
@@ -118,7 +118,7 @@ def scenario(testbed: Testbed, burst: int) -> wifair.Scenario:
     text = text.replace("12 s", f"{max(flow.start_s + socket(flow.file).time_s[-1] for flow in testbed.flows):.3f} s")
     text += f'header = "{54 if testbed.ethernet else 40} B"\n'
     for flow in testbed.flows:
-        # The start is drawn from 20 ms, for the ends of a real testbed do not start in step with each other.
+        # The start is drawn from 20 ms, because the hosts of a real testbed do not start in step.
         text += f'[[flows]]\nname = "{flow.name}"\nfrom = "sender"\nto = "receiver"\n'
         text += f'start = "{flow.start_s} s"\nstart_spread = "20 ms"\n{flow.tcp}\n'
     return wifair.Scenario.from_text(text)

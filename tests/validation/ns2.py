@@ -145,7 +145,7 @@ def lee2007() -> Iterator[Case]:
             scenario = paper("lee2007/default.toml")
             changes |= {"stations.sender.count": up, "stations.receiver.count": down}
         if float(error) > 0:
-            # ns-2's error model hits every frame that a receiver gets.
+            # ns-2's error model applies to every frame that a receiver gets.
             changes |= {"wlan.data_error": float(error), "wlan.control_error": float(error)}
         known = {"case": figure, "direction": direction, "rtt_ms": rtt}
         theirs = {

@@ -17,7 +17,7 @@ PACKETS = 183_333
 """10 Gb/s times 220 ms, in packets of 1500 bytes: the bandwidth-delay product."""
 CAPACITY_BPS = 10e9 * 1460 / 1500
 
-# The peak of this program alone: what `getrusage` tells on Linux includes that of its parent before it was started.
+# The peak memory of this program alone: on Linux `getrusage` includes that of its parent before the start.
 RUN = """
 import json, re, resource, sys, wifair
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_fig_8_has_the_curve_of_the_paper_in_300_mb(buffer: float) -> None:
         assert memory_mb < 300
         assert len(goodput) == 100
         assert sum(goodput[80:]) / 20 == pytest.approx(CAPACITY_BPS, rel=0.05)
-        # What lay behind a gap is handed over at once, so a second may show more than the capacity; all of them do not.
+        # Data behind a gap is handed over at once, so a single second may exceed the capacity; all together do not.
         means.append(sum(goodput) / 100)
         assert 0.8 * CAPACITY_BPS < means[-1] < CAPACITY_BPS
     assert means[0] == pytest.approx(means[1], rel=0.01)

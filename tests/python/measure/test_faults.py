@@ -120,7 +120,7 @@ def test_ctrl_c_keeps_finished_repetitions(testbed: Callable[..., Testbed]) -> N
 def test_two_plans_at_once(testbed: Callable[..., Testbed]) -> None:
     network = testbed(stations=1)
     network.serve()
-    # Long enough for the second to begin beside it, on a slow computer, too.
+    # Long enough for the second plan to begin meanwhile, even on a slow computer.
     first = network.start_run("sta1", ONE.replace('pause = "20 ms"', 'pause = "6 s"'))
     first.wait_for("1 of 2")
     second = network.run("server", ONE, "--as", "sta1", out="second", code=1)
@@ -243,7 +243,7 @@ def test_ipv6(tmp_path: Path) -> None:
     measurement, _ = in_process(tmp_path, text, 1, address="::1")
     flows = measurement.cases["mixed"].flows
     assert flows["transfer_bytes"][0] == 100_000
-    # 100 kB in datagrams of 1472 B are 68 of them, rounded.
+    # 100 kB are 68 datagrams of 1472 B, rounded.
     assert flows["data_packets_sent"][1] == 68
 
 

@@ -78,7 +78,7 @@ def test_every_repetition_of_every_case_has_a_result(measured: Measurement, repe
 @pytest.mark.parametrize("case", ["one, up", "one, down"])
 def test_goodput_alone_is_what_the_bucket_allows(measured: Measurement, case: str) -> None:
     flows = measured.cases[case].flows
-    # The bucket is full at first; all beyond that passes at its rate. What its queue drops never passes.
+    # The bucket is full at first; everything beyond that passes at its rate. Packets that its queue drops never pass.
     allowed = 8 * SIZE / (8 * (SIZE * WIRE - BURST) / RATE)
     assert 0.5 * allowed <= flows["transfer_goodput_bps"].max() <= 1.02 * allowed
 
@@ -98,7 +98,7 @@ def test_all_data_arrives_and_windows_are_known(measured: Measurement) -> None:
         assert (flows["cc"] == "reno").all()
         assert (flows["mss_bytes"] == 1448).all()
         assert (flows["cwnd_mean"] > 1).all()
-        # The bucket's queue of 60 kB delays, by 19 ms when full, and then whatever holds the computer up.
+        # The bucket's queue of 60 kB adds up to 19 ms, and a busy computer adds more.
         assert (flows["rtt_mean_s"] > 0).all()
         assert flows["rtt_max_s"].min() < 8 * (60_000 + BURST) / RATE + 0.1
         assert (flows["outstanding_max_bytes"] > 1448).all()
@@ -108,7 +108,7 @@ def test_flows_start_together_as_far_as_clocks_tell(measured: Measurement, repet
     for results in measured.cases.values():
         assert (results.cells["clock_error_s"] < 0.5).all()
         assert (results.cells["late_s"] < 0.5).all()
-    # All namespaces have one clock, so any offset is error, and must lie within the bound that is given.
+    # All namespaces share one clock, so any offset is an error, and must lie within the reported bound.
     assert measured.folder is not None
     clocks = [clock for row in journal.read(measured.folder) for clock in row.get("clocks", {}).values()]
     assert len(clocks) == repetitions * (1 + 1 + 2 + 2)
@@ -257,7 +257,7 @@ def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., T
         spent_s = flow["transfer_s"] - (ended_s - began_s)
         assert -error_s <= spent_s < closed_s - ended_s + error_s + 0.05
         assert flow["transfer_goodput_bps"] == pytest.approx(8 * SIZE / flow["transfer_s"], rel=1e-12)
-        # And as `wifair analyze` has it; station and server first show each other a token, of 48 and 32 bytes.
+        # `wifair analyze` must agree; station and server first send each other a token, of 48 and 32 bytes.
         analysed = measurement.captured.where(case=case, at_sender=True).records()[0]
         assert analysed["received_bytes"] == 1_000_000 + (48 if case == "one, up" else 32)
         assert analysed["data_packets_sent"] == sent + 1
@@ -329,7 +329,7 @@ def test_without_root_in_a_user_namespace(testbed: Callable[..., Testbed]) -> No
     assert flow["cc"] == "cubic"
     assert flow["mss_bytes"] == 536 - 12  # less the timestamps
     ends = network.journal()[-1]["flows"]["sta1"]
-    # Linux doubles what is asked for, for its own book-keeping (man 7 socket).
+    # Linux doubles the requested size, for its own bookkeeping (man 7 socket).
     assert (ends["sender"]["send_buffer"], ends["receiver"]["receive_buffer"]) == (60_000, 40_000)
 
 
@@ -400,7 +400,7 @@ def test_the_rts_threshold_is_set_and_restored(testbed: Callable[..., Testbed], 
     if end == "by itself":
         network.run("server", plan)
         calls = (network.folder / "rts.calls").read_text()
-        # Tried out beforehand; then set and put back for each repetition.
+        # Tried once beforehand; then set and restored for each repetition.
         assert [line.split()[-1] for line in calls.splitlines() if " set rts " in line][-4:] == [
             "2346",
             "2000",

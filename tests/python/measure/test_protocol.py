@@ -213,7 +213,7 @@ def test_an_endless_stranger_and_a_crowd_do_no_harm() -> None:
         endless.close()
         for _reader, writer in idle:
             writer.close()
-        # On a busy computer the first may have had their time before there are too many.
+        # On a busy computer the first strangers may time out before there are too many.
         assert any("too many that prove nothing" in line or "proved nothing in" in line for line in log)
         assert len(log) < 90, "strangers do not flood the log"
 

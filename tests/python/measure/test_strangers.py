@@ -105,7 +105,7 @@ def test_a_thousand_strangers_do_not_change_a_measurement(tmp_path: Path) -> Non
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert not crowded.failures
     flows, quiet = crowded.cases["udp"].flows, alone.cases["udp"].flows
-    # 500 kB in datagrams of 1,472 B are 339.7 of them, and so 340.
+    # 500 kB are 339.7 datagrams of 1,472 B, so 340.
     assert flows["data_packets_sent"].tolist() == quiet["data_packets_sent"].tolist() == 3 * [340.0]
     assert flows["lost_datagrams"].tolist() == quiet["lost_datagrams"].tolist() == 3 * [0.0]
     assert flows["transfer_bytes"].tolist() == 3 * [340.0 * 1472]
