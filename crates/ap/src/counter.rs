@@ -110,7 +110,7 @@ mod tests {
 
     /// Period 5 s. Flow 3 is seen at 0 and 4 s, flow 8 at 1 s: at 6 s it has been silent for 5 s, at 9 s flow 3 too.
     #[test]
-    fn a_silent_flow_is_forgotten_and_counted_again() {
+    fn a_silent_flow_is_removed_and_counted_again_later() {
         let mut counter = FlowCounter::new(Duration::from_secs(5));
         let mut counts = vec![];
         for (second, flow) in [(0, 3), (1, 8), (4, 3), (6, 1), (9, 1), (10, 8)] {

@@ -123,7 +123,7 @@ mod tests {
 
     /// 31 / n: 31, 15.5, 10.3, 7.75, 6.2, 3.1 (n = 10), 1.8 (n = 17), 0.3 (n = 100).
     #[test]
-    fn windows_by_hand() {
+    fn windows_match_hand_computed_values() {
         let windows = [1, 2, 3, 4, 5, 10, 17, 100].map(|n| window_for(n, 31, 1));
         assert_eq!(windows, [31, 16, 10, 8, 6, 3, 2, 1]);
     }

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_the_medium_hold_where_nothing_is_said() {
+    fn default_windows_are_those_of_the_channel() {
         let bench = SchemeBench::new(|facts| Edca::new(&Params::default(), facts));
         let plan = bench.scheme.access().expect("a plan");
         assert_eq!((plan.ap.best_effort.cw_min, plan.stations.best_effort.aifsn, plan.ap.priority.cw_max), (31, 4, 7));

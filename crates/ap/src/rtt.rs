@@ -320,7 +320,7 @@ mod tests {
 
     /// The first segment is retransmitted at 50 ms, so the ACK at 55 ms is ambiguous. The next new segment is timed.
     #[test]
-    fn a_segment_that_was_sent_again_is_not_timed() {
+    fn a_retransmitted_segment_is_not_timed() {
         let trace = [
             (10, packet(Kind::Data, 0, 1000, 0, 0)),
             (50, packet(Kind::Data, 0, 1000, 0, flag::RETRANSMISSION)),

@@ -108,7 +108,7 @@ mod tests {
 
     /// The reading that gives the published number of lee2007.
     #[test]
-    fn the_published_value_has_an_explanation() {
+    fn one_reading_gives_the_published_value() {
         let table = ServiceTimes {
             cw_min: 32.0,
             backoffs: 1.0,
@@ -121,13 +121,13 @@ mod tests {
 
     /// With the lengths of IEEE Std 802.11 for RTS, CTS and ACK: 3584.4 us.
     #[test]
-    fn without_counting_the_phy_twice() {
+    fn the_standards_frame_lengths_give_3584_us() {
         close(ServiceTimes { rts_bytes: 20.0, cts_bytes: 14.0, data_bytes: 1000.0, ..ServiceTimes::LITERAL }, 3584.36);
     }
 
     /// 258.5 packets/s of 1040 B are 2.15 Mb/s.
     #[test]
-    fn the_published_rate_follows_from_the_published_time() {
+    fn the_published_time_gives_the_published_rate() {
         let mbps = 1040.0 * 8.0 / PUBLISHED.as_secs() * 1e-6;
         assert!((mbps - 2.15).abs() < 0.005);
     }

@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn the_field_is_in_bytes() {
+    fn the_window_field_is_in_bytes() {
         assert_eq!(clamped(1000, 0, 60_000, 15.73), 15_000);
         assert_eq!(clamped(1460, 0, 65_535, 12.5), 17_520);
     }
 
     /// 15 packets of 1448 B are 21,720 B, or 169.7 units of 128 B.
     #[test]
-    fn the_scale_is_respected() {
+    fn the_window_scale_is_respected() {
         assert_eq!(clamped(1448, 7, 1000, 15.0), 169);
         assert_eq!(clamped(1448, 7, 100, 15.0), 100, "not above what was offered");
     }
@@ -185,7 +185,7 @@ mod tests {
     /// Another flow arrives and halves the share of a 20-packet buffer: the window falls at once where data goes one
     /// way, and as the allowed data arrives where it goes both ways.
     #[test]
-    fn nothing_is_taken_back_where_data_goes_both_ways() {
+    fn windows_are_not_taken_back_on_two_way_connections() {
         for (payload, expected) in [(0, [20_000, 10_000, 10_000, 10_000]), (1000, [20_000, 20_000, 15_000, 10_000])] {
             let mut windows = Windows::default();
             windows.introduce(3, 1000, 0);
@@ -205,7 +205,7 @@ mod tests {
 
     /// A segment of a connection that carries data both ways also acknowledges; one without a window does not.
     #[test]
-    fn segments_that_acknowledge_count() {
+    fn acknowledging_segments_count() {
         let mut control = WindowControl::new(Limit::Packets(20), Duration::from_secs(5));
         let segment = Packet { payload: 1000, flags: flag::ACK, window: 60_000, ..Packet::default() };
         assert_eq!(control.see(Time::ZERO, &segment), Some(20.0));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_segment_is_left() {
+    fn the_window_is_at_least_one_segment() {
         assert_eq!(clamped(1000, 0, 60_000, 0.3), 1000);
         assert_eq!(clamped(1000, 14, 3, 0.3), 1, "one unit of 16 KiB");
         assert_eq!(clamped(1000, 9, 60, 1.0), 2, "1000 B are not less than two units of 512 B");

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_not_given_is_missed() {
+    fn a_missing_number_is_reported() {
         use wifair_config::{Document, Source, Table as _};
         let problems = |text| {
             let document = Document::parse(Source::file("a.toml", text));

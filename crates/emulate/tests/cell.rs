@@ -144,7 +144,7 @@ fn a_flood_is_bounded_by_the_queues() {
 }
 
 #[test]
-fn what_has_no_place_is_refused_and_counted() {
+fn packets_that_cannot_be_carried_are_refused_and_counted() {
     let mut cell = cell(LIMIT, false, 1);
     let good = udp(&cell, STA1, SERVER, 100);
     let to = |address: Ipv4Addr| {

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_left_first_arrives_first() {
+    fn items_arrive_in_the_order_sent() {
         let mut line = DelayLine::default();
         assert_eq!(line.next(), Time::NEVER);
         line.push(Time::from_nanos(3), 'a');

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_of_one_instant_keep_their_order() {
+    fn entries_at_equal_times_keep_their_order() {
         let mut event_queue = EventQueue::default();
         for (time, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b'), (0, '0')] {
             event_queue.enter(Time::from_nanos(time), what);

@@ -139,7 +139,7 @@ mod tests {
     proptest! {
         /// Compared with a plain search: the lowest-numbered source among those with the smallest time.
         #[test]
-        fn first_is_the_lowest_numbered_of_the_earliest(
+        fn ties_go_to_the_lowest_number(
             sources in 1_usize..100,
             rare in 0_usize..5,
             changes in prop::collection::vec((0_usize..100, 0_u64..50), 1..60),

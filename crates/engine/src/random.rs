@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_its_own_stream() {
+    fn each_name_has_its_own_stream() {
         let draw = |seed, purpose, entity| stream(seed, purpose, entity).bits();
         assert_eq!(draw(1, "backoff", "sta1"), draw(1, "backoff", "sta1"));
         assert_ne!(draw(1, "backoff", "sta1"), draw(1, "backoff", "sta2"));

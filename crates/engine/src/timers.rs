@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_moves_later_goes_off_once() {
+    fn a_postponed_timer_fires_once() {
         let mut timers = Timers::new(1);
         for deadline in 1..=100 {
             timers.set(0, at(deadline));
@@ -154,7 +154,7 @@ mod tests {
     proptest! {
         /// For any sequence of settings and stops, the timers that fire are those that a plain list of deadlines gives.
         #[test]
-        fn timers_go_off_at_their_last_deadline(
+        fn timers_fire_at_their_last_deadline(
             orders in prop::collection::vec((0_usize..5, prop::option::of(1_u64..40), 0_u64..10), 1..80),
         ) {
             let mut timers = Timers::new(5);

@@ -114,7 +114,7 @@ mod tests {
 
     /// Worked by hand: 10 kB in 0.1 s and in 0.2 s with a share of 100 kB/s are ratios of 1 and 0.5.
     #[test]
-    fn finish_ratios_leave_out_what_did_not_finish() {
+    fn finish_ratios_leave_out_unfinished_sessions() {
         let mut ratios = FinishRatios::default();
         assert_eq!(ratios.add(10e3, 0.1, 100e3), Some(1.0));
         assert_eq!(ratios.add(10e3, 0.2, 100e3), Some(0.5));

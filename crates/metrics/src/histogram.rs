@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absorbed_counts_as_if_it_were_added() {
+    fn a_merged_histogram_equals_one_of_all_samples() {
         let of = |millis: &[u64]| {
             let mut histogram = Histogram::default();
             millis.iter().for_each(|ms| histogram.add(Duration::from_millis(*ms)));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn transits_added_together_count_one_by_one() {
+    fn transits_added_together_equal_single_ones() {
         let transits = [9, 4, 30, 2, 17, 17, 80].map(Duration::from_millis);
         let mut alone = Jitter::default();
         transits.iter().for_each(|transit| alone.add(transit.as_nanos().cast_signed()));

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn all_at_zero_all_starve() {
+    fn if_all_get_nothing_all_starve() {
         assert_eq!(starved(&[Supply::endless(0.0), asking(0.0, 64e3)]), [true, true]);
         assert_eq!(starved(&[Supply::endless(0.0), asking(0.0, 0.0)]), [true, false]);
     }
@@ -107,7 +107,7 @@ mod tests {
 
     /// Many calls beside one download: the download's share is what the calls leave, not the mean.
     #[test]
-    fn what_the_modest_leave_belongs_to_those_that_ask_for_more() {
+    fn unused_shares_go_to_flows_that_ask_for_more() {
         let mut flows = vec![asking(64e3, 64e3); 20];
         flows.push(Supply::endless(100e3));
         assert_eq!(max_min_shares(&flows)[20], 100e3);
@@ -115,7 +115,7 @@ mod tests {
 
     /// Worked by hand: 110 for 11 seconds of activity are 10 a second.
     #[test]
-    fn who_comes_late_is_owed_less() {
+    fn a_late_flow_has_a_smaller_share() {
         let flows =
             [Supply { got: 108.0, asked: ENDLESS, active: 10.0 }, Supply { got: 2.0, asked: ENDLESS, active: 1.0 }];
         assert_eq!(max_min_shares(&flows), [100.0, 10.0]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_never_active_is_owed_nothing() {
+    fn a_flow_that_was_never_active_has_no_share() {
         let absent = Supply { got: 0.0, asked: 5.0, active: 0.0 };
         assert_eq!(max_min_shares(&[absent]), [0.0]);
         assert_eq!(max_min_shares(&[absent, Supply::endless(3.0)]), [0.0, 3.0]);

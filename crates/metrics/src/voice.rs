@@ -79,7 +79,7 @@ mod tests {
 
     /// G.107, annex B, table B.1: ratings and the corresponding scores, to two digits.
     #[test]
-    fn scores_are_those_of_the_recommendation() {
+    fn scores_equal_those_of_the_recommendation() {
         for (r, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
             assert!((mean_opinion_score(r) - score).abs() < 0.01, "R {r}: {}", mean_opinion_score(r));
         }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_playout_is_lost() {
+    fn packets_after_the_playout_time_are_lost() {
         let mut steady = Histogram::default();
         let mut spread = Histogram::default();
         for i in 0..1000 {

@@ -406,7 +406,7 @@ mod tests {
 
     /// The paper's rules, checked by hand on one table.
     #[test]
-    fn newer_numbers_win_and_of_equal_numbers_fewer_hops() {
+    fn newer_sequence_numbers_win_then_fewer_hops() {
         let mut me = Dsdv::new(Params::default(), 0, 5, stream(1, "dsdv", "0"));
         let tell = |me: &mut Dsdv, seconds, from, hops, sequence| {
             me.on_announcement(after(seconds), from, &[UpdateEntry { to: 4, hops, sequence }]);
@@ -438,7 +438,7 @@ mod tests {
 
     /// A chain of n needs at most n intervals at first; fewer in practice, because new routes are announced at once.
     #[test]
-    fn a_chain_is_known_after_the_first_round() {
+    fn a_chain_has_all_routes_after_the_first_round() {
         let mut network = TestNetwork::new(3, 6, 0.0);
         (0..5).for_each(|a| network.link(a, a + 1, true));
         network.run(after(15 + 6));
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_neighbour_is_gone_after_three_intervals() {
+    fn a_silent_neighbour_is_lost_after_three_intervals() {
         let mut network = TestNetwork::new(3, 3, 0.0);
         network.link(0, 1, true);
         network.link(1, 2, true);
@@ -470,7 +470,7 @@ mod tests {
         /// links are stable and nothing is lost, there are routes to all reachable stations and to no others. They need
         /// not be the shortest: a new sequence number may arrive over a longer route first, every time.
         #[test]
-        fn there_are_no_loops_and_in_the_end_routes_to_all(
+        fn routes_have_no_loops_and_finally_reach_all(
             seed in any::<u64>(),
             n in 2_usize..9,
             changes in prop::collection::vec((0_usize..9, 0_usize..9, any::<bool>(), 0_u64..30, any::<bool>()), 1..40),

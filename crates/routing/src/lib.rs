@@ -91,7 +91,7 @@ mod tests {
     /// ns-2's grid: 4 x 4 at 128 m, where the eight neighbours are within 250 m. Corner to corner takes three
     /// diagonals.
     #[test]
-    fn over_the_diagonals_of_a_grid() {
+    fn paths_use_the_diagonals_of_a_grid() {
         let model = Propagation::TwoRay(two_ray::Params::default());
         let at = |station: u32| Position::new(128.0 * f64::from(station % 4), 128.0 * f64::from(station / 4));
         let radios = vec![Radio::ns2(); 16];
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_one_direction_is_no_route() {
+    fn a_one_way_link_is_not_a_route() {
         let links = RadioLinks::from_hearing(3, |from, to| match (from, to) {
             (0, 1) | (1, 0) | (1, 2) => Hearing::Reads,
             (2, 1) => Hearing::Senses,
@@ -118,7 +118,7 @@ mod tests {
     proptest! {
         /// Path lengths compared with the Floyd-Warshall algorithm.
         #[test]
-        fn routes_are_as_short_as_can_be(seed in any::<u64>(), n in 2_u32..14, density in 1_u32..8) {
+        fn routes_are_shortest_paths(seed in any::<u64>(), n in 2_u32..14, density in 1_u32..8) {
             let joined = |a: u32, b: u32| {
                 stream(seed, "link", &format!("{}/{}", a.min(b), a.max(b))).below(8) < density
             };

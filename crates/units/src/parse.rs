@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_power_at_all_is_written_as_it_is_shown() {
+    fn zero_power_is_read_as_it_is_printed() {
         let nothing = Dbm(f64::NEG_INFINITY);
         assert_eq!(Dbm::parse(&nothing.to_string()), Ok(nothing));
         assert_eq!(nothing.as_milliwatts(), 0.0);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_a_remedy() {
+    fn errors_name_the_problem_and_the_remedy() {
         let error = Duration::parse("20").unwrap_err();
         assert_eq!(error.message, "`20` has no unit");
         assert_eq!(error.help, "write \"20 ms\" or \"20 us\"");
