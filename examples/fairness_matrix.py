@@ -21,14 +21,14 @@ import numpy as np
 import wifair
 from numpy.typing import NDArray
 
-# Not among them: udt and tsunami take rates and not windows, dctcp wants marks, and linux is reno in whole segments.
+# Left out: udt and tsunami set rates instead of windows, dctcp needs marks, and linux is reno in whole segments.
 ALGORITHMS = [
     "tahoe", "reno", "newreno", "vegas", "vegas-fair", "vegas-adaptive", "westwood", "westwood-plus",
     "westwood-nr", "compound", "compound-plus", "ctcp-tube", "highspeed", "scalable", "bic", "cubic", "htcp",
     "hybla", "illinois", "veno", "fast", "yeah", "fusion", "areno", "shimonishi", "ack-loss", "ledbat", "bbr",
     "bbr3",
 ]  # fmt: skip
-# The receivers delay ACKs: without a loss each covers two segments.
+# Receivers delay ACKs: without loss each ACK covers two segments.
 PARAMETERS: dict[str, dict[str, object]] = {"ack-loss": {"segments_per_ack": 2}}
 
 COMMON = """
@@ -69,7 +69,7 @@ delay = "20 ms"
 queue.limit = "67 packets"
 """
 
-# 802.11g; the buffer that decides is that of the access point, which holds the ACKs.
+# 802.11g; the bottleneck is the access point's buffer, which holds the ACKs.
 WLAN = """
 [wlan]
 standard = "802.11g"
@@ -120,7 +120,7 @@ def matrix(place: str, algorithms: Sequence[str], seeds: int) -> tuple[NDArray[n
             shares[row, column], shares[column, row] = part, 1.0 - part
             totals[row, column] = totals[column, row] = total
             print(f"\r{place}: {number} of {len(pairs)} pairs", end="", file=sys.stderr)
-    # A flow against its like gets half; the seeds' scatter is not what the diagonal is to show.
+    # A flow against its own kind gets half; the diagonal leaves out the scatter of the seeds.
     np.fill_diagonal(shares, 0.5)
     print(file=sys.stderr)
     return shares, totals

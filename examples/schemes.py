@@ -1,4 +1,4 @@
-"""Every queue and scheme of the access point in one table and one figure.
+"""Every queue and access-point scheme in one table and one figure.
 
 The cell: n stations with 802.11b at 11 Mb/s, an upload and a download each, a server 10 ms away, 100 packets at the
 access point. Beside that each is put to the test of what its source says it improves: in that cell, and if the source
@@ -52,7 +52,7 @@ def with_voice() -> dict[str, Any]:
 
 
 def with_flood() -> dict[str, Any]:
-    """Leave the uploads out and add a UDP flow towards one more station that sends more than the air can carry."""
+    """Leave out the uploads, and add a UDP flow to one more station that exceeds the capacity of the channel."""
     flood = datagrams("flood", "greedy", "8 Mb/s", "1000 B")
     return {**CELL, "stations": [*CELL["stations"], {"name": "greedy"}], "flows": [CELL["flows"][1], flood]}
 
@@ -71,7 +71,7 @@ def with_short() -> dict[str, Any]:
 
 
 def with_slow() -> dict[str, Any]:
-    """Put one of the stations of downloads at 1 Mb/s."""
+    """Set one of the downloading stations to 1 Mb/s."""
     down = {"name": "down", "station": "sta", "server": "server", "direction": "down", "start_spread": "1 s"}
     far = {"name": "far", "station": "slow", "server": "server", "direction": "down", "start_spread": "1 s"}
     slow = {"name": "slow", "data_rate": "1 Mb/s"}
@@ -79,7 +79,7 @@ def with_slow() -> dict[str, Any]:
 
 
 def with_distances() -> dict[str, Any]:
-    """Take three downloads, from 2, 50 and 150 ms away, each to a station of its own."""
+    """Use three downloads, from 2, 50 and 150 ms away, each to its own station."""
     names = {"near": "2 ms", "middle": "50 ms", "far": "150 ms"}
     servers = [{"name": name, "delay": delay, "queue": {"limit": "1000 packets"}} for name, delay in names.items()]
     stations = [{"name": f"to-{name}"} for name in names]
@@ -88,7 +88,7 @@ def with_distances() -> dict[str, Any]:
 
 
 def chain() -> dict[str, Any]:
-    """Take a chain of seven nodes and one connection from end to end."""
+    """Use a chain of seven nodes and one connection from end to end."""
     nodes = {"name": "node", "count": 7, "layout": "chain"}
     return {
         "name": "chain",
@@ -106,7 +106,7 @@ def ratio(run: Rows) -> float:
 
 
 def balance(run: Rows) -> float:
-    """Take the smaller of the ratio and its inverse: 1 where uploads and downloads get the same."""
+    """Take the smaller of the ratio and its inverse: 1 if uploads and downloads get the same."""
     up_down = ratio(run)
     return min(up_down, 1.0 / max(up_down, 1e-9))
 
@@ -148,7 +148,7 @@ def short(run: Rows) -> float:
 
 
 class Claim(NamedTuple):
-    """What a source says a scheme improves, and where that is looked at.
+    """What a source says a scheme improves, and where that is tested.
 
     The figure is looked at in the shared cell of five stations wherever it exists there. If the source speaks of
     traffic or of a network that the shared cell does not have, it is looked at again in a cell that has it.
@@ -162,7 +162,7 @@ class Claim(NamedTuple):
     """What the figure is."""
     figure: Callable[[Rows], float]
     named: str = ""
-    """What the source speaks of that the shared cell lacks."""
+    """Traffic or network that the source names and the shared cell lacks."""
     cell: Callable[[], dict[str, Any]] | None = None
     """The cell that has it."""
     better: int = 1
@@ -242,7 +242,7 @@ STATIONS = 5
 """Stations of the shared cell in the table of claims."""
 
 MOST = 10_000
-"""Ratios above this, where downloads get next to nothing, are not told apart."""
+"""Ratios above this, where downloads get next to nothing, are shown as "above"."""
 
 FIGURES = {"up/down": ratio, "Jain, uploads": jain_up, "goodput [Mb/s]": goodput, "RTT [ms]": rtt}
 
@@ -298,7 +298,7 @@ def simulate(stations: list[int], seeds: range, time_s: int, store: Path) -> lis
 
 
 def verdict(pairs: list[tuple[float, float]], better: int) -> str:
-    """Means without and with, and whether the 95 % interval of the differences leaves out zero."""
+    """Means without and with the scheme, and whether the 95 % interval of the differences excludes zero."""
     differences = [better * (with_ - without) for without, with_ in pairs]
     mean, half = mean_interval(differences)
     word = "yes" if mean - half > 0 else "no: worse" if mean + half < 0 else "no difference"

@@ -1,4 +1,4 @@
-"""A queue for the access point in Python, swept over the number of stations beside FIFO.
+"""A queue for the access point in Python, compared with FIFO over the number of stations.
 
 Each station has a line of its own, and stations take turns; a full buffer drops the last packet of the longest line.
 So the ACKs of an upload no longer wait behind the data of downloads. Run it as ``python examples/station_turns.py``.

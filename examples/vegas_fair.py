@@ -87,7 +87,7 @@ SCENARIO = {
 
 
 def main() -> None:
-    """Run both and show that they are one."""
+    """Run both and show that their results are equal."""
     mine = wifair.Scenario.from_dict(SCENARIO)
     built_in = mine.with_({"flows.tcp.cc": "vegas-fair"})
     for name, scenario in (("in Python", mine), ("built in", built_in)):

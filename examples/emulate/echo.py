@@ -1,4 +1,4 @@
-"""Keystrokes as of an ssh session: 64 bytes every 50 ms, each echoed; the latency of the echoes as a histogram.
+"""Keystrokes as in an ssh session: 64 bytes every 50 ms, each echoed; prints a histogram of echo latency.
 
 python echo.py serve                  at the server
 python echo.py type SERVER SECONDS    at a station
@@ -14,7 +14,7 @@ BOUNDS_MS = (5, 10, 20, 30, 50, 100, 200, 500, 1000)
 
 
 def serve() -> None:
-    """Send back what comes."""
+    """Send back whatever arrives."""
     listener = socket.create_server(("", PORT))
     while True:
         peer, _ = listener.accept()

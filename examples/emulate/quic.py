@@ -1,4 +1,4 @@
-"""A transfer by QUIC, with aioquic (pip install aioquic); client and server write qlog.
+"""A transfer over QUIC, with aioquic (pip install aioquic); client and server write qlog.
 
 python quic.py serve BYTES            at the server
 python quic.py fetch SERVER QLOG_DIR  at a station
@@ -34,7 +34,7 @@ class Server(QuicConnectionProtocol):  # type: ignore[misc]
 
 
 async def serve(size: int) -> None:
-    """Send so many bytes to whoever asks."""
+    """Send this many bytes to each client that asks."""
     Server.size = size
     with tempfile.TemporaryDirectory() as folder:
         key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
@@ -47,7 +47,7 @@ async def serve(size: int) -> None:
 
 
 async def fetch(server: str, qlog: str) -> None:
-    """Ask, and say how long it took."""
+    """Request the bytes, and print how long it took."""
     Path(qlog).mkdir(exist_ok=True)
     configuration = QuicConfiguration(alpn_protocols=NAMES, is_client=True, verify_mode=0)
     configuration.quic_logger = QuicFileLogger(qlog)

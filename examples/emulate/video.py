@@ -1,4 +1,4 @@
-"""A stream as of a video call: 30 pictures a second, each of several datagrams; what comes in time for the screen.
+"""A stream as in a video call: 30 pictures a second, each of several datagrams; counts those that arrive in time.
 
 python video.py show SECONDS                   at the receiver
 python video.py send RECEIVER MBIT_S SECONDS   at the sender
@@ -13,7 +13,7 @@ PORT = 5004
 PICTURES_S = 30
 PAYLOAD = 1200
 HEAD = struct.Struct("!IHHd")
-"""Picture, datagram of it, how many it has, when it was sent on the clock that all hosts of an emulation share."""
+"""Picture, datagram within it, number of its datagrams, and time sent (all hosts of an emulation share a clock)."""
 IN_TIME_S = 0.1
 
 
@@ -31,7 +31,7 @@ def send(receiver: str, mbit_s: float, seconds: float) -> None:
 
 
 def show(seconds: float) -> None:
-    """Count pictures that are whole, and in time."""
+    """Count pictures that arrive complete and in time."""
     stream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stream.bind(("", PORT))
     stream.settimeout(0.2)

@@ -1,4 +1,4 @@
-"""IEEE 802.11 DCF with saturated stations that all hear each other, as slowly and plainly as it can be said.
+"""IEEE 802.11 DCF with saturated stations that all hear each other: a slow, plain model.
 
 Source: IEEE Std 802.11-2012, clause 9.3 (DCF: interframe spaces 9.3.2.3, backoff 9.3.4.3, recovery and
 retry limits 9.3.4.4); timing from clauses 17 (DSSS/CCK), 18 (OFDM) and 19 (ERP).
@@ -128,19 +128,19 @@ def ofdm(standard: Literal["a", "g"], *, data_mbps: float = 54, basic_mbps: floa
 
 @dataclass(frozen=True)
 class Rules:
-    """Readings of the standard that implementations differ in."""
+    """Readings of the standard in which implementations differ."""
 
     rts_threshold: int = 2347
     """Longer frames [bytes] are announced by RTS and CTS."""
     bystanders: Literal["difs", "eifs"] = "difs"
-    """How long those wait who heard a collision."""
+    """How long stations wait that heard a collision."""
     colliders: Literal["difs", "timeout", "timeout+difs", "ns2"] = "difs"
     """How long those wait who caused it, from the end of their frame: DIFS; the longer of DIFS and the timeout
     (the medium was idle meanwhile); both in turn; ns-2's timeout (SIFS, the answer, 4 us) without a DIFS."""
     draw: Literal["0..cw", "0..cw-1"] = "0..cw"
     """The backoff is uniform on these slots: the standard's, or ns-2's."""
     retry_limit: int = 7
-    """Tries of an RTS, or of a data frame sent without: then the frame is dropped."""
+    """Attempts of an RTS, or of a data frame sent without RTS, before the frame is dropped."""
     reset_cw_on_drop: bool = True
     """Contention window after a drop: CWmin, or left as it is."""
     nav_us: bool = False
@@ -155,7 +155,7 @@ NS2 = Rules(bystanders="eifs", colliders="ns2", draw="0..cw-1", nav_us=True)
 
 @dataclass
 class Result:
-    """What a run measured; standard errors come from the means of batches."""
+    """Results of a run; standard errors come from the means of batches."""
 
     goodput_mbps: float
     goodput_se: float
@@ -177,7 +177,7 @@ def saturate(
     seed: int,
     batches: int = 50,
 ) -> Result:
-    """Let `stations` compete until `frames` frames of `payload` bytes each were delivered.
+    """Let `stations` compete until `frames` frames of `payload` bytes each are delivered.
 
     `overhead` is what each frame carries beside the payload, MAC header and FCS included: 64 bytes for UDP over
     IP over LLC.
@@ -193,7 +193,8 @@ def saturate(
     collision = phy.control(RTS_BYTES) if with_rts else phy.data(size)
     answer = phy.control(CTS_BYTES if with_rts else ACK_BYTES)
 
-    # The NAV is set by the first frame and so covers what follows it; the data frame sets it anew.
+    # The first frame sets the NAV, which covers the frames that follow it; the data frame sets it
+    # anew.
     nav_after_data = phy.sifs + phy.control(ACK_BYTES)
     nav_delay = max(0, round_half_up(nav_after_data, US) - nav_after_data) if rules.nav_us else 0
     if with_rts and rules.nav_us:

@@ -1,4 +1,4 @@
-"""IEEE 802.11 EDCA with saturated categories and aggregates, as slowly and plainly as it can be said.
+"""IEEE 802.11 EDCA with saturated categories and aggregates: a slow, plain model.
 
 Source: IEEE Std 802.11-2020, 10.23.2 (EDCA: AIFS, backoff, TXOP, internal collisions) and 10.25 (block ACK).
 
@@ -43,7 +43,7 @@ class Exchange:
     ppdu: int
     response: int
     payload_bits: int
-    """Of all MPDUs together."""
+    """Payload of all MPDUs together."""
     slot: int = 9 * US
     sifs: int = 16 * US
 
@@ -103,7 +103,7 @@ def saturate(
     colliders: Literal["aifs", "timeout"] = "aifs",
     eifs: bool = False,
 ) -> Result:
-    """Let contenders, given by station and category, send for so many seconds.
+    """Let contenders, given by station and category, send for this many seconds.
 
     `colliders` says what those who collided wait from the end of their PPDU: AIFS, or the timeout of the response
     (SIFS, a slot, 20 us) and AIFS. `eifs`: the others wait SIFS and an ACK at 6 Mb/s (44 us) more after a collision.

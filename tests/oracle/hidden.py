@@ -36,7 +36,7 @@ LONG_RETRY_LIMIT = 4
 
 @dataclass
 class Frame:
-    """A frame in the air."""
+    """A frame on the air."""
 
     kind: Literal["rts", "cts", "data", "ack"]
     sender: int
@@ -44,12 +44,12 @@ class Frame:
     start: int
     end: int
     reserves: int
-    """What its duration field announces: how long the exchange goes on after its end."""
+    """Its duration field: how long the exchange continues after the end of the frame."""
 
 
 @dataclass
 class Node:
-    """What a node knows."""
+    """The state of a node."""
 
     heard: list[Frame] = field(default_factory=list)
     """Frames of others that reach it now."""
@@ -61,9 +61,9 @@ class Node:
     """What to wait from `idle_since`: DIFS, or EIFS after a spoilt frame."""
     nav: int = -NEVER
     planned: tuple[int, Frame] | None = None
-    """An answer, or the data frame after a CTS, to be sent at a moment already fixed."""
+    """A response, or the data frame after a CTS, to be sent at a fixed time."""
     answer_by: int | None = None
-    """Until when the answer to the last frame must have begun."""
+    """When the response to the last frame must have begun."""
     backed_off_from: int = 0
     """No slot counts before this moment: the last timeout."""
     counter: int = 0
@@ -89,7 +89,7 @@ class Result:
 def saturate(
     phy: dcf.Phy, hears: list[list[bool]], payload: int, *, overhead: int, rts: bool, eifs: bool, frames: int, seed: int
 ) -> Result:
-    """Run until `frames` frames were acknowledged. `hears[i][j]`: i hears j; node 0 is the access point."""
+    """Run until `frames` frames are acknowledged. `hears[i][j]`: i hears j; node 0 is the access point."""
     rng = random.Random(seed)
     size = payload + overhead
     data_time, ack_time = phy.data(size), phy.control(dcf.ACK_BYTES)
@@ -242,7 +242,7 @@ def saturate(
 
 
 def groups(*sizes: int) -> list[list[bool]]:
-    """Who hears whom when stations hear those of their own group, and everybody and the access point each other."""
+    """Who hears whom: stations hear those of their own group, and all stations and the access point each other."""
     group = [AP] + [g for g, size in enumerate(sizes, start=1) for _ in range(size)]
     return [[AP in (a, b) or a == b for b in group] for a in group]
 

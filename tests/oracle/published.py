@@ -65,7 +65,7 @@ def yeah(cwnd: float, base_ms: float, rtt_ms: float, acked: float) -> float:
 
 
 def yeah_loss(cwnd: float, base_ms: float, rtt_ms: float, competes: bool) -> float:
-    """The same: a loss takes the queue, at least an eighth and at most a half; a half beside Reno."""
+    """YeAH: a loss reduces the window by the queue, at least an eighth and at most a half; by a half beside Reno."""
     queue = cwnd * (rtt_ms - base_ms) / rtt_ms
     return cwnd - (cwnd / 2 if competes else max(min(queue, cwnd / 2), cwnd / 8))
 

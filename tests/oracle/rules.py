@@ -51,7 +51,7 @@ class Control:
         raise NotImplementedError
 
     def kept(self) -> float:
-        """The threshold after a loss: half the flight, if nothing else is said."""
+        """The threshold after a loss: half the flight by default."""
         return self.flight / 2
 
     def on_loss(self) -> None:

@@ -348,7 +348,7 @@ class Compound(Timed):
 
 
 class Arrivals:
-    """Mascolo et al. 2001, section 2: a duplicate reports a segment, which a later ACK for several does not again."""
+    """Mascolo et al. 2001, section 2: a duplicate reports a segment, so a later ACK for several counts one fewer."""
 
     def __init__(self) -> None:
         self.reported = 0

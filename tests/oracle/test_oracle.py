@@ -155,7 +155,7 @@ def test_edca_is_what_another_monte_carlo_finds(row: dict[str, str]) -> None:
     if row["acs"] != "BE":
         for ours, text in zip(result.goodput_mbps, row["per_station_mbps"].split(";")):
             theirs = float(text)
-            # Accesses come in clusters: a category that has lost goes on losing. Twice the error of independent ones.
+            # Accesses come in clusters: a category that has lost keeps losing. Twice the error of independent ones.
             accesses = [
                 value * 1e6 * s / exchange.payload_bits for value, s in ((ours, seconds), (theirs, theirs_seconds))
             ]
@@ -164,7 +164,7 @@ def test_edca_is_what_another_monte_carlo_finds(row: dict[str, str]) -> None:
 
 
 def test_categories_of_one_station_do_not_collide() -> None:
-    """Internal collisions are solved inside: of two categories of one station every access succeeds."""
+    """Internal collisions are resolved within the station: with its two categories every access succeeds."""
     result = edca.saturate([(0, edca.VO), (0, edca.BE)], N_SINGLE, seconds=5, seed=1)
     apart = edca.saturate([(0, edca.VO), (1, edca.BE)], N_SINGLE, seconds=5, seed=1)
     assert result.collision_probability == 0 < apart.collision_probability
