@@ -3,10 +3,8 @@
 use crate::link::mode::ModeParameters;
 use crate::link::radiotap::RadioInfo;
 use crate::link::wifi::{Mac, WifiFrame, WifiFrameKind, air_time_us};
-use crate::table::{HashTable, mix};
+use crate::table::{HashKey, Registry, mix};
 
-/// The most stations kept individually.
-const MOST_STATIONS: usize = 1 << 16;
 /// The most rates, and modes, per station kept individually.
 const MOST_RATES: usize = 64;
 
@@ -82,8 +80,7 @@ pub struct AirStation {
 /// Statistics by station.
 #[derive(Debug, Default)]
 pub(crate) struct AirStatistics {
-    table: HashTable,
-    pub(crate) stations: Vec<AirStation>,
+    pub(crate) stations: Registry<Mac, AirStation>,
     pub(crate) noise: Levels,
     pub(crate) frames: u64,
     /// Frames of stations beyond the limit.
@@ -101,7 +98,7 @@ impl AirStatistics {
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
             Some(transmitter) => Some(transmitter),
-            None => self.find(frame.receiver).and_then(|at| self.stations[at].peer),
+            None => self.stations.find(frame.receiver).and_then(|at| self.stations.entries[at].peer),
         };
         if let Some(noise) = radio.noise {
             self.noise.add(noise);
@@ -139,17 +136,9 @@ impl AirStatistics {
         };
         station.air_time_us += air_time_us(psdu, rate, radio);
         let kbps = (rate.bits_per_second() / 1e3).round() as u32;
-        match station.rates.binary_search_by_key(&kbps, |(rate, _)| *rate) {
-            Ok(at) => station.rates[at].1 += 1,
-            Err(at) if station.rates.len() < MOST_RATES => station.rates.insert(at, (kbps, 1)),
-            Err(_) => {}
-        }
+        count(&mut station.rates, kbps);
         if let Some(mode) = ModeParameters::of(rate) {
-            match station.modes.binary_search_by_key(&mode, |(mode, _)| *mode) {
-                Ok(at) => station.modes[at].1 += 1,
-                Err(at) if station.modes.len() < MOST_RATES => station.modes.insert(at, (mode, 1)),
-                Err(_) => {}
-            }
+            count(&mut station.modes, mode);
         }
     }
 
@@ -158,7 +147,7 @@ impl AirStatistics {
         match frame.kind {
             WifiFrameKind::BlockAck => {
                 if let Some((place, _)) = self.open
-                    && self.stations[place].address == frame.receiver
+                    && self.stations.entries[place].address == frame.receiver
                 {
                     self.open = None;
                 }
@@ -168,45 +157,41 @@ impl AirStatistics {
             }
             WifiFrameKind::Data => {
                 if first && let Some((place, _)) = self.open.take() {
-                    self.stations[place].aggregates_unanswered += 1;
+                    self.stations.entries[place].aggregates_unanswered += 1;
                 }
                 let Some(sender) = sender.filter(|_| radio.ampdu.is_some()) else { return };
                 let Some(station) = self.station(sender) else { return };
                 station.aggregates += u64::from(first);
                 station.aggregated += 1;
-                let place = self.find(sender).expect("it was just counted");
+                let place = self.stations.find(sender).expect("it was just counted");
                 let seen = match self.open {
                     Some((open, seen)) if open == place && !first => seen + 1,
                     _ => 1,
                 };
-                self.stations[place].largest_aggregate = self.stations[place].largest_aggregate.max(seen);
+                self.stations.entries[place].largest_aggregate =
+                    self.stations.entries[place].largest_aggregate.max(seen);
                 self.open = Some((place, seen));
             }
             _ => {}
         }
     }
 
-    fn find(&self, address: Mac) -> Option<usize> {
-        let found = self.table.find(hash(address), |at| self.stations[at as usize].address == address);
-        found.map(|at| at as usize)
-    }
-
     fn station(&mut self, address: Mac) -> Option<&mut AirStation> {
-        let at = match self.find(address) {
-            Some(at) => at,
-            None if self.stations.len() >= MOST_STATIONS => return None,
-            None => {
-                let at = self.stations.len();
-                self.stations.push(AirStation { address, ..AirStation::default() });
-                let stations = &self.stations;
-                self.table.insert(hash(address), at as u32, |at| hash(stations[at as usize].address));
-                at
-            }
-        };
-        Some(&mut self.stations[at])
+        self.stations.entry(address, || AirStation { address, ..AirStation::default() })
     }
 }
 
-fn hash(address: Mac) -> u64 {
-    mix(address.bits(), 1)
+/// Adds one to the count of `what` in a list in ascending order.
+fn count<T: Ord>(counts: &mut Vec<(T, u64)>, what: T) {
+    match counts.binary_search_by(|(counted, _)| counted.cmp(&what)) {
+        Ok(at) => counts[at].1 += 1,
+        Err(at) if counts.len() < MOST_RATES => counts.insert(at, (what, 1)),
+        Err(_) => {}
+    }
+}
+
+impl HashKey for Mac {
+    fn hash(self) -> u64 {
+        mix(self.bits(), 1)
+    }
 }

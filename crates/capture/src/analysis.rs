@@ -356,7 +356,7 @@ impl Analyzer {
             span: self.first.map(|first| (first, self.last)),
             interfaces,
             damage,
-            stations: self.air.stations,
+            stations: self.air.stations.entries,
             noise: self.air.noise,
             rows: self.rows,
             others: self.others,

@@ -6,11 +6,8 @@ use wifair_units::Duration;
 use crate::analysis::Analysis;
 use crate::datagrams::{DatagramFlow, protocol_name};
 use crate::json::JsonWriter;
+use crate::report::seconds;
 use crate::tcp::side::{Spread, StationDirection};
-
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
-}
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -20,12 +17,12 @@ impl Analysis {
     /// Flows of datagrams, echoes, and packets of protocols that are not analysed.
     pub(crate) fn datagrams_json(&self, json: &mut JsonWriter) {
         json.array("datagrams", |json| {
-            for flow in &self.datagrams.flows {
+            for flow in &self.datagrams.flows.entries {
                 json.object("", |json| self.flow_json(flow, json));
             }
         });
         json.array("echoes", |json| {
-            for pair in &self.datagrams.echoes {
+            for pair in &self.datagrams.echoes.entries {
                 json.object("", |json| {
                     let [asking, asked] = pair.hosts.map(|host| std::net::IpAddr::from(host).to_string());
                     json.put("from", asking);
@@ -70,10 +67,7 @@ impl Analysis {
         json.put("to", flow.ends[1].to_string());
         json.put("kind", self.datagrams.kind(flow));
         json.put("interface", flow.interface);
-        json.put(
-            "way",
-            self.way(&flow.ends, flow.way).map(|way| if way == StationDirection::Up { "up" } else { "down" }),
-        );
+        json.put("way", self.way(&flow.ends, flow.way).map(StationDirection::name));
         json.put("packets", flow.packets);
         json.put("bytes", flow.bytes);
         json.put("first_ns", flow.first);
@@ -112,9 +106,8 @@ impl Analysis {
 }
 
 fn spread(json: &mut JsonWriter, name: &str, times: &Spread) {
-    let any = times.count > 0;
     json.put(&format!("{name}_samples"), times.count);
-    json.put(&format!("{name}_min_s"), any.then(|| seconds(times.min)));
-    json.put(&format!("{name}_mean_s"), times.mean().map(|nanos| nanos / 1e9));
-    json.put(&format!("{name}_max_s"), any.then(|| seconds(times.max)));
+    json.put(&format!("{name}_min_s"), times.shortest());
+    json.put(&format!("{name}_mean_s"), times.mean());
+    json.put(&format!("{name}_max_s"), times.longest());
 }

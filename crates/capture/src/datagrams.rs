@@ -10,29 +10,39 @@ use std::collections::BTreeMap;
 
 use crate::numbering::Numbering;
 use crate::segment::{Address, EchoMessage, Endpoint};
-use crate::table::{HashTable, mix};
+use crate::table::{HashKey, Registry, mix};
 use crate::tcp::side::{Spread, StationDirection};
 
-/// The most flows, and pairs of hosts with echoes, that are kept; the rest is only counted.
-const MOST: usize = 1 << 16;
 /// The most unanswered requests per pair of hosts.
 const MOST_WAITING: usize = 1_024;
 
 /// Everything that is not TCP.
 #[derive(Debug, Default)]
 pub(crate) struct Datagrams {
-    table: HashTable,
-    pub(crate) flows: Vec<DatagramFlow>,
-    echo_table: HashTable,
-    pub(crate) echoes: Vec<Echoes>,
-    /// Packets of flows beyond [`MOST`].
+    pub(crate) flows: Registry<FlowKey, DatagramFlow>,
+    pub(crate) echoes: Registry<FlowKey, Echoes>,
+    /// Packets of flows and pairs of hosts that are too many to be kept.
     pub(crate) left_out: u64,
     /// Packets of other protocols, by the number in the IP header.
     pub(crate) protocols: BTreeMap<u8, u64>,
 }
 
+/// Two endpoints (for echoes, the identifier is the port of both) as seen by one interface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FlowKey {
+    ends: [Endpoint; 2],
+    interface: u32,
+}
+
+impl HashKey for FlowKey {
+    fn hash(self) -> u64 {
+        let [from, to] = self.ends.map(Endpoint::hash);
+        mix(from, to.rotate_left(23) ^ u64::from(self.interface))
+    }
+}
+
 /// One direction between two endpoints.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DatagramFlow {
     pub(crate) ends: [Endpoint; 2],
     pub(crate) interface: u32,
@@ -60,7 +70,7 @@ pub(crate) struct Quic {
 }
 
 /// Echoes between two hosts that use one identifier.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Echoes {
     pub(crate) hosts: [Address; 2],
     pub(crate) identifier: u16,
@@ -73,18 +83,6 @@ pub(crate) struct Echoes {
     waiting: Vec<(u16, u64)>,
 }
 
-fn hash(ends: &[(Address, u16); 2], interface: u32) -> u64 {
-    let half = |(address, port): (Address, u16)| {
-        let (high, low) = address.halves();
-        mix(high ^ u64::from(port) << 48, low)
-    };
-    mix(half(ends[0]), half(ends[1]).rotate_left(23) ^ u64::from(interface))
-}
-
-fn hash_of(ends: &[Endpoint; 2], interface: u32) -> u64 {
-    hash(&ends.map(|end| (end.address, end.port)), interface)
-}
-
 impl Datagrams {
     /// Handles a datagram with `payload` bytes, of which `bytes` were captured.
     pub(crate) fn take(
@@ -95,35 +93,11 @@ impl Datagrams {
         (nanos, interface): (u64, u32),
         way: Option<StationDirection>,
     ) {
-        let found = self.find(ends, interface);
-        let flows = &mut self.flows;
-        let at = match found {
-            Some(at) => at,
-            None if flows.len() >= MOST => {
-                self.left_out += 1;
-                return;
-            }
-            None => {
-                let at = flows.len();
-                flows.push(DatagramFlow {
-                    ends,
-                    interface,
-                    way,
-                    first: nanos,
-                    last: nanos,
-                    packets: 0,
-                    bytes: 0,
-                    longest_gap: 0,
-                    numbering: Numbering::default(),
-                    quic: Quic::default(),
-                });
-                self.table.insert(hash_of(&ends, interface), at as u32, |at| {
-                    hash_of(&flows[at as usize].ends, flows[at as usize].interface)
-                });
-                at
-            }
+        let new = || DatagramFlow { ends, interface, way, first: nanos, last: nanos, ..DatagramFlow::default() };
+        let Some(flow) = self.flows.entry(FlowKey { ends, interface }, new) else {
+            self.left_out += 1;
+            return;
         };
-        let flow = &mut flows[at];
         flow.longest_gap = flow.longest_gap.max(nanos.saturating_sub(flow.last));
         flow.last = flow.last.max(nanos);
         flow.packets += 1;
@@ -135,37 +109,13 @@ impl Datagrams {
     /// Handles an echo request or reply.
     pub(crate) fn take_echo(&mut self, echo: &EchoMessage, nanos: u64, interface: u32) {
         let hosts = if echo.reply { [echo.destination, echo.source] } else { [echo.source, echo.destination] };
-        let of = |hosts: &[Address; 2], identifier, interface| hash(&hosts.map(|host| (host, identifier)), interface);
-        let echoes = &mut self.echoes;
-        let print = of(&hosts, echo.identifier, interface);
-        let is = |one: &Echoes| one.hosts == hosts && one.identifier == echo.identifier && one.interface == interface;
-        let at = match self.echo_table.find(print, |at| is(&echoes[at as usize])) {
-            Some(at) => at as usize,
-            None if echoes.len() >= MOST => {
-                self.left_out += 1;
-                return;
-            }
-            None => {
-                let at = echoes.len();
-                echoes.push(Echoes {
-                    hosts,
-                    identifier: echo.identifier,
-                    interface,
-                    requests: 0,
-                    replies: 0,
-                    first: nanos,
-                    last: nanos,
-                    rtt: Spread::default(),
-                    waiting: Vec::new(),
-                });
-                self.echo_table.insert(print, at as u32, |at| {
-                    let one = &echoes[at as usize];
-                    of(&one.hosts, one.identifier, one.interface)
-                });
-                at
-            }
+        let identifier = echo.identifier;
+        let key = FlowKey { ends: hosts.map(|address| Endpoint { address, port: identifier }), interface };
+        let new = || Echoes { hosts, identifier, interface, first: nanos, last: nanos, ..Echoes::default() };
+        let Some(pair) = self.echoes.entry(key, new) else {
+            self.left_out += 1;
+            return;
         };
-        let pair = &mut echoes[at];
         pair.last = pair.last.max(nanos);
         if !echo.reply {
             pair.requests += 1;
@@ -182,15 +132,13 @@ impl Datagrams {
         }
     }
 
-    /// Index of a flow.
-    fn find(&self, ends: [Endpoint; 2], interface: u32) -> Option<usize> {
-        let is = |flow: &DatagramFlow| flow.ends == ends && flow.interface == interface;
-        self.table.find(hash_of(&ends, interface), |at| is(&self.flows[at as usize])).map(|at| at as usize)
-    }
-
     /// The kind of a flow's datagrams: QUIC if either direction shows it.
     pub(crate) fn kind(&self, flow: &DatagramFlow) -> &'static str {
-        let back = || self.find([flow.ends[1], flow.ends[0]], flow.interface).map(|at| &self.flows[at]);
+        let [from, to] = flow.ends;
+        let back = || {
+            let at = self.flows.find(FlowKey { ends: [to, from], interface: flow.interface })?;
+            Some(&self.flows.entries[at])
+        };
         if flow.quic.version.is_some() || back().is_some_and(|back| back.quic.version.is_some()) {
             return "quic";
         }
@@ -269,6 +217,7 @@ pub(crate) fn protocol_name(number: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::MOST_ENTRIES;
 
     fn ends() -> [Endpoint; 2] {
         [1, 2].map(|host| Endpoint { address: Address::v4(host), port: 443 })
@@ -285,11 +234,11 @@ mod tests {
             let spin = if step / 3 % 2 == 0 { 0x40 } else { 0x60 };
             all.take(ends(), 1_200, &[spin, 0xde], (step * 10_000_000, 0), None);
         }
-        let flow = &all.flows[0];
+        let flow = &all.flows.entries[0];
         assert_eq!((all.kind(flow), flow.quic.version), ("quic", Some(1)));
         assert_eq!((&flow.quic.destination_id[..], &flow.quic.source_id[..]), (&long[6..10], &long[11..13]));
         assert_eq!((flow.packets, flow.bytes, flow.quic.short_headers), (31, 37_200, 30));
-        assert!((flow.quic.spin_rtt.mean().expect("it turns") - 30e6).abs() < 1.0);
+        assert!((flow.quic.spin_rtt.mean().expect("it turns") - 0.03).abs() < 1e-9);
     }
 
     /// As many flows as are kept: each kind takes a look at the opposite direction alone, not at all flows.
@@ -297,14 +246,14 @@ mod tests {
     fn a_flow_is_quic_if_the_opposite_direction_is() {
         let mut all = Datagrams::default();
         let long = [0xc3, 0, 0, 0, 1, 4, 0xde, 0xad, 0xbe, 0xef, 2, 0xca, 0xfe];
-        for host in 0..MOST as u32 / 2 {
+        for host in 0..MOST_ENTRIES as u32 / 2 {
             let [client, server] = [host, u32::MAX].map(|host| Endpoint { address: Address::v4(host), port: 443 });
             let bytes = if host % 3 == 0 { &long[..] } else { &[0x40] };
             all.take([client, server], 1_200, bytes, (0, 0), None);
             all.take([server, client], 1_200, &[0x40], (0, 0), None);
         }
-        assert_eq!(all.flows.len(), MOST);
-        for (at, flow) in all.flows.iter().enumerate() {
+        assert_eq!(all.flows.entries.len(), MOST_ENTRIES);
+        for (at, flow) in all.flows.entries.iter().enumerate() {
             assert_eq!(all.kind(flow), if at / 2 % 3 == 0 { "quic" } else { "udp" });
         }
     }
@@ -328,7 +277,7 @@ mod tests {
                 all.take_echo(&reply, at + 20_000_000, 0);
             }
         }
-        let pair = &all.echoes[0];
+        let pair = &all.echoes.entries[0];
         assert_eq!((pair.requests, pair.replies, pair.rtt.count, pair.rtt.max), (5, 4, 4, 20_000_000));
     }
 
@@ -338,7 +287,7 @@ mod tests {
             let mut all = Datagrams::default();
             let long = [0xc3, 0, 0, 0, 1, 255, 1, 2, 3, 4, 5, 6, 7, 8];
             all.take(ends(), 9, &long[..length], (0, 0), None);
-            assert_eq!(all.flows[0].quic.version, None);
+            assert_eq!(all.flows.entries[0].quic.version, None);
         }
     }
 }

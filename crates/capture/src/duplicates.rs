@@ -3,7 +3,7 @@
 
 use crate::link::wifi::{Mac, WifiFrame};
 use crate::segment::Segment;
-use crate::table::{HashTable, mix};
+use crate::table::{HashKey, Registry, mix};
 
 /// Number of packets remembered: between a packet and its copy there are no more others than a queue holds.
 const REMEMBERED: usize = 1 << 14;
@@ -51,10 +51,6 @@ impl Copies {
 }
 
 fn print(segment: &Segment<'_>) -> u64 {
-    let end = |endpoint: crate::segment::Endpoint| {
-        let (high, low) = endpoint.address.halves();
-        mix(high ^ u64::from(endpoint.port) << 48, low)
-    };
     let numbers = u64::from(segment.seq) << 32 | u64::from(segment.ack);
     let rest = u64::from(segment.window) << 48
         | u64::from(segment.flags) << 40
@@ -66,7 +62,7 @@ fn print(segment: &Segment<'_>) -> u64 {
         bytes[..word.len()].copy_from_slice(word);
         options = mix(options, u64::from_le_bytes(bytes));
     }
-    mix(mix(end(segment.source), end(segment.destination).rotate_left(17)), mix(mix(numbers, rest), options)) | 1
+    mix(mix(segment.source.hash(), segment.destination.hash().rotate_left(17)), mix(mix(numbers, rest), options)) | 1
 }
 
 /// Frames remembered per transmitter.
@@ -75,40 +71,36 @@ const FRAMES: usize = 128;
 /// Recognises 802.11 retries of frames that the capture already contains (IEEE 802.11-2020, 10.3.2.14).
 #[derive(Debug, Default)]
 pub(crate) struct RetryFilter {
-    table: HashTable,
-    senders: Vec<RecentFrames>,
+    senders: Registry<NumberSpace, RecentFrames>,
     pub(crate) dropped: u64,
+}
+
+/// Who numbers frames independently: a transmitter, for every traffic identifier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NumberSpace {
+    transmitter: Mac,
+    tid: Option<u8>,
+}
+
+impl HashKey for NumberSpace {
+    fn hash(self) -> u64 {
+        mix(self.transmitter.bits() << 8 | u64::from(self.tid.unwrap_or(0xff)), 0)
+    }
 }
 
 #[derive(Debug)]
 struct RecentFrames {
-    id: u64,
     seen: [u16; FRAMES],
     next: usize,
 }
-
-/// Transmitters remembered.
-const MOST_SENDERS: usize = 1 << 16;
 
 impl RetryFilter {
     /// Whether a copy of the frame was seen before.
     pub(crate) fn is_copy(&mut self, frame: &WifiFrame<'_>) -> bool {
         let (Some(transmitter), Some(sequence)) = (frame.transmitter, frame.sequence) else { return false };
-        let id = id(transmitter, frame.tid);
-        let hash = mix(id, 0);
-        let senders = &mut self.senders;
-        let at = match self.table.find(hash, |at| senders[at as usize].id == id) {
-            Some(at) => at as usize,
-            None if senders.len() >= MOST_SENDERS => return false,
-            None => {
-                let at = senders.len();
-                // 0xffff marks an empty entry: fragment 15 of the last number does not occur in practice.
-                senders.push(RecentFrames { id, seen: [0xffff; FRAMES], next: 0 });
-                self.table.insert(hash, at as u32, |at| mix(senders[at as usize].id, 0));
-                at
-            }
-        };
-        let sender = &mut senders[at];
+        // 0xffff marks an empty entry: fragment 15 of the last number does not occur in practice.
+        let none = || RecentFrames { seen: [0xffff; FRAMES], next: 0 };
+        let Some(sender) = self.senders.entry(NumberSpace { transmitter, tid: frame.tid }, none) else { return false };
         if frame.retry && sender.seen.contains(&sequence) {
             self.dropped += 1;
             return true;
@@ -117,8 +109,4 @@ impl RetryFilter {
         sender.next = (sender.next + 1) % FRAMES;
         false
     }
-}
-
-fn id(transmitter: Mac, tid: Option<u8>) -> u64 {
-    transmitter.bits() << 8 | u64::from(tid.unwrap_or(0xff))
 }

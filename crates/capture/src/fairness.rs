@@ -426,7 +426,7 @@ impl Fairness {
                     json.put("from", flow.ends[0].to_string());
                     json.put("to", flow.ends[1].to_string());
                     json.put("bytes", flow.bytes);
-                    let way = flow.way.map(|way| if way == StationDirection::Up { "up" } else { "down" });
+                    let way = flow.way.map(StationDirection::name);
                     json.put("way", way);
                     json.put("fair_share_ratio", flow.share);
                     json.put("active_s", flow.active_s);

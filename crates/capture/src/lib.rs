@@ -8,7 +8,6 @@
 //! Every layer is sans I/O except for the `Read` at the bottom, allocates nothing per packet, and accepts any bytes:
 //! damaged input ends in [`Error`] or [`Damage`], never in a panic.
 
-mod about;
 pub mod adjust;
 mod air;
 mod analysis;
@@ -33,7 +32,6 @@ mod tcp;
 mod write;
 mod xplot;
 
-pub use about::about;
 pub use air::{AirStation, Levels};
 pub use analysis::{
     Analysis, AnalysisOptions, Analyzer, Counts, Filter, MOST_BINS, Others, USUAL_CONNECTIONS, analyze,
@@ -42,11 +40,11 @@ pub use error::{Damage, Error};
 pub use largest::MOST_FLOW_BINS;
 pub use link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
 pub use reader::{CaptureReader, Interface, Record};
-pub use report::{ConnectionReport, Field};
+pub use report::{ConnectionReport, Field, about};
 pub use rows::{COLUMNS, RowCell, RowColumn, Rows, mark};
 pub use segment::{Address, EchoMessage, Endpoint, Payload, Segment, TcpOptions, flag, parse};
 pub use tcp::connection::SegmentVerdict;
 pub use tcp::observed_scoreboard::{Flight, RetransmissionCause};
-pub use tcp::side::{Spread, StationDirection, TransmissionSession};
+pub use tcp::side::{StationDirection, TransmissionSession};
 pub use write::{PcapWriter, PcapngWriter, frame};
 pub use xplot::Graph;

@@ -10,8 +10,8 @@
 use crate::analysis::Analysis;
 use crate::json::{JsonValue, JsonWriter};
 use crate::tcp::connection::CapturedConnection;
-use crate::tcp::history::Samples;
-use crate::tcp::side::{Side, Spread};
+use crate::tcp::history::elapsed_us;
+use crate::tcp::side::Side;
 
 /// A value of a direction or connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,22 +40,59 @@ impl JsonValue for Field {
     }
 }
 
-impl From<u64> for Field {
-    fn from(value: u64) -> Self {
-        Self::Whole(value)
-    }
+macro_rules! from {
+    ($($kind:ty: $field:ident),*) => {$(
+        impl From<$kind> for Field {
+            fn from(value: $kind) -> Self {
+                Self::$field(value.into())
+            }
+        }
+    )*};
 }
 
-impl From<f64> for Field {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
-}
+from!(u8: Whole, u16: Whole, u32: Whole, u64: Whole, i64: Signed, f64: Real, &str: Text, String: Text);
 
 impl<V: Into<Self>> From<Option<V>> for Field {
     fn from(value: Option<V>) -> Self {
         value.map_or(Self::Missing, Into::into)
     }
+}
+
+/// A value of a connection or a direction: its name, its meaning with unit and source, and how it is found.
+struct Definition<F> {
+    name: &'static str,
+    meaning: &'static str,
+    value: F,
+}
+
+/// Definitions, in the order of the output. (t) marks a definition of tcptrace.
+macro_rules! definitions {
+    ($(#[$about:meta])* $list:ident: $kind:ty = |$of:ident, $within:ident| {
+        $($name:literal: $meaning:literal => $value:expr;)*
+    }) => {
+        $(#[$about])*
+        const $list: &[Definition<$kind>] = &[$(Definition {
+            name: $name,
+            meaning: $meaning,
+            value: |$of, $within| {
+                let _ = ($of, $within);
+                Field::from($value)
+            },
+        }),*];
+    };
+}
+
+/// The meaning of a value of [`ConnectionReport`], with its unit; `None` for an unknown name.
+///
+/// ```
+/// assert!(wifair_capture::about("goodput_bps").is_some_and(|text| text.contains("bit/s")));
+/// ```
+#[must_use]
+pub fn about(name: &str) -> Option<&'static str> {
+    let connection = CONNECTION.iter().map(|definition| (definition.name, definition.meaning));
+    let direction = DIRECTION.iter().map(|definition| (definition.name, definition.meaning));
+    let mut all = std::iter::once(("direction", "`a2b` or `b2a`.")).chain(direction).chain(connection);
+    all.find(|(there, _)| *there == name).map(|(_, meaning)| meaning)
 }
 
 /// `value` with this number of decimals, rounded as by `printf`.
@@ -64,12 +101,12 @@ fn rounded(value: f64, decimals: usize) -> f64 {
 }
 
 /// Milliseconds with one decimal, from us.
-fn ms(us: f64) -> Field {
-    Field::Real(rounded(us / 1_000.0, 1))
+fn ms(us: f64) -> f64 {
+    rounded(us / 1_000.0, 1)
 }
 
 /// Nanoseconds as seconds.
-fn seconds(nanos: u64) -> f64 {
+pub(crate) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
@@ -219,32 +256,7 @@ impl ConnectionReport<'_> {
     /// The values of the connection as a whole.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, Field)> {
-        let connection = self.connection;
-        let [a, b] = &connection.sides;
-        let syns = u8::from(a.syns > 0) + u8::from(b.syns > 0);
-        let fins = u8::from(a.fins > 0) + u8::from(b.fins > 0);
-        let whole = syns == 2 && fins == 2;
-        let state = match (a.resets + b.resets > 0, whole) {
-            (true, true) => "RESET".to_owned(),
-            (true, false) => format!("RESET (SYNs: {syns}) (FINs: {fins})"),
-            (false, true) => "yes".to_owned(),
-            (false, false) => format!("no (SYNs: {syns}) (FINs: {fins})"),
-        };
-        let parts = connection.handshake.parts();
-        vec![
-            ("id", Field::Whole(self.number as u64 + 1)),
-            ("host_a", Field::Text(self.host_a())),
-            ("host_b", Field::Text(self.host_b())),
-            ("interface", Field::Whole(u64::from(connection.key.interface))),
-            ("complete_conn", Field::Text(state)),
-            ("first_packet_ns", Field::Whole(connection.first)),
-            ("elapsed_s", Field::Real(elapsed_printed(elapsed_us(connection)))),
-            ("duration_s", Field::Real(seconds(connection.last.saturating_sub(connection.first)))),
-            ("total_packets", Field::Whole(a.packets + b.packets)),
-            ("handshake_rtt_s", parts.map(|(server, client)| seconds(server + client)).into()),
-            ("handshake_server_s", parts.map(|(server, _)| seconds(server)).into()),
-            ("handshake_client_s", parts.map(|(_, client)| seconds(client)).into()),
-        ]
+        CONNECTION.iter().map(|definition| (definition.name, (definition.value)(self.connection, self))).collect()
     }
 
     /// The values of the direction from a to b (0) or from b to a (1).
@@ -253,16 +265,14 @@ impl ConnectionReport<'_> {
     /// If `side` is neither 0 nor 1.
     #[must_use]
     pub fn side_fields(&self, side: usize) -> Vec<(&'static str, Field)> {
-        let mut fields = Vec::with_capacity(120);
-        let mut put = |name, value: Field| fields.push((name, value));
         let side = &self.connection.sides[side];
-        let elapsed = elapsed_us(self.connection) / 1e6;
-        counted(side, &mut put);
-        windows(side, elapsed, &mut put);
-        streams(side, elapsed, &mut put);
-        round_trips(side, &mut put);
-        beyond(side, elapsed, &mut put);
-        fields
+        let elapsed = self.elapsed_us() / 1e6;
+        DIRECTION.iter().map(|definition| (definition.name, (definition.value)(side, elapsed))).collect()
+    }
+
+    /// Last minus first packet, both directions, in us.
+    fn elapsed_us(&self) -> f64 {
+        elapsed_us(self.connection.first, self.connection.last)
     }
 
     /// The values of a direction and of its connection, in one row.
@@ -292,10 +302,6 @@ impl ConnectionReport<'_> {
     }
 }
 
-fn elapsed_us(connection: &CapturedConnection) -> f64 {
-    crate::tcp::history::elapsed_us(connection.first, connection.last)
-}
-
 /// Seconds as printed by tcptrace: the microseconds, computed in floating point, are truncated.
 fn elapsed_printed(us: f64) -> f64 {
     let whole = (us / 1e6).trunc();
@@ -303,144 +309,180 @@ fn elapsed_printed(us: f64) -> f64 {
     rounded(whole + fraction / 1e6, 6)
 }
 
-fn counted(side: &Side, put: &mut impl FnMut(&'static str, Field)) {
-    let letter = |set: bool| if set { "Y" } else { "N" };
-    put("total_packets", side.packets.into());
-    put("resets_sent", side.resets.into());
-    put("ack_pkts_sent", side.acks.into());
-    put("pure_acks_sent", side.pure_acks.into());
-    put("sack_pkts_sent", side.sack_acks.into());
-    put("dsack_pkts_sent", side.dsacks.into());
-    put("max_sack_blks_ack", u64::from(side.most_blocks).into());
-    put("unique_bytes_sent", side.unique_bytes.into());
-    put("actual_data_pkts", side.data_packets.into());
-    put("actual_data_bytes", side.data_bytes.into());
-    put("rexmt_data_pkts", side.again_packets.into());
-    put("rexmt_data_bytes", side.again_bytes.into());
-    put("zwnd_probe_pkts", side.probe_packets.into());
-    put("zwnd_probe_bytes", side.probe_bytes.into());
-    put("outoforder_pkts", side.out_of_order.into());
-    put("pushed_data_pkts", side.pushed.into());
-    put("syn_fin_pkts_sent", Field::Text(format!("{}/{}", side.syns, side.fins)));
-    put("req_1323_ws_ts", Field::Text(format!("{}/{}", letter(side.scaling), letter(side.timestamps))));
-    put("adv_wind_scale", u64::from(side.scale).into());
-    put("req_sack", Field::Text(letter(side.sack_permitted).to_owned()));
-    put("sacks_sent", side.sack_option_packets.into());
-    put("urgent_data_pkts", side.urgent_packets.into());
-    put("urgent_data_bytes", side.urgent_bytes.into());
-    put("mss_requested", u64::from(side.mss).into());
-    put("max_segm_size", u64::from(side.largest).into());
-    put("min_segm_size", u64::from(side.smallest).into());
-    put("avg_segm_size", ((side.data_bytes as f64 / (side.data_packets as f64 + 0.001)) as u64).into());
+fn yes_or_no(set: bool) -> &'static str {
+    if set { "Y" } else { "N" }
 }
 
-fn windows(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) {
-    put("max_win_adv", side.window_max.into());
-    put("min_win_adv", side.window_min.into());
-    put("zero_win_adv", side.window_zero.into());
-    let counted = side.scaled_packets.unwrap_or(side.packets);
-    put("avg_win_adv", if side.acks == 0 || counted == 0 { 0 } else { side.window_sum / counted }.into());
-    put("max_owin", side.owin_max.into());
-    put("min_non_zero_owin", side.owin_min.into());
-    put("avg_owin", side.owin_sum.checked_div(side.owin_count).unwrap_or(0).into());
-    put("wavg_owin", (elapsed > 0.0).then(|| (side.owin_weighted as f64 / elapsed) as u64).into());
-    put("initial_window_bytes", side.initial_bytes.into());
-    put("initial_window_pkts", side.initial_packets.into());
+/// Whether SYN and FIN were seen both ways.
+fn completeness(sides: &[Side; 2]) -> String {
+    let [a, b] = sides;
+    let syns = u8::from(a.syns > 0) + u8::from(b.syns > 0);
+    let fins = u8::from(a.fins > 0) + u8::from(b.fins > 0);
+    match (a.resets + b.resets > 0, syns == 2 && fins == 2) {
+        (true, true) => "RESET".to_owned(),
+        (true, false) => format!("RESET (SYNs: {syns}) (FINs: {fins})"),
+        (false, true) => "yes".to_owned(),
+        (false, false) => format!("no (SYNs: {syns}) (FINs: {fins})"),
+    }
 }
 
-fn streams(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) {
-    let end = if side.resets > 0 { side.latest } else { side.fin };
-    let stream = match side.syn {
-        Some(syn) if side.fins > 0 => Some(end - syn - 1),
-        _ => None,
-    };
-    put("ttl_stream_length", stream.map_or(Field::Missing, Field::Signed));
-    let missed = stream.map(|stream| stream - side.unique_bytes.cast_signed());
-    put("missed_data", missed.map_or(Field::Missing, Field::Signed));
-    put("truncated_data", side.truncated_bytes.into());
-    put("truncated_packets", side.truncated_packets.into());
-    let sending = crate::tcp::history::elapsed_us(side.first_data, side.last_data);
-    put("data_xmit_time", rounded(sending / 1e6, 3).into());
-    put("idletime_max_ms", if side.packets == 0 { Field::Missing } else { ms(side.idle_max_us) });
-    put("hardware_dups", side.hardware.duplicates.into());
-    put("throughput", (elapsed > 0.0).then(|| rounded(side.unique_bytes as f64 / elapsed, 0) as u64).into());
+/// A rate per second, if there was time.
+fn rate(amount: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| amount / seconds)
 }
 
-fn round_trips(side: &Side, put: &mut impl FnMut(&'static str, Field)) {
-    let history = &side.history;
-    let rtt = &history.rtt;
-    put("rtt_samples", rtt.count.into());
-    put("rtt_min_ms", ms(rtt.min));
-    put("rtt_max_ms", ms(rtt.max));
-    put("rtt_avg_ms", ms(rtt.mean()));
-    put("rtt_stdev_ms", ms(rtt.deviation()));
-    put("rtt_from_3whs_ms", ms(side.handshake_us));
-    put("post_loss_acks", history.no_sample.into());
-    let last: &Samples = &history.rtt_last_copy;
-    put("ambiguous_acks", last.count.into());
-    put("rtt_min_last_ms", ms(last.min));
-    put("rtt_max_last_ms", ms(last.max));
-    put("rtt_avg_last_ms", ms(last.mean()));
-    put("rtt_sdv_last_ms", ms(last.deviation()));
-    put("segs_cum_acked", history.cumulative.into());
-    put("duplicate_acks", history.duplicates.into());
-    put("triple_dupacks", history.triples.into());
-    put("max_retrans", u64::from(history.most_copies).into());
-    let resend = &history.resend;
-    put("min_retr_time_ms", ms(resend.min));
-    put("max_retr_time_ms", ms(resend.max));
-    put("avg_retr_time_ms", ms(resend.mean()));
-    put("sdv_retr_time_ms", ms(resend.deviation()));
+definitions! {
+/// The values of a connection as a whole.
+CONNECTION: fn(&CapturedConnection, &ConnectionReport<'_>) -> Field = |connection, report| {
+    "id": "Number of the connection, in the order of first packets, from 1." => report.number as u64 + 1;
+    "host_a": "Address and port of the sender of the first packet." => report.host_a();
+    "host_b": "Address and port of the other end." => report.host_b();
+    "interface": "Number of the capturing interface, from 0." => connection.key.interface;
+    "complete_conn": "`yes` if SYN and FIN were seen both ways; `RESET`; or what is missing (t)."
+        => completeness(&connection.sides);
+    "first_packet_ns": "Time of the first packet, since 1970 [ns]." => connection.first;
+    "elapsed_s": "Last minus first packet, both directions [s]; cut to whole us (t)."
+        => elapsed_printed(report.elapsed_us());
+    "duration_s": "Last minus first packet, both directions [s]."
+        => seconds(connection.last.saturating_sub(connection.first));
+    "total_packets": "Segments (t)." => connection.sides.iter().map(|side| side.packets).sum::<u64>();
+    "handshake_rtt_s": "Round-trip time of the three-way handshake, end to end [s]; none if a SYN came twice."
+        => connection.handshake.parts().map(|(server, client)| seconds(server + client));
+    "handshake_server_s": "Part of it between the capture point and the server [s]."
+        => connection.handshake.parts().map(|(server, _)| seconds(server));
+    "handshake_client_s": "Part of it between the capture point and the client [s]."
+        => connection.handshake.parts().map(|(_, client)| seconds(client));
+}
 }
 
-/// Values that tcptrace does not have, or gets wrong.
-fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) {
-    let scoreboard = &side.scoreboard;
-    let bits = 8.0 * side.unique_bytes as f64;
-    let sending = seconds(side.last_data.saturating_sub(side.first_data));
-    put("goodput_bps", (elapsed > 0.0).then(|| bits / elapsed).into());
-    put("goodput_sending_bps", (sending > 0.0).then(|| bits / sending).into());
-    put("ip_bytes", side.wire_bytes.into());
-    let spread = |put: &mut dyn FnMut(&'static str, Field), names: [&'static str; 4], spread: &Spread| {
-        put(names[0], (spread.count > 0).then(|| seconds(spread.min)).into());
-        put(names[1], spread.mean().map(|nanos| nanos / 1e9).into());
-        put(names[2], (spread.count > 0).then(|| seconds(spread.max)).into());
-        put(names[3], spread.deviation().map(|nanos| nanos / 1e9).into());
-    };
-    spread(put, ["rtt_min_s", "rtt_mean_s", "rtt_max_s", "rtt_stdev_s"], &side.rtt);
-    spread(put, ["echo_rtt_min_s", "echo_rtt_mean_s", "echo_rtt_max_s", "echo_rtt_stdev_s"], &side.echo_rtt);
-    put("srtt_s", (side.rtt.count > 0).then_some(side.srtt / 1e9).into());
-    let full = &side.history.full;
-    let us = |value: f64| Field::Real(value / 1e6);
-    put("rtt_full_size_bytes", side.history.full_size.cast_unsigned().into());
-    put("rtt_full_size_samples", full.count.into());
-    let any = full.count > 0;
-    put("rtt_full_size_min_s", if any { us(full.min) } else { Field::Missing });
-    put("rtt_full_size_mean_s", if any { us(full.sum / full.count as f64) } else { Field::Missing });
-    put("rtt_full_size_max_s", if any { us(full.max) } else { Field::Missing });
-    let area = &side.area;
-    let lasting = area.nanos.saturating_sub(side.first_data) as f64;
-    let mean = |sum: f64| (side.data_packets > 0 && lasting > 0.0).then(|| sum / lasting);
-    put("outstanding_max_bytes", area.outstanding_max.into());
-    put("outstanding_mean_bytes", mean(area.outstanding_sum).into());
-    put("in_flight_max_bytes", area.in_flight_max.into());
-    put("in_flight_mean_bytes", mean(area.in_flight_sum).into());
-    put("rexmt_fast_pkts", scoreboard.fast.into());
-    put("rexmt_timeout_pkts", scoreboard.timeout.into());
-    put("rexmt_spurious_pkts", scoreboard.spurious.into());
-    put("fast_recoveries", scoreboard.fast_recoveries.into());
-    put("timeouts", scoreboard.timeouts.into());
-    put("window_probes", side.window_probes.into());
-    put("keep_alives", side.keep_alives.into());
-    put("zero_window_s", seconds(side.zero_nanos).into());
-    put("ecn_ce_pkts", side.marked.into());
-    put("idle_periods", side.idle_periods.into());
-    put("idle_s", seconds(side.idle_nanos).into());
-    let limits = &side.limits;
-    let all = limits.application as f64 + limits.receiver as f64 + limits.congestion as f64 + limits.unknown as f64;
-    let share = |part: u64| (all > 0.0).then(|| part as f64 / all);
-    put("limited_by_application", share(limits.application).into());
-    put("limited_by_receiver", share(limits.receiver).into());
-    put("limited_by_congestion", share(limits.congestion).into());
-    put("limited_by_unknown", share(limits.unknown).into());
+definitions! {
+/// The values of a direction; `elapsed` is the time of its connection in s.
+DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
+    "total_packets": "Segments (t)." => side.packets;
+    "resets_sent": "Segments with RST (t)." => side.resets;
+    "ack_pkts_sent": "Segments with ACK flag (t)." => side.acks;
+    "pure_acks_sent": "ACKs without data, SYN, FIN, RST (t)." => side.pure_acks;
+    "sack_pkts_sent": "ACKs with SACK blocks (t)." => side.sack_acks;
+    "dsack_pkts_sent": "ACKs that report a duplicate by SACK (t)." => side.dsacks;
+    "max_sack_blks_ack": "Most SACK blocks in an ACK (t)." => side.most_blocks;
+    "unique_bytes_sent": "Payload not seen before [bytes] (t)." => side.unique_bytes;
+    "actual_data_pkts": "Segments with payload (t)." => side.data_packets;
+    "actual_data_bytes": "Payload, retransmissions included [bytes] (t)." => side.data_bytes;
+    "rexmt_data_pkts": "Segments with a byte, SYN or FIN that was seen before (t)." => side.again_packets;
+    "rexmt_data_bytes": "What was seen before in them [bytes] (t)." => side.again_bytes;
+    "zwnd_probe_pkts": "Segments with data or FIN while the other end's window was zero (t)." => side.probe_packets;
+    "zwnd_probe_bytes": "Their payload [bytes] (t)." => side.probe_bytes;
+    "outoforder_pkts": "Segments that start and end below one seen before, and are new (t)." => side.out_of_order;
+    "pushed_data_pkts": "Segments with payload and PSH (t)." => side.pushed;
+    "syn_fin_pkts_sent": "Segments with SYN / with FIN (t)." => format!("{}/{}", side.syns, side.fins);
+    "req_1323_ws_ts": "Window scaling / timestamps asked for (t)."
+        => format!("{}/{}", yes_or_no(side.scaling), yes_or_no(side.timestamps));
+    "adv_wind_scale": "Window scale; 0 unless both ends ask for it (t)." => side.scale;
+    "req_sack": "SACK permitted (t)." => yes_or_no(side.sack_permitted);
+    "sacks_sent": "Segments with SACK blocks (t)." => side.sack_option_packets;
+    "urgent_data_pkts": "Segments with payload and URG (t)." => side.urgent_packets;
+    "urgent_data_bytes": "Sum of their urgent pointers [bytes] (t)." => side.urgent_bytes;
+    "mss_requested": "Maximum segment size announced [bytes] (t)." => side.mss;
+    "max_segm_size": "Largest payload [bytes] (t)." => side.largest;
+    "min_segm_size": "Smallest payload above zero [bytes] (t)." => side.smallest;
+    "avg_segm_size": "Mean payload of segments with payload, cut [bytes] (t)."
+        => (side.data_bytes as f64 / (side.data_packets as f64 + 0.001)) as u64;
+    "max_win_adv": "Largest window advertised, scaled [bytes] (t)." => side.window_max;
+    "min_win_adv": "Smallest window above zero advertised, scaled [bytes] (t)." => side.window_min;
+    "zero_win_adv": "ACKs with window zero (t)." => side.window_zero;
+    "avg_win_adv": "Mean window over packets, cut [bytes] (t)." => side.mean_window();
+    "max_owin": "Largest outstanding window, one byte too large, taken when something is sent [bytes] (t)."
+        => side.owin_max;
+    "min_non_zero_owin": "Smallest of them above zero [bytes] (t)." => side.owin_min;
+    "avg_owin": "Mean of them over sent segments, cut [bytes] (t)."
+        => side.owin_sum.checked_div(side.owin_count).unwrap_or(0);
+    "wavg_owin": "Mean of them over time, every term cut [bytes] (t)."
+        => (elapsed > 0.0).then(|| (side.owin_weighted as f64 / elapsed) as u64);
+    "initial_window_bytes": "Payload before the first ACK of data [bytes] (t)." => side.initial_bytes;
+    "initial_window_pkts": "Segments before the first ACK of data (t)." => side.initial_packets;
+    "ttl_stream_length": "FIN less SYN by sequence numbers [bytes] (t)." => side.stream_length();
+    "missed_data": "Stream length less unique bytes [bytes] (t)."
+        => side.stream_length().map(|stream| stream - side.unique_bytes.cast_signed());
+    "truncated_data": "Payload cut off by the snap length [bytes] (t)." => side.truncated_bytes;
+    "truncated_packets": "Segments with payload cut off (t)." => side.truncated_packets;
+    "data_xmit_time": "From first to last segment with payload [s] (t)."
+        => rounded(elapsed_us(side.first_data, side.last_data) / 1e6, 3);
+    "idletime_max_ms": "Longest time between segments of the direction [ms] (t)."
+        => (side.packets > 0).then(|| ms(side.idle_max_us));
+    "hardware_dups": "Segments with number and IP identification of one of the eight before (t)."
+        => side.hardware.duplicates;
+    "throughput": "Unique bytes over the elapsed time of the connection [bytes/s] (t)."
+        => (elapsed > 0.0).then(|| rounded(side.unique_bytes as f64 / elapsed, 0) as u64);
+    "rtt_samples": "Round-trip times, without those of segments sent twice (t)." => side.history.rtt.count;
+    "rtt_min_ms": "Shortest round-trip time [ms] (t)." => ms(side.history.rtt.min);
+    "rtt_max_ms": "Longest round-trip time [ms] (t)." => ms(side.history.rtt.max);
+    "rtt_avg_ms": "Mean round-trip time [ms] (t)." => ms(side.history.rtt.mean());
+    "rtt_stdev_ms": "Standard deviation of the round-trip times [ms] (t)." => ms(side.history.rtt.deviation());
+    "rtt_from_3whs_ms": "Round-trip time of the SYN [ms] (t)." => ms(side.handshake_us);
+    "post_loss_acks": "ACKs that gave no time because an earlier segment was sent later (t)." => side.history.no_sample;
+    "ambiguous_acks": "ACKs of segments sent more than once (t)." => side.history.rtt_last_copy.count;
+    "rtt_min_last_ms": "Shortest time of those, from the last copy [ms] (t)." => ms(side.history.rtt_last_copy.min);
+    "rtt_max_last_ms": "Longest time of those, from the last copy [ms] (t)." => ms(side.history.rtt_last_copy.max);
+    "rtt_avg_last_ms": "Mean time of those, from the last copy [ms] (t)." => ms(side.history.rtt_last_copy.mean());
+    "rtt_sdv_last_ms": "Standard deviation of those [ms] (t)." => ms(side.history.rtt_last_copy.deviation());
+    "segs_cum_acked": "Segments acknowledged together with a later one (t)." => side.history.cumulative;
+    "duplicate_acks": "Duplicate ACKs of this direction's data (t)." => side.history.duplicates;
+    "triple_dupacks": "Third duplicate ACKs (t)." => side.history.triples;
+    "max_retrans": "Most copies of one segment beside the first (t)." => side.history.most_copies;
+    "min_retr_time_ms": "Shortest time between copies [ms] (t)." => ms(side.history.resend.min);
+    "max_retr_time_ms": "Longest time between copies [ms] (t)." => ms(side.history.resend.max);
+    "avg_retr_time_ms": "Mean time between copies [ms] (t)." => ms(side.history.resend.mean());
+    "sdv_retr_time_ms": "Standard deviation of the times between copies [ms] (t)."
+        => ms(side.history.resend.deviation());
+
+    // Values that tcptrace does not have, or gets wrong.
+    "goodput_bps": "Unique bytes over the elapsed time of the connection [bit/s]."
+        => rate(8.0 * side.unique_bytes as f64, elapsed);
+    "goodput_sending_bps": "Unique bytes over the time from first to last data [bit/s]."
+        => rate(8.0 * side.unique_bytes as f64, seconds(side.last_data.saturating_sub(side.first_data)));
+    "ip_bytes": "IP packets with headers [bytes]." => side.wire_bytes;
+    "rtt_min_s": "Shortest round-trip time [s]." => side.rtt.shortest();
+    "rtt_mean_s": "Mean round-trip time [s]." => side.rtt.mean();
+    "rtt_max_s": "Longest round-trip time [s]." => side.rtt.longest();
+    "rtt_stdev_s": "Standard deviation of the round-trip times [s]." => side.rtt.deviation();
+    "echo_rtt_min_s": "Shortest time from the capture point to this end and back, by echoes of timestamps \
+        (RFC 7323) [s]."
+        => side.echo_rtt.shortest();
+    "echo_rtt_mean_s": "Mean of these times, what this end takes to send something included [s]."
+        => side.echo_rtt.mean();
+    "echo_rtt_max_s": "Longest of these times [s]." => side.echo_rtt.longest();
+    "echo_rtt_stdev_s": "Standard deviation of these times [s]." => side.echo_rtt.deviation();
+    "srtt_s": "Smoothed round-trip time at the end, RFC 6298 [s]." => (side.rtt.count > 0).then_some(side.srtt / 1e9);
+    "rtt_full_size_bytes": "Largest segment that gave a round-trip time [bytes]."
+        => side.history.full_size.cast_unsigned();
+    "rtt_full_size_samples": "Round-trip times of segments of that size." => side.history.full.count;
+    "rtt_full_size_min_s": "Shortest of them [s]." => side.history.of_full_size(|times| times.min);
+    "rtt_full_size_mean_s": "Their mean [s]." => side.history.of_full_size(|times| times.sum / times.count as f64);
+    "rtt_full_size_max_s": "Longest of them [s]." => side.history.of_full_size(|times| times.max);
+    "outstanding_max_bytes": "Most data sent and not acknowledged [bytes]." => side.area.outstanding_max;
+    "outstanding_mean_bytes": "Its mean over time, from the first data on [bytes]."
+        => side.over_time(side.area.outstanding_sum);
+    "in_flight_max_bytes": "Most outstanding data without what SACK reported [bytes]." => side.area.in_flight_max;
+    "in_flight_mean_bytes": "Its mean over time, from the first data on [bytes]."
+        => side.over_time(side.area.in_flight_sum);
+    "rexmt_fast_pkts": "Segments sent again because of duplicate ACKs or SACK." => side.scoreboard.fast;
+    "rexmt_timeout_pkts": "Segments sent again by a timer." => side.scoreboard.timeout;
+    "rexmt_spurious_pkts": "Segments sent again though the first copy had arrived." => side.scoreboard.spurious;
+    "fast_recoveries": "Recoveries that duplicate ACKs or SACK started." => side.scoreboard.fast_recoveries;
+    "timeouts": "Times a timer made the sender go back, needed or not." => side.scoreboard.timeouts;
+    "window_probes": "Probes of a window that was zero, empty ones included." => side.window_probes;
+    "keep_alives": "Segments that repeat the last byte to see whether the other end is there." => side.keep_alives;
+    "zero_window_s": "Time for which this end advertised window zero [s]." => seconds(side.zero_nanos);
+    "ecn_ce_pkts": "Packets marked for congestion (RFC 3168)." => side.marked;
+    "idle_periods": "Pauses in sending of at least the threshold, with nothing outstanding." => side.idle_periods;
+    "idle_s": "Their time [s]." => seconds(side.idle_nanos);
+    "limited_by_application": "Share of the sending time in which the application gave nothing more."
+        => side.limits.share(side.limits.application);
+    "limited_by_receiver": "Share of the sending time in which the receiver's window was full."
+        => side.limits.share(side.limits.receiver);
+    "limited_by_congestion": "Share of the sending time in which the sender waited for ACKs or repaired losses."
+        => side.limits.share(side.limits.congestion);
+    "limited_by_unknown": "Share of the sending time in which nothing at the capture point tells why nothing came."
+        => side.limits.share(side.limits.unknown);
+}
 }

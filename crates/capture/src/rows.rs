@@ -65,6 +65,24 @@ pub enum RowCell {
     Text(&'static str),
 }
 
+impl From<u64> for RowCell {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<f64> for RowCell {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&'static str> for RowCell {
+    fn from(word: &'static str) -> Self {
+        Self::Text(word)
+    }
+}
+
 /// A column of a table of rows.
 pub struct RowColumn {
     /// Its name, with the unit.
@@ -75,91 +93,43 @@ pub struct RowColumn {
     pub at: fn(&Rows, usize) -> RowCell,
 }
 
-/// The columns of the table of rows.
-pub const COLUMNS: &[RowColumn] = &[
-    RowColumn {
-        name: "frame",
-        about: "Number of the frame in the capture, from 1.",
-        at: |r, i| RowCell::Count(r.frame[i]),
-    },
-    RowColumn { name: "time_ns", about: "Time of capture, since 1970 [ns].", at: |r, i| RowCell::Count(r.nanos[i]) },
-    RowColumn {
-        name: "time_s",
-        about: "Time since the first packet of the capture [s].",
-        at: |r, i| RowCell::Number(r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9),
-    },
-    RowColumn {
-        name: "connection",
-        about: "Number of the connection, from 1.",
-        at: |r, i| RowCell::Count(u64::from(r.connection[i]) + 1),
-    },
-    RowColumn {
-        name: "direction",
-        about: "`a2b` or `b2a`.",
-        at: |r, i| RowCell::Text(if r.side[i] == 0 { "a2b" } else { "b2a" }),
-    },
-    RowColumn { name: "seq", about: "First byte, counted from the SYN.", at: |r, i| RowCell::Number(r.seq[i] as f64) },
-    RowColumn {
-        name: "ack",
-        about: "What it acknowledges, counted from the other end's SYN.",
-        at: |r, i| RowCell::Number(if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 }),
-    },
-    RowColumn { name: "payload_bytes", about: "Payload [bytes].", at: |r, i| RowCell::Count(u64::from(r.payload[i])) },
-    RowColumn {
-        name: "flags",
-        about: "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32.",
-        at: |r, i| RowCell::Count(u64::from(r.flags[i])),
-    },
-    RowColumn {
-        name: "window_bytes",
-        about: "Window advertised, scaled [bytes].",
-        at: |r, i| RowCell::Count(r.window[i]),
-    },
-    RowColumn {
-        name: "retransmitted_bytes",
-        about: "Bytes (and SYN, FIN) that were seen before.",
-        at: |r, i| RowCell::Count(u64::from(r.again[i])),
-    },
-    RowColumn {
-        name: "cause",
-        about: "Why it was sent again, as known then: `fast`, `timeout` or `spurious`.",
-        at: |r, i| {
-            RowCell::Text(match r.marks[i] & (mark::FAST | mark::TIMEOUT | mark::SPURIOUS) {
-                mark::FAST => "fast",
-                mark::TIMEOUT => "timeout",
-                mark::SPURIOUS => "spurious",
-                _ => "",
-            })
-        },
-    },
-    RowColumn {
-        name: "out_of_order",
-        about: "1 if it starts and ends below a segment seen before, and is new.",
-        at: |r, i| r.bit(i, mark::OUT_OF_ORDER),
-    },
-    RowColumn { name: "duplicate_ack", about: "1 for a duplicate ACK.", at: |r, i| r.bit(i, mark::DUPLICATE_ACK) },
-    RowColumn { name: "window_probe", about: "1 for a probe of a zero window.", at: |r, i| r.bit(i, mark::PROBE) },
-    RowColumn {
-        name: "rtt_s",
-        about: "Round-trip time that the ACK gives the other direction's data [s].",
-        at: |r, i| RowCell::Number(if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 }),
-    },
-    RowColumn {
-        name: "outstanding_bytes",
-        about: "What the direction (without payload: the other one) has outstanding after it [bytes].",
-        at: |r, i| RowCell::Count(r.outstanding[i]),
-    },
-    RowColumn {
-        name: "in_flight_bytes",
-        about: "The same without what SACK reported [bytes].",
-        at: |r, i| RowCell::Count(r.in_flight[i]),
-    },
-    RowColumn {
-        name: "pipe_bytes",
-        about: "The same in the network, by RFC 6675 [bytes].",
-        at: |r, i| RowCell::Count(r.pipe[i]),
-    },
-];
+macro_rules! columns {
+    ($($name:literal: $about:literal => |$rows:ident, $at:ident| $cell:expr;)*) => {
+        /// The columns of the table of rows.
+        pub const COLUMNS: &[RowColumn] = &[$(RowColumn {
+            name: $name,
+            about: $about,
+            at: |$rows, $at| RowCell::from($cell),
+        }),*];
+    };
+}
+
+columns! {
+    "frame": "Number of the frame in the capture, from 1." => |r, i| r.frame[i];
+    "time_ns": "Time of capture, since 1970 [ns]." => |r, i| r.nanos[i];
+    "time_s": "Time since the first packet of the capture [s]."
+        => |r, i| r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9;
+    "connection": "Number of the connection, from 1." => |r, i| u64::from(r.connection[i]) + 1;
+    "direction": "`a2b` or `b2a`." => |r, i| if r.side[i] == 0 { "a2b" } else { "b2a" };
+    "seq": "First byte, counted from the SYN." => |r, i| r.seq[i] as f64;
+    "ack": "What it acknowledges, counted from the other end's SYN."
+        => |r, i| if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 };
+    "payload_bytes": "Payload [bytes]." => |r, i| u64::from(r.payload[i]);
+    "flags": "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32." => |r, i| u64::from(r.flags[i]);
+    "window_bytes": "Window advertised, scaled [bytes]." => |r, i| r.window[i];
+    "retransmitted_bytes": "Bytes (and SYN, FIN) that were seen before." => |r, i| u64::from(r.again[i]);
+    "cause": "Why it was sent again, as known then: `fast`, `timeout` or `spurious`." => |r, i| r.cause(i);
+    "out_of_order": "1 if it starts and ends below a segment seen before, and is new."
+        => |r, i| r.bit(i, mark::OUT_OF_ORDER);
+    "duplicate_ack": "1 for a duplicate ACK." => |r, i| r.bit(i, mark::DUPLICATE_ACK);
+    "window_probe": "1 for a probe of a zero window." => |r, i| r.bit(i, mark::PROBE);
+    "rtt_s": "Round-trip time that the ACK gives the other direction's data [s]."
+        => |r, i| if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 };
+    "outstanding_bytes": "What the direction (without payload: the other one) has outstanding after it [bytes]."
+        => |r, i| r.outstanding[i];
+    "in_flight_bytes": "The same without what SACK reported [bytes]." => |r, i| r.in_flight[i];
+    "pipe_bytes": "The same in the network, by RFC 6675 [bytes]." => |r, i| r.pipe[i];
+}
 
 /// Bits of [`Rows::marks`].
 pub mod mark {
@@ -281,8 +251,17 @@ impl Rows {
         }
     }
 
-    fn bit(&self, at: usize, bit: u8) -> RowCell {
-        RowCell::Count(u64::from(self.marks[at] & bit != 0))
+    fn bit(&self, at: usize, bit: u8) -> u64 {
+        u64::from(self.marks[at] & bit != 0)
+    }
+
+    fn cause(&self, at: usize) -> &'static str {
+        match self.marks[at] & (mark::FAST | mark::TIMEOUT | mark::SPURIOUS) {
+            mark::FAST => "fast",
+            mark::TIMEOUT => "timeout",
+            mark::SPURIOUS => "spurious",
+            _ => "",
+        }
     }
 
     /// The number of rows.

@@ -83,6 +83,54 @@ impl HashTable {
     }
 }
 
+/// A key that says how it is hashed.
+pub(crate) trait HashKey: Copy + PartialEq {
+    /// A hash with its information in all bits.
+    fn hash(self) -> u64;
+}
+
+/// The most entries of a [`Registry`].
+pub(crate) const MOST_ENTRIES: usize = 1 << 16;
+
+/// Entries that are found by a key, in the order in which they were added.
+#[derive(Clone, Debug)]
+pub(crate) struct Registry<K, V> {
+    table: HashTable,
+    keys: Vec<K>,
+    pub(crate) entries: Vec<V>,
+}
+
+impl<K, V> Default for Registry<K, V> {
+    fn default() -> Self {
+        Self { table: HashTable::default(), keys: Vec::new(), entries: Vec::new() }
+    }
+}
+
+impl<K: HashKey, V> Registry<K, V> {
+    /// Index of the entry of `key`.
+    #[inline]
+    pub(crate) fn find(&self, key: K) -> Option<usize> {
+        self.table.find(key.hash(), |at| self.keys[at as usize] == key).map(|at| at as usize)
+    }
+
+    /// The entry of `key`, made if it is not there; `None` if there are too many.
+    #[inline]
+    pub(crate) fn entry(&mut self, key: K, make: impl FnOnce() -> V) -> Option<&mut V> {
+        let at = match self.find(key) {
+            Some(at) => at,
+            None if self.keys.len() >= MOST_ENTRIES => return None,
+            None => {
+                let at = self.keys.len();
+                self.table.insert(key.hash(), at as u32, |at| self.keys[at as usize].hash());
+                self.keys.push(key);
+                self.entries.push(make());
+                at
+            }
+        };
+        Some(&mut self.entries[at])
+    }
+}
+
 /// Mixes two words into one, so that every output bit depends on all input bits.
 #[inline]
 pub(crate) fn mix(a: u64, b: u64) -> u64 {

@@ -37,6 +37,12 @@ impl PcapngState {
         if self.big_endian { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) }
     }
 
+    /// A whole number of 64 bits in the byte order of the file.
+    fn u64(&self, bytes: &[u8]) -> Option<u64> {
+        let word = *bytes.first_chunk()?;
+        Some(if self.big_endian { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
+    }
+
     pub(super) fn next(&mut self, input: &mut Input<'_>, interfaces: &mut Vec<Interface>) -> io::Result<ReadStep> {
         loop {
             if matches!(input.need(12)?, Fill::Ended) {
@@ -99,9 +105,8 @@ impl PcapngState {
                 STATISTICS => self.statistics(body, interfaces),
                 _ => {
                     let found = match kind {
-                        ENHANCED_PACKET => self.enhanced(body, interfaces),
                         SIMPLE_PACKET => self.simple(body, interfaces),
-                        _ => self.old(body, interfaces),
+                        _ => self.stamped(body, kind == OLD_PACKET, interfaces),
                     };
                     return Ok(match found {
                         Ok(mut found) => {
@@ -140,11 +145,7 @@ impl PcapngState {
         self.options(&body[8..], |code, value| match (code, value) {
             (2, _) => name = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0').to_owned()),
             (9, [resolution, ..]) => clock.unit = unit(*resolution),
-            (14, value) if value.len() >= 8 => {
-                let (first, second) = (u64::from(self.u32(value, 0)), u64::from(self.u32(value, 4)));
-                let bits = if self.big_endian { first << 32 | second } else { second << 32 | first };
-                clock.offset = bits.cast_signed();
-            }
+            (14, value) => clock.offset = self.u64(value).map_or(clock.offset, u64::cast_signed),
             _ => {}
         });
         Ok(Interface {
@@ -164,9 +165,8 @@ impl PcapngState {
         let Some(interface) = interfaces.get_mut(number) else { return };
         // isb_ifdrop: packets dropped at the interface since the start of the capture.
         self.options(&body[12..], |code, value| {
-            if code == 5 && value.len() >= 8 {
-                let (first, second) = (u64::from(self.u32(value, 0)), u64::from(self.u32(value, 4)));
-                interface.dropped = Some(if self.big_endian { first << 32 | second } else { second << 32 | first });
+            if code == 5 {
+                interface.dropped = self.u64(value).or(interface.dropped);
             }
         });
     }
@@ -180,39 +180,24 @@ impl PcapngState {
         }
     }
 
+    /// A packet block with the number of its interface (in two bytes if `is_old`) and a time stamp.
     #[inline]
-    fn stamped(
-        &self,
-        body: &[u8],
-        number: usize,
-        interfaces: &[Interface],
-        at: usize,
-    ) -> Result<RecordPosition, String> {
-        let ticks = u64::from(self.u32(body, at)) << 32 | u64::from(self.u32(body, at + 4));
-        let (captured, original) = (self.u32(body, at + 8), self.u32(body, at + 12));
-        let (begin, end) = (at + 16, (at + 16).saturating_add(captured as usize));
+    fn stamped(&self, body: &[u8], is_old: bool, interfaces: &[Interface]) -> Result<RecordPosition, String> {
+        /// Bytes before the packet.
+        const HEAD: usize = 20;
+        if body.len() < HEAD {
+            return Err(cut("a packet block", body.len(), HEAD as u64));
+        }
+        let interface = if is_old { u32::from(self.u16(body, 0)) } else { self.u32(body, 0) };
+        let number = self.number(interface, interfaces)?;
+        let ticks = u64::from(self.u32(body, 4)) << 32 | u64::from(self.u32(body, 8));
+        let (captured, original) = (self.u32(body, 12), self.u32(body, 16));
+        let end = HEAD.saturating_add(captured as usize);
         if end > body.len() {
             return Err(format!("a packet claims {captured} bytes in a block of {}", body.len()));
         }
         let nanos = interfaces[number].clock.nanos(ticks);
-        Ok(RecordPosition { nanos, interface: number as u32, original, begin, end, next: 0 })
-    }
-
-    #[inline]
-    fn enhanced(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, String> {
-        if body.len() < 20 {
-            return Err(cut("a packet block", body.len(), 20));
-        }
-        let number = self.number(self.u32(body, 0), interfaces)?;
-        self.stamped(body, number, interfaces, 4)
-    }
-
-    fn old(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, String> {
-        if body.len() < 20 {
-            return Err(cut("a packet block", body.len(), 20));
-        }
-        let number = self.number(u32::from(self.u16(body, 0)), interfaces)?;
-        self.stamped(body, number, interfaces, 4)
+        Ok(RecordPosition { nanos, interface: number as u32, original, begin: HEAD, end, next: 0 })
     }
 
     /// A simple packet block: no time stamp, no captured length; it belongs to the first interface and is cut at its

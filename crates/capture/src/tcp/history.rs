@@ -135,6 +135,11 @@ pub(crate) fn elapsed_us(from: u64, to: u64) -> f64 {
 }
 
 impl History {
+    /// A statistic of the round-trip times of the largest segments, given in us, in s.
+    pub(crate) fn of_full_size(&self, statistic: impl FnOnce(&Samples) -> f64) -> Option<f64> {
+        (self.full.count > 0).then(|| statistic(&self.full) / 1e6)
+    }
+
     /// Records a segment of `length` sequence numbers.
     #[inline]
     pub(crate) fn add(&mut self, first: i64, length: u32, nanos: u64) -> Added {

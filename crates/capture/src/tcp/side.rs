@@ -3,6 +3,7 @@
 use super::SequenceSpace;
 use super::history::History;
 use super::observed_scoreboard::ObservedScoreboard;
+use crate::report::seconds;
 
 /// How many segments' IP identifications are remembered, to detect duplicates made by the capturing hardware; the
 /// number is tcptrace's.
@@ -13,7 +14,7 @@ const MOST_SESSIONS: usize = 4_096;
 
 /// Running statistics of durations, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// The number of durations.
     pub count: u64,
     /// Their sum.
@@ -37,17 +38,25 @@ impl Spread {
         self.squares += value * value;
     }
 
-    /// The mean, in ns.
-    #[must_use]
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
+    /// The shortest, in s.
+    pub(crate) fn shortest(&self) -> Option<f64> {
+        (self.count > 0).then_some(seconds(self.min))
     }
 
-    /// The standard deviation (with n - 1), in ns.
-    #[must_use]
-    pub fn deviation(&self) -> Option<f64> {
+    /// The mean, in s.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64 / 1e9)
+    }
+
+    /// The longest, in s.
+    pub(crate) fn longest(&self) -> Option<f64> {
+        (self.count > 0).then_some(seconds(self.max))
+    }
+
+    /// The standard deviation (with n - 1), in s.
+    pub(crate) fn deviation(&self) -> Option<f64> {
         let n = self.count as f64;
-        (self.count > 1).then(|| ((self.squares - self.sum * self.sum / n) / (n - 1.0)).max(0.0).sqrt())
+        (self.count > 1).then(|| ((self.squares - self.sum * self.sum / n) / (n - 1.0)).max(0.0).sqrt() / 1e9)
     }
 }
 
@@ -58,6 +67,13 @@ pub enum StationDirection {
     Up,
     /// To a station.
     Down,
+}
+
+impl StationDirection {
+    /// `up` or `down`.
+    pub(crate) fn name(self) -> &'static str {
+        if self == Self::Up { "up" } else { "down" }
+    }
 }
 
 /// A transmission session: data sent without a pause (Jung and Park 2016, section 3).
@@ -109,6 +125,12 @@ impl SenderLimits {
     /// Whether the sender was limited by the application for longer than by everything else.
     pub(crate) fn application_dominates(&self) -> bool {
         self.application > self.receiver.saturating_add(self.congestion).saturating_add(self.unknown)
+    }
+
+    /// The share of `part` in all of the time.
+    pub(crate) fn share(&self, part: u64) -> Option<f64> {
+        let all = self.application as f64 + self.receiver as f64 + self.congestion as f64 + self.unknown as f64;
+        (all > 0.0).then(|| part as f64 / all)
     }
 }
 
@@ -336,6 +358,24 @@ impl Bins {
 }
 
 impl Side {
+    /// The mean window advertised over packets, cut.
+    pub(crate) fn mean_window(&self) -> u64 {
+        let counted = self.scaled_packets.unwrap_or(self.packets);
+        if self.acks == 0 { 0 } else { self.window_sum.checked_div(counted).unwrap_or(0) }
+    }
+
+    /// FIN less SYN by sequence numbers.
+    pub(crate) fn stream_length(&self) -> Option<i64> {
+        let end = if self.resets > 0 { self.latest } else { self.fin };
+        self.syn.filter(|_| self.fins > 0).map(|syn| end - syn - 1)
+    }
+
+    /// The mean over time, from the first data on, of something summed over ns.
+    pub(crate) fn over_time(&self, sum: f64) -> Option<f64> {
+        let lasting = self.area.nanos.saturating_sub(self.first_data) as f64;
+        (self.data_packets > 0 && lasting > 0.0).then(|| sum / lasting)
+    }
+
     /// Records a timestamp that this end sent.
     #[inline]
     pub(crate) fn stamp(&mut self, value: u32, nanos: u64) {
@@ -473,7 +513,7 @@ mod tests {
         let mut spread = Spread::default();
         for (nanos, deviation) in [(2, None), (4, Some(2.0_f64.sqrt())), (9, Some(13.0_f64.sqrt()))] {
             spread.add(nanos);
-            assert_eq!(spread.deviation(), deviation);
+            assert_eq!(spread.deviation(), deviation.map(|nanos: f64| nanos / 1e9));
         }
     }
 

@@ -463,17 +463,14 @@ pub fn end_subframe(frame: &mut Vec<u8>, start: usize, is_last: bool) {
 const LLC_SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
 fn wifi_header(frame: &mut Vec<u8>, data: &WifiDataFrame, qos: u8) {
-    frame.push(if data.tid.is_some() { 0x88 } else { 0x08 });
+    let kind = if data.tid.is_some() { 0x88 } else { 0x08 };
     let course = match data.course {
         Course::Direct => 0,
         Course::ToAccessPoint => 1,
         Course::FromAccessPoint => 2,
     };
-    frame.push(course | u8::from(data.retry) << 3);
-    frame.extend(data.duration.to_le_bytes());
-    frame.extend(data.receiver.0);
-    frame.extend(data.transmitter.0);
-    frame.extend(data.third.0);
+    let addresses = [data.receiver, data.transmitter, data.third];
+    wifi_start(frame, [kind, course | u8::from(data.retry) << 3], data.duration, &addresses);
     frame.extend((data.sequence << 4).to_le_bytes());
     if let Some(tid) = data.tid {
         frame.extend([tid & 0x0f | qos, 0]);
@@ -497,10 +494,7 @@ pub struct BlockAck {
 
 impl BlockAck {
     fn put(&self, frame: &mut Vec<u8>, control: u8, fragment: u16) {
-        frame.extend([control, 0]);
-        frame.extend(self.duration.to_le_bytes());
-        frame.extend(self.receiver.0);
-        frame.extend(self.transmitter.0);
+        wifi_start(frame, [control, 0], self.duration, &[self.receiver, self.transmitter]);
         frame.extend((0x0004 | u16::from(self.tid & 0x0f) << 12).to_le_bytes()); // compressed
         frame.extend((self.start << 4 | fragment).to_le_bytes());
     }
@@ -571,11 +565,8 @@ pub struct Addba {
 /// Appends an ADDBA request or response for immediate block ACK, or a DELBA frame (IEEE Std 802.11-2016, 9.6.5.2 to
 /// 9.6.5.4). Windows above 1023 stand in an ADDBA extension element (802.11be).
 pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
-    frame.extend([0xd0, u8::from(addba.retry) << 3]);
-    frame.extend(addba.duration.to_le_bytes());
-    frame.extend(addba.receiver.0);
-    frame.extend(addba.transmitter.0);
-    frame.extend(addba.cell.0);
+    let addresses = [addba.receiver, addba.transmitter, addba.cell];
+    wifi_start(frame, [0xd0, u8::from(addba.retry) << 3], addba.duration, &addresses);
     frame.extend((addba.sequence << 4).to_le_bytes());
     // Category block ACK, action; then the dialog token.
     let (window, timeout) = match addba.action {
@@ -608,30 +599,31 @@ pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
 
 /// Appends an ACK frame.
 pub fn wifi_ack(frame: &mut Vec<u8>, receiver: Mac) {
-    frame.extend([0xd4, 0, 0, 0]);
-    frame.extend(receiver.0);
+    wifi_start(frame, [0xd4, 0], 0, &[receiver]);
 }
 
 /// Appends a CF-End frame, which ends the NAV of all stations.
 pub fn wifi_cf_end(frame: &mut Vec<u8>, transmitter: Mac) {
-    frame.extend([0xe4, 0, 0, 0]);
-    frame.extend([0xff; 6]);
-    frame.extend(transmitter.0);
+    wifi_start(frame, [0xe4, 0], 0, &[Mac([0xff; 6]), transmitter]);
 }
 
 /// Appends a CTS frame.
 pub fn wifi_cts(frame: &mut Vec<u8>, receiver: Mac, duration: u16) {
-    frame.extend([0xc4, 0]);
-    frame.extend(duration.to_le_bytes());
-    frame.extend(receiver.0);
+    wifi_start(frame, [0xc4, 0], duration, &[receiver]);
 }
 
 /// Appends an RTS frame.
 pub fn wifi_rts(frame: &mut Vec<u8>, receiver: Mac, transmitter: Mac, duration: u16) {
-    frame.extend([0xb4, 0]);
+    wifi_start(frame, [0xb4, 0], duration, &[receiver, transmitter]);
+}
+
+/// Appends what all 802.11 frames start with.
+fn wifi_start(frame: &mut Vec<u8>, control: [u8; 2], duration: u16, addresses: &[Mac]) {
+    frame.extend(control);
     frame.extend(duration.to_le_bytes());
-    frame.extend(receiver.0);
-    frame.extend(transmitter.0);
+    for address in addresses {
+        frame.extend(address.0);
+    }
 }
 
 /// Appends the frame check sequence of the 802.11 frame that begins at `start` (IEEE 802.11-2020, 9.2.4.8).

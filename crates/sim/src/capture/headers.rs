@@ -351,29 +351,18 @@ impl Headers {
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
         let duration = u16::try_from(record.reserves.as_nanos().div_ceil(1_000).min(32_767)).unwrap_or(32_767);
-        let length = match record.kind {
-            FrameKind::Rts => {
-                frame::wifi_rts(to, receiver, from, duration);
-                to.len()
-            }
-            FrameKind::Cts => {
-                frame::wifi_cts(to, receiver, duration);
-                to.len()
-            }
-            FrameKind::Ack => {
-                frame::wifi_ack(to, receiver);
-                to.len()
-            }
+        match record.kind {
+            FrameKind::Rts => frame::wifi_rts(to, receiver, from, duration),
+            FrameKind::Cts => frame::wifi_cts(to, receiver, duration),
+            FrameKind::Ack => frame::wifi_ack(to, receiver),
             FrameKind::BlockAckReq => {
                 let (tid, start) = (record.tid?, record.sequence?);
                 frame::wifi_block_ack_request(to, &BlockAck { receiver, transmitter: from, duration, tid, start });
-                to.len()
             }
             FrameKind::BlockAck => {
                 let (start, bitmap) = context.acknowledged.as_ref()?;
                 let ack = BlockAck { receiver, transmitter: from, duration, tid: record.tid?, start: *start };
                 frame::wifi_block_ack(to, &ack, bitmap);
-                to.len()
             }
             FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba => {
                 let (tid, start, AgreedParameters { sequence, window, timeout }) =
@@ -399,12 +388,8 @@ impl Headers {
                     },
                 };
                 frame::wifi_addba(to, &addba);
-                to.len()
             }
-            FrameKind::CfEnd => {
-                frame::wifi_cf_end(to, from);
-                to.len()
-            }
+            FrameKind::CfEnd => frame::wifi_cf_end(to, from),
             FrameKind::Data => {
                 let Known { packet, stamp, sequence, retry, further, .. } = context.known.as_ref()?;
                 let is_from_ap = matches!(nodes[record.from as usize], Node::Ap(_));
@@ -446,13 +431,14 @@ impl Headers {
                 }
                 frame::wifi_data(to, &data, self.is_v6(stamp));
                 let head = to.len();
-                head + match packet.kind {
+                let length = match packet.kind {
                     Kind::Routing => announcement(to, packet, nodes[record.from as usize], keep),
                     _ => self.packet(to, packet, stamp, self.ttl(packet.hop as usize, stamp, true), keep)?,
-                }
+                };
+                return Some(self.finish_frame(to, start, head + length, record, keep));
             }
-        };
-        Some(self.finish_frame(to, start, length, record, keep))
+        }
+        Some(self.finish_frame(to, start, to.len(), record, keep))
     }
 
     /// Pads a frame of `length` bytes that begins at `start` to its length on the air, and appends its check sequence
