@@ -81,7 +81,7 @@ impl Areno {
     }
 
     /// The window after a loss.
-    fn reduced(&mut self) -> f64 {
+    fn kept(&mut self) -> f64 {
         let Self { delays, congested_rtt, params, .. } = self;
         if delays.last > 0.0 {
             let old = congested_rtt.unwrap_or(delays.last);
@@ -93,7 +93,7 @@ impl Areno {
 }
 
 impl CongestionControl for Areno {
-    by_window!();
+    by_window!(and on_loss, on_rto);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -113,16 +113,6 @@ impl CongestionControl for Areno {
         let probe = (before + self.increase(self.congestion(), most) * part).max(0.0);
         self.window.add(part + probe - before);
         self.probe = probe;
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        let reduced = self.reduced();
-        self.window.reduce(reduced);
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        let reduced = self.reduced();
-        self.window.collapse(reduced);
     }
 }
 

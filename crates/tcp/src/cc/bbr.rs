@@ -61,8 +61,9 @@ const MARGIN: f64 = 0.99;
 /// Pacing gains of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum BbrState {
+    #[default]
     Startup,
     Drain,
     ProbeBw,
@@ -70,7 +71,7 @@ enum BbrState {
 }
 
 /// State of BBR.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Bbr {
     params: Params,
     seed: u64,
@@ -118,31 +119,14 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         seed: start.seed,
         mss: start.mss.max(1.0),
         initial_window: cwnd,
-        state: BbrState::Startup,
         pacing_gain: HIGH_GAIN,
         cwnd_gain: HIGH_GAIN,
         cwnd,
         prior_cwnd: cwnd,
         // An RTT of 1 ms is assumed until one is measured (section 4.2.1).
         pacing: first_pacing(HIGH_GAIN, cwnd, start.mss.max(1.0), 1e-3),
-        has_seen_rtt: false,
-        rates: [0.0; BANDWIDTH_ROUNDS],
-        bandwidth: 0.0,
-        aged: false,
         rtprop: f64::INFINITY,
-        rtprop_stamp: Time::ZERO,
-        round: 0,
-        rounds: Rounds::default(),
-        aggregation: AckAggregation::default(),
-        plateau: Plateau::default(),
-        filled_pipe: false,
-        cycle: 0,
-        cycle_stamp: Time::ZERO,
-        probe_rtt_done: None,
-        probe_rtt_round_done: false,
-        idle_restart: false,
-        conservation: false,
-        in_recovery: false,
+        ..Bbr::default()
     }
 }
 

@@ -48,8 +48,9 @@ const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// Number of segments lost in a round that ends Startup.
 const STARTUP_LOSSES: f64 = 6.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Bbr3State {
+    #[default]
     Startup,
     Drain,
     Down,
@@ -60,7 +61,7 @@ enum Bbr3State {
 }
 
 /// State of BBR version 3. Rates are in bytes per second, amounts in segments, times in seconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Bbr3 {
     params: Params,
     seed: u64,
@@ -117,38 +118,16 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
         seed: start.seed,
         mss,
         initial_window: cwnd,
-        state: Bbr3State::Startup,
         cwnd,
         prior_cwnd: cwnd,
         // An RTT of 1 ms is assumed until one is measured.
         pacing: first_pacing(STARTUP_GAIN, cwnd, mss, 1e-3),
-        has_seen_rtt: false,
-        rates: [0.0; 2],
-        ending: false,
         short_rate: f64::INFINITY,
         short_flight: f64::INFINITY,
         long_flight: f64::INFINITY,
-        latest: (0.0, 0.0),
-        rounds: Rounds::default(),
-        lost: 0.0,
-        flight: 0.0,
-        last_flight: 0.0,
-        full: false,
-        plateau: Plateau::default(),
-        probing: false,
-        up_rounds: 0,
-        up_acked: 0.0,
-        rounds_since_probe: 0.0,
-        wait: Duration::ZERO,
-        cycle_stamp: Time::ZERO,
         min_rtt: f64::INFINITY,
-        min_rtt_stamp: Time::ZERO,
-        probe_rtt_stamp: Time::ZERO,
         probe_rtt_min: f64::INFINITY,
-        probe_rtt_done: None,
-        idle_restart: false,
-        aggregate: (Time::ZERO, 0.0),
-        surplus: 0.0,
+        ..Bbr3::default()
     }
 }
 

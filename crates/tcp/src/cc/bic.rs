@@ -81,7 +81,7 @@ impl Bic {
     }
 
     /// Records the window at a loss; returns the window that is kept.
-    fn congestion(&mut self) -> f64 {
+    fn kept(&mut self) -> f64 {
         let Params { low_window, beta, fast_convergence, .. } = self.params;
         let cwnd = self.window.cwnd;
         let released = fast_convergence && cwnd < self.w_max;
@@ -92,7 +92,7 @@ impl Bic {
 }
 
 impl CongestionControl for Bic {
-    by_window!();
+    by_window!(and on_loss, few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -102,21 +102,12 @@ impl CongestionControl for Bic {
         }
     }
 
-    fn on_loss(&mut self, _: f64) {
-        let kept = self.congestion();
-        self.window.reduce(kept);
-    }
-
     /// Linux resets the search after a timeout.
     fn on_rto(&mut self, _: f64) {
-        let kept = self.congestion();
+        let kept = self.kept();
         self.window.collapse(kept);
         self.w_max = 0.0;
         self.lost = false;
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
     }
 }
 

@@ -19,6 +19,7 @@ use wifair_units::Time;
 
 use crate::cc::cubic_whole::Curve;
 use crate::cc::hystart::{HyStart, HyStartVariant};
+use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Start, Window};
 
 table! {
@@ -178,6 +179,8 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    by_window!(only on_recovery_exit);
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if self.curve.is_some() {
@@ -224,10 +227,6 @@ impl CongestionControl for Cubic {
         self.hystart = HyStart::None;
     }
 
-    fn on_recovery_exit(&mut self, at_most: f64) {
-        self.window.limit(at_most);
-    }
-
     /// The curve continues as if no time had passed (section 4.2); the idle period ends with the next ACK.
     fn on_idle_restart(&mut self, at_most: f64) {
         self.window.limit(at_most);
@@ -237,16 +236,6 @@ impl CongestionControl for Cubic {
     fn on_spurious(&mut self) {
         self.window.restore();
         (self.w_max, self.cwnd_prior, self.epoch) = self.before;
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
     }
 
     fn wants_every_rtt(&self) -> bool {

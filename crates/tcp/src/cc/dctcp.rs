@@ -26,7 +26,7 @@ table! {
 }
 
 /// State of DCTCP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Dctcp {
     g: f64,
     alpha: f64,
@@ -39,18 +39,11 @@ pub struct Dctcp {
 /// DCTCP at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> Dctcp {
-    Dctcp {
-        g: params.g,
-        alpha: params.initial_alpha,
-        window: Window::new(start),
-        round: Round::default(),
-        bytes: 0,
-        marked: 0,
-    }
+    Dctcp { g: params.g, alpha: params.initial_alpha, window: Window::new(start), ..Dctcp::default() }
 }
 
 impl CongestionControl for Dctcp {
-    by_window!();
+    by_window!(and half_of_flight, few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -66,24 +59,12 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn on_loss(&mut self, in_flight: f64) {
-        self.window.reduce(in_flight / 2.0);
-    }
-
-    fn on_rto(&mut self, in_flight: f64) {
-        self.window.collapse(in_flight / 2.0);
-    }
-
     fn on_ecn(&mut self, _: f64) {
         self.window.reduce((1.0 - self.alpha / 2.0) * self.window.cwnd);
     }
 
     fn wants_mark_per_packet(&self) -> bool {
         true
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
     }
 }
 

@@ -28,7 +28,7 @@ table! {
 }
 
 /// State of FAST TCP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Fast {
     params: Params,
     window: Window,
@@ -40,13 +40,7 @@ pub struct Fast {
 /// FAST TCP at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> Fast {
-    Fast {
-        params: params.clone(),
-        window: Window::new(start),
-        delays: RttSamples::default(),
-        round: Round::default(),
-        average: 0.0,
-    }
+    Fast { params: params.clone(), window: Window::new(start), ..Fast::default() }
 }
 
 /// The window for the next round trip.
@@ -55,7 +49,7 @@ pub(super) fn next_window(w: f64, base: f64, rtt: f64, alpha: f64, gamma: f64) -
 }
 
 impl CongestionControl for Fast {
-    by_window!();
+    by_window!(and half_of_window);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -69,14 +63,6 @@ impl CongestionControl for Fast {
             let rtt = self.average.max(self.delays.base);
             self.window.set(next_window(self.window.cwnd, self.delays.base, rtt, alpha, gamma));
         }
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        self.window.reduce(self.window.cwnd / 2.0);
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        self.window.collapse(self.window.cwnd / 2.0);
     }
 }
 

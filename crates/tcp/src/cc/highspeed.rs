@@ -69,6 +69,10 @@ impl HighSpeed {
         if w <= self.low_window { 0.5 } else { (0.5 + self.decrease_slope * libm::log(w / self.low_window)).max(0.01) }
     }
 
+    fn kept(&self) -> f64 {
+        (1.0 - self.decrease(self.window.cwnd)) * self.window.cwnd
+    }
+
     /// Growth of a window of `w` per round trip, in segments.
     fn increase(&self, w: f64) -> f64 {
         if w <= self.low_window {
@@ -81,7 +85,7 @@ impl HighSpeed {
 }
 
 impl CongestionControl for HighSpeed {
-    by_window!();
+    by_window!(and on_loss, on_rto, few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -94,20 +98,6 @@ impl CongestionControl for HighSpeed {
             self.computed_at = cwnd;
         }
         self.window.grow(ack.segments, self.increase);
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        let cwnd = self.window.cwnd;
-        self.window.reduce((1.0 - self.decrease(cwnd)) * cwnd);
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        let cwnd = self.window.cwnd;
-        self.window.collapse((1.0 - self.decrease(cwnd)) * cwnd);
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
     }
 }
 

@@ -31,7 +31,7 @@ table! {
 }
 
 /// State of H-TCP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Htcp {
     params: Params,
     window: Window,
@@ -53,20 +53,7 @@ pub struct Htcp {
 /// H-TCP at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> Htcp {
-    Htcp {
-        params: params.clone(),
-        window: Window::new(start),
-        delays: RttSamples::default(),
-        round: Round::default(),
-        beta: 0.5,
-        increase: 1.0,
-        last_loss: None,
-        now: Time::ZERO,
-        max_rtt: (0.0, 0.0),
-        round_began: Time::ZERO,
-        round_bytes: 0,
-        throughput: (0.0, 0.0),
-    }
+    Htcp { params: params.clone(), window: Window::new(start), beta: 0.5, increase: 1.0, ..Htcp::default() }
 }
 
 impl Htcp {
@@ -80,8 +67,8 @@ impl Htcp {
         2.0 * (1.0 - self.beta) * a
     }
 
-    /// Updates beta; returns the window that is kept.
-    fn congestion(&mut self) -> f64 {
+    /// Updates beta and the growth; returns the window that is kept.
+    fn kept(&mut self) -> f64 {
         let (now, before) = self.throughput;
         let steady = before > 0.0 && (now - before).abs() <= 0.2 * before;
         let longest = self.max_rtt.0.max(self.max_rtt.1);
@@ -93,12 +80,13 @@ impl Htcp {
         self.throughput.1 = now;
         self.max_rtt = (0.0, self.max_rtt.0);
         self.last_loss = Some(self.now);
+        self.increase = 2.0 * (1.0 - self.beta);
         self.beta * self.window.cwnd
     }
 }
 
 impl CongestionControl for Htcp {
-    by_window!();
+    by_window!(and on_loss);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -123,17 +111,10 @@ impl CongestionControl for Htcp {
         }
     }
 
-    fn on_loss(&mut self, _: f64) {
-        let kept = self.congestion();
-        self.window.reduce(kept);
-        self.increase = 2.0 * (1.0 - self.beta);
-    }
-
     /// The time since the last loss starts with the next ACK.
     fn on_rto(&mut self, _: f64) {
-        let kept = self.congestion();
+        let kept = self.kept();
         self.window.collapse(kept);
-        self.increase = 2.0 * (1.0 - self.beta);
         self.last_loss = None;
     }
 }

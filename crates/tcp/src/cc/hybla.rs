@@ -51,7 +51,7 @@ pub fn new(params: &Params, start: Start) -> Hybla {
 }
 
 impl CongestionControl for Hybla {
-    by_window!();
+    by_window!(and half_of_flight);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -71,14 +71,6 @@ impl CongestionControl for Hybla {
         } else {
             self.window.grow(ack.segments, self.rho * self.rho);
         }
-    }
-
-    fn on_loss(&mut self, in_flight: f64) {
-        self.window.reduce(in_flight / 2.0);
-    }
-
-    fn on_rto(&mut self, in_flight: f64) {
-        self.window.collapse(in_flight / 2.0);
     }
 }
 

@@ -36,7 +36,7 @@ table! {
 }
 
 /// State of Illinois.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Illinois {
     params: Params,
     window: Window,
@@ -57,13 +57,9 @@ pub fn new(params: &Params, start: Start) -> Illinois {
     Illinois {
         params: params.clone(),
         window: Window::new(start),
-        delays: RttSamples::default(),
-        round: Round::default(),
-        max_rtt: 0.0,
         alpha: params.alpha_max,
         beta: params.beta_max,
-        above: false,
-        low_rounds: 0,
+        ..Illinois::default()
     }
 }
 

@@ -99,7 +99,7 @@ impl Ledbat {
 }
 
 impl CongestionControl for Ledbat {
-    by_window!();
+    by_window!(and half_of_window);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -117,14 +117,6 @@ impl CongestionControl for Ledbat {
             let used = ack.in_flight + ack.segments + 1.0;
             self.window.set(grown.min(used.max(cwnd)).max(LEAST.min(cwnd)));
         }
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        self.window.reduce((self.window.cwnd / 2.0).max(LEAST));
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        self.window.collapse(self.window.cwnd / 2.0);
     }
 }
 

@@ -26,13 +26,14 @@ pub fn new(start: Start) -> Linux {
 }
 
 impl Linux {
-    fn half(&self) -> f64 {
+    fn kept(&mut self) -> f64 {
+        self.acked = 0.0;
         libm::floor(self.window.cwnd / 2.0)
     }
 }
 
 impl CongestionControl for Linux {
-    by_window!();
+    by_window!(and on_loss, on_rto, few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -40,27 +41,7 @@ impl CongestionControl for Linux {
         if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
             return;
         }
-        if self.window.cwnd <= self.window.ssthresh {
-            self.window.add(1.0);
-            self.acked = 0.0;
-        } else if self.acked >= self.window.cwnd {
-            self.acked -= self.window.cwnd;
-            self.window.add(1.0);
-        }
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        self.window.reduce(self.half());
-        self.acked = 0.0;
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        self.window.collapse(self.half());
-        self.acked = 0.0;
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
+        self.window.grow_in_whole_segments(&mut self.acked);
     }
 }
 

@@ -516,80 +516,47 @@ trait ProcessAck: CongestionControl {
 
 impl<T: CongestionControl + ?Sized> ProcessAck for T {}
 
+/// Methods of [`CongestionControl`] that the algorithm in use carries out.
+macro_rules! dispatched {
+    (
+        changing { $($(#[$hint:meta])* $change:ident($($given:ident: $kind:ty),*);)* }
+        reading { $($(#[$read_hint:meta])* $read:ident -> $value:ty;)* }
+    ) => {
+        $($(#[$hint])*
+        fn $change(&mut self $(, $given: $kind)*) {
+            dispatch!(self, cc => cc.$change($($given),*));
+        })*
+
+        $($(#[$read_hint])*
+        fn $read(&self) -> $value {
+            dispatch!(self, cc => cc.$read())
+        })*
+    };
+}
+
 impl CongestionControl for Algorithm {
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
-        dispatch!(self, cc => cc.on_ack(ack));
-    }
-
-    fn on_loss(&mut self, in_flight: f64) {
-        dispatch!(self, cc => cc.on_loss(in_flight));
-    }
-
-    fn on_rto(&mut self, in_flight: f64) {
-        dispatch!(self, cc => cc.on_rto(in_flight));
-    }
-
-    fn on_send(&mut self, now: Time, payload: u64, end: u64) {
-        dispatch!(self, cc => cc.on_send(now, payload, end));
-    }
-
-    fn on_recovery_exit(&mut self, at_most: f64) {
-        dispatch!(self, cc => cc.on_recovery_exit(at_most));
-    }
-
-    fn on_idle_restart(&mut self, at_most: f64) {
-        dispatch!(self, cc => cc.on_idle_restart(at_most));
-    }
-
-    fn on_ecn(&mut self, in_flight: f64) {
-        dispatch!(self, cc => cc.on_ecn(in_flight));
-    }
-
-    fn on_spurious(&mut self) {
-        dispatch!(self, cc => cc.on_spurious());
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        dispatch!(self, cc => cc.cwnd())
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        dispatch!(self, cc => cc.ssthresh())
-    }
-
-    fn delay_window(&self) -> f64 {
-        dispatch!(self, cc => cc.delay_window())
-    }
-
-    #[inline]
-    fn pacing_rate(&self) -> Option<f64> {
-        dispatch!(self, cc => cc.pacing_rate())
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        dispatch!(self, cc => cc.wants_every_rtt())
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        dispatch!(self, cc => cc.wants_rate_samples())
-    }
-
-    fn wants_sends(&self) -> bool {
-        dispatch!(self, cc => cc.wants_sends())
-    }
-
-    fn wants_mark_per_packet(&self) -> bool {
-        dispatch!(self, cc => cc.wants_mark_per_packet())
-    }
-
-    fn wants_fine_timer(&self) -> bool {
-        dispatch!(self, cc => cc.wants_fine_timer())
-    }
-
-    fn rules_recovery(&self) -> bool {
-        dispatch!(self, cc => cc.rules_recovery())
+    dispatched! {
+        changing {
+            #[inline] on_ack(ack: &Ack);
+            on_loss(in_flight: f64);
+            on_rto(in_flight: f64);
+            on_send(now: Time, payload: u64, end: u64);
+            on_recovery_exit(at_most: f64);
+            on_idle_restart(at_most: f64);
+            on_ecn(in_flight: f64);
+            on_spurious();
+        }
+        reading {
+            #[inline] cwnd -> f64;
+            #[inline] ssthresh -> f64;
+            #[inline] pacing_rate -> Option<f64>;
+            delay_window -> f64;
+            wants_every_rtt -> bool;
+            wants_rate_samples -> bool;
+            wants_sends -> bool;
+            wants_mark_per_packet -> bool;
+            wants_fine_timer -> bool;
+            rules_recovery -> bool;
+        }
     }
 }

@@ -38,7 +38,7 @@ pub fn new(params: &Params, start: Start) -> Reno {
 }
 
 impl CongestionControl for Reno {
-    by_window!();
+    by_window!(and half_of_flight, few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -47,20 +47,8 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn on_loss(&mut self, in_flight: f64) {
-        self.window.reduce(in_flight / 2.0);
-    }
-
-    fn on_rto(&mut self, in_flight: f64) {
-        self.window.collapse(in_flight / 2.0);
-    }
-
     fn on_ecn(&mut self, in_flight: f64) {
         self.window.reduce(self.keep_on_mark * in_flight);
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
     }
 }
 

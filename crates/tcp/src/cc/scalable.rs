@@ -47,7 +47,7 @@ impl Scalable {
 }
 
 impl CongestionControl for Scalable {
-    by_window!();
+    by_window!(and on_loss, on_rto, few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -59,18 +59,6 @@ impl CongestionControl for Scalable {
         } else {
             self.window.add(self.params.increase * ack.segments);
         }
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        self.window.reduce(self.kept());
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        self.window.collapse(self.kept());
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
     }
 }
 

@@ -35,15 +35,16 @@ table! {
 }
 
 /// Stage of probing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ProbeStage {
+    #[default]
     One,
     Two,
     Done,
 }
 
 /// State of the control.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Shimonishi {
     params: Params,
     window: Window,
@@ -59,15 +60,7 @@ pub struct Shimonishi {
 /// The control at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> Shimonishi {
-    Shimonishi {
-        params: params.clone(),
-        window: Window::new(start),
-        delays: RttSamples::default(),
-        round: Round::default(),
-        stage: ProbeStage::One,
-        train: None,
-        bandwidth: 0.0,
-    }
+    Shimonishi { params: params.clone(), window: Window::new(start), ..Shimonishi::default() }
 }
 
 impl Shimonishi {

@@ -19,7 +19,7 @@ pub fn new(start: Start) -> Tahoe {
 }
 
 impl CongestionControl for Tahoe {
-    by_window!();
+    by_window!(and few_rtts);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -39,10 +39,6 @@ impl CongestionControl for Tahoe {
     /// RFC 3168, section 6.1.2: a mark halves the window; it is no sign of an empty pipe.
     fn on_ecn(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
-    }
-
-    fn wants_every_rtt(&self) -> bool {
-        false
     }
 }
 

@@ -40,7 +40,7 @@ const SPARE: f64 = 16.0;
 const MOST: f64 = 1e9;
 
 /// State of UDT.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Udt {
     /// Configured capacity, in bytes per second.
     capacity: Option<f64>,
@@ -69,14 +69,7 @@ pub fn new(params: &Params, start: Start) -> Udt {
         mss: start.mss.max(1.0),
         slow_start: true,
         cwnd: start.window.clamp(1.0, MOST).max(SPARE),
-        period: 0.0,
-        period_before: 0.0,
-        bytes: 0,
-        since: None,
-        rate: 0.0,
-        peak: 0.0,
-        rtt: 0.0,
-        lost: false,
+        ..Udt::default()
     }
 }
 

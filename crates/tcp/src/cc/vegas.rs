@@ -230,7 +230,7 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
-    by_window!(except on_idle_restart);
+    by_window!(only on_recovery_exit, on_spurious);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {

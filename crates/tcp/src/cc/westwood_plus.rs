@@ -19,6 +19,7 @@ use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
 
 use crate::cc::westwood::Counter;
+use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Round, Start, Window};
 
 choice! {
@@ -192,13 +193,7 @@ impl WestwoodPlus {
         if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
             return;
         }
-        if self.window.cwnd <= self.window.ssthresh {
-            self.acks = 0.0;
-            self.window.add(1.0);
-        } else if self.acks >= self.window.cwnd {
-            self.acks -= self.window.cwnd;
-            self.window.add(1.0);
-        }
+        self.window.grow_in_whole_segments(&mut self.acks);
     }
 
     const fn is_linux(&self) -> bool {
@@ -211,15 +206,7 @@ impl WestwoodPlus {
 }
 
 impl CongestionControl for WestwoodPlus {
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
-    }
+    by_window!(only on_idle_restart, on_spurious);
 
     fn on_recovery_exit(&mut self, at_most: f64) {
         if self.is_ns2() {
@@ -228,14 +215,6 @@ impl CongestionControl for WestwoodPlus {
             self.window.ssthresh = self.pipe;
             self.window.set(self.pipe);
         }
-        self.window.limit(at_most);
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.restore();
-    }
-
-    fn on_idle_restart(&mut self, at_most: f64) {
         self.window.limit(at_most);
     }
 

@@ -15,6 +15,12 @@ pub struct Window {
     before: (f64, f64),
 }
 
+impl Default for Window {
+    fn default() -> Self {
+        Self::new(Start::with_window(1.0))
+    }
+}
+
 impl Window {
     /// The window at the start of a connection.
     #[must_use]
@@ -52,6 +58,18 @@ impl Window {
         }
     }
 
+    /// Grows by a segment: for each ACK up to the threshold, above it once `acked` segments make up a window.
+    #[inline]
+    pub fn grow_in_whole_segments(&mut self, acked: &mut f64) {
+        if self.cwnd <= self.ssthresh {
+            *acked = 0.0;
+            self.add(1.0);
+        } else if *acked >= self.cwnd {
+            *acked -= self.cwnd;
+            self.add(1.0);
+        }
+    }
+
     /// Sets the threshold to `ssthresh` segments, at least two (RFC 5681, equation 4), and lowers the window to it.
     pub fn reduce(&mut self, ssthresh: f64) {
         self.before = (self.cwnd, self.ssthresh);
@@ -77,23 +95,18 @@ impl Window {
     }
 }
 
-/// Methods of [`CongestionControl`](crate::cc::CongestionControl) that only use `self.window`.
+/// Methods of [`CongestionControl`](crate::cc::CongestionControl) that only use `self.window`: `only` those that are
+/// named, or the usual ones `and` those that are named. With `on_loss` and `on_rto` the window falls to `self.kept`;
+/// with `half_of_flight` or `half_of_window` both halve it. `few_rtts`: one timed segment at a time is enough.
 macro_rules! by_window {
     () => {
-        by_window!(except on_idle_restart);
-
-        fn on_idle_restart(&mut self, at_most: f64) {
-            self.window.limit(at_most);
-        }
+        by_window!(and);
     };
-    (except on_idle_restart) => {
-        fn on_recovery_exit(&mut self, at_most: f64) {
-            self.window.limit(at_most);
-        }
-
-        fn on_spurious(&mut self) {
-            self.window.restore();
-        }
+    (and $($method:ident),*) => {
+        by_window!(only on_recovery_exit, on_idle_restart, on_spurious $(, $method)*);
+    };
+    (only $($method:ident),*) => {
+        $(by_window!(@ $method);)*
 
         #[inline]
         fn cwnd(&self) -> f64 {
@@ -103,6 +116,56 @@ macro_rules! by_window {
         #[inline]
         fn ssthresh(&self) -> f64 {
             self.window.ssthresh
+        }
+    };
+    (@ on_recovery_exit) => {
+        fn on_recovery_exit(&mut self, at_most: f64) {
+            self.window.limit(at_most);
+        }
+    };
+    (@ on_idle_restart) => {
+        fn on_idle_restart(&mut self, at_most: f64) {
+            self.window.limit(at_most);
+        }
+    };
+    (@ on_spurious) => {
+        fn on_spurious(&mut self) {
+            self.window.restore();
+        }
+    };
+    (@ on_loss) => {
+        fn on_loss(&mut self, _: f64) {
+            let kept = self.kept();
+            self.window.reduce(kept);
+        }
+    };
+    (@ on_rto) => {
+        fn on_rto(&mut self, _: f64) {
+            let kept = self.kept();
+            self.window.collapse(kept);
+        }
+    };
+    (@ half_of_flight) => {
+        fn on_loss(&mut self, in_flight: f64) {
+            self.window.reduce(in_flight / 2.0);
+        }
+
+        fn on_rto(&mut self, in_flight: f64) {
+            self.window.collapse(in_flight / 2.0);
+        }
+    };
+    (@ half_of_window) => {
+        fn on_loss(&mut self, _: f64) {
+            self.window.reduce(self.window.cwnd / 2.0);
+        }
+
+        fn on_rto(&mut self, _: f64) {
+            self.window.collapse(self.window.cwnd / 2.0);
+        }
+    };
+    (@ few_rtts) => {
+        fn wants_every_rtt(&self) -> bool {
+            false
         }
     };
 }

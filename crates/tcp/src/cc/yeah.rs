@@ -33,7 +33,7 @@ table! {
 }
 
 /// State of YeAH.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Yeah {
     params: Params,
     window: Window,
@@ -49,16 +49,7 @@ pub struct Yeah {
 /// YeAH at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> Yeah {
-    Yeah {
-        params: params.clone(),
-        window: Window::new(start),
-        delays: RttSamples::default(),
-        round: Round::default(),
-        queue: 0.0,
-        reno: 2.0,
-        slow_rounds: 0.0,
-        fast_rounds: 0.0,
-    }
+    Yeah { params: params.clone(), window: Window::new(start), reno: 2.0, ..Yeah::default() }
 }
 
 impl Yeah {
@@ -88,7 +79,7 @@ impl Yeah {
     }
 
     /// What remains of the window after a loss.
-    fn congestion(&mut self) -> f64 {
+    fn kept(&mut self) -> f64 {
         let cwnd = self.window.cwnd;
         let half = (cwnd / 2.0).max(2.0);
         let taken = if self.slow_rounds < self.params.rho { self.queue.min(half).max(cwnd / 8.0) } else { half };
@@ -99,7 +90,7 @@ impl Yeah {
 }
 
 impl CongestionControl for Yeah {
-    by_window!();
+    by_window!(and on_loss, on_rto);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -114,16 +105,6 @@ impl CongestionControl for Yeah {
             self.decide();
             self.delays.clear();
         }
-    }
-
-    fn on_loss(&mut self, _: f64) {
-        let kept = self.congestion();
-        self.window.reduce(kept);
-    }
-
-    fn on_rto(&mut self, _: f64) {
-        let kept = self.congestion();
-        self.window.collapse(kept);
     }
 }
 
