@@ -164,17 +164,7 @@ impl Discipline for Airtime {
         Some(id)
     }
 
-    fn len(&self) -> usize {
-        self.fq.room.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.fq.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.fq.marks()
-    }
+    counted_by!(fq);
 
     fn wants_air_use(&self) -> bool {
         true

@@ -13,12 +13,11 @@
 //! Departure: a marked packet ends the search for a packet to send, because it is itself sent (as in Linux); so one
 //! departure marks at most one packet.
 
-use std::collections::VecDeque;
-
 use wifair_config::table;
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
+use super::bounded::BoundedLine;
 use super::room::{Room, mark};
 use super::{Cause, Discipline, Dropped, Site};
 
@@ -152,10 +151,10 @@ impl CodelState {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Codel {
-    room: Room,
+    /// With times of arrival.
+    line: BoundedLine<Time>,
     params: Params,
     control: CodelState,
-    line: VecDeque<(PacketId, Time)>,
     delay: Duration,
 }
 
@@ -164,10 +163,9 @@ impl Codel {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            room: Room::new(site.limit, None),
+            line: BoundedLine::new(Room::new(site.limit, None)),
             params: params.clone(),
             control: CodelState::default(),
-            line: VecDeque::new(),
             delay: Duration::ZERO,
         }
     }
@@ -175,21 +173,15 @@ impl Codel {
 
 impl Discipline for Codel {
     fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        if self.room.fits(packets[id].bytes().0) {
-            self.room.enter(&mut packets[id]);
-            self.line.push_back((id, now));
-        } else {
-            dropped.push((id, Cause::Overflow));
-        }
+        self.line.put(id, now, false, packets, dropped);
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        let (line, room, delay) = (&mut self.line, &mut self.room, &mut self.delay);
+        let (line, delay) = (&mut self.line, &mut self.delay);
         self.control.dequeue(now, &self.params, packets, dropped, |packets| {
-            let (id, since) = line.pop_front()?;
-            room.leave(packets[id].bytes().0);
+            let (id, since) = line.take(packets)?;
             *delay = now.saturating_since(since);
-            Some(Leaving { id, since, left: room.bytes() })
+            Some(Leaving { id, since, left: line.bytes() })
         })
     }
 
@@ -198,7 +190,7 @@ impl Discipline for Codel {
     }
 
     fn is_full(&self) -> bool {
-        self.room.is_full()
+        self.line.is_full()
     }
 
     fn marks(&self) -> u64 {
@@ -291,8 +283,7 @@ mod tests {
         for ms in 1..=600 {
             bench.wait(Duration::from_millis(1));
             if ms == 350 {
-                bench.queue.line.clear();
-                bench.queue.room = Room::new(Limit::Packets(5000), None);
+                bench.queue.line = BoundedLine::new(Room::new(Limit::Packets(5000), None));
                 assert!(bench.get().is_none());
             }
             if ms == 400 {

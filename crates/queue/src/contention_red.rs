@@ -24,10 +24,10 @@ use wifair_engine::Stream;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
-use super::paced_fifo::PacedFifo;
-use super::red::mark_instead;
+use super::bounded::BoundedLine;
+use super::red::put_or_mark;
 use super::room::Room;
-use super::{AirUse, Cause, Discipline, Dropped, Site};
+use super::{AirUse, Discipline, Dropped, Site};
 
 table! {
     /// Random early detection by contention.
@@ -50,7 +50,9 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct ContentionRed {
-    line: PacedFifo,
+    line: BoundedLine<()>,
+    /// No packet leaves before this time.
+    ready: Time,
     params: Params,
     draws: Stream,
     retries: f64,
@@ -61,7 +63,8 @@ impl ContentionRed {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            line: PacedFifo::new(Room::new(site.limit, None)),
+            line: BoundedLine::new(Room::new(site.limit, None)),
+            ready: Time::ZERO,
             params: params.clone(),
             draws: site.stream(),
             retries: 0.0,
@@ -76,22 +79,18 @@ impl ContentionRed {
 
 impl Discipline for ContentionRed {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let chosen = self.draws.chance(self.probability());
-        if chosen && !mark_instead(&mut packets[id], self.params.ecn, true) {
-            dropped.push((id, Cause::Early));
-        } else {
-            self.line.put(id, chosen, packets, dropped);
-        }
+        let chosen = self.draws.chance(self.probability()).then_some(true);
+        put_or_mark(&mut self.line, (id, ()), chosen, self.params.ecn, packets, dropped);
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        self.line.take(now, packets)
+        if now < self.ready { None } else { self.line.take(packets).map(|(id, ())| id) }
     }
 
     counted_by!(line);
 
     fn ready(&self) -> Time {
-        self.line.ready
+        self.ready
     }
 
     fn wants_air_use(&self) -> bool {
@@ -105,7 +104,7 @@ impl Discipline for ContentionRed {
         let retries = f64::from(used.attempts.saturating_sub(1));
         self.retries += self.params.weight * (retries - self.retries);
         if self.params.pacing && self.retries >= self.params.min_retries {
-            self.line.ready = now + used.air / u64::from(used.attempts.max(1));
+            self.ready = now + used.air / u64::from(used.attempts.max(1));
         }
     }
 

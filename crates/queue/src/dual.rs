@@ -16,15 +16,14 @@
 //! or with a given `data_share`. If the chosen line is empty, the other one is served. Each line gets half of the
 //! limit, but at least one packet, so a limit of one packet holds two. Whatever is not a TCP ACK waits with the data.
 
-use std::collections::VecDeque;
-
 use wifair_config::{Limit, table};
 use wifair_engine::Stream;
 use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
+use super::bounded::BoundedLine;
 use super::room::Room;
-use super::{Cause, Discipline, Dropped, Site};
+use super::{Discipline, Dropped, Site};
 
 table! {
     /// Dual queue.
@@ -40,8 +39,7 @@ table! {
 
 #[derive(Clone, Debug)]
 struct DualLine {
-    room: Room,
-    packets: VecDeque<PacketId>,
+    packets: BoundedLine<()>,
     /// When a packet of each flow last arrived, by flow number.
     seen: Vec<Option<Time>>,
     flows: u32,
@@ -49,7 +47,7 @@ struct DualLine {
 
 impl DualLine {
     const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
-        Self { room: Room::new(limit, mark_above), packets: VecDeque::new(), seen: vec![], flows: 0 }
+        Self { packets: BoundedLine::new(Room::new(limit, mark_above)), seen: vec![], flows: 0 }
     }
 
     fn see(&mut self, now: Time, flow: u32) {
@@ -66,12 +64,6 @@ impl DualLine {
                 self.flows -= 1;
             }
         }
-    }
-
-    fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
-        let id = self.packets.pop_front()?;
-        self.room.leave(packets[id].bytes().0);
-        Some(id)
     }
 }
 
@@ -119,28 +111,20 @@ impl Discipline for Dual {
             self.acks.forget(now, self.params.period);
             self.forget_at = now + self.params.period / 8;
         }
-        let packet = &mut packets[id];
+        let packet = &packets[id];
         let line = if packet.kind == Kind::Ack { &mut self.acks } else { &mut self.data };
         if packet.kind != Kind::Routing {
             line.see(now, packet.flow);
         }
-        if line.room.fits(packet.bytes().0) {
-            line.room.enter(packet);
-            line.packets.push_back(id);
-        } else {
-            dropped.push((id, Cause::Overflow));
-        }
+        line.packets.put(id, (), false, packets, dropped);
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
         // Draw only if there is a choice.
-        if self.acks.packets.is_empty() {
-            self.data.pop(packets)
-        } else if self.data.packets.is_empty() || !self.draws.chance(self.data_share()) {
-            self.acks.pop(packets)
-        } else {
-            self.data.pop(packets)
-        }
+        let serves_acks =
+            !self.acks.packets.is_empty() && (self.data.packets.is_empty() || !self.draws.chance(self.data_share()));
+        let line = if serves_acks { &mut self.acks } else { &mut self.data };
+        line.packets.take(packets).map(|(id, ())| id)
     }
 
     fn len(&self) -> usize {
@@ -148,11 +132,11 @@ impl Discipline for Dual {
     }
 
     fn is_full(&self) -> bool {
-        self.data.room.is_full() || self.acks.room.is_full()
+        self.data.packets.is_full() || self.acks.packets.is_full()
     }
 
     fn marks(&self) -> u64 {
-        self.data.room.marks() + self.acks.room.marks()
+        self.data.packets.marks() + self.acks.packets.marks()
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -42,7 +42,7 @@ pub struct NewAndOldLists {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Fq {
-    pub room: Room,
+    room: Room,
     lines: Lines,
     states: Vec<CodelLine>,
     quantum: i64,
@@ -133,6 +133,16 @@ impl Fq {
                 state.listed = false;
             }
         }
+    }
+
+    /// Packets inside.
+    pub const fn len(&self) -> usize {
+        self.room.len()
+    }
+
+    /// Whether a full-size packet would not fit.
+    pub const fn is_full(&self) -> bool {
+        self.room.is_full()
     }
 
     /// Packets marked.

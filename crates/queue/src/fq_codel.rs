@@ -68,17 +68,7 @@ impl Discipline for FqCodel {
         self.fq.dequeue(now, &mut self.group, packets, dropped)
     }
 
-    fn len(&self) -> usize {
-        self.fq.room.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.fq.room.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.fq.marks()
-    }
+    counted_by!(fq);
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("lines", self.fq.busy_lines() as f64);

@@ -25,6 +25,7 @@ macro_rules! counted_by {
 }
 
 mod airtime;
+mod bounded;
 mod codel;
 mod contention_red;
 mod drr;
@@ -37,7 +38,6 @@ mod heap;
 mod las;
 mod lines;
 mod paced;
-mod paced_fifo;
 mod per_flow;
 pub mod python;
 mod red;

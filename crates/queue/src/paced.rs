@@ -21,7 +21,7 @@ use wifair_engine::Stream;
 use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Duration, Time};
 
-use super::paced_fifo::PacedFifo;
+use super::bounded::BoundedLine;
 use super::{Discipline, Dropped, Site};
 
 table! {
@@ -49,7 +49,9 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Paced {
-    line: PacedFifo,
+    line: BoundedLine<()>,
+    /// No packet leaves before this time.
+    ready: Time,
     params: Params,
     rate: Option<BitRate>,
     draws: Stream,
@@ -63,7 +65,8 @@ impl Paced {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            line: PacedFifo::new(site.room()),
+            line: BoundedLine::new(site.room()),
+            ready: Time::ZERO,
             params: params.clone(),
             rate: site.rate,
             draws: site.stream(),
@@ -96,17 +99,20 @@ impl Paced {
         };
         let random = Duration::from_secs_f64(delay.as_secs() * spread * self.draws.uniform());
         let air = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(wifair_units::Bytes(size)));
-        self.line.ready = now + air + delay + random;
+        self.ready = now + air + delay + random;
     }
 }
 
 impl Discipline for Paced {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        self.line.put(id, false, packets, dropped);
+        self.line.put(id, (), false, packets, dropped);
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        let id = self.line.take(now, packets)?;
+        if now < self.ready {
+            return None;
+        }
+        let (id, ()) = self.line.take(packets)?;
         let packet = &packets[id];
         if packet.kind != Kind::Routing {
             self.hold_back(now, packet.bytes().0);
@@ -117,7 +123,7 @@ impl Discipline for Paced {
     counted_by!(line);
 
     fn ready(&self) -> Time {
-        self.line.ready
+        self.ready
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -23,34 +23,26 @@ table! {
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Python(Fifo);
+pub struct Python {
+    fifo: Fifo,
+}
 
 impl Python {
     /// An empty queue.
     #[must_use]
     pub fn new(_: &Params, site: &Site<'_>) -> Self {
-        Self(Fifo::new(&fifo::Params::default(), site))
+        Self { fifo: Fifo::new(&fifo::Params::default(), site) }
     }
 }
 
 impl Discipline for Python {
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        self.0.enqueue(now, id, to, packets, dropped);
+        self.fifo.enqueue(now, id, to, packets, dropped);
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        self.0.dequeue(now, packets, dropped)
+        self.fifo.dequeue(now, packets, dropped)
     }
 
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-
-    fn marks(&self) -> u64 {
-        self.0.marks()
-    }
+    counted_by!(fifo);
 }

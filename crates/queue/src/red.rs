@@ -21,13 +21,12 @@
 //! `gentle`. Departures: `m` counts whole packets; figure 2 starts `count` one higher after a mark than the analysis in
 //! section 7 assumes, so that its longest gap is 1/p_b - 1; the code here follows the analysis.
 
-use std::collections::VecDeque;
-
 use wifair_config::{Limit, table};
 use wifair_engine::Stream;
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::bounded::BoundedLine;
 use super::room::{Room, mark};
 use super::{Cause, Discipline, Dropped, Site};
 
@@ -182,11 +181,10 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Red {
-    room: Room,
+    line: BoundedLine<()>,
     detector: Detector,
     ecn: bool,
     draws: Stream,
-    line: VecDeque<PacketId>,
 }
 
 impl Red {
@@ -194,53 +192,51 @@ impl Red {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            room: Room::new(site.limit, None),
+            line: BoundedLine::new(Room::new(site.limit, None)),
             detector: Detector::new(params, site.rate),
             ecn: params.ecn,
             draws: site.stream(),
-            line: VecDeque::new(),
         }
     }
 }
 
-/// Handles a packet chosen for marking: returns whether it may stay with an ECN mark.
-pub fn mark_instead(packet: &mut Packet, ecn: bool, may_mark: bool) -> bool {
-    ecn && may_mark && mark(packet)
+/// Puts an arrival into a line. If it is `chosen` for marking it is dropped, unless an ECN mark is enough and there is
+/// `ecn`. Returns whether it stays.
+pub fn put_or_mark<N>(
+    line: &mut BoundedLine<N>,
+    (id, note): (PacketId, N),
+    chosen: Option<bool>,
+    ecn: bool,
+    packets: &mut Packets,
+    dropped: &mut Dropped,
+) -> bool {
+    let marked = chosen.is_some_and(|may_mark| ecn && may_mark && mark(&mut packets[id]));
+    if chosen.is_some() && !marked {
+        dropped.push((id, Cause::Early));
+        return false;
+    }
+    line.put(id, note, marked, packets, dropped)
 }
 
 impl Discipline for Red {
     fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let packet = &mut packets[id];
-        let size = packet.bytes().0;
-        let chosen = self.detector.on_arrival(now, self.room.len() as u64, self.room.bytes(), size, &mut self.draws);
-        let marked = chosen.is_some_and(|may_mark| mark_instead(packet, self.ecn, may_mark));
-        if chosen.is_some() && !marked {
-            dropped.push((id, Cause::Early));
-        } else if self.room.fits(size) {
-            self.room.enter(packet);
-            if marked {
-                self.room.count_mark();
-            }
-            self.line.push_back(id);
-            return;
-        } else {
-            dropped.push((id, Cause::Overflow));
-        }
-        if self.line.is_empty() {
+        let size = packets[id].bytes().0;
+        let chosen = self.detector.on_arrival(now, self.line.len() as u64, self.line.bytes(), size, &mut self.draws);
+        let stays = put_or_mark(&mut self.line, (id, ()), chosen, self.ecn, packets, dropped);
+        if !stays && self.line.is_empty() {
             self.detector.empty(now);
         }
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        let id = self.line.pop_front()?;
-        self.room.leave(packets[id].bytes().0);
+        let (id, ()) = self.line.take(packets)?;
         if self.line.is_empty() {
             self.detector.empty(now);
         }
         Some(id)
     }
 
-    counted_by!(room);
+    counted_by!(line);
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("average", self.detector.average());
@@ -250,7 +246,7 @@ impl Discipline for Red {
 
 #[cfg(test)]
 mod tests {
-    use wifair_packet::flag;
+    use wifair_packet::{Packet, flag};
 
     use super::super::testing::QueueBench;
     use super::*;

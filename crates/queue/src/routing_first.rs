@@ -5,19 +5,17 @@
 //! overflow drops the packet at the tail; here routing messages wait in a line of their own, in order of arrival, with
 //! the same limit as the main queue.
 
-use std::collections::VecDeque;
-
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::Time;
 
+use super::bounded::BoundedLine;
 use super::room::Room;
-use super::{AirUse, Cause, Discipline, Dropped, Limit, Queue};
+use super::{AirUse, Discipline, Dropped, Limit, Queue};
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct RoutingFirst {
-    line: VecDeque<PacketId>,
-    room: Room,
+    line: BoundedLine<()>,
     others: Queue,
 }
 
@@ -25,7 +23,7 @@ impl RoutingFirst {
     /// Puts a line for routing messages in front of `others`.
     #[must_use]
     pub fn new(others: Queue, limit: Limit) -> Self {
-        Self { line: VecDeque::new(), room: Room::new(limit, None), others }
+        Self { line: BoundedLine::new(Room::new(limit, None)), others }
     }
 }
 
@@ -37,23 +35,18 @@ impl From<RoutingFirst> for Queue {
 
 impl Discipline for RoutingFirst {
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let packet = &mut packets[id];
-        if packet.kind != Kind::Routing {
-            self.others.enqueue(now, id, to, packets, dropped);
-        } else if self.room.fits(packet.bytes().0) {
-            self.room.enter(packet);
-            self.line.push_back(id);
+        if packets[id].kind == Kind::Routing {
+            self.line.put(id, (), false, packets, dropped);
         } else {
-            dropped.push((id, Cause::Overflow));
+            self.others.enqueue(now, id, to, packets, dropped);
         }
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if let Some(id) = self.line.pop_front() {
-            self.room.leave(packets[id].bytes().0);
-            return Some(id);
+        match self.line.take(packets) {
+            Some((id, ())) => Some(id),
+            None => self.others.dequeue(now, packets, dropped),
         }
-        self.others.dequeue(now, packets, dropped)
     }
 
     fn dequeue_for(

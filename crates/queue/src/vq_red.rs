@@ -8,16 +8,15 @@
 //! or drops an arrival by the mean of its station's virtual queue, between `min_share` and `max_share` of an equal part
 //! of the limit (limit / n, where n stations have packets inside). Above `max_share` every arrival is dropped.
 
-use std::collections::VecDeque;
-
 use wifair_config::{Limit, table};
 use wifair_engine::Stream;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Time};
 
-use super::red::{self, Detector, mark_instead};
+use super::bounded::BoundedLine;
+use super::red::{self, Detector, put_or_mark};
 use super::room::Room;
-use super::{Cause, Discipline, Dropped, Site, station_key};
+use super::{Discipline, Dropped, Site, station_key};
 
 table! {
     /// RED on virtual queues.
@@ -45,12 +44,12 @@ struct Virtual {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct VqRed {
-    room: Room,
+    /// With the stations to which the packets go.
+    line: BoundedLine<usize>,
     limit: Limit,
     params: Params,
     rate: Option<BitRate>,
     draws: Stream,
-    line: VecDeque<(PacketId, usize)>,
     stations: Vec<Virtual>,
     /// Stations that have packets inside.
     busy: u32,
@@ -61,12 +60,11 @@ impl VqRed {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            room: Room::new(site.limit, None),
+            line: BoundedLine::new(Room::new(site.limit, None)),
             limit: site.limit,
             params: params.clone(),
             rate: site.rate,
             draws: site.stream(),
-            line: VecDeque::new(),
             stations: vec![],
             busy: 0,
         }
@@ -96,8 +94,7 @@ impl Discipline for VqRed {
             let detector = self.detector();
             self.stations.push(Virtual { detector, packets: 0, bytes: 0 });
         }
-        let packet = &mut packets[id];
-        let size = packet.bytes().0;
+        let size = packets[id].bytes().0;
         let station = &mut self.stations[to];
         let sharers = self.busy + u32::from(station.packets == 0);
         let share = match self.limit {
@@ -106,34 +103,20 @@ impl Discipline for VqRed {
         } / f64::from(sharers);
         station.detector.set_thresholds(self.params.min_share * share, self.params.max_share * share);
         let chosen = station.detector.on_arrival(now, station.packets, station.bytes, size, &mut self.draws);
-        let marked = chosen.is_some_and(|may_mark| mark_instead(packet, self.params.ecn, may_mark));
-        if chosen.is_some() && !marked {
-            dropped.push((id, Cause::Early));
-        } else if self.room.fits(size) {
-            self.room.enter(packet);
-            if marked {
-                self.room.count_mark();
-            }
-            self.line.push_back((id, to));
+        if put_or_mark(&mut self.line, (id, to), chosen, self.params.ecn, packets, dropped) {
             self.busy = sharers;
             station.packets += 1;
             station.bytes += size;
-            return;
-        } else {
-            dropped.push((id, Cause::Overflow));
-        }
-        if station.packets == 0 {
+        } else if station.packets == 0 {
             station.detector.empty(now);
         }
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        let (id, to) = self.line.pop_front()?;
-        let size = packets[id].bytes().0;
-        self.room.leave(size);
+        let (id, to) = self.line.take(packets)?;
         let station = &mut self.stations[to];
         station.packets -= 1;
-        station.bytes -= size;
+        station.bytes -= packets[id].bytes().0;
         if station.packets == 0 {
             station.detector.empty(now);
             self.busy -= 1;
@@ -141,7 +124,7 @@ impl Discipline for VqRed {
         Some(id)
     }
 
-    counted_by!(room);
+    counted_by!(line);
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("stations", f64::from(self.busy));
