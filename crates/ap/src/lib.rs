@@ -32,6 +32,8 @@ mod testing;
 mod window;
 mod wmax_over_n;
 
+use std::fmt;
+
 use wifair_config::{Limit, choice, table};
 use wifair_mac::{AccessPlan, Category};
 use wifair_packet::Packet;
@@ -115,7 +117,7 @@ pub struct Facts<'a> {
 }
 
 /// The interface of every scheme.
-pub trait Scheme {
+pub trait Scheme: DuplicateScheme + fmt::Debug + Send + Sync {
     /// Handles a packet that passes.
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict;
 
@@ -145,6 +147,24 @@ pub trait Scheme {
     }
 }
 
+/// A copy of a scheme in the same state.
+pub trait DuplicateScheme {
+    /// Makes one.
+    fn duplicate(&self) -> Box<dyn Scheme>;
+}
+
+impl<T: Scheme + Clone + 'static> DuplicateScheme for T {
+    fn duplicate(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Scheme> {
+    fn clone(&self) -> Self {
+        (**self).duplicate()
+    }
+}
+
 table! {
     /// What the access point does to passing packets.
     pub struct ApSettings {
@@ -162,15 +182,13 @@ table! {
 /// All schemes of one access point.
 #[derive(Clone, Debug, Default)]
 pub struct Schemes {
-    window: Option<Box<AnyWindow>>,
-    uplink: Option<Box<AnyUplink>>,
-    client: Option<Box<AnyClient>>,
-    access: Option<Box<AnyAccess>>,
+    /// In the order in which packets pass them: those that drop come first.
+    schemes: Vec<Box<dyn Scheme>>,
     requests: Vec<Request>,
 }
 
 macro_rules! schemes {
-    ($(#[doc = $kind_doc:literal])* $kind:ident, $any:ident {
+    ($(#[doc = $kind_doc:literal])* $kind:ident {
         $( $(#[doc = $doc:literal])* $variant:ident, $module:ident = $name:literal
             from $source:literal $(($outline:ident))? ; )+
     }) => {
@@ -183,41 +201,12 @@ macro_rules! schemes {
             }
         }
 
-        #[derive(Clone, Debug)]
-        enum $any { $( $variant($variant), )+ }
-
-        impl $any {
-            fn new(chosen: &$kind, facts: &Facts<'_>) -> Option<Box<Self>> {
-                match chosen {
-                    $kind::None => None,
-                    $( $kind::$variant(params) => Some(Box::new(Self::$variant($variant::new(params, facts)))), )+
+        impl $kind {
+            fn scheme(&self, facts: &Facts<'_>) -> Option<Box<dyn Scheme>> {
+                match self {
+                    Self::None => None,
+                    $( Self::$variant(params) => Some(Box::new($variant::new(params, facts))), )+
                 }
-            }
-        }
-
-        impl Scheme for $any {
-            fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict {
-                match self { $( Self::$variant(scheme) => scheme.pass(at, packet, requests), )+ }
-            }
-
-            fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
-                match self { $( Self::$variant(scheme) => scheme.introduce(flow, mss, window_scale), )+ }
-            }
-
-            fn next(&self) -> Time {
-                match self { $( Self::$variant(scheme) => scheme.next(), )+ }
-            }
-
-            fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) {
-                match self { $( Self::$variant(scheme) => scheme.on_timer(now, requests), )+ }
-            }
-
-            fn access(&self) -> Option<AccessPlan> {
-                match self { $( Self::$variant(scheme) => scheme.access(), )+ }
-            }
-
-            fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-                match self { $( Self::$variant(scheme) => scheme.show(see), )+ }
             }
         }
     };
@@ -225,7 +214,7 @@ macro_rules! schemes {
 
 schemes! {
     /// What the access point does to the receive windows in ACKs.
-    Window, AnyWindow {
+    Window {
         /// Each flow gets an equal share of the access point's buffer as its window.
         BOverN, b_over_n = "b-over-n" from "S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt and P. Sinha, 2003";
         /// Each flow gets an equal share of what buffer and path hold together.
@@ -237,7 +226,7 @@ schemes! {
 
 schemes! {
     /// What the access point does to uplink data.
-    Uplink, AnyUplink {
+    Uplink {
         /// A token bucket for all uplink data together.
         RateLimit, rate_limit = "rate-limit" from "N. Blefari-Melazzi, A. Detti, A. Ordine and S. Salsano, 2005" (outline);
         /// Uplink data is dropped according to the occupancy of the downlink buffer.
@@ -247,7 +236,7 @@ schemes! {
 
 schemes! {
     /// What the access point does to each client.
-    Client, AnyClient {
+    Client {
         /// A token bucket for each client.
         RateCap, rate_cap = "rate-cap" from "V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, 2006" (outline);
     }
@@ -255,7 +244,7 @@ schemes! {
 
 schemes! {
     /// How the access point and its stations contend for the channel.
-    Access, AnyAccess {
+    Access {
         /// ACKs have priority, and the access point over its stations, with a burst for its downloads.
         Edca, edca = "edca" from "D. Leith, P. Clifford, D. Malone and A. Ng, 2005" (outline);
         /// The access point's contention window shrinks with the number of downloads.
@@ -269,84 +258,54 @@ impl Schemes {
     /// Builds the schemes that `settings` choose.
     #[must_use]
     pub fn new(settings: &ApSettings, facts: &Facts<'_>) -> Self {
-        Self {
-            window: AnyWindow::new(&settings.window, facts),
-            uplink: AnyUplink::new(&settings.uplink, facts),
-            client: AnyClient::new(&settings.client, facts),
-            access: AnyAccess::new(&settings.access, facts),
-            requests: vec![],
-        }
-    }
-
-    /// Calls `what` for each scheme in the order in which packets pass them: those that drop come first.
-    fn each(&mut self, mut what: impl FnMut(&mut dyn Scheme, &mut Vec<Request>)) {
-        if let Some(scheme) = &mut self.client {
-            what(scheme.as_mut(), &mut self.requests);
-        }
-        if let Some(scheme) = &mut self.uplink {
-            what(scheme.as_mut(), &mut self.requests);
-        }
-        if let Some(scheme) = &mut self.window {
-            what(scheme.as_mut(), &mut self.requests);
-        }
-        if let Some(scheme) = &mut self.access {
-            what(scheme.as_mut(), &mut self.requests);
-        }
-    }
-
-    /// The schemes with the keys that choose them.
-    fn named(&self) -> impl Iterator<Item = (&'static str, &dyn Scheme)> {
-        [
-            ("client", self.client.as_deref().map(|scheme| scheme as &dyn Scheme)),
-            ("uplink", self.uplink.as_deref().map(|scheme| scheme as &dyn Scheme)),
-            ("window", self.window.as_deref().map(|scheme| scheme as &dyn Scheme)),
-            ("access", self.access.as_deref().map(|scheme| scheme as &dyn Scheme)),
-        ]
-        .into_iter()
-        .filter_map(|(key, scheme)| scheme.map(|scheme| (key, scheme)))
+        let ApSettings { window, uplink, client, access } = settings;
+        let schemes = [client.scheme(facts), uplink.scheme(facts), window.scheme(facts), access.scheme(facts)];
+        Self { schemes: schemes.into_iter().flatten().collect(), requests: vec![] }
     }
 
     /// Whether there is no scheme, so that packets need not be passed to [`Schemes::pass`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.named().next().is_none()
+        self.schemes.is_empty()
     }
 
     /// Handles a packet that passes from the wireless or the wired side to a queue.
     pub fn pass(&mut self, at: &Passage, packet: &mut Packet) -> PacketVerdict {
-        let mut verdict = PacketVerdict::Forward;
-        self.each(|scheme, requests| {
-            if verdict == PacketVerdict::Forward {
-                verdict = scheme.pass(at, packet, requests);
+        for scheme in &mut self.schemes {
+            let verdict = scheme.pass(at, packet, &mut self.requests);
+            if verdict != PacketVerdict::Forward {
+                return verdict;
             }
-        });
-        verdict
+        }
+        PacketVerdict::Forward
     }
 
     /// Announces a TCP connection: `mss` bytes per segment, receive windows scaled by `window_scale`.
     pub fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
-        self.each(|scheme, _| scheme.introduce(flow, mss, window_scale));
+        for scheme in &mut self.schemes {
+            scheme.introduce(flow, mss, window_scale);
+        }
     }
 
     /// The channel access parameters of access point and stations from the start; `None` for plain DCF.
     #[must_use]
     pub fn access(&self) -> Option<AccessPlan> {
-        self.access.as_ref().and_then(|scheme| scheme.access())
+        self.schemes.iter().find_map(|scheme| scheme.access())
     }
 
     /// When [`Schemes::on_timer`] must be called.
     #[must_use]
     pub fn next(&self) -> Time {
-        self.named().map(|(_, scheme)| scheme.next()).min().unwrap_or(Time::NEVER)
+        self.schemes.iter().map(|scheme| scheme.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Must be called at the time that [`Schemes::next`] returned.
     pub fn on_timer(&mut self, now: Time) {
-        self.each(|scheme, requests| {
+        for scheme in &mut self.schemes {
             if scheme.next() <= now {
-                scheme.on_timer(now, requests);
+                scheme.on_timer(now, &mut self.requests);
             }
-        });
+        }
     }
 
     /// The next request to the world, oldest first.
@@ -356,7 +315,7 @@ impl Schemes {
 
     /// Reports the state variables of all schemes by name, for time series.
     pub fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        for (_, scheme) in self.named() {
+        for scheme in &self.schemes {
             scheme.show(see);
         }
     }
