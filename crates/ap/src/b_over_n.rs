@@ -40,7 +40,6 @@ pub struct BOverN {
 
 impl BOverN {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self { control: WindowControl::new(params.buffer.unwrap_or(facts.limit), params.period) }
     }

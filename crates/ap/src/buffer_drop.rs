@@ -39,7 +39,6 @@ pub struct BufferDrop {
 
 impl BufferDrop {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let limit = match facts.limit {
             Limit::Packets(packets) => packets as f64,

@@ -83,7 +83,6 @@ pub struct DynamicCw {
 
 impl DynamicCw {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self {
             count_acks: params.count_acks,

@@ -41,7 +41,6 @@ pub struct DynamicEdca {
 
 impl DynamicEdca {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let station = Category { aifsn: 3, ..Category::dcf(facts.cw_min, facts.cw_max) };
         Self { real_time: params.real_time.clone(), window: SharedWindow::new(station, params.floor, params.period) }

@@ -50,7 +50,6 @@ pub struct Edca {
 
 impl Edca {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let dcf = Category::dcf(facts.cw_min, facts.cw_max);
         let stations = params.stations.clone().unwrap_or(Category { aifsn: 4, ..dcf.clone() });

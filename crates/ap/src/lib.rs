@@ -256,7 +256,6 @@ schemes! {
 
 impl Schemes {
     /// Builds the schemes that `settings` choose.
-    #[must_use]
     pub fn new(settings: &ApSettings, facts: &Facts<'_>) -> Self {
         let ApSettings { window, uplink, client, access } = settings;
         let schemes = [client.scheme(facts), uplink.scheme(facts), window.scheme(facts), access.scheme(facts)];
@@ -264,7 +263,6 @@ impl Schemes {
     }
 
     /// Whether there is no scheme, so that packets need not be passed to [`Schemes::pass`].
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.schemes.is_empty()
     }
@@ -288,13 +286,11 @@ impl Schemes {
     }
 
     /// The channel access parameters of access point and stations from the start; `None` for plain DCF.
-    #[must_use]
     pub fn access(&self) -> Option<AccessPlan> {
         self.schemes.iter().find_map(|scheme| scheme.access())
     }
 
     /// When [`Schemes::on_timer`] must be called.
-    #[must_use]
     pub fn next(&self) -> Time {
         self.schemes.iter().map(|scheme| scheme.next()).min().unwrap_or(Time::NEVER)
     }

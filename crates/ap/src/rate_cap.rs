@@ -48,7 +48,6 @@ pub struct RateCap {
 
 impl RateCap {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
         Self { params: params.clone(), clients: vec![], dropped: 0 }
     }

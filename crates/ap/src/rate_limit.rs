@@ -71,7 +71,6 @@ pub struct RateLimit {
 
 impl RateLimit {
     /// The scheme of one access point.
-    #[must_use]
     pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
         Self {
             bucket: TokenBucket::full(Time::ZERO, params.depth.0),
@@ -85,7 +84,6 @@ impl RateLimit {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn adapt(&mut self, now: Time) {
         if self.params.mode == LimitMode::Static || now < self.period_ends {
             return;

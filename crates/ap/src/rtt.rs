@@ -241,7 +241,6 @@ impl RttMeter {
     }
 
     /// Sends echoes that are due: repeats of unanswered ones, and periodic ones. Inactive flows are removed.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn on_timer(&mut self, now: Time, is_active: impl Fn(u32) -> bool, requests: &mut Vec<Request>) {
         self.next = Time::NEVER;
         for number in 0..self.flows.len() as u32 {

@@ -73,7 +73,6 @@ impl ServiceTimes {
     };
 
     /// T_data + T_ack.
-    #[must_use]
     pub fn pair(&self) -> Duration {
         Duration::from_secs_f64(self.pair_us() * 1e-6)
     }

@@ -73,7 +73,6 @@ impl Windows {
     }
 
     /// The number of packets of `flow` that fill a buffer.
-    #[allow(clippy::cast_precision_loss)]
     pub fn buffer(&mut self, flow: u32, limit: Limit) -> f64 {
         match limit {
             Limit::Packets(packets) => packets as f64,
@@ -82,7 +81,6 @@ impl Windows {
     }
 
     /// Limits the window in the ACK to `packets`, rounded down, but at least one; returns that number.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn clamp(&mut self, ack: &mut Packet, packets: f64) -> u64 {
         // The tolerance keeps a share of 12 from becoming 11 by rounding.
         let packets = ((packets + 1e-9).floor() as u64).max(1);

@@ -122,7 +122,6 @@ impl WmaxOverN {
     ///
     /// # Panics
     /// If the service time is to be given but is absent, which the table of parameters rules out.
-    #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let fixed = |time: Duration| Rate::Fixed(1.0 / time.as_secs());
         Self {
@@ -169,7 +168,6 @@ impl Scheme for WmaxOverN {
         self.rtt.on_timer(now, |flow| counter.is_active(flow), requests);
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.control.show(see);
         see("mu_packets_per_s", self.mu.per_second());

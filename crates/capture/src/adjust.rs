@@ -62,7 +62,6 @@ fn replace_in_checksum(packet: &mut [u8], at: usize, before: u16, after: u16) {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    #[allow(clippy::cast_possible_truncation)]
     packet[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 

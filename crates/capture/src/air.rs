@@ -30,7 +30,6 @@ impl Levels {
     }
 
     /// The mean of the decibel values, as drivers average them.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }

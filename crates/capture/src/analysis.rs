@@ -194,7 +194,6 @@ pub struct Analysis {
 
 impl Analyzer {
     /// An analyser without packets.
-    #[must_use]
     pub fn new(settings: AnalysisOptions) -> Self {
         let (width, most) = match settings.bin {
             Some(bin) => (bin.as_nanos().max(1), MOST_BINS),
@@ -341,7 +340,6 @@ impl Analyzer {
     }
 
     /// Ends the analysis.
-    #[must_use]
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
         self.keep(self.settings.most_connections.max(1), &[]);
         // Flows may be active until the end, so the bins must reach that far.

@@ -9,7 +9,6 @@ use crate::rows::{COLUMNS, RowCell, Rows};
 
 impl Analysis {
     /// One line for each direction of each connection, with the names used in the JSON.
-    #[must_use]
     pub fn connections_csv(&self) -> String {
         let mut text = String::new();
         for connection in self.connections() {
@@ -50,7 +49,6 @@ fn line(text: &mut String, cells: impl Iterator<Item = String>) {
 
 impl Rows {
     /// One line for each segment.
-    #[must_use]
     pub fn to_csv(&self) -> String {
         let mut text = String::new();
         line(&mut text, COLUMNS.iter().map(|column| column.name.to_owned()));

@@ -150,7 +150,6 @@ pub struct Fairness {
 }
 
 /// Jain's index; `None` without values or if all are zero.
-#[must_use]
 pub fn jain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.into_iter().collect();
     some(jain_index(&values))
@@ -168,7 +167,6 @@ impl CapturedFlow {
 
 impl Analysis {
     /// Computes the fairness of the whole capture.
-    #[must_use]
     pub fn fairness(&self) -> Fairness {
         let bin_s = self.bin as f64 / 1e9;
         let mut flows: Vec<CapturedFlow> = Vec::new();

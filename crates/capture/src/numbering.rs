@@ -41,7 +41,6 @@ pub enum NumberFormat {
 
 impl NumberFormat {
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rtp => "rtp",

@@ -87,7 +87,6 @@ macro_rules! definitions {
 /// ```
 /// assert!(wifair_capture::about("goodput_bps").is_some_and(|text| text.contains("bit/s")));
 /// ```
-#[must_use]
 pub fn about(name: &str) -> Option<&'static str> {
     let connection = CONNECTION.iter().map(|definition| (definition.name, definition.meaning));
     let direction = DIRECTION.iter().map(|definition| (definition.name, definition.meaning));
@@ -124,7 +123,6 @@ impl Analysis {
     }
 
     /// All results as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let mut json = JsonWriter::default();
         json.object("", |json| {
@@ -242,19 +240,16 @@ impl Analysis {
 
 impl ConnectionReport<'_> {
     /// Address and port of the sender of its first packet.
-    #[must_use]
     pub fn host_a(&self) -> String {
         self.connection.ends[0].to_string()
     }
 
     /// Address and port of the other end.
-    #[must_use]
     pub fn host_b(&self) -> String {
         self.connection.ends[1].to_string()
     }
 
     /// The values of the connection as a whole.
-    #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, Field)> {
         CONNECTION.iter().map(|definition| (definition.name, (definition.value)(self.connection, self))).collect()
     }
@@ -263,7 +258,6 @@ impl ConnectionReport<'_> {
     ///
     /// # Panics
     /// If `side` is neither 0 nor 1.
-    #[must_use]
     pub fn side_fields(&self, side: usize) -> Vec<(&'static str, Field)> {
         let side = &self.connection.sides[side];
         let elapsed = self.elapsed_us() / 1e6;
@@ -279,7 +273,6 @@ impl ConnectionReport<'_> {
     ///
     /// # Panics
     /// If `side` is neither 0 nor 1.
-    #[must_use]
     pub fn row(&self, side: usize) -> Vec<(&'static str, Field)> {
         // The direction's own packet count replaces that of both directions.
         let mut row: Vec<_> = self.fields().into_iter().filter(|(name, _)| *name != "total_packets").collect();

@@ -20,27 +20,23 @@ impl Address {
 
     /// The IPv4 address of these bits.
     #[inline]
-    #[must_use]
     pub const fn v4(bits: u32) -> Self {
         Self { high: 0, low: Self::MAPPED | bits as u64 }
     }
 
     /// The IPv6 address of these bits.
     #[inline]
-    #[must_use]
     pub const fn v6(bits: u128) -> Self {
         Self { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
     /// Whether it is an IPv6 address.
     #[inline]
-    #[must_use]
     pub const fn is_v6(self) -> bool {
         self.high != 0 || self.low >> 32 != Self::MAPPED >> 32
     }
 
     /// The bits of the (mapped) IPv6 address.
-    #[must_use]
     pub const fn bits(self) -> u128 {
         (self.high as u128) << 64 | self.low as u128
     }
@@ -52,7 +48,6 @@ impl Address {
     }
 
     /// Whether it lies in `network` with this prefix length, counted in the network's own family.
-    #[must_use]
     pub fn is_in(self, network: Self, prefix: u8) -> bool {
         let width = if network.is_v6() { 128 } else { 32 };
         let differ = self.bits() ^ network.bits();
@@ -174,7 +169,6 @@ pub struct Segment<'a> {
 impl Segment<'_> {
     /// Whether any bit of `mask` is set.
     #[inline]
-    #[must_use]
     pub const fn has(&self, mask: u8) -> bool {
         self.flags & mask != 0
     }
@@ -200,7 +194,6 @@ pub struct TcpOptions {
 impl TcpOptions {
     /// Parses options up to the first that is truncated or malformed.
     #[inline]
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         // Fast path for the usual case: two padding bytes and timestamps (RFC 7323, appendix A).
         if let &[1, 1, 8, 10, a, b, c, d, e, f, g, h] = bytes {
@@ -275,7 +268,6 @@ const UDP: u8 = 17;
 
 /// Parses the headers of an IP packet.
 #[inline]
-#[must_use]
 pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     let bytes = datagram.bytes;
     let Some(head) = bytes.first_chunk::<20>() else { return Payload::Short };

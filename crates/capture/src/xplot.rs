@@ -28,7 +28,6 @@ impl Graph {
     pub const ALL: [Self; 4] = [Self::Sequence, Self::Outstanding, Self::RoundTrip, Self::Goodput];
 
     /// The short name used in file names: `tsg`, `owin`, `rtt`, `tput`, as in tcptrace.
-    #[must_use]
     pub const fn short(self) -> &'static str {
         match self {
             Self::Sequence => "tsg",
@@ -82,7 +81,6 @@ impl std::fmt::Display for XplotTime {
 impl Analysis {
     /// A graph of a direction (0 from a to b, 1 from b to a) of a connection, counted from 0; `None` if rows were not
     /// requested, or the direction has nothing to show.
-    #[must_use]
     pub fn xplot(&self, connection: usize, side: usize, graph: Graph) -> Option<String> {
         let rows = self.rows.as_ref()?;
         let ends = self.connections.get(connection)?.ends;

@@ -36,7 +36,6 @@ pub struct Key {
 
 impl Key {
     /// Whether the key is required.
-    #[must_use]
     pub fn required(&self) -> bool {
         self.default.is_none() && !matches!(self.shape, Shape::Optional(_) | Shape::Table(_) | Shape::List(_))
     }
@@ -131,7 +130,6 @@ pub struct Variant {
 
 impl Variant {
     /// The first sentence or line of its description.
-    #[must_use]
     pub fn summary(&self) -> &str {
         self.doc.lines().next().unwrap_or_default()
     }
@@ -139,13 +137,11 @@ impl Variant {
 
 impl Shape {
     /// The form itself, without [`Shape::Optional`] around it.
-    #[must_use]
     pub fn inner(&self) -> &Self {
         if let Self::Optional(inner) = self { inner.inner() } else { self }
     }
 
     /// A short description, as in `duration, as in "20 ms"`.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
@@ -169,7 +165,6 @@ impl Shape {
 }
 
 /// The lines of doc comments as one text, without the space that follows `///` and without blank lines at either end.
-#[must_use]
 pub fn doc_text(doc: &str) -> String {
     let lines: Vec<&str> = doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
     lines.join("\n").trim().to_owned()
@@ -177,7 +172,6 @@ pub fn doc_text(doc: &str) -> String {
 
 impl Description {
     /// What `key` holds: a key of the table, or the parameters of a variant of one of its choices.
-    #[must_use]
     pub fn find(&self, key: &str) -> Option<Found<'_>> {
         if let Some(found) = self.keys.iter().find(|k| k.name == key) {
             return Some(Found::of(&found.shape));
@@ -186,7 +180,6 @@ impl Description {
     }
 
     /// All names that the table accepts: its keys, and the names of variants with parameters.
-    #[must_use]
     pub fn all_names(&self) -> Vec<&'static str> {
         let variants = self.variants().filter(|variant| variant.params.as_ref().is_some_and(|p| !p.keys.is_empty()));
         self.keys.iter().map(|key| key.name).chain(variants.map(|variant| variant.name)).collect()
@@ -258,7 +251,6 @@ impl Description {
     }
 
     /// A JSON Schema (draft 2020-12) of files that hold this table.
-    #[must_use]
     pub fn json_schema(&self, title: &str) -> String {
         let mut schema = vec![
             ("$schema".to_owned(), Json::text("https://json-schema.org/draft/2020-12/schema")),
@@ -316,7 +308,6 @@ impl Description {
     /// The reference in Markdown: a section for this table, then one for each table in it.
     ///
     /// `path` is the table's path, as in `ap.queue`; empty for the file itself.
-    #[must_use]
     pub fn markdown(&self, title: &str, path: &str) -> String {
         let mut out = String::new();
         self.markdown_into(&mut out, title, path, 2, &mut Vec::new());

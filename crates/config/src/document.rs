@@ -23,7 +23,6 @@ pub struct Override {
 
 impl Override {
     /// Parses the argument of `--set`, `PATH=VALUE`.
-    #[must_use]
     pub fn set(text: &str) -> Self {
         Self::new("--set", text)
     }
@@ -31,7 +30,6 @@ impl Override {
     /// Parses `PATH=VALUE`; messages show `option` before it.
     ///
     /// If TOML can parse the value (`8`, `true`, `["a", "b"]`) that is the value; any other text is a string.
-    #[must_use]
     pub fn new(option: &str, text: &str) -> Self {
         Self { option: option.to_owned(), text: text.to_owned() }
     }
@@ -50,7 +48,6 @@ pub struct Document {
 
 impl Document {
     /// Parses TOML. Syntax errors are kept and reported by [`Document::read`] together with all others.
-    #[must_use]
     pub fn parse(source: Source) -> Self {
         let text = source.text().to_owned();
         let (tree, errors) = DeTable::parse_recoverable(&text);

@@ -19,7 +19,6 @@ pub enum Json {
 
 impl Json {
     /// A string.
-    #[must_use]
     pub fn text(text: &str) -> Self {
         Self::Text(text.to_owned())
     }

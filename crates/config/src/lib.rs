@@ -173,7 +173,6 @@ pub use table::{
 };
 
 #[doc(hidden)]
-#[must_use]
 pub const fn __without_raw(name: &'static str) -> &'static str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,

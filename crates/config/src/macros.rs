@@ -207,7 +207,6 @@ macro_rules! choice {
 
         impl $name {
             /// The variant called `name`, with its own defaults; parameters without default get placeholders.
-            #[must_use]
             pub fn named(name: &str) -> ::std::option::Option<Self> {
                 $( if name == $text {
                     return ::std::option::Option::Some(Self::$variant $((<$params as $crate::Table>::some()))?);
@@ -292,13 +291,11 @@ macro_rules! __choice_names {
             pub const NAMES: [&'static str; [$($text),+].len()] = [$($text),+];
 
             /// Its name in a scenario.
-            #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self { $( $($pattern)* => $text, )+ }
             }
 
             /// The variants, each with a description and its source.
-            #[must_use]
             pub fn describe() -> $crate::Choice {
                 $crate::Choice {
                     doc: $crate::doc_text(::std::concat!($($doc, "\n"),*)),

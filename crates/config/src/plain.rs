@@ -29,7 +29,6 @@ impl Plain {
     }
 
     /// On one line, as the value of a key or in a list.
-    #[must_use]
     pub fn inline(&self) -> String {
         match self {
             Self::Bool(b) => b.to_string(),
@@ -48,7 +47,6 @@ impl Plain {
 
     /// As a TOML document: the keys of the top table, then its tables as `[x]`, then lists of tables as `[[x]]`;
     /// tables inside these as dotted keys. Equal values give equal bytes.
-    #[must_use]
     pub fn document(&self) -> String {
         let Self::Table(entries) = self else { return self.inline() };
         let mut out = String::new();

@@ -101,13 +101,11 @@ pub struct Problem {
 
 impl Problem {
     /// A problem without a place.
-    #[must_use]
     pub fn new(message: &str) -> Self {
         Self { message: message.to_owned(), file: None, key: None, spots: Vec::new(), notes: Vec::new(), absent: false }
     }
 
     /// An error that concerns a whole file.
-    #[must_use]
     pub fn of_file(name: &str, message: &str, note: &str) -> Self {
         Self { file: Some(name.to_owned()), ..Self::new(message).with_note(note) }
     }
@@ -129,7 +127,6 @@ impl Problem {
     }
 
     /// Name of the file, if the error is in one.
-    #[must_use]
     pub fn path(&self) -> Option<&str> {
         let in_file = self.spots.iter().find_map(|spot| match &spot.origin {
             Origin::File { name, .. } => Some(name.as_str()),
@@ -139,7 +136,6 @@ impl Problem {
     }
 
     /// Line in the file, counted from 1, if it has one.
-    #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.spots.iter().find_map(|spot| match &spot.origin {
             Origin::File { line, .. } => Some(*line),

@@ -56,7 +56,6 @@ impl Reader {
     }
 
     /// The table that is being read, as in `[[stations]] "near"`; empty at the top.
-    #[must_use]
     pub fn label(&self) -> String {
         match self.labels.as_slice() {
             [] => String::new(),
@@ -90,7 +89,6 @@ impl Reader {
     }
 
     /// The line at `place` with a note; `None` for a place that is in no source.
-    #[must_use]
     pub fn spot(&self, place: &Place, note: &str) -> Option<Spot> {
         let source = &self.sources[place.source? as usize];
         if place.span.is_empty() && place.span.start == 0 && !source.text().is_empty() {

@@ -17,14 +17,12 @@ impl Source {
     pub const MAX_BYTES: u64 = 4_000_000;
 
     /// The text of a file; `name` is shown in messages.
-    #[must_use]
     pub fn file(name: &str, text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self { name: name.to_owned(), text: text.to_owned(), is_file: true }
     }
 
     /// A text from the command line; `option` is what precedes it there, as in `--set`.
-    #[must_use]
     pub fn option(option: &str, text: &str) -> Self {
         Self { name: option.to_owned(), text: text.to_owned(), is_file: false }
     }
@@ -66,8 +64,6 @@ impl Source {
 
     /// The error for a file of `size` bytes, above [`Source::MAX_BYTES`], for callers that check the size before they
     /// read.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn too_large(name: &str, size: u64) -> Problem {
         let (size, limit) = (size as f64 / 1e6, Self::MAX_BYTES / 1_000_000);
         let message = format!("`{name}` has {size:.1} MB");
@@ -75,13 +71,11 @@ impl Source {
     }
 
     /// What users call it.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -95,7 +89,6 @@ impl Source {
     }
 
     /// The line that holds `span`, with a note under it.
-    #[must_use]
     pub fn spot(&self, span: Range<usize>, note: &str) -> Spot {
         let floor = |mut at: usize| {
             at = at.min(self.text.len());

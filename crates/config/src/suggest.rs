@@ -1,7 +1,6 @@
 //! "did you mean": the known word nearest to a misspelt one.
 
 /// The word of `known` nearest to `word`, if it is near enough to be meant.
-#[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.chars().take(64).collect();
     let allowed = (word.chars().count() / 3).max(1);
@@ -41,7 +40,6 @@ fn longer<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A hint for a message: `did you mean ...`, the choices if they are few, or nothing.
-#[must_use]
 pub fn hint(word: &str, known: &[&str]) -> String {
     let longer = longer(word, known);
     match nearest(word, known.iter().copied()) {

@@ -13,7 +13,6 @@ use crate::tree::{Content, Entry, Place, PlacedValue, kind};
 /// A table of a scenario. Declared with [`table!`](crate::table!).
 pub trait Table: Sized {
     /// Describes its keys.
-    #[must_use]
     fn describe() -> Description {
         Self::describe_over(None)
     }
@@ -168,7 +167,6 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// Where the table was written.
-    #[must_use]
     pub fn place(&self) -> &'n Place {
         &self.node.place
     }
@@ -184,7 +182,6 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// Whether no error has been reported yet.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         self.good
     }
@@ -265,7 +262,6 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// Whether the variant `name` has parameters in the source.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.node.get(name).is_some()
     }
@@ -398,7 +394,6 @@ impl<'a> At<'a> {
     }
 
     /// Whether `key` is in the source.
-    #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.node.at(key).is_some()
     }

@@ -74,37 +74,31 @@ pub struct Entry {
 
 impl PlacedValue {
     /// An empty table, as if written at `place`.
-    #[must_use]
     pub fn empty(place: Place) -> Self {
         Self { content: Content::Table(Vec::new()), place, rank: Rank::Inherited }
     }
 
     /// The value of `key`, if this is a table that has it.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.node)
     }
 
     /// The text, if this is a string.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let Content::Text(text) = &self.content { Some(text) } else { None }
     }
 
     /// The entries; empty if this is not a table.
-    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         if let Content::Table(entries) = &self.content { entries } else { &[] }
     }
 
     /// The highest rank of any value in the tree.
-    #[must_use]
     pub fn highest_rank(&self) -> Rank {
         self.entries().iter().map(|entry| entry.node.highest_rank()).max().unwrap_or(self.rank)
     }
 
     /// The elements; empty if this is not a list.
-    #[must_use]
     pub fn list(&self) -> &[Self] {
         if let Content::List(nodes) = &self.content { nodes } else { &[] }
     }
@@ -115,13 +109,11 @@ impl PlacedValue {
     }
 
     /// The entry of `key`, if this is a table that has it.
-    #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.name == key)
     }
 
     /// The node at `path`, a dotted path with `[0]` for elements of lists, as in `flows[2].tcp.cc`.
-    #[must_use]
     pub fn at(&self, path: &str) -> Option<&Self> {
         steps(path).ok()?.iter().try_fold(self, |node, (step, _)| match step {
             KeyStep::Key(key) => node.get(key),

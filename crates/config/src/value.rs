@@ -74,7 +74,6 @@ impl Value for f64 {
     fn shape() -> Shape {
         Shape::Float
     }
-    #[allow(clippy::cast_precision_loss)]
     fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
         match node.content {
             Content::Float(x) if x.is_finite() => Some(x),

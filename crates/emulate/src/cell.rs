@@ -128,7 +128,6 @@ pub struct EmulatedCell {
 
 impl EmulatedCell {
     /// An emulation of `scenario` at time zero.
-    #[must_use]
     pub fn new(scenario: &Scenario, settings: &EmulationOptions) -> Self {
         let options = RunOptions {
             sample_every: settings.sample_every,
@@ -186,43 +185,36 @@ impl EmulatedCell {
     }
 
     /// The hosts: stations and servers.
-    #[must_use]
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
     /// The current simulated time.
-    #[must_use]
     pub fn now(&self) -> Time {
         self.run.now()
     }
 
     /// The simulated time at which the run ends.
-    #[must_use]
     pub fn end(&self) -> Time {
         self.end
     }
 
     /// The time of the next event.
-    #[must_use]
     pub fn next_event(&mut self) -> Time {
         self.run.world().next()
     }
 
     /// Packet counts so far.
-    #[must_use]
     pub fn counts(&self) -> &PacketCounts {
         &self.counts
     }
 
     /// The error of a capture that could not be written.
-    #[must_use]
     pub fn failure(&self) -> Option<&WriteError> {
         self.failure.as_ref()
     }
 
     /// Packets in transit.
-    #[must_use]
     pub fn under_way(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -364,7 +356,6 @@ fn is_for_many(address: IpAddr) -> bool {
 }
 
 /// The IPv6 address of a host: a unique local address (RFC 4193) that ends with the bits of its IPv4 address.
-#[must_use]
 pub fn v6_of(host: &Host) -> Ipv6Addr {
     let [a, b] = [host.address.to_bits() >> 16, host.address.to_bits() & 0xffff].map(|word| word as u16);
     Ipv6Addr::new(0xfd77, 0x6966, 0x6169, 0x7200, 0, 0, a, b)

@@ -43,7 +43,6 @@ struct SideState {
 
 impl SideState {
     /// The stream offset of a sequence number near the highest one seen.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     fn offset_of(&mut self, seq: u32) -> u64 {
         let initial = *self.initial.get_or_insert(seq.wrapping_sub(1));
         let ahead = seq.wrapping_sub(initial).wrapping_sub(1).wrapping_sub(self.offset as u32) as i32;
@@ -90,7 +89,6 @@ impl RealConnections {
     ///
     /// # Errors
     /// If its headers are truncated or contradict each other.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn see(
         &mut self,
         world: &mut World,
@@ -159,7 +157,6 @@ impl RealConnections {
 
 impl RealConnection {
     /// Updates the state with a segment from `side`, and fills in `packet` from it.
-    #[allow(clippy::cast_possible_truncation)]
     fn read(&mut self, segment: &Segment<'_>, side: usize, packet: &mut Packet) {
         if segment.has(wire::SYN) {
             let options = TcpOptions::parse(segment.options);

@@ -103,7 +103,6 @@ impl LiveControl {
     }
 
     /// Packets that each host has sent so far.
-    #[must_use]
     pub fn sent(&self) -> Vec<u64> {
         self.sent.lock().map(|sent| sent.clone()).unwrap_or_default()
     }
@@ -123,18 +122,15 @@ pub enum Ended {
 /// The monotonic clock.
 fn clock() -> Time {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
-    #[allow(clippy::cast_sign_loss)]
     Time::from_nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
 /// The system's identifier of this thread.
-#[must_use]
 pub fn thread_id() -> i32 {
     nix::unistd::gettid().as_raw()
 }
 
 /// Locks the program's memory against paging. Returns whether that was permitted.
-#[must_use]
 pub fn lock_memory() -> bool {
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok()
 }
@@ -233,7 +229,6 @@ impl<'a> Live<'a> {
         }
         let fds = self.devices.iter().filter(|device| !device.is_gone).map(|device| device.inner.as_fd());
         let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        #[allow(clippy::cast_possible_wrap)]
         let timeout = TimeSpec::new(0, rest.as_nanos() as i64);
         let _ = ppoll(&mut fds, Some(timeout), None); // a signal may end it early
     }

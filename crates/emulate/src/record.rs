@@ -140,7 +140,6 @@ impl<R: BufRead> Recording<R> {
     }
 
     /// The line that describes it.
-    #[must_use]
     pub fn about(&self) -> &str {
         &self.about
     }

@@ -29,7 +29,6 @@ impl<T> DelayLine<T> {
 
     /// When the next item arrives.
     #[inline]
-    #[must_use]
     pub fn next(&self) -> Time {
         self.line.front().map_or(Time::NEVER, |(time, _)| *time)
     }
@@ -72,13 +71,11 @@ impl<T> DelayLine<T> {
     }
 
     /// Items in transit.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.line.len()
     }
 
     /// Whether nothing is in transit.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.line.is_empty()
     }

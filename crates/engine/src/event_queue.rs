@@ -61,7 +61,6 @@ impl<T> EventQueue<T> {
     }
 
     /// The time of the first entry.
-    #[must_use]
     pub fn next(&self) -> Time {
         self.queue.peek().map_or(Time::NEVER, |Reverse(entry)| entry.time)
     }

@@ -30,7 +30,6 @@ pub struct NextEventTree {
 impl NextEventTree {
     /// A tournament of `rare` sources, numbered first, and `frequent` ones, numbered after them; no source has an
     /// event.
-    #[must_use]
     pub fn new(rare: usize, frequent: usize) -> Self {
         let idle = std::array::from_fn(|place| key(LATEST, place));
         let mut rounds = vec![];
@@ -72,8 +71,6 @@ impl NextEventTree {
 
     /// The time of the next event, and its source.
     #[inline]
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation)]
     pub fn first(&self) -> (Time, usize) {
         let (time, place) = (self.first >> PLACE_BITS, (self.first & PLACE) as usize);
         (time_of(time), if place == 0 { self.first_rare(time) } else { self.first_frequent(place - 1) })
@@ -81,7 +78,6 @@ impl NextEventTree {
 
     /// Clears the time of `source`, a frequent one, and returns the time of the next event of all others.
     #[inline]
-    #[must_use]
     pub fn first_without(&mut self, source: usize) -> Time {
         self.set(source, Time::NEVER);
         self.earliest()
@@ -89,14 +85,12 @@ impl NextEventTree {
 
     /// The time of the next event.
     #[inline]
-    #[must_use]
     pub fn earliest(&self) -> Time {
         time_of(self.first >> PLACE_BITS)
     }
 
     /// The time of the next event, or of `until` if that is earlier.
     #[inline]
-    #[must_use]
     pub fn earliest_until(&self, until: Time) -> Time {
         until.min(Time::from_nanos(self.first >> PLACE_BITS))
     }
@@ -107,7 +101,6 @@ impl NextEventTree {
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
     fn first_frequent(&self, mut position: usize) -> usize {
         for round in self.rounds.iter().rev() {
             position = position * FAN + (earliest(&round[position]) & PLACE) as usize;

@@ -17,7 +17,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Stream(Xoshiro256PlusPlus);
 
 /// The stream named `purpose/entity` of the run with this seed.
-#[must_use]
 pub fn stream(seed: u64, purpose: &str, entity: &str) -> Stream {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -42,14 +41,12 @@ impl Stream {
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let draw = self.0.next_u64() >> 32;
-        #[allow(clippy::cast_possible_truncation)]
         let result = ((draw * u64::from(n)) >> 32) as u32;
         result
     }
 
     /// Uniform on `[0, 1)`, in steps of 2^-53.
     #[inline]
-    #[allow(clippy::cast_precision_loss)]
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
@@ -99,7 +96,6 @@ mod tests {
             sum += x;
             squares += x * x;
         }
-        #[allow(clippy::cast_precision_loss)]
         let (mean, square) = (sum as f64 / f64::from(draws), squares as f64 / f64::from(draws));
         let variance = (f64::from(n).powi(2) - 1.0) / 12.0;
         let four_errors = 4.0 * (variance / f64::from(draws)).sqrt();

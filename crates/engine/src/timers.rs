@@ -40,14 +40,12 @@ fn entry(time: Time, owner: u32) -> TimerEntry {
     TimerEntry::from(time.as_nanos()) << 32 | TimerEntry::from(owner)
 }
 
-#[allow(clippy::cast_possible_truncation)]
 fn time_of(entry: TimerEntry) -> Time {
     Time::from_nanos((entry >> 32) as u64)
 }
 
 impl Timers {
     /// `owners` timers, none of them set.
-    #[must_use]
     pub fn new(owners: usize) -> Self {
         Self { timers: vec![STOPPED; owners], run: VecDeque::new(), heap: BinaryHeap::new(), next: NONE }
     }
@@ -69,7 +67,6 @@ impl Timers {
 
     /// Puts an entry into the queue; returns whether it is now the first.
     #[inline(never)]
-    #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, owner: usize, deadline: Time) -> bool {
         self.timers[owner].queued = deadline;
         let entry = entry(deadline, owner as u32);
@@ -87,14 +84,12 @@ impl Timers {
 
     /// When [`Timers::pop`] must be called next: never later than the earliest deadline.
     #[inline]
-    #[must_use]
     pub fn next(&self) -> Time {
         time_of(self.next)
     }
 
     /// Takes the head of the queue and returns its owner if its timer fires at `now`; the timer is then stopped.
     /// Returns `None` if the timer has been moved or stopped.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn pop(&mut self, now: Time) -> Option<usize> {
         let head = self.next;
         if head == NONE {

@@ -78,7 +78,6 @@ impl RowTable {
     }
 
     /// Appends rows.
-    #[allow(clippy::cast_precision_loss)]
     pub fn extend<'a, R: Row + 'a>(&mut self, rows: impl IntoIterator<Item = &'a R>) {
         for row in rows {
             let figures = row.figures();

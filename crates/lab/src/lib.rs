@@ -36,7 +36,6 @@ pub struct Lab {
 
 impl Lab {
     /// Answers a request; see the [module](self).
-    #[must_use]
     pub fn ask(&mut self, request: &[u8]) -> Vec<u8> {
         let answer = serde_json::from_slice(request)
             .map_err(|why| format!("not a request: {why}"))

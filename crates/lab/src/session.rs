@@ -193,7 +193,6 @@ impl LabRun {
         world.clear_watch();
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn collect_events(&mut self) {
         let now = self.run.now().nearest_secs();
         for (flow, before) in self.before.iter_mut().enumerate() {
@@ -220,7 +219,6 @@ impl LabRun {
     }
 
     /// All results up to now, with the recorded frames that are in the interval.
-    #[allow(clippy::cast_precision_loss)]
     pub fn columns(&mut self) -> Reply {
         let outcome = self.run.outcome();
         let mut head = self.progress();

@@ -22,7 +22,6 @@ impl Jain {
 
     /// `(sum x)^2 / (n * sum x^2)`: 1 when all get the same, `1/n` when one gets everything. NaN without shares, or if
     /// all are zero.
-    #[must_use]
     pub fn index(&self) -> f64 {
         self.sum * self.sum / (self.count * self.squares)
     }
@@ -34,7 +33,6 @@ impl Jain {
 /// ```
 /// assert_eq!(wifair_metrics::jain_index(&[3.0, 3.0, 0.0, 0.0]), 0.5);
 /// ```
-#[must_use]
 pub fn jain_index(shares: &[f64]) -> f64 {
     let peak = shares.iter().copied().fold(0.0, f64::max);
     // Scaling by a power of two is exact.
@@ -86,8 +84,6 @@ impl FinishRatios {
     }
 
     /// Equation 3: 1 where sessions take as long as with a fair share. NaN if none finished.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn index(&self) -> f64 {
         self.sum / self.finished as f64
     }

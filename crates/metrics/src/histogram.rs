@@ -60,34 +60,27 @@ impl Histogram {
     }
 
     /// Samples counted.
-    #[must_use]
     pub fn samples(&self) -> u64 {
         self.counts.iter().map(|count| u64::from(*count)).sum()
     }
 
     /// Mean in seconds; NaN without samples.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn mean(&self) -> f64 {
         self.sum as f64 / 1e9 / self.samples() as f64
     }
 
     /// The shortest; zero without samples.
-    #[must_use]
     pub fn minimum(&self) -> Duration {
         if self.minimum == Duration::MAX { Duration::ZERO } else { self.minimum }
     }
 
     /// The longest; zero without samples.
-    #[must_use]
     pub fn maximum(&self) -> Duration {
         self.maximum
     }
 
     /// The smallest duration that at least the fraction `p` of the samples does not exceed, rounded up to the end of
     /// its bucket (at most 1/64 too long); `None` without samples.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn percentile(&self, p: f64) -> Option<Duration> {
         let samples = self.samples();
         if samples == 0 {
@@ -105,8 +98,6 @@ impl Histogram {
     }
 
     /// The fraction of the samples in buckets above that of `bound`; NaN without samples.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn fraction_above(&self, bound: Duration) -> f64 {
         let above: u64 = self.counts.iter().skip(bucket_of(bound) + 1).map(|count| u64::from(*count)).sum();
         above as f64 / self.samples() as f64
@@ -132,7 +123,6 @@ impl Histogram {
 
 /// Buckets are one unit wide below `STEPS` units and in the octave above; the width doubles with each further octave.
 #[inline]
-#[allow(clippy::cast_possible_truncation)]
 fn bucket_of(sample: Duration) -> usize {
     let units = sample.as_nanos() >> UNIT_BITS;
     let octave = (units | STEPS).ilog2() - STEP_BITS;
@@ -211,7 +201,6 @@ mod tests {
                 histogram.add(Duration::from_nanos(*sample));
             }
             samples.sort_unstable();
-            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let rank = ((p * samples.len() as f64).ceil() as usize).clamp(1, samples.len());
             let exact = samples[rank - 1];
             let found = histogram.percentile(p).unwrap().as_nanos();

@@ -41,7 +41,6 @@ impl Jitter {
 
     /// Difference of a transit time from the last one, in ns; it becomes the last one.
     #[inline]
-    #[allow(clippy::cast_precision_loss)]
     fn differs(&mut self, transit_ns: i64) -> f64 {
         let last = std::mem::replace(&mut self.last, transit_ns);
         (transit_ns.wrapping_sub(last) as f64).abs()
@@ -58,7 +57,6 @@ impl Jitter {
     }
 
     /// The jitter now, in seconds; NaN before the second packet.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         if self.packets > 1 { self.smoothed / 1e9 } else { f64::NAN }
     }
@@ -71,7 +69,6 @@ impl Jitter {
 /// ```
 /// assert_eq!(wifair_metrics::bufferbloat_grade(0.045), Some("B"));
 /// ```
-#[must_use]
 pub fn bufferbloat_grade(increase_s: f64) -> Option<&'static str> {
     const GRADES: [(f64, &str); 5] = [(5e-3, "A+"), (30e-3, "A"), (60e-3, "B"), (200e-3, "C"), (400e-3, "D")];
     if increase_s.is_nan() {

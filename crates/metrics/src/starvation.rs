@@ -22,7 +22,6 @@ pub struct Supply {
 
 impl Supply {
     /// A flow that was active all the time and always had more to send.
-    #[must_use]
     pub const fn endless(got: f64) -> Self {
         Self { got, asked: f64::INFINITY, active: 1.0 }
     }
@@ -36,7 +35,6 @@ impl Supply {
 /// let modest = Supply { asked: 1.0, ..Supply::endless(1.0) };
 /// assert_eq!(max_min_shares(&[modest, Supply::endless(8.0), Supply::endless(1.0)]), [1.0, 4.5, 4.5]);
 /// ```
-#[must_use]
 pub fn max_min_shares(flows: &[Supply]) -> Vec<f64> {
     // A flow that was never active takes nothing, wherever it stands.
     let rate_asked = |flow: &Supply| flow.asked / flow.active;
@@ -67,13 +65,11 @@ pub fn max_min_shares(flows: &[Supply]) -> Vec<f64> {
 /// let call = Supply { got: 63e3, asked: 64e3, active: 1.0 };
 /// assert_eq!(starved(&[Supply::endless(20e6), call]), [false, false]);
 /// ```
-#[must_use]
 pub fn starved(flows: &[Supply]) -> Vec<bool> {
     starved_below(flows, STARVED_BELOW)
 }
 
 /// The same with another fraction than [`STARVED_BELOW`].
-#[must_use]
 pub fn starved_below(flows: &[Supply], below: f64) -> Vec<bool> {
     let judge = |(flow, share): (&Supply, f64)| {
         flow.asked > 0.0 && flow.active > 0.0 && (flow.got <= 0.0 || flow.got < below * share)

@@ -25,7 +25,6 @@ const PLAYOUT: f64 = 0.99;
 /// ```
 /// assert_eq!(wifair_metrics::r_factor(0.05, 0.0), 93.2);
 /// ```
-#[must_use]
 pub fn r_factor(delay_s: f64, loss: f64) -> f64 {
     let percent = 100.0 * loss;
     BASIC - delay_impairment(1e3 * delay_s) - (IE + (95.0 - IE) * percent / (percent + BPL))
@@ -46,7 +45,6 @@ fn delay_impairment(ms: f64) -> f64 {
 /// ```
 /// assert!((wifair_metrics::mean_opinion_score(80.0) - 4.02).abs() < 0.01);
 /// ```
-#[must_use]
 pub fn mean_opinion_score(r: f64) -> f64 {
     if r.is_nan() {
         f64::NAN
@@ -60,7 +58,6 @@ pub fn mean_opinion_score(r: f64) -> f64 {
 }
 
 /// The rating of a call whose packets had the given `delays` and lost the fraction `loss`; NaN if none arrived.
-#[must_use]
 pub fn call_rating(delays: &Histogram, loss: f64) -> f64 {
     match delays.percentile(PLAYOUT) {
         Some(playout) => {

@@ -87,7 +87,6 @@ pub struct NextHops<'a>(pub &'a [u32]);
 impl NextHops<'_> {
     /// The next station of a packet. Routing may change the answer while the packet waits.
     #[inline]
-    #[must_use]
     pub fn of(self, packet: &Packet) -> u32 {
         self.0[packet.hop as usize]
     }
@@ -95,13 +94,11 @@ impl NextHops<'_> {
 
 impl Packet {
     /// Whether all bits of `mask` are set.
-    #[must_use]
     pub const fn has(&self, mask: u8) -> bool {
         self.flags & mask == mask
     }
 
     /// Whether it is a segment of a TCP data sender, or a datagram that is not an echo reply.
-    #[must_use]
     pub const fn is_data(&self) -> bool {
         match self.kind {
             Kind::Data => true,
@@ -111,7 +108,6 @@ impl Packet {
     }
 
     /// The offset just after the last payload byte.
-    #[must_use]
     pub const fn end(&self) -> u64 {
         self.seq + self.payload as u64
     }
@@ -126,14 +122,12 @@ impl Packet {
 
     /// When it was sent, for a data segment or datagram whose sending time was noted.
     #[inline]
-    #[must_use]
     pub const fn sent_at(&self) -> Time {
         Time::from_nanos((self.sack[0].1 as u64) << 32 | self.sack[0].0 as u64)
     }
 
     /// Whether flow, hop, receive window, lengths, flags and kind are those of `other`: two comparisons.
     #[inline]
-    #[must_use]
     pub const fn is_like(&self, other: &Self) -> bool {
         self.way() == other.way() && self.form() == other.form()
     }
@@ -148,7 +142,6 @@ impl Packet {
     }
 
     /// The size of the IP packet.
-    #[must_use]
     pub const fn bytes(&self) -> Bytes {
         Bytes(self.size as u64)
     }
@@ -160,14 +153,12 @@ pub struct PacketId(u32);
 
 impl PacketId {
     /// The number itself. Numbers are reused, so they stay close to the largest number of packets alive at once.
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
     /// This and the following numbers, `count` in all.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
     pub fn and_following(self, count: usize) -> impl Iterator<Item = Self> {
         (self.0..self.0 + count as u32).map(PacketId)
     }
@@ -294,19 +285,16 @@ impl Packets {
     }
 
     /// Packets alive.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.alive
     }
 
     /// Memory of all slots, in bytes.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Packet>()
     }
 
     /// Whether no packet is alive.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -31,7 +31,6 @@ pub enum ScriptVerdict {
 
 impl ScriptVerdict {
     /// Its name in reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -73,7 +72,6 @@ enum ScriptStop {
 }
 
 /// Parses and runs a script; `read` returns the text of the files that it names.
-#[must_use]
 pub fn run(text: &str, options: PlayOptions, read: ReadFile<'_>) -> Report {
     let script = match parse(text) {
         Ok(script) => script,

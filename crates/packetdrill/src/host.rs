@@ -38,7 +38,6 @@ pub struct ScriptHost {
 
 impl ScriptHost {
     /// A host with these settings, at time zero.
-    #[must_use]
     pub fn new(system: System) -> Self {
         Self {
             system,
@@ -138,7 +137,6 @@ impl ScriptHost {
     }
 
     /// A constant, or a variable of the connection as in Linux's `TCP_INFO`.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<i64> {
         const CONSTANTS: [(&str, i64); 23] = [
             ("TCP_CA_Open", 0),

@@ -235,7 +235,6 @@ pub enum Argument {
 
 impl Argument {
     /// The number, if it is one.
-    #[must_use]
     pub const fn integer(&self) -> Option<i64> {
         match self {
             Self::Integer(value) => Some(*value),
@@ -244,7 +243,6 @@ impl Argument {
     }
 
     /// The name, if it is one.
-    #[must_use]
     pub fn word(&self) -> Option<&str> {
         match self {
             Self::Word(word) => Some(word),
@@ -253,7 +251,6 @@ impl Argument {
     }
 
     /// Whether it is this name, or a bitwise OR that contains it.
-    #[must_use]
     pub fn names(&self, word: &str) -> bool {
         match self {
             Self::Word(own) => own == word,

@@ -62,7 +62,6 @@ impl Amendment {
     pub const ALL: [Self; 7] = [Self::B, Self::A, Self::G, Self::N, Self::Ac, Self::Ax, Self::Be];
 
     /// As in `802.11ax`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::B => "802.11b",
@@ -84,7 +83,6 @@ impl Amendment {
     }
 
     /// The bands in which it exists, the usual one first.
-    #[must_use]
     pub const fn bands(self) -> &'static [Band] {
         match self {
             Self::B | Self::G => &[Band::Ghz2_4],
@@ -95,7 +93,6 @@ impl Amendment {
     }
 
     /// The widths in any band, narrowest first.
-    #[must_use]
     pub const fn widths(self) -> &'static [ChannelWidth] {
         let count = match self {
             Self::B | Self::A | Self::G => 1,
@@ -107,7 +104,6 @@ impl Amendment {
     }
 
     /// Guard intervals, shortest first; none for 802.11b.
-    #[must_use]
     pub const fn guard_intervals(self) -> &'static [GuardInterval] {
         match self {
             Self::B => &[],
@@ -118,7 +114,6 @@ impl Amendment {
     }
 
     /// Highest MCS; `None` if there are only rates.
-    #[must_use]
     pub const fn highest_mcs(self) -> Option<u8> {
         match self {
             Self::B | Self::A | Self::G => None,
@@ -130,7 +125,6 @@ impl Amendment {
     }
 
     /// Data rates; empty if there are MCSs.
-    #[must_use]
     pub fn rates(self) -> Vec<BitRate> {
         let mut rates: Vec<BitRate> = match self {
             Self::B => DsssMode::rates().collect(),

@@ -20,14 +20,12 @@ impl Band {
     pub const ALL: [Self; 3] = [Self::Ghz2_4, Self::Ghz5, Self::Ghz6];
 
     /// Reads `2.4`, `5` or `6`, with or without `GHz`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let number = text.trim().strip_suffix("GHz").unwrap_or(text).trim();
         Self::ALL.into_iter().find(|band| band.number() == number)
     }
 
     /// `2.4`, `5` or `6`.
-    #[must_use]
     pub const fn number(self) -> &'static str {
         match self {
             Self::Ghz2_4 => "2.4",
@@ -37,26 +35,22 @@ impl Band {
     }
 
     /// aSIFSTime: 10 us in 2.4 GHz, 16 us elsewhere (tables 16-4, 17-21, 18-5, 19-25).
-    #[must_use]
     pub const fn sifs(self) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) { 10 } else { 16 })
     }
 
     /// aSlotTime: 9 us; 20 us in 2.4 GHz if a station without short slots is present (tables 16-4, 17-21, 18-5).
-    #[must_use]
     pub const fn slot(self, long: bool) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) && long { 20 } else { 9 })
     }
 
     /// `SIFS + aifsn * slot`; DIFS is this with an `aifsn` of 2 (10.3.2.3).
-    #[must_use]
     pub fn aifs(self, aifsn: u64, long_slot: bool) -> Duration {
         self.sifs() + self.slot(long_slot) * aifsn
     }
 
     /// Silence of 6 us at the end of every OFDM PPDU in 2.4 GHz, which makes SIFS effectively as long as in 5 GHz
     /// (18.3.2.4, 19.3.2).
-    #[must_use]
     pub const fn signal_extension(self) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) { 6 } else { 0 })
     }

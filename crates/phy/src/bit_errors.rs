@@ -66,7 +66,6 @@ pub enum Code {
 impl LegacyMode {
     /// The fastest mode that is no faster than `rate`, or else the slowest: among OFDM modes if `ofdm`, otherwise among
     /// DSSS and CCK modes.
-    #[must_use]
     pub fn of(rate: BitRate, ofdm: bool) -> Self {
         use Code::{Half, ThreeQuarters, TwoThirds};
         use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
@@ -238,7 +237,6 @@ static TABLES: LazyLock<BitErrors> = LazyLock::new(BitErrors::new);
 
 impl BitErrors {
     /// The tables, computed on first use, which takes some milliseconds.
-    #[must_use]
     pub fn tables() -> &'static Self {
         &TABLES
     }
@@ -281,7 +279,6 @@ impl BitErrors {
 
     /// Natural logarithm of the probability that all of `bits` bits in this mode are right. The logarithm of the error
     /// is interpolated between table entries.
-    #[must_use]
     pub fn log_survival(&self, mode: LegacyMode, sinr: f64, bits: f64) -> f64 {
         self.curves[Self::place(mode)].log_survival(sinr, bits)
     }

@@ -29,7 +29,6 @@ impl ErrorCurve {
 
     /// Natural logarithm of the probability that all of `bits` bits are right. The logarithm of the error is
     /// interpolated between table entries.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn log_survival(&self, sinr: f64, bits: f64) -> f64 {
         let place = (10.0 * libm::log10(sinr) - self.lowest) * self.density;
         if place >= (self.values.len() - 1) as f64 || bits <= 0.0 {

@@ -121,7 +121,6 @@ impl HeMode {
     }
 
     /// MCS 0 in the same format, for control responses.
-    #[must_use]
     pub(crate) const fn lowest(self) -> Self {
         Self { mcs: 0, ..self }
     }

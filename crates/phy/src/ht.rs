@@ -71,7 +71,6 @@ impl HtMode {
     }
 
     /// 1 to 4.
-    #[must_use]
     pub const fn streams(self) -> u8 {
         self.mcs / 8 + 1
     }

@@ -12,7 +12,6 @@ macro_rules! getters {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
         $(
             $(#[$doc])*
-            #[must_use]
             pub const fn $field(self) -> $type {
                 self.$field
             }
@@ -149,7 +148,6 @@ const MANDATORY_OFDM_RATES: [BitRate; 3] = [BitRate::from_mbps(6), BitRate::from
 
 impl Timing {
     /// 802.11b: HR/DSSS with the long preamble (192 us) or the short one (96 us), 16.3.3 and table 16-4.
-    #[must_use]
     pub fn hr_dsss(basic_rate: BitRate, short_preamble: bool) -> Self {
         let (slot, sifs) = (Duration::from_micros(20), Duration::from_micros(10));
         Self {
@@ -167,14 +165,12 @@ impl Timing {
 
     /// The HR/DSSS preamble and header if all their bits were sent at `rate`: 144 + 48 bits (long), 72 + 48 bits
     /// (short).
-    #[must_use]
     pub fn plcp_at(rate: BitRate, short_preamble: bool) -> Duration {
         let bits: u64 = if short_preamble { 120 } else { 192 };
         Duration::from_nanos((bits * 1_000_000_000).div_ceil(rate.as_bps()))
     }
 
     /// 802.11g: ERP-OFDM with short slots and the signal extension (18.3.2.4, table 18-5).
-    #[must_use]
     pub fn erp_ofdm(basic_rate: BitRate) -> Self {
         let (slot, sifs) = (Duration::from_micros(9), Duration::from_micros(10));
         Self {
@@ -191,7 +187,6 @@ impl Timing {
     }
 
     /// 802.11a: OFDM in 5 GHz (table 17-21).
-    #[must_use]
     pub fn ofdm_5ghz(basic_rate: BitRate) -> Self {
         let (slot, sifs) = (Duration::from_micros(9), Duration::from_micros(16));
         Self {
@@ -210,7 +205,6 @@ impl Timing {
     /// Air time of a frame of `length` (MAC header to FCS) at `rate`, preamble and signal extension included.
     ///
     /// OFDM: `preamble + 4 us * ceil((16 + 8 length + 6) / N_DBPS)` (17.4.3, TXTIME), with `N_DBPS = 4 us * rate`.
-    #[must_use]
     pub fn frame(&self, length: Bytes, rate: BitRate) -> Duration {
         match self.modulation {
             Modulation::Ofdm { .. } if self.is_dsss(rate) => {
@@ -232,20 +226,17 @@ impl Timing {
     }
 
     /// The length of the MAC frame that carries an IP packet of `size`.
-    #[must_use]
     pub fn frame_length(&self, size: Bytes) -> Bytes {
         size + self.sizes.llc_overhead + self.sizes.mac_overhead
     }
 
     /// Whether a frame at `rate` is sent by DSSS or CCK.
-    #[must_use]
     pub fn is_dsss(&self, rate: BitRate) -> bool {
         matches!(self.modulation, Modulation::Dsss { .. }) || (self.dsss.is_some() && DSSS_RATES.contains(&rate))
     }
 
     /// Preamble and header of a frame at `rate`. The short ones of HR/DSSS exist for 2, 5.5 and 11 Mb/s only
     /// (16.2.2.3), so frames at 1 Mb/s use the long ones.
-    #[must_use]
     pub fn preamble_of(&self, rate: BitRate) -> Duration {
         let by_dsss = self.is_dsss(rate);
         let preamble = match self.dsss {
@@ -256,7 +247,6 @@ impl Timing {
     }
 
     /// Signal extension of a frame at `rate`.
-    #[must_use]
     pub fn extension_of(&self, rate: BitRate) -> Duration {
         match self.modulation {
             Modulation::Ofdm { signal_extension, .. } if !self.is_dsss(rate) => signal_extension,
@@ -267,7 +257,6 @@ impl Timing {
     /// Rate of the CTS or ACK that answers a frame at `rate`: the highest basic rate not above it (multirate support,
     /// control response frames; 10.6.6.5.2 in the 2020 edition). The basic rates are [`Timing::basic_rate`] and the
     /// mandatory rates below it.
-    #[must_use]
     pub fn answer_rate(&self, rate: BitRate) -> BitRate {
         let by_dsss = self.is_dsss(rate);
         let highest = match self.dsss {
@@ -282,38 +271,32 @@ impl Timing {
     }
 
     /// Air time of the ACK to a data frame at `rate`.
-    #[must_use]
     pub fn ack_to(&self, rate: BitRate) -> Duration {
         self.frame(self.sizes.ack, self.answer_rate(rate))
     }
 
     /// Air time of an ACK at the basic rate.
-    #[must_use]
     pub fn ack(&self) -> Duration {
         self.frame(self.sizes.ack, self.basic_rate)
     }
 
     /// Air time of a CTS.
-    #[must_use]
     pub fn cts(&self) -> Duration {
         self.frame(self.sizes.cts, self.basic_rate)
     }
 
     /// Air time of an RTS.
-    #[must_use]
     pub fn rts(&self) -> Duration {
         self.frame(self.sizes.rts, self.basic_rate)
     }
 
     /// `SIFS + DIFS + ACK at the lowest rate` (10.3.7).
-    #[must_use]
     pub fn eifs(&self) -> Duration {
         self.sifs + self.difs + self.frame(self.sizes.ack, self.lowest_rate)
     }
 
     /// `SIFS + slot + time until the PHY reports the start of a frame` (10.3.2.9, 10.3.2.11). The PHY reports it at the
     /// end of preamble and header.
-    #[must_use]
     pub fn ack_timeout(&self) -> Duration {
         self.sifs + self.slot + self.preamble_of(self.basic_rate)
     }

@@ -42,7 +42,6 @@ static LDPC: [OnceLock<ErrorCurve>; 14] = [const { OnceLock::new() }; 14];
 
 /// Natural logarithm of the probability that all of `bits` bits sent in `mode` at `sinr` (a ratio) are right; `None`
 /// for modes before HT, see [`crate::BitErrors`]. The tables are computed once.
-#[must_use]
 pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
     let (index, coding, dcm) = match mode {
         TxMode::Dsss(_) | TxMode::Ofdm(_) => return None,

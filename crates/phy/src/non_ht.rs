@@ -36,13 +36,11 @@ impl DsssMode {
     }
 
     /// In kb/s.
-    #[must_use]
     pub const fn rate_kbps(self) -> u32 {
         self.rate_kbps
     }
 
     /// Whether it uses the short preamble.
-    #[must_use]
     pub const fn has_short_preamble(self) -> bool {
         self.short_preamble
     }
@@ -92,7 +90,6 @@ impl OfdmMode {
     }
 
     /// In kb/s.
-    #[must_use]
     pub const fn rate_kbps(self) -> u32 {
         self.rate_kbps
     }

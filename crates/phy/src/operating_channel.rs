@@ -145,13 +145,11 @@ impl OperatingChannel {
     }
 
     /// Its width.
-    #[must_use]
     pub const fn width(&self) -> ChannelWidth {
         self.width
     }
 
     /// Whether a frame on one of the two may be noticed on the other.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let near = |own: &u32| other.centres.iter().any(|centre| leaks(self.band, own.abs_diff(*centre)));
         self.band == other.band && self.centres.iter().any(near)
@@ -167,7 +165,6 @@ impl OperatingChannel {
     ///
     /// # Panics
     /// If the frame is wider than the channel.
-    #[must_use]
     pub fn arrival(&self, width: ChannelWidth, receiver: &Self) -> Arrival {
         let frame = &self.centres[..1 << width as usize];
         let share = |centre: &u32| {

@@ -32,7 +32,6 @@ pub struct OutageProcess {
 
 impl OutageProcess {
     /// A link that draws the lengths of its states from a stream of its own.
-    #[must_use]
     pub fn new(means: Outage, mut draws: Stream) -> Self {
         let up = means.up.as_secs();
         let is_up = draws.chance(up / (up + means.down.as_secs()));

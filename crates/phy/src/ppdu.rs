@@ -111,7 +111,6 @@ pub struct PpduParts {
 
 impl PpduParts {
     /// Air time of the whole PPDU.
-    #[must_use]
     pub fn total(&self) -> Duration {
         self.preamble + self.data + self.rounding + self.packet_extension + self.signal_extension
     }
@@ -119,13 +118,11 @@ impl PpduParts {
 
 impl PpduTiming {
     /// Air times of `mode` in `band`.
-    #[must_use]
     pub fn new(mode: TxMode, band: Band) -> Self {
         Self::with_options(mode, band, PpduOptions::default())
     }
 
     /// The same with options for packet extension and the extra symbol of LDPC.
-    #[must_use]
     pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
         let preamble = mode.preamble().iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
         let dsss = matches!(mode, TxMode::Dsss(_));
@@ -134,13 +131,11 @@ impl PpduTiming {
     }
 
     /// Preamble and headers: what must be received before a receiver knows of the PPDU.
-    #[must_use]
     pub const fn preamble(&self) -> Duration {
         self.preamble
     }
 
     /// Air time of a PSDU of `length`, from the first bit of the preamble to the end of the extension.
-    #[must_use]
     pub fn duration(&self, length: Bytes) -> Duration {
         if self.options != PpduOptions::default() {
             return self.parts(length).total();
@@ -150,7 +145,6 @@ impl PpduTiming {
     }
 
     /// The same in parts.
-    #[must_use]
     pub fn parts(&self, length: Bytes) -> PpduParts {
         let (symbols, quarters) = self.symbols_and_quarters(length);
         let data = self.data.symbol * symbols;
@@ -168,7 +162,6 @@ impl PpduTiming {
 
     /// The longest PSDU such that the PPDUs of all up to it take at most `time`; `None` if not even an empty one fits.
     /// With an extra symbol or packet extension it may be up to a symbol shorter than that.
-    #[must_use]
     pub fn longest(&self, time: Duration) -> Option<Bytes> {
         let extra = if self.options.ldpc_extra_symbol { self.data.symbol } else { Duration::ZERO };
         let fixed = self.preamble + self.signal_extension + extra + self.packet_extension(4);
@@ -180,7 +173,6 @@ impl PpduTiming {
     }
 
     /// Whether LDPC needs an extra symbol (HT, VHT) or symbol segment (HE, EHT) for a PSDU of `length`.
-    #[must_use]
     pub fn needs_ldpc_extra_symbol(&self, length: Bytes) -> bool {
         let data = &self.data;
         if data.coding == Coding::Bcc {

@@ -28,13 +28,11 @@ pub struct Position {
 
 impl Position {
     /// The position with these coordinates, in metres.
-    #[must_use]
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
     /// The distance to `other`.
-    #[must_use]
     pub fn distance(self, other: Self) -> Metres {
         Metres(libm::hypot(self.x - other.x, self.y - other.y))
     }
@@ -101,7 +99,6 @@ choice! {
 
 impl Propagation {
     /// Gain of a path of this length, without shadowing.
-    #[must_use]
     pub fn gain(&self, distance: Metres) -> Db {
         let d = distance.0;
         let gain = match self {
@@ -124,13 +121,11 @@ impl Propagation {
     }
 
     /// Whether paths have shadowing.
-    #[must_use]
     pub fn has_shadows(&self) -> bool {
         matches!(self, Self::LogDistance(params) if params.shadowing.0 > 0.0)
     }
 
     /// The shadowing of a path, in dB, drawn from the stream of this pair of nodes.
-    #[must_use]
     pub fn shadow(&self, draws: &mut Stream) -> Db {
         match self {
             Self::LogDistance(params) if params.shadowing.0 > 0.0 => Db(params.shadowing.0 * normal(draws)),
@@ -173,7 +168,6 @@ choice! {
 
 impl Fading {
     /// The factor by which one frame's power varies; its mean is 1.
-    #[must_use]
     pub fn draw(&self, draws: &mut Stream) -> f64 {
         match self {
             Self::None => 1.0,
@@ -185,7 +179,6 @@ impl Fading {
 
 impl Fading {
     /// Equally likely factors that stand for the distribution; a single one without fading.
-    #[must_use]
     pub fn sample(&self, draws: &mut Stream) -> Vec<f64> {
         let size = if matches!(self, Self::None) { 1 } else { 256 };
         (0..size).map(|_| self.draw(draws)).collect()

@@ -33,7 +33,6 @@ table! {
 impl Radio {
     /// ns-2's card: sends 0.28183815 W, receives from 3.652e-10 W, senses from 1.559e-11 W, and has no noise. With the
     /// two-ray model at 914 MHz and 1.5 m it receives up to 250 m and senses up to 550 m.
-    #[must_use]
     pub fn ns2() -> Self {
         Self {
             tx_power: Dbm::from_milliwatts(281.838_15),
@@ -111,7 +110,6 @@ table! {
 
 impl Reception {
     /// ns-2's rule: the first frame is captured if each other one is 10 dB weaker.
-    #[must_use]
     pub fn ns2() -> Self {
         Self {
             spoils: Spoils::Threshold,

@@ -36,7 +36,6 @@ impl BasicRates {
     }
 
     /// 1, 2, 5.5, 11, 6, 12 and 24 Mb/s.
-    #[must_use]
     pub const fn mandatory() -> Self {
         Self { set: MANDATORY }
     }
@@ -54,7 +53,6 @@ impl BasicRates {
     /// the highest basic rate that is not above the rate of the PPDU or, from HT on, its non-HT reference rate; if
     /// there is no such basic rate, at the highest mandatory one. HE extended range is answered in HE extended range at
     /// MCS 0, since OFDM would not reach as far.
-    #[must_use]
     pub fn response(self, mode: TxMode) -> TxMode {
         match mode {
             TxMode::Dsss(dsss) => {

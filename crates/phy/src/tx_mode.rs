@@ -51,13 +51,11 @@ impl ChannelWidth {
     pub const ALL: [Self; 5] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160, Self::Mhz320];
 
     /// In MHz.
-    #[must_use]
     pub const fn mhz(self) -> u32 {
         20 << self as u32
     }
 
     /// The width of `mhz` MHz, if there is one.
-    #[must_use]
     pub fn from_mhz(mhz: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|width| width.mhz() == mhz)
     }
@@ -87,13 +85,11 @@ impl GuardInterval {
     pub const ALL: [Self; 4] = [Self::Ns400, Self::Ns800, Self::Ns1600, Self::Ns3200];
 
     /// Its length.
-    #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(400 << self as u64)
     }
 
     /// The guard interval of this length, if there is one.
-    #[must_use]
     pub fn from_duration(duration: Duration) -> Option<Self> {
         Self::ALL.into_iter().find(|interval| interval.duration() == duration)
     }
@@ -118,25 +114,21 @@ pub enum Ltf {
 
 impl Ltf {
     /// Length without guard interval.
-    #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(3200 << self as u64)
     }
 
     /// 1, 2 or 4.
-    #[must_use]
     pub const fn multiple(self) -> u32 {
         1 << self as u32
     }
 
     /// The usual choice for a guard interval: 2x with 0.8 and 1.6 us, 4x with 3.2 us.
-    #[must_use]
     pub const fn usual(guard_interval: GuardInterval) -> Self {
         if matches!(guard_interval, GuardInterval::Ns3200) { Self::X4 } else { Self::X2 }
     }
 
     /// Whether the standard allows this combination: 1x or 4x with 0.8 us, 2x with 0.8 or 1.6 us, 4x with 3.2 us.
-    #[must_use]
     pub const fn goes_with(self, guard_interval: GuardInterval) -> bool {
         use GuardInterval::{Ns800, Ns1600, Ns3200};
         matches!((self, guard_interval), (Self::X1 | Self::X4, Ns800) | (Self::X2, Ns800 | Ns1600) | (Self::X4, Ns3200))
@@ -205,7 +197,6 @@ pub enum TxMode {
 
 impl TxMode {
     /// The modulation class in `band`.
-    #[must_use]
     pub const fn class(self, band: Band) -> ModulationClass {
         match self {
             Self::Dsss(mode) if mode.rate_kbps() <= 2_000 => ModulationClass::Dsss,
@@ -220,7 +211,6 @@ impl TxMode {
     }
 
     /// Data rate: the bits of a symbol over its length, rounded to bit/s.
-    #[must_use]
     pub fn data_rate(self) -> BitRate {
         let data = self.data();
         let (bits, scale) = (u64::from(data.bits_per_symbol) * 1_000_000_000, u64::from(data.bit_scale));
@@ -229,19 +219,16 @@ impl TxMode {
     }
 
     /// Data bits of a symbol, N_DBPS; `None` for DSSS and CCK.
-    #[must_use]
     pub fn bits_per_symbol(self) -> Option<u32> {
         (!matches!(self, Self::Dsss(_))).then(|| self.data().bits_per_symbol)
     }
 
     /// Length of a symbol with its guard interval; `None` for DSSS and CCK.
-    #[must_use]
     pub fn symbol(self) -> Option<Duration> {
         (!matches!(self, Self::Dsss(_))).then(|| self.data().symbol)
     }
 
     /// MCS, in HT 0 to 31; `None` for DSSS and OFDM.
-    #[must_use]
     pub const fn mcs(self) -> Option<u8> {
         match self {
             Self::Dsss(_) | Self::Ofdm(_) => None,
@@ -253,7 +240,6 @@ impl TxMode {
     }
 
     /// Width of the PPDU.
-    #[must_use]
     pub const fn width(self) -> ChannelWidth {
         match self {
             Self::Dsss(_) | Self::Ofdm(_) => ChannelWidth::Mhz20,
@@ -265,7 +251,6 @@ impl TxMode {
     }
 
     /// Spatial streams.
-    #[must_use]
     pub const fn streams(self) -> u8 {
         match self {
             Self::Dsss(_) | Self::Ofdm(_) => 1,
@@ -277,7 +262,6 @@ impl TxMode {
     }
 
     /// Guard interval; `None` for DSSS and CCK.
-    #[must_use]
     pub const fn guard_interval(self) -> Option<GuardInterval> {
         match self {
             Self::Dsss(_) => None,
@@ -290,7 +274,6 @@ impl TxMode {
     }
 
     /// Longest PSDU: aPSDUMaxLength, or the limit of the length field (16.3.4, 17.4.4, 19.4.4, 21.4.4, 27.4.4, 36.4.4).
-    #[must_use]
     pub const fn max_psdu(self) -> Bytes {
         Bytes(match self {
             Self::Dsss(_) | Self::Ofdm(_) => 4_095,
@@ -303,7 +286,6 @@ impl TxMode {
 
     /// The non-HT reference rate in kb/s: the OFDM rate that represents this mode when a control response is chosen
     /// (10.6.11).
-    #[must_use]
     pub fn reference_rate_kbps(self) -> u32 {
         match self {
             Self::Dsss(mode) => mode.rate_kbps(),

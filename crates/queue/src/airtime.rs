@@ -70,8 +70,6 @@ pub struct Airtime {
 
 impl Airtime {
     /// An empty queue.
-    #[must_use]
-    #[allow(clippy::cast_possible_wrap)]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         let Params { target, interval, ecn, .. } = *params;
         let codel = codel::Params { target, interval, ecn, ..codel::Params::default() };
@@ -170,7 +168,6 @@ impl Discipline for Airtime {
         true
     }
 
-    #[allow(clippy::cast_possible_wrap)]
     fn on_air(&mut self, now: Time, used: &AirUse) {
         let count_received = self.count_received;
         let station = self.station(station_key(used.peer));

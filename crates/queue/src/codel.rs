@@ -160,7 +160,6 @@ pub struct Codel {
 
 impl Codel {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             line: BoundedLine::new(Room::new(site.limit, None)),

@@ -60,7 +60,6 @@ pub struct ContentionRed {
 
 impl ContentionRed {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             line: BoundedLine::new(Room::new(site.limit, None)),

@@ -51,7 +51,6 @@ pub struct Drr {
 
 impl Drr {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             buffer: SharedBuffer::new(params.by, site),

@@ -80,7 +80,6 @@ pub struct Dual {
 
 impl Dual {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         let (data, acks) = match site.limit {
             Limit::Packets(limit) => (Limit::Packets(limit.div_ceil(2)), Limit::Packets((limit / 2).max(1))),

@@ -43,7 +43,6 @@ pub struct Fifo {
 
 impl Fifo {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self { room: site.room(), drop: params.drop, line: VecDeque::new() }
     }
@@ -51,7 +50,6 @@ impl Fifo {
 
 impl Fifo {
     /// Whether an overflow drops the arrival and no other packet.
-    #[must_use]
     pub fn refuses(&self) -> bool {
         self.drop == Victim::Tail
     }
@@ -153,7 +151,6 @@ impl Fifo {
     }
 
     /// The room of a drop-tail queue, in which every accepted packet stays and is sent in order; `None` for drop-head.
-    #[must_use]
     pub fn tail_room(&self) -> Option<Room> {
         self.refuses().then_some(self.room)
     }

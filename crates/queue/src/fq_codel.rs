@@ -37,8 +37,6 @@ pub struct FqCodel {
 
 impl FqCodel {
     /// An empty queue.
-    #[must_use]
-    #[allow(clippy::cast_possible_wrap)]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control),
@@ -49,7 +47,6 @@ impl FqCodel {
     }
 
     /// The finalizer of `SplitMix64`: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-    #[allow(clippy::cast_possible_truncation)]
     fn hash(&self, flow: usize) -> usize {
         let mut x = (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.key;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -39,7 +39,6 @@ impl Gauge {
     }
 
     /// Number of packets since the last change, and whether no further packet would fit.
-    #[must_use]
     pub fn level(&self) -> (usize, bool) {
         (usize::try_from(self.level).expect("a length"), self.full)
     }
@@ -63,8 +62,6 @@ impl Gauge {
     }
 
     /// Mean length in packets, maximum length, and fraction of the time in which the queue was full.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn read(mut self, now: Time) -> (f64, u64, f64) {
         self.set(now, usize::try_from(self.level).expect("a length"), self.full);
         let span = (now - self.began).as_nanos();

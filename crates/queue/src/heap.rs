@@ -37,7 +37,6 @@ impl<K: Ord + Copy> IndexHeap<K> {
     }
 
     /// Inserts `index`, or changes its key.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn set(&mut self, index: u32, key: K) {
         if self.place.len() <= index as usize {
             self.place.resize(index as usize + 1, ABSENT);
@@ -66,7 +65,6 @@ impl<K: Ord + Copy> IndexHeap<K> {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn rise(&mut self, mut at: usize) {
         let moved = self.heap[at];
         while at > 0 {
@@ -82,7 +80,6 @@ impl<K: Ord + Copy> IndexHeap<K> {
         self.place[moved.1 as usize] = at as u32;
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn sink(&mut self, mut at: usize) {
         let moved = self.heap[at];
         loop {

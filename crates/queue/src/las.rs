@@ -108,7 +108,6 @@ pub struct Las {
 
 impl Las {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             params: params.clone(),
@@ -154,7 +153,6 @@ impl Las {
 }
 
 impl Discipline for Las {
-    #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         let packet = &mut packets[id];
         let size = packet.size;
@@ -199,7 +197,6 @@ impl Discipline for Las {
 
     counted_by!(room);
 
-    #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("flows", self.flows.iter().filter(|flow| flow.queued > 0).count() as f64);
         if let (Some(((first, ..), _)), Some((Reverse((worst, _)), _))) = (self.first.first(), self.worst.first()) {

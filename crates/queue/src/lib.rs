@@ -236,14 +236,12 @@ impl Site<'_> {
 
 impl Queue {
     /// An empty queue of the owner `name`, which feeds a link or air interface of this `rate`.
-    #[must_use]
     pub fn new(settings: &QueueSettings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
         let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
         Self::build(&settings.discipline, &site).behind_routing(settings)
     }
 
     /// A discipline from outside this crate instead of the one that `settings` choose.
-    #[must_use]
     pub fn custom(settings: &QueueSettings, queue: Box<dyn CustomDiscipline>) -> Self {
         Self::Custom(queue).behind_routing(settings)
     }
@@ -253,7 +251,6 @@ impl Queue {
     }
 
     /// An empty drop-tail FIFO.
-    #[must_use]
     pub fn fifo(limit: Limit) -> Self {
         Self::Fifo(Fifo::new(
             &fifo::Params::default(),
@@ -263,7 +260,6 @@ impl Queue {
 }
 
 /// The flow of a packet as a small number: one for each direction of a connection, 0 for packets of no flow.
-#[allow(clippy::cast_possible_truncation)]
 fn flow_key(packet: &Packet) -> usize {
     match packet.kind {
         _ if packet.flow == u32::MAX => 0,

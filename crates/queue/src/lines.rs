@@ -46,7 +46,6 @@ impl Lines {
     }
 
     /// Appends a packet to a line.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn push(&mut self, line: usize, id: PacketId, size: u16, note: u64) {
         self.open(line);
         let last = self.lines[line].last;

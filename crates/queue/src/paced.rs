@@ -62,7 +62,6 @@ pub struct Paced {
 
 impl Paced {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             line: BoundedLine::new(site.room()),

@@ -52,7 +52,6 @@ pub struct PerFlow {
 
 impl PerFlow {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             buffer: SharedBuffer::new(params.by, site),
@@ -78,7 +77,6 @@ impl PerFlow {
 }
 
 impl Discipline for PerFlow {
-    #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, _now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         if self.buffer.refuses(id, packets, dropped) {
             return;
@@ -102,7 +100,6 @@ impl Discipline for PerFlow {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn dequeue(&mut self, _now: Time, _packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
         let (_, class) = self.first.pop()?;
         let sent = self.buffer.pop(class as usize).expect("a line in turn has a packet");

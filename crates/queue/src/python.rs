@@ -29,7 +29,6 @@ pub struct Python {
 
 impl Python {
     /// An empty queue.
-    #[must_use]
     pub fn new(_: &Params, site: &Site<'_>) -> Self {
         Self { fifo: Fifo::new(&fifo::Params::default(), site) }
     }

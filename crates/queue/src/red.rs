@@ -189,7 +189,6 @@ pub struct Red {
 
 impl Red {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             line: BoundedLine::new(Room::new(site.limit, None)),

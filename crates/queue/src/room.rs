@@ -20,7 +20,6 @@ pub struct Room {
 impl Room {
     /// An empty queue's room. An ECN-capable packet that arrives while the queue holds more than `mark_above` is
     /// marked.
-    #[allow(clippy::cast_possible_truncation)]
     pub const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
         let most = match limit {
             Limit::Packets(packets) if packets < u32::MAX as u64 => (packets as u32, u64::MAX),

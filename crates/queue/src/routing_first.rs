@@ -21,7 +21,6 @@ pub struct RoutingFirst {
 
 impl RoutingFirst {
     /// Puts a line for routing messages in front of `others`.
-    #[must_use]
     pub fn new(others: Queue, limit: Limit) -> Self {
         Self { line: BoundedLine::new(Room::new(limit, None)), others }
     }

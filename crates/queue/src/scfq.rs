@@ -42,7 +42,6 @@ pub struct Scfq {
 
 impl Scfq {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             buffer: SharedBuffer::new(params.by, site),
@@ -53,7 +52,6 @@ impl Scfq {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn line_up(&mut self, class: usize) {
         if let Some(first) = self.buffer.lines.first(class) {
             self.turns += 1;
@@ -63,7 +61,6 @@ impl Scfq {
 }
 
 impl Discipline for Scfq {
-    #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, _now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         if self.buffer.refuses(id, packets, dropped) {
             return;
@@ -87,7 +84,6 @@ impl Discipline for Scfq {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn dequeue(&mut self, _now: Time, _packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
         let ((tag, _), class) = self.first.pop()?;
         self.clock = tag;

@@ -59,7 +59,6 @@ impl SharedBuffer {
         if self.in_bytes { self.lines.bytes(class) } else { u64::from(self.lines.packets(class)) }
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn measure(&mut self, class: usize) {
         let key = Reverse((self.length(class), class as u32));
         self.longest.set(class as u32, key);

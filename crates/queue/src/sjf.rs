@@ -34,7 +34,6 @@ pub struct Sjf {
 
 impl Sjf {
     /// An empty queue.
-    #[must_use]
     pub fn new(_params: &Params, site: &Site<'_>) -> Self {
         Self {
             room: site.room(),
@@ -54,7 +53,6 @@ impl Sjf {
 }
 
 impl Discipline for Sjf {
-    #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         let size = packets[id].size;
         if !self.room.could_fit(u64::from(size)) {

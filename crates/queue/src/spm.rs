@@ -40,7 +40,6 @@ pub struct Spm {
 
 impl Spm {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         let mut lines = Lines::default();
         lines.open(SELECTED);

@@ -57,7 +57,6 @@ pub struct VqRed {
 
 impl VqRed {
     /// An empty queue.
-    #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
             line: BoundedLine::new(Room::new(site.limit, None)),

@@ -88,13 +88,11 @@ struct Route {
 
 impl Params {
     /// Size of the IP packet that carries `entries` entries.
-    #[must_use]
     pub fn size(&self, entries: usize) -> Bytes {
         self.header + self.entry * entries as u64
     }
 
     /// Entries that fit into one announcement; at least one.
-    #[must_use]
     pub fn entries_at_most(&self) -> usize {
         let room = self.limit.0.saturating_sub(self.header.0) / self.entry.0.max(1);
         usize::try_from(room).unwrap_or(usize::MAX).max(1)
@@ -121,7 +119,6 @@ pub struct Dsdv {
 
 impl Dsdv {
     /// For station `me` of `stations`.
-    #[must_use]
     pub fn new(params: Params, me: u32, stations: usize, mut draws: Stream) -> Self {
         let first = Time::ZERO + Duration::from_secs_f64(params.start.as_secs() * draws.uniform());
         Self {
@@ -139,19 +136,16 @@ impl Dsdv {
     }
 
     /// When [`Dsdv::on_timer`] must be called next.
-    #[must_use]
     pub fn next(&self) -> Time {
         self.next
     }
 
     /// The next hop for packets to `to`, if there is a route.
-    #[must_use]
     pub fn next_hop(&self, to: u32) -> Option<u32> {
         self.routes[to as usize].filter(|route| route.hops != UNREACHABLE).map(|route| route.next)
     }
 
     /// Hops to a destination, if there is a route.
-    #[must_use]
     pub fn hops(&self, to: u32) -> Option<u32> {
         self.routes[to as usize].map(|route| route.hops).filter(|hops| *hops != UNREACHABLE)
     }

@@ -19,7 +19,6 @@ impl ShortestPaths {
     ///
     /// # Panics
     /// If there are more than 2^32 stations.
-    #[must_use]
     pub fn new(neighbours: &[Vec<u32>], power: impl Fn(u32, u32) -> f64) -> Self {
         let stations = neighbours.len();
         let count = u32::try_from(stations).expect("stations are numbered in 32 bits");
@@ -61,7 +60,6 @@ impl ShortestPaths {
     }
 
     /// The next hop from `from` to `to`; `None` if there is no path, or `from` is `to`.
-    #[must_use]
     pub fn next(&self, from: u32, to: u32) -> Option<u32> {
         let next = self.next[from as usize * self.stations + to as usize];
         (next != NO_NEXT_HOP).then_some(next)

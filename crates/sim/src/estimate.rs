@@ -78,8 +78,6 @@ const GROWTH: f64 = 1.5;
 const EVENTS: f64 = 4.0;
 
 /// Estimates the cost of one run of `scenario`.
-#[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
     let file = &scenario.file;
     let mut found = Estimate::default();
@@ -174,7 +172,6 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
 const SAMPLED_NODES: usize = 300;
 
 /// Number of links of a `[space]`, extrapolated from a sample of its nodes.
-#[allow(clippy::cast_precision_loss)]
 fn radio_links(scenario: &Scenario) -> f64 {
     let Some(space) = &scenario.file.space else { return 0.0 };
     let nodes = scenario.nodes_on_air();
@@ -195,7 +192,6 @@ fn span(scenario: &Scenario, group: &Flows) -> f64 {
 }
 
 /// Number of sessions in `span` seconds (infinite for endless data), and the mean number of bytes of one.
-#[allow(clippy::cast_precision_loss)]
 fn sessions(workload: &Workload, span: f64) -> (f64, f64) {
     let every = |interval: Duration| span / interval.as_secs().max(1e-9);
     match workload {
@@ -226,7 +222,6 @@ fn sessions(workload: &Workload, span: f64) -> (f64, f64) {
 }
 
 /// Mean size of a transfer [B].
-#[allow(clippy::cast_precision_loss)]
 fn mean(sizes: &Sizes) -> f64 {
     match &sizes.law {
         SizeLaw::Empirical(sample) => {
@@ -273,7 +268,6 @@ fn resource(scenario: &Scenario, flow: &NetworkFlow) -> (bool, usize) {
 }
 
 /// Packets per second that a flow could send if it had its limiting resource to itself.
-#[allow(clippy::cast_precision_loss)]
 fn capacity(scenario: &Scenario, flow: &NetworkFlow) -> f64 {
     let bits = 8.0 * (payload(scenario.flows_of(flow)).0 as f64 + 40.0);
     match (resource(scenario, flow), &scenario.file.wlan) {
@@ -285,7 +279,6 @@ fn capacity(scenario: &Scenario, flow: &NetworkFlow) -> f64 {
 }
 
 /// Minimum air time of a packet of `bits`, overhead included [s].
-#[allow(clippy::cast_precision_loss)]
 fn air_time(wlan: &Wlan, bits: f64) -> f64 {
     if wlan.standard.has_mcs() {
         let rate =
@@ -298,7 +291,6 @@ fn air_time(wlan: &Wlan, bits: f64) -> f64 {
 }
 
 /// The most packets, out of `queued`, that wait in the largest queue, and the key of that queue.
-#[allow(clippy::cast_precision_loss)]
 fn largest_queue(scenario: &Scenario, queued: f64) -> (f64, String) {
     let size = |limit: Limit| match limit {
         Limit::Packets(packets) => packets as f64,

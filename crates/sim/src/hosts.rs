@@ -41,14 +41,12 @@ impl Hosts {
     }
 
     /// All hosts.
-    #[must_use]
     pub fn list(&self) -> &[Host] {
         &self.list
     }
 
     /// The flow of the world that joins two hosts, and whether packets from the first one use its reverse path; `None`
     /// if there is no path between them.
-    #[must_use]
     pub fn path(&self, from: usize, to: usize) -> Option<(usize, bool)> {
         let (first, second) = (from.min(to), from.max(to));
         if first == second {
@@ -62,7 +60,6 @@ impl Hosts {
 
 impl Scenario {
     /// The name of any node.
-    #[must_use]
     pub fn name_of_host(&self, node: Node) -> String {
         node_name(self, node)
     }

@@ -88,7 +88,6 @@ impl Run {
     ///
     /// # Panics
     /// If the scenario names a Python class and `options.custom_classes` is `None`.
-    #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, options: &RunOptions) -> Self {
         let (plan, labels) = build::plan(scenario, seed, options);
         let hosts = if options.real_programs { Hosts::new(scenario, &plan) } else { Hosts::default() };
@@ -102,13 +101,11 @@ impl Run {
     }
 
     /// The current time.
-    #[must_use]
     pub fn now(&self) -> Time {
         self.world.now()
     }
 
     /// The time at which the run ends.
-    #[must_use]
     pub fn end(&self) -> Time {
         self.end
     }
@@ -119,13 +116,11 @@ impl Run {
     }
 
     /// The hosts at which real programs can run, if enabled.
-    #[must_use]
     pub fn hosts(&self) -> &Hosts {
         &self.hosts
     }
 
     /// The results up to now.
-    #[must_use]
     pub fn outcome(&mut self) -> Outcome {
         self.world.outcome(&self.labels)
     }
@@ -135,7 +130,6 @@ impl Run {
 ///
 /// # Panics
 /// As for [`Run::new`].
-#[must_use]
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions) -> Outcome {
     let mut run = Run::new(scenario, seed, options);
     run.advance(run.end());

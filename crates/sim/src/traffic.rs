@@ -349,13 +349,11 @@ impl Schedule {
     }
 
     /// The next session, without removing it.
-    #[must_use]
     pub fn peek(&self) -> Option<(Time, Bytes)> {
         self.next
     }
 
     /// Whether the sessions were listed individually.
-    #[must_use]
     pub fn is_listed(&self) -> bool {
         matches!(self.rest, Rest::Listed(_))
     }
@@ -395,7 +393,6 @@ impl Iterator for Schedule {
 impl Workload {
     /// The sessions from `start` to `end`, ordered by start, for flow `place` of `of` flows that were declared
     /// together; `None` for a workload without sessions, or whose sessions depend on each other.
-    #[must_use]
     pub fn sessions(&self, start: Time, end: Time, (place, of): (usize, usize), mut draws: Stream) -> Option<Schedule> {
         let rest = match self {
             Self::Persistent | Self::Web(_) | Self::OnOff(_) | Self::Ping(_) => return None,
@@ -428,7 +425,6 @@ impl Workload {
     }
 
     /// The connection that carries the sessions, if there are several sessions.
-    #[must_use]
     pub fn connection(&self) -> ConnectionUse {
         match self {
             Self::Sessions(sessions) => sessions.connection,
@@ -447,14 +443,12 @@ fn whole(bytes: f64) -> Bytes {
 }
 
 /// An exponentially distributed time.
-#[must_use]
 pub fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
     Duration::from_secs_f64(-mean.as_secs() * libm::log(1.0 - draws.uniform()))
 }
 
 impl Web {
     /// Draws the number of pages of a session, geometrically distributed and at least one.
-    #[must_use]
     pub fn draw_pages(&self, draws: &mut Stream) -> u32 {
         if self.pages <= 1.0 {
             return 1;
@@ -466,7 +460,6 @@ impl Web {
 
 impl OnOff {
     /// Draws the length of a burst or pause with this mean.
-    #[must_use]
     pub fn draw(&self, mean: Duration, draws: &mut Stream) -> Duration {
         match self.law {
             BurstLaw::Exponential => exponential(mean, draws),
@@ -485,7 +478,6 @@ impl Sizes {
     }
 
     /// Draws a size.
-    #[must_use]
     pub fn draw(&self, draws: &mut Stream) -> Bytes {
         let mean = self.size.map_or(1.0, |size| size.0 as f64);
         match &self.law {

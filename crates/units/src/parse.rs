@@ -109,7 +109,6 @@ fn number_end(text: &str) -> usize {
     end
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(value: f64) -> u64 {
     value.round() as u64
 }

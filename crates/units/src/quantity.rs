@@ -55,25 +55,21 @@ pub struct BitRate(u64);
 
 impl BitRate {
     /// `bits` bit/s.
-    #[must_use]
     pub const fn from_bps(bits: u64) -> Self {
         Self(bits)
     }
 
     /// `kilobits` kb/s.
-    #[must_use]
     pub const fn from_kbps(kilobits: u64) -> Self {
         Self(kilobits * 1_000)
     }
 
     /// `megabits` Mb/s.
-    #[must_use]
     pub const fn from_mbps(megabits: u64) -> Self {
         Self(megabits * 1_000_000)
     }
 
     /// In bit/s.
-    #[must_use]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
@@ -84,7 +80,6 @@ impl BitRate {
     /// # use wifair_units::*;
     /// assert_eq!(BitRate::from_mbps(12).time_for(Bytes(1500)), Duration::from_micros(1000));
     /// ```
-    #[must_use]
     pub const fn time_for(self, size: Bytes) -> Duration {
         Duration::from_nanos((size.0 * 8 * 1_000_000_000).div_ceil(self.0))
     }
@@ -99,7 +94,6 @@ impl fmt::Display for BitRate {
             r if r >= 1_000 => (1e3, "kb/s"),
             _ => (1.0, "b/s"),
         };
-        #[allow(clippy::cast_precision_loss)]
         let value = r as f64 / divisor;
         write!(f, "{value} {unit}")
     }
@@ -111,13 +105,11 @@ pub struct Dbm(pub f64);
 
 impl Dbm {
     /// The level of `milliwatts` mW.
-    #[must_use]
     pub fn from_milliwatts(milliwatts: f64) -> Self {
         Self(10.0 * milliwatts.log10())
     }
 
     /// In mW.
-    #[must_use]
     pub fn as_milliwatts(self) -> f64 {
         10f64.powf(self.0 / 10.0)
     }

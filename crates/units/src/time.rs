@@ -18,32 +18,26 @@ impl Time {
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `nanos` ns after the start.
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// Nanoseconds since the start.
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Seconds since the start.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
     /// Seconds since the start, as tables show them: [`Duration::nearest_secs`].
-    #[must_use]
     pub fn nearest_secs(self) -> f64 {
         Duration(self.0).nearest_secs()
     }
 
     /// The time since `earlier`, or zero if `earlier` lies in the future.
-    #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -62,45 +56,36 @@ impl Duration {
     pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` ns.
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// `micros` us.
-    #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
     /// `millis` ms.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
     /// `secs` s.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
 
     /// `secs` s, rounded to the nearest nanosecond; negative values and NaN give zero.
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9).round() as u64)
     }
 
     /// Nanoseconds.
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Seconds; the last bit may be wrong, as 1e-9 is rounded, too.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-9
     }
@@ -112,8 +97,6 @@ impl Duration {
     /// assert_eq!(Duration::from_millis(300).nearest_secs(), 0.3);
     /// assert_eq!(Duration::from_millis(300).as_secs(), 0.30000000000000004);
     /// ```
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn nearest_secs(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -125,7 +108,6 @@ impl Duration {
     }
 
     /// How many whole `unit`s fit.
-    #[must_use]
     pub const fn div_floor(self, unit: Self) -> u64 {
         self.0 / unit.0
     }

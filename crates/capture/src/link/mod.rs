@@ -32,7 +32,6 @@ pub enum LinkType {
 
 impl LinkType {
     /// The link type with this number in the registry.
-    #[must_use]
     pub const fn from_number(number: u16) -> Self {
         match number {
             0 | 108 => Self::Loopback,
@@ -47,7 +46,6 @@ impl LinkType {
     }
 
     /// Its number in the registry.
-    #[must_use]
     pub const fn number(self) -> u16 {
         match self {
             Self::Loopback => 0,
@@ -63,7 +61,6 @@ impl LinkType {
 
     /// Whether one packet may by design be captured more than once: on each interface of a cooked capture, on each hop
     /// of an 802.11 capture.
-    #[must_use]
     pub const fn repeats(self) -> bool {
         matches!(self, Self::Wifi | Self::Radiotap | Self::Cooked | Self::Cooked2)
     }

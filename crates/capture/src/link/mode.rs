@@ -29,7 +29,6 @@ impl ModeParameters {
     /// assert_eq!((ht.streams, ht.width_mhz, ht.guard_interval_ns), (2, Some(40), 400));
     /// assert_eq!(ModeParameters::of(RadioRate::Legacy(108)), None);
     /// ```
-    #[must_use]
     pub fn of(rate: RadioRate) -> Option<Self> {
         let guard = |is_short| if is_short { 400 } else { 800 };
         let (standard, mcs, streams, width_mhz, guard_interval_ns) = match rate {

@@ -125,7 +125,6 @@ const FIELDS: [(usize, usize); 28] = [
 ];
 
 /// Splits a record into the contents of its radiotap header and the 802.11 frame after it.
-#[must_use]
 pub fn parse(data: &[u8]) -> Option<(RadioInfo, &[u8])> {
     let head = data.first_chunk::<8>()?;
     let length = usize::from(u16::from_le_bytes([head[2], head[3]]));
@@ -288,7 +287,6 @@ impl RadioRate {
     /// let eht = RadioRate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
     /// assert!((eht.bits_per_second() - 2882.4e6).abs() < 0.05e6);
     /// ```
-    #[must_use]
     pub fn bits_per_second(self) -> f64 {
         match self {
             Self::Legacy(half) => f64::from(half) * 500_000.0,
@@ -302,7 +300,6 @@ impl RadioRate {
     }
 
     /// Data bits in one OFDM symbol, over all spatial streams.
-    #[must_use]
     pub fn bits_per_symbol(self) -> f64 {
         // Coded bits per subcarrier, and code rate, by the index modulo eight (clause 19.5), ten (21.5), twelve
         // (27.5) or fourteen (802.11be).

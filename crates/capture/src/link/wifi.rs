@@ -18,13 +18,11 @@ impl std::fmt::Display for Mac {
 
 impl Mac {
     /// Whether it is a group address.
-    #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0
     }
 
     /// The address as a number.
-    #[must_use]
     pub const fn bits(self) -> u64 {
         let [a, b, c, d, e, f] = self.0;
         u64::from_be_bytes([0, 0, a, b, c, d, e, f])
@@ -196,7 +194,6 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, without STBC. HE: 802.11ax, 27.4.3, and
 /// EHT: 802.11be, single user, without packet extension; if the radio does not report the length of the training
 /// fields, it is the usual one for the guard interval.
-#[must_use]
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
     let is_first = psdu.start == 0;
     let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };

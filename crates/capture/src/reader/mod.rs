@@ -219,19 +219,16 @@ impl<'a> CaptureReader<'a> {
     }
 
     /// The interfaces found up to now.
-    #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
     /// What ended the reading early, if anything did.
-    #[must_use]
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
     /// Bytes of the (decompressed) file read up to now.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.input.offset() + self.held as u64
     }

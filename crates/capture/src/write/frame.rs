@@ -49,7 +49,6 @@ pub struct Tcp {
 
 impl Tcp {
     /// An empty segment without flags.
-    #[must_use]
     pub fn between(source: Endpoint, destination: Endpoint) -> Self {
         Self {
             source,

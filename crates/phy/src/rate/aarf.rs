@@ -36,7 +36,6 @@ pub struct Aarf {
 
 impl Aarf {
     /// Starts with rate `start` out of `top + 1`.
-    #[must_use]
     pub fn new(params: &Params, start: usize, top: usize) -> Self {
         let Params { successes, failures, patience, .. } = *params;
         let arf = Arf::new(&arf::Params { successes, failures, patience }, start, top);

@@ -36,7 +36,6 @@ pub struct Arf {
 
 impl Arf {
     /// Starts with rate `start` out of `top + 1`.
-    #[must_use]
     pub fn new(params: &Params, start: usize, top: usize) -> Self {
         Self { params: params.clone(), rate: start, top, successes: 0, failures: 0, attempts: 0, probes: false }
     }

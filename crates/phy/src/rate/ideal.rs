@@ -21,7 +21,6 @@ const ENTRIES: u32 = 320;
 ///
 /// # Panics
 /// If there is no mode or no factor, or a mode older than HT.
-#[must_use]
 pub fn best_mode(modes: &[TxMode], length: Bytes, sinr: f64, factors: &[f64]) -> usize {
     assert!(!modes.is_empty() && !factors.is_empty(), "there is a mode to choose, and a factor");
     let rate = |mode: &TxMode| mode.data_rate().as_bps() as f64;
@@ -52,7 +51,6 @@ impl Ideal {
     ///
     /// # Panics
     /// If there is no mode or no factor, or a mode older than HT.
-    #[must_use]
     pub fn new(modes: &[TxMode], length: Bytes, factors: &[f64]) -> Self {
         let best = |entry: u32| {
             let sinr = libm::pow(10.0, (LOWEST + f64::from(entry) / DENSITY) / 10.0);
@@ -62,8 +60,6 @@ impl Ideal {
     }
 
     /// The index of the best mode at `sinr`, a ratio in 20 MHz with all power in one stream.
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn mode(&self, sinr: f64) -> usize {
         let entry = (10.0 * libm::log10(sinr) - LOWEST) * DENSITY;
         if entry.is_nan() || entry < 0.0 {
@@ -74,7 +70,6 @@ impl Ideal {
 }
 
 /// SINR per stream of `mode`, from that in 20 MHz with one stream.
-#[must_use]
 pub fn sinr_of(mode: TxMode, sinr: f64) -> f64 {
     sinr * 20.0 / f64::from(mode.width().mhz()) / f64::from(mode.streams())
 }

@@ -65,7 +65,6 @@ pub struct Minstrel {
 impl Minstrel {
     /// `times` are the durations of an exchange at each rate, lowest rate first. `start` is used until statistics
     /// exist.
-    #[must_use]
     pub fn new(params: &Params, start: usize, times: &[Duration], slot: Duration, cw_min: u32) -> Self {
         let rate = |time: &Duration| {
             // The attempts, with the mean backoffs between them, that fit into a segment.
@@ -126,7 +125,6 @@ impl Minstrel {
 
     fn plan(&mut self, draws: &mut Stream) {
         let sample = draws.chance(self.params.samples).then(|| {
-            #[allow(clippy::cast_possible_truncation)]
             let drawn = draws.below(self.rates.len() as u32);
             drawn as usize
         });

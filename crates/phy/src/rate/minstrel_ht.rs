@@ -100,7 +100,6 @@ impl MinstrelHt {
     ///
     /// # Panics
     /// If there is no mode.
-    #[must_use]
     pub fn new(params: &Params, modes: &[TxMode], band: Band, overhead: Duration) -> Self {
         assert!(!modes.is_empty(), "there is a mode to choose");
         let statistics = |(place, mode): (usize, &TxMode)| {
@@ -140,7 +139,6 @@ impl MinstrelHt {
     }
 
     /// Whether the PPDU for which a mode was chosen last is a sample, which has one MPDU.
-    #[must_use]
     pub const fn is_sample(&self) -> bool {
         self.is_sample
     }
@@ -230,7 +228,6 @@ impl MinstrelHt {
         if count == 0 {
             return None;
         }
-        #[allow(clippy::cast_possible_truncation)]
         let drawn = draws.below(count as u32) as usize;
         (from..to).filter(is_worth_it).nth(drawn)
     }

@@ -75,7 +75,6 @@ impl RateController {
     ///
     /// # Panics
     /// If the ladder is empty or does not contain `start`.
-    #[must_use]
     pub fn new(chosen: &Adaptation, ladder: &[BitRate], start: usize, timing: &Timing, cw_min: u32) -> Option<Self> {
         assert!(start < ladder.len(), "the ladder has the rate to start with");
         let top = ladder.len() - 1;

@@ -94,14 +94,12 @@ const NAMES: usize = 200;
 
 impl FrameLog {
     /// Memory of its rows [B].
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.frames.capacity() * (size_of::<FrameRow>() + NAMES)
             + self.backoffs.capacity() * (size_of::<BackoffRow>() + NAMES)
     }
 
     /// A log of the run of `scenario` with this seed, from `from` to `to`.
-    #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, from: Time, to: Time) -> Self {
         let names = |nodes: Vec<Node>| nodes.into_iter().map(|node| scenario.name_of(node)).collect();
         Self {
@@ -115,13 +113,11 @@ impl FrameLog {
     }
 
     /// The frames, in the order of their ends.
-    #[must_use]
     pub fn frames(&self) -> &[FrameRow] {
         &self.frames
     }
 
     /// The backoffs.
-    #[must_use]
     pub fn backoffs(&self) -> &[BackoffRow] {
         &self.backoffs
     }

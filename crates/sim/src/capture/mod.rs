@@ -51,7 +51,6 @@ pub enum Format {
 
 impl Format {
     /// The file name extension.
-    #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Pcap => "pcap",
@@ -181,14 +180,12 @@ impl<W: Write> CaptureWriter<W> {
     }
 
     /// What the world must record.
-    #[must_use]
     pub fn plan(&self) -> WatchPlan {
         let marks = |files: &[Option<u16>]| files.iter().map(Option::is_some).collect();
         WatchPlan { arrivals: marks(&self.arrivals), departures: marks(&self.departures), air: !self.air.is_empty() }
     }
 
     /// Addresses and names of hosts, in the format of `/etc/hosts`.
-    #[must_use]
     pub fn hosts(&self) -> String {
         self.headers.hosts()
     }

@@ -15,7 +15,6 @@ pub enum CsvColumn<'a> {
 
 impl CsvColumn<'_> {
     /// Number of rows.
-    #[must_use]
     pub fn rows(&self) -> usize {
         match self {
             Self::Texts(texts) => texts.len(),
@@ -40,7 +39,6 @@ fn word(bytes: &[u8], row: usize) -> [u8; 8] {
 ///
 /// # Panics
 /// If the numbers of names and columns differ, or columns differ in length.
-#[must_use]
 pub fn table(names: &[&str], columns: &[CsvColumn<'_>]) -> String {
     assert_eq!(names.len(), columns.len(), "every column has a name");
     if columns.is_empty() {

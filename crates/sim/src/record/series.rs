@@ -39,7 +39,6 @@ pub struct Series {
 
 impl Series {
     /// Memory of its rows [B].
-    #[must_use]
     pub fn bytes(&self) -> usize {
         8 * (8 * self.time_s.capacity() + 3 * self.queue_time_s.capacity() + 4 * self.state_time_s.capacity())
             + size_of::<u32>() * self.flow.capacity()

@@ -19,7 +19,6 @@ pub struct CatalogueItem {
 
 /// Everything that can be chosen by name, key by key in the order of the reference. A key that occurs in several
 /// places, such as that of a queue, is listed once, at its first place.
-#[must_use]
 pub fn catalogue() -> Vec<CatalogueItem> {
     let mut items = Vec::new();
     collect(super::description(), "", &mut Vec::new(), &mut items);

@@ -37,7 +37,6 @@ impl Wlan {
     }
 
     /// For each of these modes, the modes that replace it in 20, 40 and 80 MHz, as far as these are below its width.
-    #[must_use]
     pub fn narrower(&self, modes: &[TxMode], own: OwnMode) -> Vec<(TxMode, Vec<TxMode>)> {
         let narrow = |wide: &TxMode| {
             let widths = ChannelWidth::ALL.into_iter().take_while(|width| *width < wide.width());
@@ -160,7 +159,6 @@ impl Scenario {
     ///
     /// # Panics
     /// If it does not exist, which was checked.
-    #[must_use]
     pub fn operating_channel(&self, ap: usize) -> Option<OperatingChannel> {
         let wlan = self.file.wlan.as_ref().filter(|_| overlap(&self.file))?;
         Some(channel(&self.file, wlan, ap).expect("channels were checked"))
@@ -168,7 +166,6 @@ impl Scenario {
 
     /// The lowest channel number of all access points that an access point may sense, directly or through others; it
     /// identifies the frequencies they share. Without overlapping channels, the number of its own channel.
-    #[must_use]
     pub fn air(&self, ap: usize) -> u32 {
         if !overlap(&self.file) {
             return self.channel(ap);
@@ -188,7 +185,6 @@ impl Scenario {
     }
 
     /// Settings for stations on these channels.
-    #[must_use]
     pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
         // 20/40 MHz operation of HT: DIFS in 2.4 GHz.
         let has_vht = wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac;

@@ -55,7 +55,6 @@ table! {
 
 impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
-    #[must_use]
     pub fn legacy(standard: Standard) -> Self {
         let cw_min = if standard == Standard::B { 31 } else { 15 };
         let dcf = Category { cw_min, cw_max: 1023, aifsn: 2, txop: Duration::ZERO, burst: 1 };
@@ -63,7 +62,6 @@ impl EdcaParameterSet {
     }
 
     /// The categories, highest priority first.
-    #[must_use]
     pub fn categories(&self) -> [&Category; 4] {
         [&self.vo, &self.vi, &self.be, &self.bk]
     }
@@ -160,7 +158,6 @@ pub struct OwnMode {
 
 impl Stations {
     /// The parts of a transmit mode that the group sets for itself.
-    #[must_use]
     pub fn own_mode(&self) -> OwnMode {
         OwnMode { standard: self.standard, mcs: self.mcs, streams: self.streams, width: self.width }
     }
@@ -197,7 +194,6 @@ impl Wlan {
     }
 
     /// Options that affect the air time of PPDUs.
-    #[must_use]
     pub fn ppdu_options(&self) -> PpduOptions {
         let packet_padding = match self.packet_padding.as_nanos() {
             0 => PacketPadding::Us0,
@@ -210,7 +206,6 @@ impl Wlan {
 
     /// The modes available to rate adaptation in a group whose own mode is `highest`: those with the same width, up to
     /// its MCS and its number of streams.
-    #[must_use]
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
         let top = u32::from(highest.mcs().unwrap_or(0));
         // In 802.11n the MCS determines the number of streams.
@@ -328,13 +323,11 @@ impl Wlan {
     }
 
     /// The band in which the stations operate.
-    #[must_use]
     pub fn phy_band(&self) -> Band {
         self.mode(OwnMode::default()).map_or(Band::Ghz5, |(band, _)| band)
     }
 
     /// Aggregation rules for a station of this standard, which may be older than that of the access point.
-    #[must_use]
     pub fn aggregation_rules(&self, standard: Standard) -> edcaf::AggregationRules {
         let keys = &self.aggregation;
         let amendment = standard.amendment();

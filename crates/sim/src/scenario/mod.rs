@@ -113,14 +113,12 @@ impl Scenario {
 
     /// The effective scenario as a file: every default filled in, every override applied, without `[sweep]`. Reading it
     /// gives the same scenario, and equal scenarios give equal texts.
-    #[must_use]
     pub fn to_toml(&self) -> String {
         effective(&self.file)
     }
 
     /// The Python classes that it names, each once, in the order of the file, with the required base class:
     /// `CongestionControl` or `QueueDiscipline`.
-    #[must_use]
     pub fn classes(&self) -> Vec<(String, &'static str)> {
         let mut classes = Vec::new();
         collect_classes(&self.file.to_plain(), &mut classes);
@@ -129,7 +127,6 @@ impl Scenario {
 
     /// SHA-256 of the effective scenario without its seeds, in hexadecimal. Together with the seed and the version it
     /// determines a run.
-    #[must_use]
     pub fn hash(&self) -> String {
         let file = ScenarioFile { seeds: Seeds::default(), ..self.file.clone() };
         let digest = Sha256::digest(effective(&file).as_bytes());
@@ -137,13 +134,11 @@ impl Scenario {
     }
 
     /// The group that a flow belongs to.
-    #[must_use]
     pub fn flows_of(&self, flow: &NetworkFlow) -> &Flows {
         &self.file.flows[flow.group]
     }
 
     /// When a flow begins in the run with this seed.
-    #[must_use]
     pub fn start(&self, flow: &NetworkFlow, seed: u64) -> Time {
         let flows = self.flows_of(flow);
         let spread = flows.start_spread.as_nanos() as f64 * stream(seed, "start", &flow.name).uniform();
@@ -151,14 +146,12 @@ impl Scenario {
     }
 
     /// When the application of a flow stops.
-    #[must_use]
     pub fn stop(&self, flow: &NetworkFlow) -> Time {
         let end = Time::ZERO + self.file.duration;
         self.flows_of(flow).stop.map_or(end, |stop| end.min(Time::ZERO + stop))
     }
 
     /// The sessions of a flow in the run with this seed, if they can be known in advance.
-    #[must_use]
     pub fn sessions(&self, flow: &NetworkFlow, seed: u64) -> Option<Schedule> {
         let draws = stream(seed, "sessions", &flow.name);
         let workload = &self.flows_of(flow).workload;
@@ -214,13 +207,11 @@ fn has_key(path: &str, name: &str) -> bool {
 }
 
 /// The JSON Schema (draft 2020-12) of scenario files.
-#[must_use]
 pub fn schema() -> String {
     description().json_schema("wifair scenario")
 }
 
 /// The reference of all keys, in Markdown.
-#[must_use]
 pub fn reference() -> String {
     description().markdown("Scenario files", "")
 }

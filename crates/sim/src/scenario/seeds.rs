@@ -19,7 +19,6 @@ impl Default for Seeds {
 
 impl Seeds {
     /// The seeds, in order.
-    #[must_use]
     pub fn list(&self) -> &[u64] {
         &self.0
     }

@@ -89,27 +89,23 @@ fn at([x, y]: [Metres; 2]) -> Position {
 
 impl Scenario {
     /// Whether stations forward packets for each other.
-    #[must_use]
     pub fn is_ad_hoc(&self) -> bool {
         is_ad_hoc(&self.file)
     }
 
     /// The nodes with a radio: the access points, if there are any, and the stations.
-    #[must_use]
     pub fn nodes_on_air(&self) -> Vec<Node> {
         let stations = (0..self.network.stations.len()).map(Node::Station);
         (0..self.network.aps.len()).map(Node::Ap).chain(stations).collect()
     }
 
     /// The channel of an access point.
-    #[must_use]
     pub fn channel(&self, ap: usize) -> u32 {
         self.file.ap.as_ref().map_or(1, |group| group.channels[ap % group.channels.len()])
     }
 
     /// The access point of each station in the run with this seed: the one named by its group, else the one that it
     /// receives best; without `[space]` the members of a group take the access points in turn.
-    #[must_use]
     pub fn access_points(&self, seed: u64) -> Vec<usize> {
         let aps = self.network.aps.len();
         if aps <= 1 {
@@ -132,7 +128,6 @@ impl Scenario {
     }
 
     /// The position of each node with a radio in the run with this seed; only random placements depend on the seed.
-    #[must_use]
     pub fn positions(&self, seed: u64) -> Vec<Position> {
         let mut positions = vec![];
         let mut place = |members: &[Member], origin: Position, layout: &Option<Placement>| match layout {
@@ -155,7 +150,6 @@ impl Scenario {
     }
 
     /// The radios of the given nodes.
-    #[must_use]
     pub fn radios(&self, space: &Space, nodes: &[Node]) -> Vec<Radio> {
         let radio = |node: &Node| match node {
             Node::Station(index) => self.file.stations[self.network.stations[*index].group].radio.clone(),
@@ -165,7 +159,6 @@ impl Scenario {
     }
 
     /// The radio links between the given nodes in the run with this seed.
-    #[must_use]
     pub fn hearing(&self, space: &Space, seed: u64, nodes: &[Node]) -> RadioLinks {
         let everywhere = self.positions(seed);
         let positions: Vec<Position> = nodes
@@ -231,7 +224,6 @@ impl Scenario {
     }
 
     /// The name of a node with a radio.
-    #[must_use]
     pub fn name_of(&self, node: Node) -> String {
         match node {
             Node::Station(index) => self.network.stations[index].name.clone(),

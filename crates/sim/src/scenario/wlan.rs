@@ -36,13 +36,11 @@ impl Standard {
     }
 
     /// Whether data is sent at an MCS, in aggregates, with four access categories.
-    #[must_use]
     pub const fn has_mcs(self) -> bool {
         matches!(self, Self::N | Self::Ac | Self::Ax | Self::Be)
     }
 
     /// The amendment that introduced it.
-    #[must_use]
     pub const fn amendment(self) -> Amendment {
         match self {
             Self::B => Amendment::B,
@@ -355,7 +353,6 @@ impl Wlan {
     }
 
     /// The rates available to rate adaptation, lowest first; `dsss`: for an 802.11b station.
-    #[must_use]
     pub fn ladder(&self, dsss: bool) -> Vec<BitRate> {
         if dsss || self.standard == Standard::B {
             DSSS_RATES.to_vec()
@@ -365,7 +362,6 @@ impl Wlan {
     }
 
     /// Intervals and air times.
-    #[must_use]
     pub fn timing(&self) -> Timing {
         let short = self.preamble == Preamble::Short;
         let preamble = match (self.standard, self.plcp_rate) {
@@ -402,7 +398,6 @@ impl Wlan {
     }
 
     /// The access rules that all stations share; `legacy`: some stations are 802.11b.
-    #[must_use]
     pub fn access(&self, legacy: bool) -> Access {
         let timing = self.timing();
         // The ERP element announces Use_Protection if there are stations that cannot read OFDM.

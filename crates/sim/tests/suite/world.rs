@@ -147,7 +147,6 @@ fn setups() -> impl Strategy<Value = Setup> {
         )
 }
 
-#[allow(clippy::cast_possible_truncation)]
 fn plan(setup: &Setup) -> (WorldPlan, Labels) {
     let mut access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), true));
     access.rts_threshold = Bytes(setup.rts_threshold);

@@ -37,7 +37,6 @@ pub struct AckLoss {
 }
 
 /// State at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> AckLoss {
     AckLoss {
         reno: reno::new(&reno::Params::default(), start),

@@ -51,7 +51,6 @@ pub struct Areno {
 }
 
 /// Adaptive Reno at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Areno {
     Areno {
         params: params.clone(),

@@ -111,7 +111,6 @@ pub struct Bbr {
 }
 
 /// BBR at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Bbr {
     let cwnd = start.window.clamp(1.0, MOST);
     Bbr {

@@ -109,7 +109,6 @@ pub struct Bbr3 {
 }
 
 /// BBR version 3 at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Bbr3 {
     let cwnd = start.window.clamp(1.0, MOST);
     let mss = start.mss.max(1.0);

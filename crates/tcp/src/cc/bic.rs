@@ -49,7 +49,6 @@ pub struct Bic {
 }
 
 /// BIC at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Bic {
     Bic { params: params.clone(), window: Window::new(start), w_max: 0.0, lost: false }
 }

@@ -103,7 +103,6 @@ pub struct Compound {
 }
 
 /// Compound TCP at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Compound {
     let mut window = Window::new(start);
     if params.arithmetic == Arithmetic::Ns2 {
@@ -217,7 +216,6 @@ impl Compound {
         true
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn decide_in_whole_segments(&mut self) -> bool {
         if self.delays.count() <= 2 {
             return false;

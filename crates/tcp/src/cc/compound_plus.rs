@@ -74,7 +74,6 @@ pub struct CompoundPlus {
 }
 
 /// Compound TCP+ at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> CompoundPlus {
     let mut compound = compound::new(&params.compound, start);
     compound.grows_alone = false;

@@ -41,7 +41,6 @@ pub struct CtcpTube {
 }
 
 /// CTCP-TUBE at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> CtcpTube {
     CtcpTube { compound: compound::new(&params.compound, start), params: params.clone(), diff_reno: None }
 }

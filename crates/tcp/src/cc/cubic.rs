@@ -74,7 +74,6 @@ pub struct Cubic {
 }
 
 /// CUBIC at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Cubic {
     Cubic {
         params: params.clone(),

@@ -37,7 +37,6 @@ pub struct Dctcp {
 }
 
 /// DCTCP at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Dctcp {
     Dctcp { g: params.g, alpha: params.initial_alpha, window: Window::new(start), ..Dctcp::default() }
 }

@@ -38,7 +38,6 @@ pub struct Fast {
 }
 
 /// FAST TCP at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Fast {
     Fast { params: params.clone(), window: Window::new(start), ..Fast::default() }
 }

@@ -46,7 +46,6 @@ pub struct Fusion {
 }
 
 /// TCP-Fusion at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Fusion {
     Fusion {
         params: params.clone(),

@@ -49,7 +49,6 @@ pub struct HighSpeed {
 }
 
 /// HighSpeed TCP at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> HighSpeed {
     let span = libm::log(params.high_window / params.low_window);
     HighSpeed {

@@ -51,7 +51,6 @@ pub struct Htcp {
 }
 
 /// H-TCP at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Htcp {
     Htcp { params: params.clone(), window: Window::new(start), beta: 0.5, increase: 1.0, ..Htcp::default() }
 }

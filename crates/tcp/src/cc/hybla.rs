@@ -39,7 +39,6 @@ pub struct Hybla {
 }
 
 /// Hybla at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Hybla {
     Hybla {
         window: Window::new(start),

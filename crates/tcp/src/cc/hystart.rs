@@ -42,7 +42,6 @@ pub enum HyStart {
 
 impl HyStart {
     /// At the start of a connection.
-    #[must_use]
     pub fn new(variant: &HyStartVariant) -> Self {
         match variant {
             HyStartVariant::None => Self::None,

@@ -52,7 +52,6 @@ pub struct Illinois {
 }
 
 /// Illinois at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Illinois {
     Illinois {
         params: params.clone(),

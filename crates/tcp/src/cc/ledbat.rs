@@ -51,7 +51,6 @@ pub struct Ledbat {
 }
 
 /// LEDBAT at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Ledbat {
     Ledbat {
         target: params.target.as_secs(),
@@ -65,7 +64,6 @@ pub fn new(params: &Params, start: Start) -> Ledbat {
     }
 }
 
-#[allow(clippy::cast_possible_truncation)]
 fn slot(minute: u64) -> usize {
     (minute % MINUTES as u64) as usize
 }

@@ -18,7 +18,6 @@ pub struct Linux {
 }
 
 /// Linux's Reno at the start of a connection.
-#[must_use]
 pub fn new(start: Start) -> Linux {
     let mut window = Window::new(start);
     window.set(libm::floor(window.cwnd));

@@ -132,7 +132,6 @@ pub struct Start {
 
 impl Start {
     /// An initial window of `window` segments of 1000 bytes, an infinite threshold.
-    #[must_use]
     pub const fn with_window(window: f64) -> Self {
         Self { window, ssthresh: f64::INFINITY, mss: 1000.0, seed: 0 }
     }
@@ -244,7 +243,6 @@ impl CustomControl {
     }
 
     /// Creates the state of a connection.
-    #[must_use]
     pub fn start(&self, start: Start) -> Algorithm {
         Algorithm::Custom((self.make)(start))
     }
@@ -291,7 +289,6 @@ macro_rules! algorithms {
 
         impl AlgorithmChoice {
             /// Default recovery of a sender without SACK.
-            #[must_use]
             pub const fn recovery(&self) -> DefaultRecovery {
                 match self {
                     $(Self::$variant { .. } => DefaultRecovery::$recovery,)*
@@ -309,7 +306,6 @@ macro_rules! algorithms {
 
         impl Algorithm {
             /// Creates the algorithm of `choice` for a new connection.
-            #[must_use]
             pub fn new(choice: &AlgorithmChoice, start: Start) -> Self {
                 match choice {
                     $(chosen!(params, $variant $(, $params)?) =>

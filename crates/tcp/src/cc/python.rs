@@ -21,7 +21,6 @@ table! {
 }
 
 /// Placeholder for the class.
-#[must_use]
 pub fn new(_: &Params, start: Start) -> Reno {
     reno::new(&reno::Params::default(), start)
 }

@@ -32,7 +32,6 @@ pub struct Reno {
 }
 
 /// Reno at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Reno {
     Reno { window: Window::new(start), keep_on_mark: params.keep_on_mark }
 }

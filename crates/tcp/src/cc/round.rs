@@ -25,7 +25,6 @@ impl Round {
     }
 
     /// The first offset sent in this round.
-    #[must_use]
     pub const fn begin(&self) -> u64 {
         self.end
     }
@@ -67,13 +66,11 @@ impl RttSamples {
     }
 
     /// Number of samples in this round.
-    #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
     /// Mean of the round, if there are samples.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
@@ -88,7 +85,6 @@ impl RttSamples {
 
 /// Segments of a window `cwnd` that are queued: the window less what the path itself holds.
 #[inline]
-#[must_use]
 pub fn backlog(cwnd: f64, base: f64, rtt: f64) -> f64 {
     if rtt > base { cwnd * (1.0 - base / rtt) } else { 0.0 }
 }

@@ -34,7 +34,6 @@ pub struct Scalable {
 }
 
 /// Scalable TCP at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Scalable {
     Scalable { params: params.clone(), window: Window::new(start) }
 }

@@ -58,7 +58,6 @@ pub struct Shimonishi {
 }
 
 /// The control at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Shimonishi {
     Shimonishi { params: params.clone(), window: Window::new(start), ..Shimonishi::default() }
 }

@@ -13,7 +13,6 @@ pub struct Tahoe {
 }
 
 /// Tahoe at the start of a connection.
-#[must_use]
 pub fn new(start: Start) -> Tahoe {
     Tahoe { window: Window::new(start) }
 }

@@ -57,7 +57,6 @@ pub struct Tsunami {
 }
 
 /// Tsunami at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Tsunami {
     let mut tsunami = Tsunami {
         params: params.clone(),

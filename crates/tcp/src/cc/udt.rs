@@ -62,7 +62,6 @@ pub struct Udt {
 }
 
 /// UDT at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Udt {
     Udt {
         capacity: params.capacity.map(|rate| rate.as_bps() as f64 / 8.0),

@@ -75,7 +75,6 @@ pub struct Vegas {
 }
 
 /// Vegas at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Vegas {
     Vegas {
         variant: params.variant,

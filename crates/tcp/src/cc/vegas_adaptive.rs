@@ -43,7 +43,6 @@ pub struct VegasAdaptive {
 }
 
 /// Adaptive Vegas at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> VegasAdaptive {
     let alpha = 1f64.clamp(params.alpha_min, params.alpha_max);
     let beta = alpha + params.beta_gap;

@@ -56,7 +56,6 @@ pub struct VegasFair {
 }
 
 /// Vegas-Fair at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> VegasFair {
     let Params { variant, alpha, beta, gamma, .. } = *params;
     VegasFair {

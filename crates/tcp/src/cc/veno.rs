@@ -36,7 +36,6 @@ pub struct Veno {
 }
 
 /// Veno at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Veno {
     Veno {
         params: params.clone(),

@@ -124,7 +124,6 @@ pub struct Westwood {
 }
 
 /// Westwood at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Westwood {
     Westwood { window: Window::new(start), estimate: BandwidthEstimate::new(params), pipe: 2.0 }
 }

@@ -172,7 +172,6 @@ pub struct WestwoodPlus {
 }
 
 /// Westwood+ at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> WestwoodPlus {
     WestwoodPlus {
         window: Window::new(start),

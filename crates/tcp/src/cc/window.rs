@@ -23,7 +23,6 @@ impl Default for Window {
 
 impl Window {
     /// The window at the start of a connection.
-    #[must_use]
     pub fn new(start: Start) -> Self {
         let cwnd = start.window.clamp(1.0, LARGEST);
         Self { cwnd, ssthresh: start.ssthresh, before: (cwnd, start.ssthresh) }
@@ -31,7 +30,6 @@ impl Window {
 
     /// Whether the window is below the threshold (slow start).
     #[inline]
-    #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }

@@ -47,7 +47,6 @@ pub struct Yeah {
 }
 
 /// YeAH at the start of a connection.
-#[must_use]
 pub fn new(params: &Params, start: Start) -> Yeah {
     Yeah { params: params.clone(), window: Window::new(start), reno: 2.0, ..Yeah::default() }
 }

@@ -160,7 +160,6 @@ impl Network {
     }
 
     /// The path with the fewest wired links, if each station uses the access point given by `ap_of`.
-    #[must_use]
     pub fn path(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<PathStep>> {
         let neighbours = neighbours(&self.links);
         path(from, to, ap_of, |start, end| wired_path(start, end, &neighbours))

@@ -110,13 +110,11 @@ impl Axis {
     }
 
     /// The text as written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether its values are drawn.
-    #[must_use]
     pub fn is_drawn(&self) -> bool {
         self.assignments.iter().any(|assignment| matches!(assignment.values, Values::Drawn(_)))
     }
@@ -124,7 +122,6 @@ impl Axis {
 
 impl Setting {
     /// The text as written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -125,7 +125,6 @@ fn look_up(name: &str, value_of: &dyn Fn(&str) -> Option<String>) -> Result<Stri
 }
 
 /// A value as a number, quantities in their base unit: s, bit/s, bytes, packets, dBm, dB, m.
-#[must_use]
 pub fn number_of(text: &str) -> Option<f64> {
     let packets = || match Limit::parse(text) {
         Ok(Limit::Packets(packets)) => Some(packets as f64),

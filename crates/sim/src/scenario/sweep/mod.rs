@@ -82,7 +82,6 @@ table! {
 
 impl Sweep {
     /// The part that determines the points.
-    #[must_use]
     pub fn setup(&self) -> Setup {
         Setup {
             axes: self.vary.clone(),

@@ -136,13 +136,11 @@ impl SweepPlan {
     }
 
     /// Number of points.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// The paths that are varied, each once.
-    #[must_use]
     pub fn paths(&self) -> Vec<&str> {
         let mut paths: Vec<&str> = Vec::new();
         for cell in self.groups.iter().flat_map(|group| group.rows.iter().flatten()) {
