@@ -1,12 +1,12 @@
 //! Builds modes from user input, such as `802.11ax` with MCS 11 and 80 MHz.
 
-use std::fmt::Display;
-
 use wifair_units::{BitRate, Duration};
 
+use crate::mcs_mode::McsLimits;
+use crate::mode_parts::list;
 use crate::{
     Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeOptions, HeRange, HtFormat, HtMode, Ltf,
-    ModeError, OfdmMode, TxMode, VhtMode,
+    ModeError, OfdmMode, TxMode, VhtMode, eht, he, ht, vht,
 };
 
 /// A PHY, named by the amendment that introduced it.
@@ -92,35 +92,39 @@ impl Amendment {
         }
     }
 
+    /// Which MCSs, widths and guard intervals it has; `None` if there are only rates.
+    const fn limits(self) -> Option<&'static McsLimits> {
+        match self {
+            Self::B | Self::A | Self::G => None,
+            Self::N => Some(&ht::LIMITS),
+            Self::Ac => Some(&vht::LIMITS),
+            Self::Ax => Some(&he::LIMITS),
+            Self::Be => Some(&eht::LIMITS),
+        }
+    }
+
     /// The widths in any band, narrowest first.
     pub const fn widths(self) -> &'static [ChannelWidth] {
-        let count = match self {
-            Self::B | Self::A | Self::G => 1,
-            Self::N => 2,
-            Self::Ac | Self::Ax => 4,
-            Self::Be => 5,
-        };
-        ChannelWidth::ALL.split_at(count).0
+        match self.limits() {
+            None => &[ChannelWidth::Mhz20],
+            Some(limits) => limits.widths,
+        }
     }
 
     /// Guard intervals, shortest first; none for 802.11b.
     pub const fn guard_intervals(self) -> &'static [GuardInterval] {
-        match self {
-            Self::B => &[],
-            Self::A | Self::G => &[GuardInterval::Ns800],
-            Self::N | Self::Ac => &[GuardInterval::Ns400, GuardInterval::Ns800],
-            Self::Ax | Self::Be => &[GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200],
+        match self.limits() {
+            None if matches!(self, Self::B) => &[],
+            None => &[GuardInterval::Ns800],
+            Some(limits) => limits.guard_intervals,
         }
     }
 
     /// Highest MCS; `None` if there are only rates.
     pub const fn highest_mcs(self) -> Option<u8> {
-        match self {
-            Self::B | Self::A | Self::G => None,
-            Self::N => Some(31),
-            Self::Ac => Some(9),
-            Self::Ax => Some(11),
-            Self::Be => Some(13),
+        match self.limits() {
+            None => None,
+            Some(limits) => Some(limits.highest_mcs),
         }
     }
 
@@ -299,14 +303,4 @@ fn ltf(multiple: u32) -> Result<Ltf, ModeError> {
         .into_iter()
         .find(|ltf| ltf.multiple() == multiple)
         .ok_or_else(|| ModeError::new("ltf", format!("no {multiple}x LTF: there are 1x, 2x and 4x (1, 2 and 4)")))
-}
-
-/// A list in words: `1, 2 and 3`.
-pub(crate) fn list<T: Display>(items: &[T]) -> String {
-    let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
-    match texts.as_slice() {
-        [] => "none".to_owned(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }

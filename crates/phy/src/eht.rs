@@ -3,19 +3,16 @@
 
 use wifair_units::Duration;
 
+use crate::data_field::{DataField, PreambleFields, fields};
+use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::ppdu::{DataField, PreambleFields, fields};
-use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, he, mcs};
+use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, he};
 
 /// A mode of 802.11be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EhtMode {
-    mcs: u8,
-    streams: u8,
-    width: ChannelWidth,
-    guard_interval: GuardInterval,
+    common: McsMode,
     ltf: Ltf,
-    coding: Coding,
 }
 
 /// An EHT MU PPDU has no 1x LTF: its field GI+LTF Size has four values.
@@ -31,6 +28,14 @@ fn check_training(ltf: Ltf, guard_interval: GuardInterval) -> Result<(), ModeErr
     Err(ModeError::new("ltf", message))
 }
 
+pub(crate) const LIMITS: McsLimits = McsLimits {
+    name: "802.11be",
+    highest_mcs: 13,
+    note: " (14 and 15 are not modelled)",
+    widths: &ChannelWidth::ALL,
+    guard_intervals: he::LIMITS.guard_intervals,
+};
+
 impl EhtMode {
     /// MCS 0 to 13; 1 to 8 streams; 20 to 320 MHz; 800, 1600 or 3200 ns. If `ltf` is absent it is [`Ltf::usual`]; if
     /// `coding` is absent it is BCC where the standard allows it.
@@ -42,34 +47,13 @@ impl EhtMode {
         ltf: Option<Ltf>,
         coding: Option<Coding>,
     ) -> Result<Self, ModeError> {
-        if mcs > 13 {
-            return Err(ModeError::new(
-                "mcs",
-                format!("no MCS {mcs} in 802.11be: there are 0 to 13 (14 and 15 are not modelled)"),
-            ));
-        }
-        if !(1..=8).contains(&streams) {
-            return Err(ModeError::new("streams", format!("no {streams} streams in 802.11be: there are 1 to 8")));
-        }
-        he::check_guard_interval(guard_interval, "802.11be")?;
+        let common = LIMITS.mode(mcs, streams, width, guard_interval)?;
         let ltf = ltf.unwrap_or(Ltf::usual(guard_interval));
         check_training(ltf, guard_interval)?;
-        let coding = he::coding(mcs, streams, width, coding)?;
-        Ok(Self { mcs, streams, width, guard_interval, ltf, coding })
+        Ok(Self { common: he::with_coding(common, coding)?, ltf })
     }
 
-    getters! {
-        /// 0 to 13.
-        mcs: u8,
-        /// 1 to 8.
-        streams: u8,
-        /// BCC or LDPC.
-        coding: Coding,
-        /// Width of the PPDU.
-        width: ChannelWidth,
-        /// 800, 1600 or 3200 ns.
-        guard_interval: GuardInterval,
-    }
+    common_parts!();
 
     pub(crate) fn preamble(self) -> PreambleFields {
         let us = Duration::from_micros;
@@ -82,11 +66,11 @@ impl EhtMode {
             ("U-SIG", us(8)),
             ("EHT-SIG", us(8)),
             ("EHT-STF", us(4)),
-            ("EHT-LTFs", he::training(self.streams, self.ltf, self.guard_interval)),
+            ("EHT-LTFs", he::training(self.common, self.ltf)),
         ])
     }
 
     pub(crate) fn data(self) -> DataField {
-        he::data(mcs::of(self.mcs), self.streams, he::tones(self.width), self.guard_interval, self.coding, false)
+        he::data(self.common, he::tones(self.common.width), false)
     }
 }

@@ -4,14 +4,17 @@
 
 use wifair_units::Duration;
 
+use crate::data_field::{DataField, PreambleFields, ShortSymbol, fields};
+use crate::mcs::{self, McsParameters};
+use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::ppdu::{DataField, PreambleFields, ShortSymbol, fields};
-use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, mcs};
+use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError};
 
 /// Normal or extended range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HeRange {
     /// HE SU.
+    #[default]
     Normal,
     /// HE ER SU on all 242 tones of 20 MHz: MCS 0 to 2, one stream.
     Extended242,
@@ -20,7 +23,7 @@ pub enum HeRange {
 }
 
 /// Rarely used options of an HE mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HeOptions {
     /// Dual carrier modulation (each bit on two subcarriers): MCS 0, 1, 3 and 4, at most two streams.
     pub dcm: bool,
@@ -32,24 +35,22 @@ pub struct HeOptions {
     pub coding: Option<Coding>,
 }
 
-impl Default for HeOptions {
-    fn default() -> Self {
-        Self { dcm: false, ltf: None, range: HeRange::Normal, coding: None }
-    }
-}
-
 /// A mode of 802.11ax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeMode {
-    mcs: u8,
-    streams: u8,
-    width: ChannelWidth,
-    guard_interval: GuardInterval,
+    common: McsMode,
     ltf: Ltf,
     range: HeRange,
     dcm: bool,
-    coding: Coding,
 }
+
+pub(crate) const LIMITS: McsLimits = McsLimits {
+    name: "802.11ax",
+    highest_mcs: 11,
+    note: "",
+    widths: ChannelWidth::ALL.split_at(4).0,
+    guard_intervals: &[GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200],
+};
 
 impl HeMode {
     /// MCS 0 to 11; 1 to 8 streams; 20 to 160 MHz; 800, 1600 or 3200 ns.
@@ -60,16 +61,7 @@ impl HeMode {
         guard_interval: GuardInterval,
         options: HeOptions,
     ) -> Result<Self, ModeError> {
-        if mcs > 11 {
-            return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11ax: there are 0 to 11")));
-        }
-        if !(1..=8).contains(&streams) {
-            return Err(ModeError::new("streams", format!("no {streams} streams in 802.11ax: there are 1 to 8")));
-        }
-        if width > ChannelWidth::Mhz160 {
-            return Err(ModeError::new("width", format!("no {width} in 802.11ax: there are 20, 40, 80 and 160 MHz")));
-        }
-        check_guard_interval(guard_interval, "802.11ax")?;
+        let common = LIMITS.mode(mcs, streams, width, guard_interval)?;
         let ltf = options.ltf.unwrap_or(Ltf::usual(guard_interval));
         ltf.check(guard_interval)?;
         if options.dcm && !(matches!(mcs, 0 | 1 | 3 | 4) && streams <= 2) {
@@ -97,32 +89,30 @@ impl HeMode {
             );
             return Err(ModeError::new("extended_range", message));
         }
-        let coding = coding(mcs, streams, width, options.coding)?;
-        Ok(Self { mcs, streams, width, guard_interval, ltf, range: options.range, dcm: options.dcm, coding })
+        let common = with_coding(common, options.coding)?;
+        Ok(Self { common, ltf, range: options.range, dcm: options.dcm })
     }
 
-    getters! {
-        /// 0 to 11.
-        mcs: u8,
-        /// 1 to 8.
-        streams: u8,
-        /// BCC or LDPC.
-        coding: Coding,
-        /// Width of the PPDU.
-        width: ChannelWidth,
-        /// 800, 1600 or 3200 ns.
-        guard_interval: GuardInterval,
-        /// Length of the training fields.
-        ltf: Ltf,
-        /// Whether each bit is sent on two subcarriers.
-        dcm: bool,
-        /// Normal or extended.
-        range: HeRange,
+    common_parts!();
+
+    /// Length of the training fields.
+    pub const fn ltf(self) -> Ltf {
+        self.ltf
+    }
+
+    /// Whether each bit is sent on two subcarriers.
+    pub const fn dcm(self) -> bool {
+        self.dcm
+    }
+
+    /// Normal or extended.
+    pub const fn range(self) -> HeRange {
+        self.range
     }
 
     /// MCS 0 in the same format, for control responses.
     pub(crate) const fn lowest(self) -> Self {
-        Self { mcs: 0, ..self }
+        Self { common: McsMode { mcs: 0, ..self.common }, ..self }
     }
 
     /// Preamble fields (27.3.4, 27.4.3); HE-SIG-A is repeated for extended range.
@@ -137,7 +127,7 @@ impl HeMode {
             ("RL-SIG", us(4)),
             ("HE-SIG-A", us(signal)),
             ("HE-STF", us(4)),
-            ("HE-LTFs", training(self.streams, self.ltf, self.guard_interval)),
+            ("HE-LTFs", training(self.common, self.ltf)),
         ])
     }
 
@@ -145,9 +135,9 @@ impl HeMode {
     pub(crate) fn data(self) -> DataField {
         let tones = match self.range {
             HeRange::Extended106 => Tones { data: 102, short: 24, short_dcm: 12 },
-            _ => tones(self.width),
+            _ => tones(self.common.width),
         };
-        data(mcs::of(self.mcs), self.streams, tones, self.guard_interval, self.coding, self.dcm)
+        data(self.common, tones, self.dcm)
     }
 }
 
@@ -171,59 +161,34 @@ pub(crate) const fn tones(width: ChannelWidth) -> Tones {
 }
 
 /// The code: BCC only in 20 MHz up to MCS 9 and four streams (27.3.12.5.1), LDPC everywhere.
-pub(crate) fn coding(mcs: u8, streams: u8, width: ChannelWidth, wanted: Option<Coding>) -> Result<Coding, ModeError> {
+pub(crate) fn with_coding(mode: McsMode, wanted: Option<Coding>) -> Result<McsMode, ModeError> {
+    let McsMode { mcs, streams, width, .. } = mode;
     let bcc = mcs <= 9 && streams <= 4 && width == ChannelWidth::Mhz20;
-    match wanted {
-        Some(Coding::Bcc) if !bcc => {
-            let message = format!(
-                "no BCC with MCS {mcs}, {streams} streams and {width}: it exists with 20 MHz, MCS 0 to 9 and up to 4 \
-                 streams, LDPC everywhere"
-            );
-            Err(ModeError::new("coding", message))
-        }
-        Some(coding) => Ok(coding),
-        None => Ok(if bcc { Coding::Bcc } else { Coding::Ldpc }),
+    if wanted == Some(Coding::Bcc) && !bcc {
+        let message = format!(
+            "no BCC with MCS {mcs}, {streams} streams and {width}: it exists with 20 MHz, MCS 0 to 9 and up to 4 streams, \
+             LDPC everywhere"
+        );
+        return Err(ModeError::new("coding", message));
     }
+    Ok(McsMode { coding: wanted.unwrap_or(if bcc { Coding::Bcc } else { Coding::Ldpc }), ..mode })
 }
 
-pub(crate) fn check_guard_interval(guard_interval: GuardInterval, name: &str) -> Result<(), ModeError> {
-    if guard_interval == GuardInterval::Ns400 {
-        let message = format!("no guard interval of {guard_interval} in {name}: there are 800, 1600 and 3200 ns");
-        return Err(ModeError::new("guard_interval", message));
-    }
-    Ok(())
+pub(crate) fn training(mode: McsMode, ltf: Ltf) -> Duration {
+    (ltf.duration() + mode.guard_interval.duration()) * mcs::training_fields(mode.streams)
 }
 
-pub(crate) fn training(streams: u8, ltf: Ltf, guard_interval: GuardInterval) -> Duration {
-    (ltf.duration() + guard_interval.duration()) * mcs::training_fields(streams)
-}
-
-pub(crate) fn data(
-    parameters: mcs::McsParameters,
-    streams: u8,
-    tones: Tones,
-    guard_interval: GuardInterval,
-    coding: Coding,
-    dcm: bool,
-) -> DataField {
+pub(crate) fn data(mode: McsMode, tones: Tones, dcm: bool) -> DataField {
+    let McsParameters { bits_per_subcarrier, code_rate } = mcs::of(mode.mcs);
     let (subcarriers, short) = if dcm { (tones.data / 2, tones.short_dcm) } else { (tones.data, tones.short) };
-    let per_subcarrier = parameters.bits_per_subcarrier * u32::from(streams);
-    let rate = parameters.code_rate;
-    let coded = subcarriers * per_subcarrier;
-    let symbol = Duration::from_nanos(12_800) + guard_interval.duration();
+    let per_subcarrier = bits_per_subcarrier * u32::from(mode.streams);
+    let symbol = Duration::from_nanos(12_800) + mode.guard_interval.duration();
     DataField {
-        symbol,
-        bits_per_symbol: coded * rate.data / rate.coded,
-        bit_scale: 1,
-        coded_bits_per_symbol: coded,
-        overhead_bits: if coding == Coding::Bcc { 16 + 6 } else { 16 },
-        grid: symbol,
-        code_rate: rate,
-        coding,
-        pads_before_coding: true,
+        overhead_bits: if mode.coding == Coding::Bcc { 16 + 6 } else { 16 },
         short_symbol: Some(ShortSymbol {
             coded_bits: short * per_subcarrier,
-            data_bits: short * per_subcarrier * rate.data / rate.coded,
+            data_bits: short * per_subcarrier * code_rate.data / code_rate.coded,
         }),
+        ..DataField::new(symbol, subcarriers * per_subcarrier, code_rate, mode.coding)
     }
 }

@@ -3,8 +3,9 @@
 
 use wifair_units::Duration;
 
+use crate::data_field::{DataField, PreambleFields, fields};
+use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::ppdu::{DataField, PreambleFields, fields};
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
 
 /// The format of an HT PPDU (19.1.4).
@@ -19,32 +20,31 @@ pub enum HtFormat {
 /// A mode of 802.11n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HtMode {
-    mcs: u8,
-    width: ChannelWidth,
-    guard_interval: GuardInterval,
+    common: McsMode,
     format: HtFormat,
-    coding: Coding,
 }
+
+pub(crate) const LIMITS: McsLimits = McsLimits {
+    name: "802.11n",
+    highest_mcs: 31,
+    note: "",
+    widths: &[ChannelWidth::Mhz20, ChannelWidth::Mhz40],
+    guard_intervals: &[GuardInterval::Ns400, GuardInterval::Ns800],
+};
 
 impl HtMode {
     /// MCS 0 to 31 in HT-mixed format with BCC; `mcs / 8 + 1` streams; 20 or 40 MHz; 400 or 800 ns.
     pub fn new(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Result<Self, ModeError> {
-        if mcs > 31 {
-            return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11n: there are 0 to 31")));
-        }
-        if width > ChannelWidth::Mhz40 {
-            return Err(ModeError::new("width", format!("no {width} in 802.11n: there are 20 and 40 MHz")));
-        }
-        if guard_interval > GuardInterval::Ns800 {
-            let message = format!("no guard interval of {guard_interval} in 802.11n: there are 400 and 800 ns");
-            return Err(ModeError::new("guard_interval", message));
-        }
-        Ok(Self { mcs, width, guard_interval, format: HtFormat::Mixed, coding: Coding::Bcc })
+        let common = LIMITS.mode(mcs, mcs / 8 + 1, width, guard_interval)?;
+        Ok(Self { common, format: HtFormat::Mixed })
     }
 
     /// The same mode in another format. Greenfield with one stream has no short guard interval.
     pub fn with_format(self, format: HtFormat) -> Result<Self, ModeError> {
-        if format == HtFormat::Greenfield && self.streams() == 1 && self.guard_interval == GuardInterval::Ns400 {
+        if format == HtFormat::Greenfield
+            && self.common.streams == 1
+            && self.common.guard_interval == GuardInterval::Ns400
+        {
             let message = "no guard interval of 400 ns with one stream in HT-greenfield format: there is 800 ns";
             return Err(ModeError::new("guard_interval", message));
         }
@@ -54,31 +54,20 @@ impl HtMode {
     /// The same mode with another code.
     #[must_use]
     pub const fn with_coding(self, coding: Coding) -> Self {
-        Self { coding, ..self }
+        Self { common: McsMode { coding, ..self.common }, ..self }
     }
 
-    getters! {
-        /// 0 to 31.
-        mcs: u8,
-        /// BCC or LDPC.
-        coding: Coding,
-        /// Width of the PPDU.
-        width: ChannelWidth,
-        /// 400 or 800 ns.
-        guard_interval: GuardInterval,
-        /// Mixed or greenfield.
-        format: HtFormat,
-    }
+    common_parts!();
 
-    /// 1 to 4.
-    pub const fn streams(self) -> u8 {
-        self.mcs / 8 + 1
+    /// Mixed or greenfield.
+    pub const fn format(self) -> HtFormat {
+        self.format
     }
 
     /// 19.4.3: T_LEG_PREAMBLE, T_L_SIG, T_HT_SIG, T_HT_PREAMBLE; or T_GF_HT_PREAMBLE, T_HT_SIG.
     pub(crate) fn preamble(self) -> PreambleFields {
         let us = Duration::from_micros;
-        let training = mcs::training_fields(self.streams());
+        let training = mcs::training_fields(self.common.streams);
         match self.format {
             HtFormat::Mixed => {
                 let [stf, ltf, sig] = LEGACY_PREAMBLE;
@@ -96,24 +85,18 @@ impl HtMode {
     /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above. In a mixed-format PPDU with a
     /// short guard interval the data field is rounded up to 4 us, so that pre-HT stations can compute its end.
     pub(crate) fn data(self) -> DataField {
-        let parameters = mcs::of(self.mcs % 8);
-        let subcarriers = if self.width == ChannelWidth::Mhz20 { 52 } else { 108 };
-        let coded = subcarriers * parameters.bits_per_subcarrier * u32::from(self.streams());
-        let rate = parameters.code_rate;
-        let bits_per_symbol = coded * rate.data / rate.coded;
-        let symbol = Duration::from_nanos(3_200) + self.guard_interval.duration();
-        let encoders = if bits_per_symbol > 1_200 { 2 } else { 1 };
+        let McsMode { mcs, streams, width, guard_interval, coding } = self.common;
+        let parameters = mcs::of(mcs % 8);
+        let subcarriers = if width == ChannelWidth::Mhz20 { 52 } else { 108 };
+        let coded = subcarriers * parameters.bits_per_subcarrier * u32::from(streams);
+        let symbol = Duration::from_nanos(3_200) + guard_interval.duration();
+        let data = DataField::new(symbol, coded, parameters.code_rate, coding);
+        let encoders = if data.bits_per_symbol > 1_200 { 2 } else { 1 };
         DataField {
-            symbol,
-            bits_per_symbol,
-            bit_scale: 1,
-            coded_bits_per_symbol: coded,
-            overhead_bits: if self.coding == Coding::Bcc { 16 + 6 * encoders } else { 16 },
+            overhead_bits: if coding == Coding::Bcc { 16 + 6 * encoders } else { 16 },
             grid: if self.format == HtFormat::Mixed { Duration::from_micros(4) } else { symbol },
-            code_rate: rate,
-            coding: self.coding,
             pads_before_coding: false,
-            short_symbol: None,
+            ..data
         }
     }
 }

@@ -7,21 +7,10 @@
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
-/// Methods that return fields of a mode, each by its name.
-macro_rules! getters {
-    ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
-        $(
-            $(#[$doc])*
-            pub const fn $field(self) -> $type {
-                self.$field
-            }
-        )+
-    };
-}
-
 mod amendment;
 mod band;
 mod bit_errors;
+mod data_field;
 mod eht;
 mod error_curve;
 mod he;
@@ -29,6 +18,8 @@ mod ht;
 mod ldpc;
 mod mcs;
 pub mod mcs_errors;
+mod mcs_mode;
+mod mode_parts;
 mod non_ht;
 mod operating_channel;
 mod outage;
@@ -50,13 +41,14 @@ pub use eht::EhtMode;
 pub use he::{HeMode, HeOptions, HeRange};
 pub use ht::{HtFormat, HtMode};
 pub use mcs::CodeRate;
+pub use mode_parts::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError};
 pub use non_ht::{DsssMode, OfdmMode};
 pub use operating_channel::{Arrival, ChannelError, OperatingChannel, SEGMENTS};
 pub use outage::{Outage, OutageProcess};
 pub use ppdu::{PacketPadding, PpduOptions, PpduParts, PpduTiming};
 pub use radio::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
 pub use response::BasicRates;
-pub use tx_mode::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, ModulationClass, TxMode};
+pub use tx_mode::{ModulationClass, TxMode};
 pub use vht::VhtMode;
 
 /// aPPDUMaxTime: the longest HT-mixed, VHT, HE or EHT PPDU, limited by the 12-bit length in L-SIG (19.4.4).
@@ -172,29 +164,22 @@ impl Timing {
 
     /// 802.11g: ERP-OFDM with short slots and the signal extension (18.3.2.4, table 18-5).
     pub fn erp_ofdm(basic_rate: BitRate) -> Self {
-        let (slot, sifs) = (Duration::from_micros(9), Duration::from_micros(10));
-        Self {
-            slot,
-            sifs,
-            difs: sifs + slot * 2,
-            preamble: Duration::from_micros(20),
-            modulation: Modulation::Ofdm { signal_extension: Duration::from_micros(6), whole_symbols: true },
-            basic_rate,
-            lowest_rate: BitRate::from_mbps(6),
-            dsss: None,
-            sizes: FrameSizes::default(),
-        }
+        Self::ofdm(basic_rate, Duration::from_micros(10), Duration::from_micros(6))
     }
 
     /// 802.11a: OFDM in 5 GHz (table 17-21).
     pub fn ofdm_5ghz(basic_rate: BitRate) -> Self {
-        let (slot, sifs) = (Duration::from_micros(9), Duration::from_micros(16));
+        Self::ofdm(basic_rate, Duration::from_micros(16), Duration::ZERO)
+    }
+
+    fn ofdm(basic_rate: BitRate, sifs: Duration, signal_extension: Duration) -> Self {
+        let slot = Duration::from_micros(9);
         Self {
             slot,
             sifs,
             difs: sifs + slot * 2,
             preamble: Duration::from_micros(20),
-            modulation: Modulation::Ofdm { signal_extension: Duration::ZERO, whole_symbols: true },
+            modulation: Modulation::Ofdm { signal_extension, whole_symbols: true },
             basic_rate,
             lowest_rate: BitRate::from_mbps(6),
             dsss: None,

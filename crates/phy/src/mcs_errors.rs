@@ -43,20 +43,14 @@ static LDPC: [OnceLock<ErrorCurve>; 14] = [const { OnceLock::new() }; 14];
 /// Natural logarithm of the probability that all of `bits` bits sent in `mode` at `sinr` (a ratio) are right; `None`
 /// for modes before HT, see [`crate::BitErrors`]. The tables are computed once.
 pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
-    let (index, coding, dcm) = match mode {
-        TxMode::Dsss(_) | TxMode::Ofdm(_) => return None,
-        TxMode::Ht(mode) => (mode.mcs() % 8, mode.coding(), false),
-        TxMode::Vht(mode) => (mode.mcs(), mode.coding(), false),
-        TxMode::He(mode) => (mode.mcs(), mode.coding(), mode.dcm()),
-        TxMode::Eht(mode) => (mode.mcs(), mode.coding(), false),
-    };
+    let (index, coding) = mode.modulation()?;
     let (curves, log_success): (_, fn(McsParameters, f64) -> f64) = match coding {
         Coding::Bcc => (&BCC, bcc),
         Coding::Ldpc => (&LDPC, ldpc),
     };
     let curve = curves[usize::from(index)]
         .get_or_init(|| ErrorCurve::new(LOWEST..=HIGHEST, DENSITY, |sinr| log_success(mcs::of(index), sinr)));
-    Some(curve.log_survival(if dcm { 2.0 * sinr } else { sinr }, bits))
+    Some(curve.log_survival(if mode.dcm() { 2.0 * sinr } else { sinr }, bits))
 }
 
 fn bcc(parameters: McsParameters, sinr: f64) -> f64 {

@@ -2,10 +2,12 @@
 
 use wifair_units::{BitRate, Duration};
 
-use crate::ppdu::{DataField, PreambleFields, fields};
+use crate::data_field::{DataField, PreambleFields, fields};
 use crate::{CodeRate, Coding, ModeError};
 
 const DSSS_KBPS: [u32; 4] = [1_000, 2_000, 5_500, 11_000];
+/// Bits of the data field are counted before coding.
+const UNCODED: CodeRate = CodeRate { data: 1, coded: 1 };
 const OFDM_KBPS: [u32; 8] = [6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 
 /// A rate of DSSS or CCK, with its preamble.
@@ -53,18 +55,8 @@ impl DsssMode {
 
     /// Bits at the data rate, rounded up to whole microseconds as counted by the LENGTH field (16.2.3.5).
     pub(crate) fn data(self) -> DataField {
-        DataField {
-            symbol: Duration::from_micros(1),
-            bits_per_symbol: self.rate_kbps,
-            bit_scale: 1_000,
-            coded_bits_per_symbol: self.rate_kbps,
-            overhead_bits: 0,
-            grid: Duration::from_micros(1),
-            code_rate: CodeRate { data: 1, coded: 1 },
-            coding: Coding::Bcc,
-            pads_before_coding: false,
-            short_symbol: None,
-        }
+        let data = DataField::new(Duration::from_micros(1), self.rate_kbps, UNCODED, Coding::Bcc);
+        DataField { bit_scale: 1_000, overhead_bits: 0, ..data }
     }
 }
 
@@ -100,19 +92,8 @@ impl OfdmMode {
 
     /// Symbols of 4 us, with 16 service bits and 6 tail bits (17.4.3).
     pub(crate) fn data(self) -> DataField {
-        let bits_per_symbol = self.rate_kbps / 250;
-        DataField {
-            symbol: Duration::from_micros(4),
-            bits_per_symbol,
-            bit_scale: 1,
-            coded_bits_per_symbol: bits_per_symbol,
-            overhead_bits: 22,
-            grid: Duration::from_micros(4),
-            code_rate: CodeRate { data: 1, coded: 1 },
-            coding: Coding::Bcc,
-            pads_before_coding: false,
-            short_symbol: None,
-        }
+        let data = DataField::new(Duration::from_micros(4), self.rate_kbps / 250, UNCODED, Coding::Bcc);
+        DataField { overhead_bits: 22, ..data }
     }
 }
 
@@ -126,7 +107,7 @@ fn pick(rate: BitRate, rates: &[u32], name: &str) -> Result<u32, ModeError> {
         let there: Vec<String> = rates.iter().map(|kbps| format!("{}", f64::from(*kbps) / 1e3)).collect();
         ModeError::new(
             "rate",
-            format!("no rate of {rate} in {name}: there are {} Mb/s", crate::amendment::list(&there)),
+            format!("no rate of {rate} in {name}: there are {} Mb/s", crate::mode_parts::list(&there)),
         )
     })
 }

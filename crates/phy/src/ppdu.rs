@@ -5,48 +5,8 @@
 
 use wifair_units::{Bytes, Duration};
 
-use crate::{Band, CodeRate, Coding, TxMode, ldpc};
-
-/// Name and length of each field before the data; unused ones are empty.
-pub(crate) type PreambleFields = [(&'static str, Duration); 8];
-
-pub(crate) fn fields(list: &[(&'static str, Duration)]) -> PreambleFields {
-    let mut fields = [("", Duration::ZERO); 8];
-    fields[..list.len()].copy_from_slice(list);
-    fields
-}
-
-/// The data field of a PPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DataField {
-    /// Length of a symbol with guard interval.
-    pub symbol: Duration,
-    /// Data bits of `bit_scale` symbols.
-    pub bits_per_symbol: u32,
-    /// 1; but 1000 for DSSS, whose symbols of 1 us hold 5.5 bits at 5.5 Mb/s.
-    pub bit_scale: u32,
-    /// Coded bits of a symbol.
-    pub coded_bits_per_symbol: u32,
-    /// Service and tail bits.
-    pub overhead_bits: u32,
-    /// The data field is rounded up to a multiple of this.
-    pub grid: Duration,
-    /// Code rate, for LDPC.
-    pub code_rate: CodeRate,
-    /// Code.
-    pub coding: Coding,
-    /// Whether LDPC also encodes the pad bits: true in VHT, HE and EHT, false in HT.
-    pub pads_before_coding: bool,
-    /// A quarter of a symbol; HE and EHT only.
-    pub short_symbol: Option<ShortSymbol>,
-}
-
-/// Bits in a quarter of the last symbol of HE and EHT (27.3.12.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ShortSymbol {
-    pub coded_bits: u32,
-    pub data_bits: u32,
-}
+use crate::data_field::DataField;
+use crate::{Band, Coding, TxMode, ldpc};
 
 /// Nominal packet padding of an HE or EHT receiver: the processing time that it needs after a PPDU whose last symbol is
 /// full (27.3.13).

@@ -2,160 +2,14 @@
 
 use std::fmt;
 
-use wifair_config::choice;
 use wifair_units::{BitRate, Bytes, Duration};
 
-use crate::ppdu::{DataField, PreambleFields};
-use crate::{Band, DsssMode, EhtMode, HeMode, HtMode, OfdmMode, VhtMode, mcs};
-
-/// Why a mode does not exist, and which modes do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModeError {
-    /// The part of the mode that is wrong: `standard`, `band`, `width`, `mcs`, `rate`, `streams`, `guard_interval` ...
-    pub key: &'static str,
-    /// What is wrong and which values exist, as a sentence without full stop.
-    pub message: String,
-}
-
-impl ModeError {
-    pub(crate) fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into() }
-    }
-}
-
-impl fmt::Display for ModeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ModeError {}
-
-/// Width of a channel or PPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ChannelWidth {
-    /// 20 MHz.
-    Mhz20,
-    /// 40 MHz.
-    Mhz40,
-    /// 80 MHz.
-    Mhz80,
-    /// 160 MHz or 80+80 MHz.
-    Mhz160,
-    /// 320 MHz.
-    Mhz320,
-}
-
-impl ChannelWidth {
-    /// All widths, narrowest first.
-    pub const ALL: [Self; 5] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160, Self::Mhz320];
-
-    /// In MHz.
-    pub const fn mhz(self) -> u32 {
-        20 << self as u32
-    }
-
-    /// The width of `mhz` MHz, if there is one.
-    pub fn from_mhz(mhz: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|width| width.mhz() == mhz)
-    }
-}
-
-impl fmt::Display for ChannelWidth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} MHz", self.mhz())
-    }
-}
-
-/// Guard interval between OFDM symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GuardInterval {
-    /// 400 ns: the short one of HT and VHT.
-    Ns400,
-    /// 800 ns.
-    Ns800,
-    /// 1600 ns, HE and EHT.
-    Ns1600,
-    /// 3200 ns, HE and EHT.
-    Ns3200,
-}
-
-impl GuardInterval {
-    /// All guard intervals, shortest first.
-    pub const ALL: [Self; 4] = [Self::Ns400, Self::Ns800, Self::Ns1600, Self::Ns3200];
-
-    /// Its length.
-    pub const fn duration(self) -> Duration {
-        Duration::from_nanos(400 << self as u64)
-    }
-
-    /// The guard interval of this length, if there is one.
-    pub fn from_duration(duration: Duration) -> Option<Self> {
-        Self::ALL.into_iter().find(|interval| interval.duration() == duration)
-    }
-}
-
-impl fmt::Display for GuardInterval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ns", self.duration().as_nanos())
-    }
-}
-
-/// Long training fields of HE and EHT: 1, 2 or 4 times 3.2 us, and a guard interval (27.3.11.10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ltf {
-    /// 3.2 us.
-    X1,
-    /// 6.4 us.
-    X2,
-    /// 12.8 us.
-    X4,
-}
-
-impl Ltf {
-    /// Length without guard interval.
-    pub const fn duration(self) -> Duration {
-        Duration::from_nanos(3200 << self as u64)
-    }
-
-    /// 1, 2 or 4.
-    pub const fn multiple(self) -> u32 {
-        1 << self as u32
-    }
-
-    /// The usual choice for a guard interval: 2x with 0.8 and 1.6 us, 4x with 3.2 us.
-    pub const fn usual(guard_interval: GuardInterval) -> Self {
-        if matches!(guard_interval, GuardInterval::Ns3200) { Self::X4 } else { Self::X2 }
-    }
-
-    /// Whether the standard allows this combination: 1x or 4x with 0.8 us, 2x with 0.8 or 1.6 us, 4x with 3.2 us.
-    pub const fn goes_with(self, guard_interval: GuardInterval) -> bool {
-        use GuardInterval::{Ns800, Ns1600, Ns3200};
-        matches!((self, guard_interval), (Self::X1 | Self::X4, Ns800) | (Self::X2, Ns800 | Ns1600) | (Self::X4, Ns3200))
-    }
-
-    pub(crate) fn check(self, guard_interval: GuardInterval) -> Result<(), ModeError> {
-        if self.goes_with(guard_interval) {
-            return Ok(());
-        }
-        let message = format!(
-            "no {}x LTF with a guard interval of {guard_interval}: there are 1x, 2x and 4x with 800 ns, 2x with 1600 ns, \
-             4x with 3200 ns",
-            self.multiple()
-        );
-        Err(ModeError::new("ltf", message))
-    }
-}
-
-choice! {
-    /// Error-correcting code.
-    pub enum Coding {
-        /// Binary convolutional code.
-        Bcc = "bcc",
-        /// Low-density parity check code.
-        Ldpc = "ldpc",
-    }
-}
+use crate::data_field::{DataField, PreambleFields};
+use crate::mcs_mode::McsMode;
+use crate::mode_parts::list;
+use crate::{
+    Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HtMode, ModeError, OfdmMode, VhtMode, mcs,
+};
 
 /// Modulation class (table 10-9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -228,49 +82,53 @@ impl TxMode {
         (!matches!(self, Self::Dsss(_))).then(|| self.data().symbol)
     }
 
-    /// MCS, in HT 0 to 31; `None` for DSSS and OFDM.
-    pub const fn mcs(self) -> Option<u8> {
+    /// What it has from 802.11n on.
+    const fn common(self) -> Option<McsMode> {
         match self {
             Self::Dsss(_) | Self::Ofdm(_) => None,
-            Self::Ht(mode) => Some(mode.mcs()),
-            Self::Vht(mode) => Some(mode.mcs()),
-            Self::He(mode) => Some(mode.mcs()),
-            Self::Eht(mode) => Some(mode.mcs()),
+            Self::Ht(mode) => Some(mode.common()),
+            Self::Vht(mode) => Some(mode.common()),
+            Self::He(mode) => Some(mode.common()),
+            Self::Eht(mode) => Some(mode.common()),
         }
+    }
+
+    /// MCS, in HT 0 to 31; `None` for DSSS and OFDM.
+    pub fn mcs(self) -> Option<u8> {
+        self.common().map(|mode| mode.mcs)
+    }
+
+    /// Modulation and code by their index, which is that of the MCS in a single stream; `None` for DSSS and OFDM.
+    pub(crate) fn modulation(self) -> Option<(u8, Coding)> {
+        let is_ht = matches!(self, Self::Ht(_));
+        self.common().map(|mode| (if is_ht { mode.mcs % 8 } else { mode.mcs }, mode.coding))
     }
 
     /// Width of the PPDU.
     pub const fn width(self) -> ChannelWidth {
-        match self {
-            Self::Dsss(_) | Self::Ofdm(_) => ChannelWidth::Mhz20,
-            Self::Ht(mode) => mode.width(),
-            Self::Vht(mode) => mode.width(),
-            Self::He(mode) => mode.width(),
-            Self::Eht(mode) => mode.width(),
+        match self.common() {
+            Some(mode) => mode.width,
+            None => ChannelWidth::Mhz20,
         }
     }
 
     /// Spatial streams.
     pub const fn streams(self) -> u8 {
-        match self {
-            Self::Dsss(_) | Self::Ofdm(_) => 1,
-            Self::Ht(mode) => mode.streams(),
-            Self::Vht(mode) => mode.streams(),
-            Self::He(mode) => mode.streams(),
-            Self::Eht(mode) => mode.streams(),
+        match self.common() {
+            Some(mode) => mode.streams,
+            None => 1,
         }
     }
 
     /// Guard interval; `None` for DSSS and CCK.
-    pub const fn guard_interval(self) -> Option<GuardInterval> {
-        match self {
-            Self::Dsss(_) => None,
-            Self::Ofdm(_) => Some(GuardInterval::Ns800),
-            Self::Ht(mode) => Some(mode.guard_interval()),
-            Self::Vht(mode) => Some(mode.guard_interval()),
-            Self::He(mode) => Some(mode.guard_interval()),
-            Self::Eht(mode) => Some(mode.guard_interval()),
-        }
+    pub fn guard_interval(self) -> Option<GuardInterval> {
+        let ofdm = matches!(self, Self::Ofdm(_)).then_some(GuardInterval::Ns800);
+        self.common().map(|mode| mode.guard_interval).or(ofdm)
+    }
+
+    /// Whether each bit is sent on two subcarriers.
+    pub(crate) fn dcm(self) -> bool {
+        matches!(self, Self::He(mode) if mode.dcm())
     }
 
     /// Longest PSDU: aPSDUMaxLength, or the limit of the length field (16.3.4, 17.4.4, 19.4.4, 21.4.4, 27.4.4, 36.4.4).
@@ -287,13 +145,11 @@ impl TxMode {
     /// The non-HT reference rate in kb/s: the OFDM rate that represents this mode when a control response is chosen
     /// (10.6.11).
     pub fn reference_rate_kbps(self) -> u32 {
-        match self {
-            Self::Dsss(mode) => mode.rate_kbps(),
-            Self::Ofdm(mode) => mode.rate_kbps(),
-            Self::Ht(mode) => mcs::reference_rate_kbps(mode.mcs() % 8, false),
-            Self::Vht(mode) => mcs::reference_rate_kbps(mode.mcs(), false),
-            Self::He(mode) => mcs::reference_rate_kbps(mode.mcs(), mode.dcm()),
-            Self::Eht(mode) => mcs::reference_rate_kbps(mode.mcs(), false),
+        match (self, self.modulation()) {
+            (_, Some((index, _))) => mcs::reference_rate_kbps(index, self.dcm()),
+            (Self::Dsss(mode), _) => mode.rate_kbps(),
+            (Self::Ofdm(mode), _) => mode.rate_kbps(),
+            _ => unreachable!("all later modes have an MCS"),
         }
     }
 
@@ -309,7 +165,7 @@ impl TxMode {
             Self::Eht(_) => ("EHT", &Band::ALL),
         };
         if !bands.contains(&band) {
-            let message = format!("no {name} in {band}: it exists in {}", crate::amendment::list(bands));
+            let message = format!("no {name} in {band}: it exists in {}", list(bands));
             return Err(ModeError::new("band", message));
         }
         let widest = match band {
@@ -373,7 +229,7 @@ impl fmt::Display for TxMode {
         if let Some(guard_interval) = self.guard_interval() {
             write!(f, ", guard interval {guard_interval}")?;
         }
-        if matches!(self, Self::He(mode) if mode.dcm()) { f.write_str(", DCM") } else { Ok(()) }
+        if self.dcm() { f.write_str(", DCM") } else { Ok(()) }
     }
 }
 

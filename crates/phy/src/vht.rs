@@ -3,74 +3,57 @@
 
 use wifair_units::Duration;
 
+use crate::data_field::{DataField, PreambleFields, fields};
+use crate::mcs_mode::{McsLimits, McsMode, common_parts};
+use crate::mode_parts::list;
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::ppdu::{DataField, PreambleFields, fields};
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
 
 /// A mode of 802.11ac.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VhtMode {
-    mcs: u8,
-    streams: u8,
-    width: ChannelWidth,
-    guard_interval: GuardInterval,
-    coding: Coding,
+    common: McsMode,
 }
+
+pub(crate) const LIMITS: McsLimits = McsLimits {
+    name: "802.11ac",
+    highest_mcs: 9,
+    note: "",
+    widths: ChannelWidth::ALL.split_at(4).0,
+    guard_intervals: &[GuardInterval::Ns400, GuardInterval::Ns800],
+};
 
 impl VhtMode {
     /// MCS 0 to 9 with BCC; 1 to 8 streams; 20 to 160 MHz; 400 or 800 ns.
     pub fn new(mcs: u8, streams: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Result<Self, ModeError> {
-        if mcs > 9 {
-            return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11ac: there are 0 to 9")));
-        }
-        if !(1..=8).contains(&streams) {
-            return Err(ModeError::new("streams", format!("no {streams} streams in 802.11ac: there are 1 to 8")));
-        }
-        if width > ChannelWidth::Mhz160 {
-            return Err(ModeError::new("width", format!("no {width} in 802.11ac: there are 20, 40, 80 and 160 MHz")));
-        }
-        if guard_interval > GuardInterval::Ns800 {
-            let message = format!("no guard interval of {guard_interval} in 802.11ac: there are 400 and 800 ns");
-            return Err(ModeError::new("guard_interval", message));
-        }
+        let common = LIMITS.mode(mcs, streams, width, guard_interval)?;
         if !exists(mcs, streams, width) {
             let there: Vec<u8> = (1..=8).filter(|n| exists(mcs, *n, width)).collect();
             let plural = if streams == 1 { "" } else { "s" };
             let message = format!(
                 "no MCS {mcs} with {streams} stream{plural} and {width} in 802.11ac: there it exists with {} streams, and \
                  {streams} stream{plural} with MCS {}",
-                crate::amendment::list(&there),
-                crate::amendment::list(&(0..=9).filter(|m| exists(*m, streams, width)).collect::<Vec<u8>>()),
+                list(&there),
+                list(&(0..=9).filter(|m| exists(*m, streams, width)).collect::<Vec<u8>>()),
             );
             return Err(ModeError::new("mcs", message));
         }
-        Ok(Self { mcs, streams, width, guard_interval, coding: Coding::Bcc })
+        Ok(Self { common })
     }
 
     /// The same mode with another code.
     #[must_use]
     pub const fn with_coding(self, coding: Coding) -> Self {
-        Self { coding, ..self }
+        Self { common: McsMode { coding, ..self.common } }
     }
 
-    getters! {
-        /// 0 to 9.
-        mcs: u8,
-        /// 1 to 8.
-        streams: u8,
-        /// BCC or LDPC.
-        coding: Coding,
-        /// Width of the PPDU.
-        width: ChannelWidth,
-        /// 400 or 800 ns.
-        guard_interval: GuardInterval,
-    }
+    common_parts!();
 
     /// Preamble fields (21.4.3).
     pub(crate) fn preamble(self) -> PreambleFields {
         let us = Duration::from_micros;
         let [stf, ltf, sig] = LEGACY_PREAMBLE;
-        let training = mcs::training_fields(self.streams);
+        let training = mcs::training_fields(self.common.streams);
         fields(&[
             stf,
             ltf,
@@ -84,26 +67,16 @@ impl VhtMode {
 
     /// Data field (21.3.10, 21.4.3).
     pub(crate) fn data(self) -> DataField {
-        let parameters = mcs::of(self.mcs);
-        let coded = subcarriers(self.width) * parameters.bits_per_subcarrier * u32::from(self.streams);
+        let McsMode { mcs, streams, width, guard_interval, coding } = self.common;
+        let parameters = mcs::of(mcs);
+        let coded = subcarriers(width) * parameters.bits_per_subcarrier * u32::from(streams);
         let rate = parameters.code_rate;
-        let bits_per_symbol = coded * rate.data / rate.coded;
-        let overhead_bits = match self.coding {
-            Coding::Bcc => 16 + 6 * encoders(coded, bits_per_symbol, rate.coded),
+        let data = DataField::new(Duration::from_nanos(3_200) + guard_interval.duration(), coded, rate, coding);
+        let overhead_bits = match coding {
+            Coding::Bcc => 16 + 6 * encoders(coded, data.bits_per_symbol, rate.coded),
             Coding::Ldpc => 16,
         };
-        DataField {
-            symbol: Duration::from_nanos(3_200) + self.guard_interval.duration(),
-            bits_per_symbol,
-            bit_scale: 1,
-            coded_bits_per_symbol: coded,
-            overhead_bits,
-            grid: Duration::from_micros(4),
-            code_rate: rate,
-            coding: self.coding,
-            pads_before_coding: true,
-            short_symbol: None,
-        }
+        DataField { overhead_bits, grid: Duration::from_micros(4), ..data }
     }
 }
 

@@ -20,6 +20,7 @@ use wifair_engine::Stream;
 use wifair_units::{Duration, Time};
 
 use super::RateControl;
+use super::success::{SuccessRate, highest};
 
 table! {
     /// Minstrel.
@@ -43,10 +44,7 @@ struct RateStatistics {
     time: f64,
     /// Attempts at this rate when it is in the chain.
     most_attempts: u32,
-    attempts: u32,
-    successes: u32,
-    /// Average success rate; `None` before the first attempt.
-    probability: Option<f64>,
+    success: SuccessRate,
 }
 
 /// See the [module](self).
@@ -78,13 +76,7 @@ impl Minstrel {
                 }
                 attempts += 1;
             }
-            RateStatistics {
-                time: time.as_secs(),
-                most_attempts: attempts,
-                attempts: 0,
-                successes: 0,
-                probability: None,
-            }
+            RateStatistics { time: time.as_secs(), most_attempts: attempts, success: SuccessRate::default() }
         };
         Self {
             params: params.clone(),
@@ -99,27 +91,14 @@ impl Minstrel {
 
     fn evaluate(&mut self) {
         for rate in &mut self.rates {
-            if rate.attempts > 0 {
-                let now = f64::from(rate.successes) / f64::from(rate.attempts);
-                let keep = self.params.keep;
-                rate.probability = Some(rate.probability.map_or(now, |before| keep * before + (1.0 - keep) * now));
-                (rate.attempts, rate.successes) = (0, 0);
-            }
+            rate.success.evaluate(self.params.keep);
         }
-        let throughput = |rate: &RateStatistics| rate.probability.unwrap_or(0.0) / rate.time;
-        let first_of = |value: &dyn Fn(&RateStatistics) -> f64, but: Option<usize>| {
-            let mut found: Option<(usize, f64)> = None;
-            for (index, rate) in self.rates.iter().enumerate().filter(|(index, _)| Some(*index) != but) {
-                let value = value(rate);
-                if value > found.map_or(0.0, |(_, most)| most) {
-                    found = Some((index, value));
-                }
-            }
-            found.map(|(index, _)| index)
-        };
-        let best = first_of(&throughput, None).unwrap_or(0);
-        let second = first_of(&throughput, Some(best)).unwrap_or(best);
-        let surest = first_of(&|rate| rate.probability.unwrap_or(0.0), None).unwrap_or(0);
+        let count = self.rates.len();
+        let success = |index: usize| self.rates[index].success.average();
+        let throughput = |index: usize| success(index) / self.rates[index].time;
+        let best = highest(count, None, throughput).unwrap_or(0);
+        let second = highest(count, Some(best), throughput).unwrap_or(best);
+        let surest = highest(count, None, success).unwrap_or(0);
         (self.best, self.second, self.surest) = (best, second, surest);
     }
 
@@ -156,8 +135,7 @@ impl RateControl for Minstrel {
     }
 
     fn on_result(&mut self, _now: Time, rate: usize, acknowledged: bool) {
-        self.rates[rate].attempts += 1;
-        self.rates[rate].successes += u32::from(acknowledged);
+        self.rates[rate].success.note(1, u32::from(acknowledged));
     }
 }
 

@@ -23,6 +23,7 @@ use wifair_config::table;
 use wifair_engine::Stream;
 use wifair_units::{Bytes, Duration, Time};
 
+use super::success::{SuccessRate, highest};
 use crate::{Band, PpduTiming, TxMode};
 
 table! {
@@ -48,10 +49,7 @@ struct Statistics {
     time: f64,
     /// Preamble and extension, in s.
     fixed: f64,
-    attempts: u32,
-    successes: u32,
-    /// Average success rate; `None` before the first attempt.
-    probability: Option<f64>,
+    success: SuccessRate,
     /// Whether it was sampled since the last evaluation.
     sampled: bool,
 }
@@ -109,9 +107,7 @@ impl MinstrelHt {
                 place,
                 time: 8.0 * REFERENCE.0 as f64 / rate,
                 fixed: fixed.as_secs(),
-                attempts: 0,
-                successes: 0,
-                probability: None,
+                success: SuccessRate::default(),
                 sampled: false,
             }
         };
@@ -167,8 +163,7 @@ impl MinstrelHt {
     /// Reports that `acknowledged` of `sent` MPDUs in a PPDU at mode `place` were acknowledged.
     pub fn on_result(&mut self, place: usize, sent: u32, acknowledged: u32) {
         let mode = &mut self.modes[self.by_place[place]];
-        mode.attempts += sent;
-        mode.successes += acknowledged;
+        mode.success.note(sent, acknowledged);
         // An average over some tens of aggregates.
         self.mean_mpdus += (f64::from(sent) - self.mean_mpdus) / 16.0;
     }
@@ -182,31 +177,17 @@ impl MinstrelHt {
     }
 
     fn evaluate(&mut self) {
-        let keep = self.params.keep;
         for mode in &mut self.modes {
             mode.sampled = false;
-            if mode.attempts > 0 {
-                let now = f64::from(mode.successes) / f64::from(mode.attempts);
-                mode.probability = Some(mode.probability.map_or(now, |before| keep * before + (1.0 - keep) * now));
-                (mode.attempts, mode.successes) = (0, 0);
-            }
+            mode.success.evaluate(self.params.keep);
         }
-        let known = |index: usize| self.modes[index].probability.unwrap_or(0.0);
+        let known = |index: usize| self.modes[index].success.average();
         let throughput = |index: usize| self.throughput(&self.modes[index], known(index));
-        let most = |value: &dyn Fn(usize) -> f64, but: Option<usize>| {
-            let mut found = (None, 0.0);
-            for index in (0..self.modes.len()).filter(|index| Some(*index) != but) {
-                let value = value(index);
-                if value > found.1 {
-                    found = (Some(index), value);
-                }
-            }
-            found.0
-        };
-        let best = most(&throughput, None).unwrap_or(0);
-        let second = most(&throughput, Some(best)).unwrap_or(0);
+        let count = self.modes.len();
+        let best = highest(count, None, throughput).unwrap_or(0);
+        let second = highest(count, Some(best), throughput).unwrap_or(0);
         let sure = |index: usize| if known(index) > 0.95 { throughput(index) } else { 0.0 };
-        let surest = most(&sure, None).or_else(|| most(&known, None)).unwrap_or(0);
+        let surest = highest(count, None, sure).or_else(|| highest(count, None, known)).unwrap_or(0);
         (self.best, self.second, self.surest) = (best, second, surest);
     }
 
@@ -214,7 +195,7 @@ impl MinstrelHt {
         let kind = SAMPLES[self.samples % SAMPLES.len()];
         self.samples += 1;
         let surest = &self.modes[self.surest];
-        let to_beat = self.throughput(surest, surest.probability.unwrap_or(0.0));
+        let to_beat = self.throughput(surest, surest.success.average());
         let (from, to) = match kind {
             Sample::NextFaster => (self.best + 1, (self.best + 2).min(self.modes.len())),
             Sample::AnyFaster => (self.best + 1, self.modes.len()),

@@ -8,6 +8,7 @@ mod arf;
 mod ideal;
 mod minstrel;
 mod minstrel_ht;
+mod success;
 
 use wifair_config::choice;
 use wifair_engine::Stream;
