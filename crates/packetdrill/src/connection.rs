@@ -18,6 +18,14 @@ mod handshake;
 
 pub use arrival::reset_for;
 
+/// A moment at the host: its settings, the time, and the segments that are sent now.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    pub system: &'a System,
+    pub now: Time,
+    pub out: Vec<TimedSegment>,
+}
+
 /// A segment sent, and its time.
 #[derive(Clone, Debug)]
 pub struct TimedSegment {
@@ -26,8 +34,9 @@ pub struct TimedSegment {
 }
 
 /// The state of a connection: those states of RFC 9293, section 3.3.2, that make a difference to what is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionStage {
+    #[default]
     SynSent,
     SynReceived,
     Established,
@@ -44,6 +53,14 @@ struct Agreed {
     /// The peer's window scale; `None` without window scaling.
     peer_scale: Option<u8>,
     ecn: bool,
+}
+
+impl Agreed {
+    /// What a host with these settings offers.
+    fn offered(system: &System, ecn: bool) -> Self {
+        let peer_scale = system.window_scaling.then_some(0);
+        Self { peer_mss: 0, timestamps: system.timestamps, sack: system.sack, peer_scale, ecn }
+    }
 }
 
 /// The socket options that an application has set.
@@ -97,7 +114,7 @@ impl Waits {
 }
 
 /// One end of a connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ScriptConnection {
     pub stage: ConnectionStage,
     pub options: SocketOptions,
@@ -160,81 +177,35 @@ fn scale_of(bytes: u64) -> u8 {
 }
 
 impl ScriptConnection {
-    fn new(system: &System, options: SocketOptions, now: Time, passive: bool) -> Self {
+    fn new(at: &Moment<'_>, options: SocketOptions, passive: bool) -> Self {
         Self {
             stage: if passive { ConnectionStage::SynReceived } else { ConnectionStage::SynSent },
-            error: None,
-            agreed: Agreed::default(),
-            own_scale: scale_of(options.receive_buffer.unwrap_or(system.receive_buffer.0)),
+            own_scale: scale_of(options.receive_buffer.unwrap_or(at.system.receive_buffer.0)),
             options,
             passive,
-            syns: Vec::new(),
             syn_at: Time::NEVER,
             syn_rto: Duration::from_secs(1),
-            peer_isn: 0,
-            peer_ts: 0,
-            max_window: 0,
-            ends: None,
-            bursts: Bursts::default(),
-            written: 0,
-            supplied: 0,
-            blocked: 0,
-            more: false,
             probe_at: Time::NEVER,
-            stuck: None,
-            pushes: BTreeSet::new(),
-            records: BTreeSet::new(),
-            read: 0,
-            write_closed: false,
-            read_closed: false,
-            closed: false,
-            fin_acked: false,
-            peer_fin: false,
-            peer_closed_first: false,
-            fin_to_acknowledge: false,
             fin_ack_at: Time::NEVER,
-            largest_payload: 0,
-            last_data: now,
-            probes: 0,
-            established_at: None,
-            waits: Waits::default(),
-            stamps: BTreeMap::new(),
-            first_stamp: None,
+            last_data: at.now,
+            ..Self::default()
         }
     }
 
     /// Opens a connection actively: sends a SYN.
-    pub fn connect(system: &System, options: SocketOptions, now: Time, out: &mut Vec<TimedSegment>) -> Self {
-        let mut connection = Self::new(system, options, now, false);
-        connection.agreed = Agreed {
-            timestamps: system.timestamps,
-            sack: system.sack,
-            peer_scale: system.window_scaling.then_some(0),
-            ecn: system.ecn == 1,
-            ..Agreed::default()
-        };
-        connection.send_syn(system, now, out);
+    pub fn connect(at: &mut Moment<'_>, options: SocketOptions) -> Self {
+        let mut connection = Self::new(at, options, false);
+        connection.agreed = Agreed::offered(at.system, at.system.ecn == 1);
+        connection.send_syn(at);
         connection
     }
 
     /// Accepts a SYN at a listening socket: sends a SYN-ACK.
-    pub fn accept(
-        system: &System,
-        options: SocketOptions,
-        now: Time,
-        syn: &ScriptSegment,
-        out: &mut Vec<TimedSegment>,
-    ) -> Self {
-        let mut connection = Self::new(system, options, now, true);
-        let offer = Agreed {
-            timestamps: system.timestamps,
-            sack: system.sack,
-            peer_scale: system.window_scaling.then_some(0),
-            ecn: system.ecn > 0 && syn.flags.ece && syn.flags.cwr,
-            ..Agreed::default()
-        };
-        connection.agree(offer, syn);
-        connection.send_syn(system, now, out);
+    pub fn accept(at: &mut Moment<'_>, options: SocketOptions, syn: &ScriptSegment) -> Self {
+        let mut connection = Self::new(at, options, true);
+        let ecn = at.system.ecn > 0 && syn.flags.ece && syn.flags.cwr;
+        connection.agree(Agreed::offered(at.system, ecn), syn);
+        connection.send_syn(at);
         connection
     }
 
@@ -250,8 +221,7 @@ impl ScriptConnection {
 
     /// Bytes that the application may read, and whether the stream ends after them.
     pub fn readable(&self) -> (u64, bool) {
-        let delivered = self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered());
-        (delivered - self.read, self.peer_fin || self.read_closed)
+        (self.received() - self.read, self.peer_fin || self.read_closed)
     }
 
     /// The waiting times up to `now`.
@@ -298,15 +268,7 @@ impl ScriptConnection {
     }
 
     /// Writes data of the application. Returns the number of bytes accepted; a blocking call delivers the rest later.
-    pub fn write(
-        &mut self,
-        system: &System,
-        now: Time,
-        bytes: u64,
-        more: bool,
-        record: bool,
-        out: &mut Vec<TimedSegment>,
-    ) -> u64 {
+    pub fn write(&mut self, at: &mut Moment<'_>, bytes: u64, more: bool, record: bool) -> u64 {
         let taken = match self.options.send_buffer {
             Some(buffer) => {
                 let una = self.sender().map_or(0, Sender::una);
@@ -330,8 +292,8 @@ impl ScriptConnection {
         if !more {
             self.pushes.insert(self.written);
         }
-        self.hand_down(now);
-        self.flush(system, now, out);
+        self.hand_down(at.now);
+        self.flush(at);
         self.more = false;
         if self.options.nonblocking { taken } else { bytes }
     }
@@ -368,14 +330,7 @@ impl ScriptConnection {
     }
 
     /// Sets `TCP_NODELAY` or `TCP_CORK`.
-    pub fn set_small_segments(
-        &mut self,
-        system: &System,
-        now: Time,
-        nodelay: Option<bool>,
-        cork: Option<bool>,
-        out: &mut Vec<TimedSegment>,
-    ) {
+    pub fn set_small_segments(&mut self, at: &mut Moment<'_>, nodelay: Option<bool>, cork: Option<bool>) {
         if let Some(nodelay) = nodelay {
             self.options.nodelay = nodelay;
         }
@@ -389,32 +344,32 @@ impl ScriptConnection {
         // Linux: TCP_NODELAY sends the data that waits, even if TCP_CORK holds it back.
         if nodelay == Some(true) || cork == Some(false) {
             let corked = std::mem::take(&mut self.options.cork);
-            self.hand_down(now);
-            self.flush(system, now, out);
+            self.hand_down(at.now);
+            self.flush(at);
             self.options.cork = corked && cork != Some(false);
         }
     }
 
     /// Closes the sending direction: a FIN follows the data.
-    pub fn close_write(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
+    pub fn close_write(&mut self, at: &mut Moment<'_>) {
         self.write_closed = true;
-        self.hand_down(now);
-        self.flush(system, now, out);
+        self.hand_down(at.now);
+        self.flush(at);
     }
 
     /// Closes the socket.
-    pub fn close(&mut self, system: &System, now: Time, linger_zero: bool, out: &mut Vec<TimedSegment>) {
+    pub fn close(&mut self, at: &mut Moment<'_>, linger_zero: bool) {
         self.closed = true;
         if self.stage == ConnectionStage::SynSent {
             self.stage = ConnectionStage::Gone;
         } else if self.stage != ConnectionStage::Gone && (self.readable().0 > 0 || linger_zero) {
             // RFC 2525, section 2.17: a reset tells the peer that its data will not be read.
             let seq = self.next_seq();
-            let flags = Flags { rst: true, ack: true, ..Flags::default() };
-            self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, None, out);
+            let flags = Flags { rst: true, ..Flags::ACK };
+            self.push(at, ScriptSegment::empty(flags, seq), None);
             self.stage = ConnectionStage::Gone;
         } else if self.stage != ConnectionStage::Gone && !self.write_closed {
-            self.close_write(system, now, out);
+            self.close_write(at);
         }
     }
 
@@ -426,12 +381,11 @@ impl ScriptConnection {
 
     /// The next sequence number expected from the peer.
     fn expected(&self) -> u32 {
-        let delivered = self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered());
-        self.peer_isn.wrapping_add(1).wrapping_add(delivered as u32).wrapping_add(u32::from(self.peer_fin))
+        self.peer_isn.wrapping_add(1).wrapping_add(self.received() as u32).wrapping_add(u32::from(self.peer_fin))
     }
 
     /// Sends a segment: fills in its acknowledgement, window and options.
-    fn push(&self, now: Time, mut segment: ScriptSegment, from: Option<&Packet>, out: &mut Vec<TimedSegment>) {
+    fn push(&self, at: &mut Moment<'_>, mut segment: ScriptSegment, from: Option<&Packet>) {
         segment.ack = if segment.flags.ack { self.expected() } else { 0 };
         let mut options = Vec::new();
         if self.agreed.timestamps {
@@ -439,7 +393,7 @@ impl ScriptConnection {
                 Some(packet) if packet.ts_ecr != 0 => packet.ts_ecr,
                 _ => self.ends.as_ref().map_or(self.peer_ts, |(_, receiver)| receiver.ts_recent()),
             };
-            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Timestamp(micros(now), echo)]);
+            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Timestamp(micros(at.now), echo)]);
         }
         if let Some(packet) = from {
             let number =
@@ -460,12 +414,12 @@ impl ScriptConnection {
         if segment.ecn.is_none() {
             segment.ecn = Some(Ecn::NotEct);
         }
-        out.push(TimedSegment { at: now, segment });
+        at.out.push(TimedSegment { at: at.now, segment });
     }
 
     /// Sends all segments that may be sent now.
-    pub fn flush(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
-        if self.stage != ConnectionStage::Established || self.is_stuck(system, now) {
+    pub fn flush(&mut self, at: &mut Moment<'_>) {
+        if self.stage != ConnectionStage::Established || self.is_stuck(at) {
             return;
         }
         let mut segments = Vec::new();
@@ -473,7 +427,7 @@ impl ScriptConnection {
             let Some((sender, _)) = &mut self.ends else { return };
             let before = sender.sent();
             let mut any = false;
-            while let Some(packet) = sender.poll(now) {
+            while let Some(packet) = sender.poll(at.now) {
                 any = true;
                 segments.push((packet, packet.seq >= before && packet.payload > 0));
                 if segments.len() > 100_000 {
@@ -483,16 +437,16 @@ impl ScriptConnection {
             if !any {
                 break;
             }
-            self.hand_down(now);
+            self.hand_down(at.now);
         }
-        self.emit(system, now, &segments, out);
+        self.emit(at, &segments);
         let Some((_, receiver)) = &mut self.ends else { return };
         if segments.iter().any(|(packet, _)| packet.payload > 0 || packet.has(flag::FIN)) {
             receiver.piggyback();
             self.fin_ack_at = Time::NEVER;
         }
         let mut acks = Vec::new();
-        while let Some(packet) = receiver.poll(now) {
+        while let Some(packet) = receiver.poll(at.now) {
             acks.push(packet);
         }
         for mut packet in acks {
@@ -503,30 +457,31 @@ impl ScriptConnection {
                     continue;
                 }
             }
-            let flags = Flags { ack: true, ece: packet.has(flag::ECE), ..Flags::default() };
+            let flags = Flags { ece: packet.has(flag::ECE), ..Flags::ACK };
             let seq = self.next_seq();
-            self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, Some(&packet), out);
+            self.push(at, ScriptSegment::empty(flags, seq), Some(&packet));
         }
-        self.note_waits(now);
+        self.note_waits(at.now);
     }
 
     /// Whether the device refuses packets. Linux then counts the data as not sent, and tries again after a
     /// retransmission timeout and every half second from then on, up to the user timeout.
-    fn is_stuck(&mut self, system: &System, now: Time) -> bool {
-        if !system.device_full {
+    fn is_stuck(&mut self, at: &Moment<'_>) -> bool {
+        if !at.system.device_full {
             self.stuck = None;
             return false;
         }
         let Some((sender, _)) = &self.ends else { return false };
         if sender.supplied() > sender.sent() && sender.una() == sender.sent() && self.stuck.is_none() {
-            self.stuck = Some((now, now.saturating_add(sender.rtt().rto())));
+            self.stuck = Some((at.now, at.now.saturating_add(sender.rtt().rto())));
         }
         true
     }
 
     /// Sends segments of the sender, with PSH where Linux sets it.
-    fn emit(&mut self, system: &System, now: Time, segments: &[(Packet, bool)], out: &mut Vec<TimedSegment>) {
+    fn emit(&mut self, at: &mut Moment<'_>, segments: &[(Packet, bool)]) {
         let Some((sender, _)) = &self.ends else { return };
+        let system = at.system;
         let mss = u64::from(self.segment_size(system));
         let info = sender.info();
         let (ss, ca) = system.pacing_ratios;
@@ -556,13 +511,8 @@ impl ScriptConnection {
             }
             let probe = sender.is_probing() && packet.payload == 1 && packet.seq == sender.sent();
             probes += u64::from(probe);
-            let flags = Flags {
-                ack: true,
-                fin,
-                psh: packet.payload > 0 && !probe && (burst || self.pushes.contains(&packet.end())),
-                cwr: packet.has(flag::CWR),
-                ..Flags::default()
-            };
+            let psh = packet.payload > 0 && !probe && (burst || self.pushes.contains(&packet.end()));
+            let flags = Flags { fin, psh, cwr: packet.has(flag::CWR), ..Flags::ACK };
             let mut segment = ScriptSegment {
                 flags,
                 seq: (packet.seq as u32).wrapping_add(1),
@@ -575,7 +525,7 @@ impl ScriptConnection {
                 segment.seq = segment.seq.wrapping_sub(1);
                 segment.payload = 0;
             }
-            self.push(now, segment, None, out);
+            self.push(at, segment, None);
         }
         self.probes += probes;
     }
@@ -610,28 +560,28 @@ impl ScriptConnection {
     }
 
     /// Handles the timers that are due; called at [`ScriptConnection::deadline`].
-    pub fn on_timer(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
-        if now >= self.syn_at {
-            if self.syns.len() > system.syn_retries as usize {
+    pub fn on_timer(&mut self, at: &mut Moment<'_>) {
+        if at.now >= self.syn_at {
+            if self.syns.len() > at.system.syn_retries as usize {
                 self.fail("ETIMEDOUT");
             } else {
-                self.send_syn(system, now, out);
+                self.send_syn(at);
             }
         }
-        if now >= self.probe_at {
+        if at.now >= self.probe_at {
             self.probe_at = Time::NEVER;
             self.more = false;
             let corked = std::mem::take(&mut self.options.cork);
             self.pushes.insert(self.written);
-            self.hand_down(now);
+            self.hand_down(at.now);
             self.options.cork = corked;
         }
-        if now >= self.fin_ack_at {
-            self.answer(now, out);
+        if at.now >= self.fin_ack_at {
+            self.answer(at);
         }
-        if let Some((since, retry)) = self.stuck.filter(|(_, retry)| now >= *retry) {
+        if let Some((since, retry)) = self.stuck.filter(|(_, retry)| at.now >= *retry) {
             let limit = self.options.user_timeout.unwrap_or(Duration::MAX);
-            if now.saturating_since(since) >= limit {
+            if at.now.saturating_since(since) >= limit {
                 self.fail("ETIMEDOUT");
                 return;
             }
@@ -639,17 +589,17 @@ impl ScriptConnection {
             self.stuck = Some((since, retry + Duration::from_millis(500)));
         }
         let Some((sender, receiver)) = &mut self.ends else { return };
-        if now >= receiver.deadline() {
-            receiver.on_timer(now);
+        if at.now >= receiver.deadline() {
+            receiver.on_timer(at.now);
         }
-        if now >= sender.deadline() {
-            sender.on_timer(now);
+        if at.now >= sender.deadline() {
+            sender.on_timer(at.now);
         }
         if sender.state() == SenderState::Aborted {
             self.fail("ETIMEDOUT");
             return;
         }
-        self.flush(system, now, out);
+        self.flush(at);
     }
 
     /// Ends the connection with an error for the application.

@@ -8,12 +8,11 @@
 use wifair_units::{Duration, Time};
 
 use crate::compare::difference;
-use crate::error::ScriptPlace;
-use crate::expression::{CodeFailure, Variables, run as run_code};
+use crate::error::{ScriptPlace, ScriptStop};
+use crate::expression::{Variables, run as run_code};
 use crate::host::ScriptHost;
 use crate::parser::parse;
 use crate::script::{Event, Script, ScriptAction, ScriptSegment, SystemCall, When};
-use crate::syscall::CallRefusal;
 use crate::system::{ReadFile, System};
 
 /// The verdict on a script.
@@ -65,11 +64,6 @@ const MAX_STEPS: u32 = 200_000;
 /// The default tolerance: this many microseconds, or the given fraction of the time since the previous event.
 const TOLERANCE_US: i64 = 4000;
 const TOLERANCE_PARTS: i64 = 8;
-
-enum ScriptStop {
-    Differs(String),
-    Unsupported(String),
-}
 
 /// Parses and runs a script; `read` returns the text of the files that it names.
 pub fn run(text: &str, options: PlayOptions, read: ReadFile<'_>) -> Report {
@@ -128,6 +122,14 @@ fn time(micros: i64) -> Time {
     Time::ZERO + Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
+/// A difference, with the time at which it is found, in microseconds.
+fn at(micros: i64, stop: ScriptStop) -> ScriptStop {
+    match stop {
+        ScriptStop::Differs(reason) => ScriptStop::Differs(format!("at {:.6} s, {reason}", seconds(micros))),
+        other => other,
+    }
+}
+
 impl<'a> Driver<'a> {
     fn new(script: &Script, options: PlayOptions, read: ReadFile<'a>) -> Result<Self, Report> {
         let mut driver = Self {
@@ -184,11 +186,11 @@ impl<'a> Driver<'a> {
             }
             other => {
                 if start < now - self.tolerance_us {
-                    return Err(ScriptStop::Differs(format!(
+                    return ScriptStop::differs(format!(
                         "this was to happen at {:.6} s, and it is {:.6} s already",
                         seconds(start),
                         seconds(now)
-                    )));
+                    ));
                 }
                 self.unblock(if matches!(event.when, When::Any) { FOREVER_US } else { start })?;
                 self.advance(start)?;
@@ -210,14 +212,9 @@ impl<'a> Driver<'a> {
                     ScriptAction::Code(code) => {
                         let host = &self.host;
                         let lookup = |name: &str| host.variable(name);
-                        run_code(code, &mut self.variables, &lookup).map_err(|failure| match failure {
-                            CodeFailure::False(_, text) => {
-                                ScriptStop::Differs(format!("at {:.6} s, {text}", seconds(start)))
-                            }
-                            CodeFailure::Unknown(_, what) => ScriptStop::Unsupported(what),
-                        })?;
+                        run_code(code, &mut self.variables, &lookup).map_err(|stop| at(start, stop))?;
                     }
-                    ScriptAction::Unsupported(what) => return Err(ScriptStop::Unsupported(what.clone())),
+                    ScriptAction::Unsupported(what) => return ScriptStop::unsupported(what),
                     ScriptAction::Expect(_) => {}
                 }
             }
@@ -226,11 +223,8 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn call(&mut self, call: &SystemCall, at: i64) -> Result<(), ScriptStop> {
-        self.host.call(call).map_err(|refusal| match refusal {
-            CallRefusal::Differs(reason) => ScriptStop::Differs(format!("at {:.6} s, {reason}", seconds(at))),
-            CallRefusal::Unsupported(what) => ScriptStop::Unsupported(what),
-        })
+    fn call(&mut self, call: &SystemCall, time: i64) -> Result<(), ScriptStop> {
+        self.host.call(call).map_err(|stop| at(time, stop))
     }
 
     /// Completes the blocking call if it returns before `to`.
@@ -255,7 +249,7 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
         }
-        Err(ScriptStop::Unsupported("so much activity between two events".to_owned()))
+        ScriptStop::unsupported("so much activity between two events")
     }
 
     /// Waits for a segment, joins segments that were sent in a row, and compares.
@@ -270,11 +264,11 @@ impl<'a> Driver<'a> {
                     continue;
                 }
                 let got = whole.map_or_else(|| "nothing".to_owned(), |(_, segment)| format!("`> {segment}` alone"));
-                return Err(ScriptStop::Differs(format!(
+                return ScriptStop::differs(format!(
                     "expected `> {expected}` at {:.6} s, and {got} left until {:.6} s",
                     seconds(start),
                     seconds(end.saturating_add(slack))
-                )));
+                ));
             };
             let (_, segment) = match whole.take() {
                 None => whole.insert((next.at, next.segment)),
@@ -285,10 +279,10 @@ impl<'a> Driver<'a> {
                         && next.segment.flags.rst == sum.flags.rst
                         && next.segment.flags.ece == sum.flags.ece;
                     if !follows {
-                        return Err(ScriptStop::Differs(format!(
+                        return ScriptStop::differs(format!(
                             "expected `> {expected}`, got `> {sum}` and `> {}`",
                             next.segment
-                        )));
+                        ));
                     }
                     let cwr = sum.flags.cwr;
                     sum.payload += next.segment.payload;
@@ -312,20 +306,20 @@ impl<'a> Driver<'a> {
             _ => true,
         };
         if let Some(difference) = difference(expected, &got, &check_stamp) {
-            return Err(ScriptStop::Differs(format!(
+            return ScriptStop::differs(format!(
                 "expected `> {expected}`, got `> {got}` at {:.6} s ({difference})",
                 seconds(micros(at))
-            )));
+            ));
         }
         self.host.note_stamp(expected, &got);
         let at_us = micros(at);
         if at_us < start.saturating_sub(slack) || at_us > end.saturating_add(slack) {
-            return Err(ScriptStop::Differs(format!(
+            return ScriptStop::differs(format!(
                 "`> {got}` left at {:.6} s, expected at {:.6} s (tolerance {:.6} s)",
                 seconds(at_us),
                 seconds(start),
                 seconds(slack)
-            )));
+            ));
         }
         self.host.now = self.host.now.max(at);
         Ok(())

@@ -20,3 +20,22 @@ pub struct ScriptError {
 
 /// What a parser returns.
 pub(crate) type Parsed<T> = Result<T, ScriptError>;
+
+/// Why a script stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptStop {
+    /// Something differs from the script.
+    Differs(String),
+    /// The script uses something that is not supported.
+    Unsupported(String),
+}
+
+impl ScriptStop {
+    pub(crate) fn differs<T>(reason: String) -> Result<T, Self> {
+        Err(Self::Differs(reason))
+    }
+
+    pub(crate) fn unsupported<T>(what: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Unsupported(what.into()))
+    }
+}

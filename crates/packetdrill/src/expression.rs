@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
-use crate::error::{Parsed, ScriptPlace};
+use crate::error::{Parsed, ScriptPlace, ScriptStop};
 
 /// The greatest depth of nested expressions.
 const MAX_DEPTH: u32 = 64;
@@ -15,8 +15,6 @@ const MAX_DEPTH: u32 = 64;
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Its place in the script.
-    pub place: ScriptPlace,
     /// Its source text.
     pub text: String,
     kind: StatementKind,
@@ -76,15 +74,6 @@ pub enum ExpressionValue {
     Text(String),
 }
 
-/// Why code fails.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CodeFailure {
-    /// An assertion is false; the message quotes it and gives the values of its variables.
-    False(ScriptPlace, String),
-    /// A name or operation is unknown.
-    Unknown(ScriptPlace, String),
-}
-
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Number(f64),
@@ -99,6 +88,20 @@ const SIGNS: [&str; 35] = [
     ")", ",", "=", "[", "]", "{", "}", ":", ".", "&", "|", "!", "~", "^", "@",
 ];
 
+/// Binary operators, those that bind least tightly first.
+const BINARIES: [&[(&str, Binary)]; 3] = [
+    &[("&", Binary::And), ("|", Binary::Or)],
+    &[("+", Binary::Add), ("-", Binary::Subtract)],
+    &[("*", Binary::Multiply), ("//", Binary::FloorDivide), ("/", Binary::Divide), ("%", Binary::Modulo)],
+];
+const COMPARISONS: [(&str, Comparison); 6] = [
+    ("==", Comparison::Equal),
+    ("!=", Comparison::Unequal),
+    ("<=", Comparison::LessOrEqual),
+    (">=", Comparison::GreaterOrEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
 /// Signs and words that continue an expression in Python, but not in this language.
 const CONTINUATIONS: [&str; 15] =
     ["**", "<<", ">>", "^", "@", ":=", "[", "(", ".", "in", "not", "is", "if", "for", "async"];
@@ -135,7 +138,7 @@ pub fn parse(code: &str, place: ScriptPlace) -> Parsed<Result<Vec<Statement>, St
         }
         let mut parser = ExpressionParser { tokens: &tokens, next: 0, depth: 0 };
         match parser.statement() {
-            Ok(kind) => statements.push(Statement { place: start, text, kind }),
+            Ok(kind) => statements.push(Statement { text, kind }),
             Err(ExpressionStop::Unsupported(what)) => return Ok(Err(what)),
             Err(ExpressionStop::Malformed(place, message)) => return Cursor::error_at(place.unwrap_or(start), message),
         }
@@ -327,71 +330,22 @@ impl ExpressionParser<'_> {
     }
 
     fn comparison(&mut self) -> Result<ScriptExpression, ExpressionStop> {
-        let left = self.bits()?;
+        let left = self.binary(0)?;
         let mut chain = Vec::new();
-        'chain: loop {
-            for (sign, comparison) in [
-                ("==", Comparison::Equal),
-                ("!=", Comparison::Unequal),
-                ("<=", Comparison::LessOrEqual),
-                (">=", Comparison::GreaterOrEqual),
-                ("<", Comparison::Less),
-                (">", Comparison::Greater),
-            ] {
-                if self.eat(sign) {
-                    chain.push((comparison, self.bits()?));
-                    continue 'chain;
-                }
-            }
-            break;
+        while let Some((_, comparison)) = COMPARISONS.iter().find(|(sign, _)| self.eat(sign)) {
+            chain.push((*comparison, self.binary(0)?));
         }
         Ok(if chain.is_empty() { left } else { ScriptExpression::Compare(Box::new(left), chain) })
     }
 
-    fn bits(&mut self) -> Result<ScriptExpression, ExpressionStop> {
-        let mut left = self.sum()?;
-        loop {
-            let operator = if self.eat("&") {
-                Binary::And
-            } else if self.eat("|") {
-                Binary::Or
-            } else {
-                return Ok(left);
-            };
-            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.sum()?));
+    /// Parses operations of this level of [`BINARIES`] and of those that bind more tightly.
+    fn binary(&mut self, level: usize) -> Result<ScriptExpression, ExpressionStop> {
+        let Some(operators) = BINARIES.get(level) else { return self.unary() };
+        let mut left = self.binary(level + 1)?;
+        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.eat(sign)) {
+            left = ScriptExpression::Binary(*operator, Box::new(left), Box::new(self.binary(level + 1)?));
         }
-    }
-
-    fn sum(&mut self) -> Result<ScriptExpression, ExpressionStop> {
-        let mut left = self.product()?;
-        loop {
-            let operator = if self.eat("+") {
-                Binary::Add
-            } else if self.eat("-") {
-                Binary::Subtract
-            } else {
-                return Ok(left);
-            };
-            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.product()?));
-        }
-    }
-
-    fn product(&mut self) -> Result<ScriptExpression, ExpressionStop> {
-        let mut left = self.unary()?;
-        loop {
-            let operator = if self.eat("*") {
-                Binary::Multiply
-            } else if self.eat("//") {
-                Binary::FloorDivide
-            } else if self.eat("/") {
-                Binary::Divide
-            } else if self.eat("%") {
-                Binary::Modulo
-            } else {
-                return Ok(left);
-            };
-            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.unary()?));
-        }
+        Ok(left)
     }
 
     fn unary(&mut self) -> Result<ScriptExpression, ExpressionStop> {
@@ -472,16 +426,15 @@ pub fn run(
     statements: &[Statement],
     variables: &mut Variables,
     lookup: &dyn Fn(&str) -> Option<i64>,
-) -> Result<(), CodeFailure> {
+) -> Result<(), ScriptStop> {
     for statement in statements {
         let get = |name: &str| {
             variables.get(name).cloned().or_else(|| lookup(name).map(|value| ExpressionValue::Number(value as f64)))
         };
-        let unknown = |what: String| CodeFailure::Unknown(statement.place, what);
         match &statement.kind {
             StatementKind::Print => {}
             StatementKind::Assert(condition) => {
-                if !truth(&evaluate(condition, &get).map_err(unknown)?) {
+                if !truth(&evaluate(condition, &get).map_err(ScriptStop::Unsupported)?) {
                     let mut names = Vec::new();
                     name_all(condition, &mut names);
                     let values: Vec<_> = names
@@ -489,14 +442,14 @@ pub fn run(
                         .filter_map(|name| get(name).map(|value| format!("{name} = {}", show(&value))))
                         .collect();
                     let text = format!("`{}` is false: {}", statement.text, values.join(", "));
-                    return Err(CodeFailure::False(statement.place, text));
+                    return ScriptStop::differs(text);
                 }
             }
             StatementKind::Assign(name, operator, value) => {
-                let mut value = evaluate(value, &get).map_err(unknown)?;
+                let mut value = evaluate(value, &get).map_err(ScriptStop::Unsupported)?;
                 if let Some(operator) = operator {
-                    let old = get(name).ok_or_else(|| unknown(format!("the name `{name}`")))?;
-                    value = compute(*operator, &old, &value).map_err(unknown)?;
+                    let old = get(name).ok_or_else(|| ScriptStop::Unsupported(format!("the name `{name}`")))?;
+                    value = compute(*operator, &old, &value).map_err(ScriptStop::Unsupported)?;
                 }
                 variables.insert(name.clone(), value);
             }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wifair_units::{Duration, Time};
 
-use crate::connection::{ScriptConnection, SocketOptions, TimedSegment, reset_for};
-use crate::script::{ScriptSegment, TcpOption};
+use crate::connection::{Moment, ScriptConnection, SocketOptions, TimedSegment, reset_for};
+use crate::script::ScriptSegment;
 use crate::system::System;
 
 /// The socket of a file descriptor.
@@ -68,52 +68,52 @@ impl ScriptHost {
             return false;
         }
         self.now = self.now.max(at);
-        let mut out = Vec::new();
-        for connection in &mut self.connections {
-            if connection.deadline() <= self.now {
-                connection.on_timer(&self.system, self.now, &mut out);
+        self.act(|connections, moment| {
+            for connection in connections {
+                if connection.deadline() <= moment.now {
+                    connection.on_timer(moment);
+                }
             }
-        }
-        self.take(out);
+        });
         true
     }
 
-    pub(crate) fn take(&mut self, out: Vec<TimedSegment>) {
+    /// Lets connections act now, and takes the segments that they send.
+    pub(crate) fn act<T>(&mut self, act: impl FnOnce(&mut Vec<ScriptConnection>, &mut Moment<'_>) -> T) -> T {
+        let mut moment = Moment { system: &self.system, now: self.now, out: Vec::new() };
+        let result = act(&mut self.connections, &mut moment);
+        let sent = moment.out;
         if !self.system.device_full {
-            self.sent.extend(out);
+            self.sent.extend(sent);
         }
+        result
     }
 
     /// Handles a segment that arrives.
     pub fn inject(&mut self, segment: &ScriptSegment) {
-        let mut out = Vec::new();
-        let (now, system) = (self.now, &self.system);
-        let known = match self.connections.last_mut() {
-            Some(connection)
-                if !(segment.flags.syn
-                    && !segment.flags.ack
-                    && connection.deadline() == Time::NEVER
-                    && connection.closed) =>
+        let is_syn = segment.flags.syn && !segment.flags.ack;
+        let listening = self.sockets.values().find_map(|socket| match socket {
+            Socket::Listening(options) => Some(options.clone()),
+            _ => None,
+        });
+        let accepted = self.act(|connections, moment| {
+            if let Some(connection) = connections.last_mut()
+                && !(is_syn && connection.deadline() == Time::NEVER && connection.closed)
+                && connection.on_segment(moment, segment)
             {
-                connection.on_segment(system, now, segment, &mut out)
+                return None;
             }
-            _ => false,
-        };
-        if !known {
-            let listening = self.sockets.values().find_map(|socket| match socket {
-                Socket::Listening(options) => Some(options.clone()),
-                _ => None,
-            });
             match listening {
-                Some(options) if segment.flags.syn && !segment.flags.ack => {
-                    self.connections.push(ScriptConnection::accept(system, options, now, segment, &mut out));
-                    self.waiting.push_back(self.connections.len() - 1);
+                Some(options) if is_syn => {
+                    connections.push(ScriptConnection::accept(moment, options, segment));
+                    return Some(connections.len() - 1);
                 }
                 _ if segment.flags.rst => {}
-                _ => out.push(reset_for(now, segment)),
+                _ => moment.out.push(reset_for(moment.now, segment)),
             }
-        }
-        self.take(out);
+            None
+        });
+        self.waiting.extend(accepted);
     }
 
     /// The connection under test: the last one opened.
@@ -123,13 +123,8 @@ impl ScriptHost {
 
     /// Remembers which of our timestamps the timestamp in the segment `script` stands for.
     pub(crate) fn note_stamp(&mut self, script: &ScriptSegment, ours: &ScriptSegment) {
-        let stamp = |segment: &ScriptSegment| {
-            segment.options.iter().flatten().find_map(|option| match option {
-                TcpOption::Timestamp(value, _) => Some(*value),
-                _ => None,
-            })
-        };
-        if let (Some(script), Some(ours), Some(connection)) = (stamp(script), stamp(ours), self.connections.last_mut())
+        if let (Some((script, _)), Some((ours, _)), Some(connection)) =
+            (script.timestamp(), ours.timestamp(), self.connections.last_mut())
         {
             connection.stamps.insert(script, ours);
             connection.first_stamp.get_or_insert((script, ours));

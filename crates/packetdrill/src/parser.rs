@@ -220,9 +220,9 @@ impl<'a> ScriptParser<'a> {
         for (open, close) in [("[", "]"), ("(", ")")] {
             if self.cursor.eat(open) {
                 let text = self.until(close, "IP header")?.trim();
-                match ip_header(text) {
-                    Some(ecn) => segment.ecn = ecn,
-                    None => return self.unsupported(format!("IP header field `{text}`")),
+                segment.ecn = Ecn::named(text);
+                if segment.ecn.is_none() {
+                    return self.unsupported(format!("IP header field `{text}`"));
                 }
                 self.skip()?;
             }
@@ -487,17 +487,5 @@ impl<'a> ScriptParser<'a> {
             self.skip()?;
         }
         Ok(fields)
-    }
-}
-
-/// The ECN field in the bracketed part of a packet; `None` if the text is not an ECN field.
-fn ip_header(text: &str) -> Option<Option<Ecn>> {
-    match text {
-        "ect0" => Some(Some(Ecn::Ect0)),
-        "ect1" => Some(Some(Ecn::Ect1)),
-        "ect01" => Some(Some(Ecn::AnyEct)),
-        "ce" => Some(Some(Ecn::Ce)),
-        "noecn" => Some(Some(Ecn::NotEct)),
-        _ => None,
     }
 }

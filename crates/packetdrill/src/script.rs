@@ -68,16 +68,25 @@ pub enum Ecn {
     AnyEct,
 }
 
+impl Ecn {
+    const NAMES: [(Self, &str); 5] = [
+        (Self::NotEct, "noecn"),
+        (Self::Ect0, "ect0"),
+        (Self::Ect1, "ect1"),
+        (Self::Ce, "ce"),
+        (Self::AnyEct, "ect01"),
+    ];
+
+    /// The field with this name in a script.
+    pub fn named(text: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, name)| *name == text).map(|(ecn, _)| *ecn)
+    }
+}
+
 impl fmt::Display for Ecn {
     /// As in a script, without brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotEct => "noecn",
-            Self::Ect0 => "ect0",
-            Self::Ect1 => "ect1",
-            Self::Ce => "ce",
-            Self::AnyEct => "ect01",
-        })
+        Self::NAMES.iter().filter(|(ecn, _)| ecn == self).try_for_each(|(_, name)| f.write_str(name))
     }
 }
 
@@ -100,6 +109,12 @@ pub struct Flags {
     pub ece: bool,
     /// CWR.
     pub cwr: bool,
+}
+
+impl Flags {
+    /// ACK alone.
+    pub const ACK: Self =
+        Self { ack: true, fin: false, syn: false, rst: false, psh: false, urg: false, ece: false, cwr: false };
 }
 
 impl fmt::Display for Flags {
@@ -172,6 +187,30 @@ pub struct ScriptSegment {
     pub window: Option<u32>,
     /// Options; `None` for `<...>`, which matches any options.
     pub options: Option<Vec<TcpOption>>,
+}
+
+impl ScriptSegment {
+    /// A segment without data.
+    pub fn empty(flags: Flags, seq: u32) -> Self {
+        Self { flags, seq, ..Self::default() }
+    }
+
+    /// Timestamp value and echo.
+    pub fn timestamp(&self) -> Option<(u32, u32)> {
+        self.options.iter().flatten().find_map(|option| match option {
+            TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
+            _ => None,
+        })
+    }
+
+    /// The SACK blocks, in the script's sequence numbers.
+    pub fn sack_blocks(&self) -> &[(u32, u32)] {
+        let blocks = self.options.iter().flatten().find_map(|option| match option {
+            TcpOption::Sack(blocks) => Some(blocks.as_slice()),
+            _ => None,
+        });
+        blocks.unwrap_or_default()
+    }
 }
 
 impl fmt::Display for ScriptSegment {

@@ -3,38 +3,42 @@
 use wifair_units::Duration;
 
 use crate::connection::{ConnectionStage, ScriptConnection, SocketOptions};
+use crate::error::ScriptStop;
 use crate::host::{ScriptHost, Socket};
 use crate::script::{Argument, SystemCall};
 use crate::system::CONGESTION_CONTROLS;
 
-/// Why a call fails.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CallRefusal {
-    /// Its result differs from the script.
-    Differs(String),
-    /// It is not supported.
-    Unsupported(String),
-}
-
 /// The result of a call: the number returned, and the error if that is -1.
 type Returned = (i64, Option<&'static str>);
 
-fn argument(call: &SystemCall, index: usize) -> Result<&Argument, CallRefusal> {
-    call.arguments.get(index).ok_or_else(|| CallRefusal::Unsupported(format!("`{}` with so few arguments", call.name)))
+fn failed(errno: &'static str) -> Result<Returned, ScriptStop> {
+    Ok((-1, Some(errno)))
 }
 
-fn number(call: &SystemCall, index: usize) -> Result<i64, CallRefusal> {
+/// Compares what an option is with what the script expects.
+fn compare(what: &str, got: i64, wanted: &Argument) -> Result<Returned, ScriptStop> {
+    match option_value(wanted) {
+        Some(wanted) if wanted != got => ScriptStop::differs(format!("{what} is {got}, expected {wanted}")),
+        _ => Ok((0, None)),
+    }
+}
+
+fn argument(call: &SystemCall, index: usize) -> Result<&Argument, ScriptStop> {
+    call.arguments.get(index).ok_or_else(|| ScriptStop::Unsupported(format!("`{}` with so few arguments", call.name)))
+}
+
+fn number(call: &SystemCall, index: usize) -> Result<i64, ScriptStop> {
     let value = argument(call, index)?;
-    value.integer().ok_or_else(|| CallRefusal::Unsupported(format!("argument {} of `{}`", index + 1, call.name)))
+    value.integer().ok_or_else(|| ScriptStop::Unsupported(format!("argument {} of `{}`", index + 1, call.name)))
 }
 
-fn bytes(call: &SystemCall, index: usize) -> Result<u64, CallRefusal> {
+fn bytes(call: &SystemCall, index: usize) -> Result<u64, ScriptStop> {
     match argument(call, index)? {
-        Argument::Any => Err(CallRefusal::Unsupported(format!("`{}` of unknown length", call.name))),
+        Argument::Any => ScriptStop::unsupported(format!("`{}` of unknown length", call.name)),
         _ => u64::try_from(number(call, index)?)
             .ok()
             .filter(|bytes| *bytes < 1 << 40)
-            .ok_or_else(|| CallRefusal::Unsupported(format!("the length in `{}`", call.name))),
+            .ok_or_else(|| ScriptStop::Unsupported(format!("the length in `{}`", call.name))),
     }
 }
 
@@ -51,7 +55,7 @@ impl ScriptHost {
     ///
     /// # Errors
     /// If the result differs from the script, or if the call is not supported.
-    pub fn call(&mut self, call: &SystemCall) -> Result<(), CallRefusal> {
+    pub fn call(&mut self, call: &SystemCall) -> Result<(), ScriptStop> {
         let (value, errno) = self.returned(call)?;
         let as_expected = match &call.result {
             Argument::Any => true,
@@ -68,7 +72,7 @@ impl ScriptHost {
             Argument::Integer(value) => value.to_string(),
             other => format!("{other:?}"),
         };
-        Err(CallRefusal::Differs(format!(
+        Err(ScriptStop::Differs(format!(
             "`{}` returned {}, expected {}",
             call.name,
             show(&value.to_string(), errno),
@@ -76,13 +80,13 @@ impl ScriptHost {
         )))
     }
 
-    fn returned(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
-        let unsupported = || CallRefusal::Unsupported(format!("the system call `{}`", call.name));
+    fn returned(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
+        let unsupported = || ScriptStop::Unsupported(format!("the system call `{}`", call.name));
         match call.name.as_str() {
             "socket" => {
                 let kind = argument(call, 1)?;
                 if !kind.names("SOCK_STREAM") {
-                    return Err(CallRefusal::Unsupported("sockets other than SOCK_STREAM".to_owned()));
+                    return ScriptStop::unsupported("sockets other than SOCK_STREAM");
                 }
                 let fd = call.result.integer().unwrap_or(3);
                 let options = SocketOptions { nonblocking: kind.names("SOCK_NONBLOCK"), ..SocketOptions::default() };
@@ -104,28 +108,23 @@ impl ScriptHost {
                 let fd = number(call, 0)?;
                 let linger_zero = self.lingers_not.remove(&fd);
                 if let Some(Socket::Connected(index)) = self.sockets.remove(&fd) {
-                    let mut out = Vec::new();
-                    self.connections[index].close(&self.system, self.now, linger_zero, &mut out);
-                    self.take(out);
+                    self.act(|connections, moment| connections[index].close(moment, linger_zero));
                 }
                 Ok((0, None))
             }
             "shutdown" => {
                 let how = argument(call, 1)?.clone();
-                let (system, now) = (self.system.clone(), self.now);
-                let mut out = Vec::new();
-                let connection = self.connected(call)?;
+                let index = self.connected_index(call)?;
                 if how.names("SHUT_RD") || how.names("SHUT_RDWR") {
-                    connection.read_closed = true;
+                    self.connections[index].read_closed = true;
                 }
                 if how.names("SHUT_WR") || how.names("SHUT_RDWR") {
-                    connection.close_write(&system, now, &mut out);
+                    self.act(|connections, moment| connections[index].close_write(moment));
                 }
-                self.take(out);
                 Ok((0, None))
             }
             "write" | "send" | "sendto" | "read" | "recv" | "recvfrom" if argument(call, 1)?.names("NULL") => {
-                Ok((-1, Some("EFAULT")))
+                failed("EFAULT")
             }
             "write" | "send" | "sendto" | "writev" | "sendmsg" => self.write(call),
             "ioctl" => self.queue_length(call),
@@ -133,7 +132,7 @@ impl ScriptHost {
                 let most = bytes(call, 2)?;
                 let connection = self.connected(call)?;
                 if let Some(error) = connection.error.take() {
-                    return Ok((-1, Some(error)));
+                    return failed(error);
                 }
                 let (available, end) = connection.readable();
                 let taken = available.min(most);
@@ -144,7 +143,7 @@ impl ScriptHost {
             "getsockopt" => self.get_option(call),
             "fcntl" => {
                 let fd = number(call, 0)?;
-                let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
+                let Some(options) = self.socket_options(fd) else { return failed("EBADF") };
                 if argument(call, 1)?.names("F_GETFL") {
                     return Ok((2 | if options.nonblocking { 0x800 } else { 0 }, None));
                 }
@@ -166,24 +165,29 @@ impl ScriptHost {
     }
 
     /// The connection of the first argument.
-    fn connected(&mut self, call: &SystemCall) -> Result<&mut ScriptConnection, CallRefusal> {
+    fn connected(&mut self, call: &SystemCall) -> Result<&mut ScriptConnection, ScriptStop> {
+        let index = self.connected_index(call)?;
+        Ok(&mut self.connections[index])
+    }
+
+    fn connected_index(&self, call: &SystemCall) -> Result<usize, ScriptStop> {
         let fd = number(call, 0)?;
         match self.sockets.get(&fd) {
-            Some(Socket::Connected(index)) => Ok(&mut self.connections[*index]),
-            _ => Err(CallRefusal::Differs(format!("`{}`: file descriptor {fd} is not connected", call.name))),
+            Some(Socket::Connected(index)) => Ok(*index),
+            _ => ScriptStop::differs(format!("`{}`: file descriptor {fd} is not connected", call.name)),
         }
     }
 
-    fn accept(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+    fn accept(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
         let ready =
             self.waiting.iter().position(|&index| self.connections[index].stage == ConnectionStage::Established);
-        let Some(index) = ready.and_then(|at| self.waiting.remove(at)) else { return Ok((-1, Some("EAGAIN"))) };
+        let Some(index) = ready.and_then(|at| self.waiting.remove(at)) else { return failed("EAGAIN") };
         let fd = call.result.integer().unwrap_or(4);
         self.sockets.insert(fd, Socket::Connected(index));
         Ok((fd, None))
     }
 
-    fn connect(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+    fn connect(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
         let fd = number(call, 0)?;
         match self.sockets.get(&fd) {
             Some(Socket::Connected(index)) => {
@@ -197,17 +201,15 @@ impl ScriptHost {
             Some(Socket::Fresh(options)) => {
                 let options = options.clone();
                 let nonblocking = options.nonblocking;
-                let mut out = Vec::new();
-                self.connections.push(ScriptConnection::connect(&self.system, options, self.now, &mut out));
+                self.act(|connections, moment| connections.push(ScriptConnection::connect(moment, options)));
                 self.sockets.insert(fd, Socket::Connected(self.connections.len() - 1));
-                self.take(out);
                 Ok(if nonblocking { (-1, Some("EINPROGRESS")) } else { (0, None) })
             }
-            _ => Ok((-1, Some("EBADF"))),
+            _ => failed("EBADF"),
         }
     }
 
-    fn write(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+    fn write(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
         let name = call.name.as_str();
         let length = match name {
             "write" | "send" | "sendto" => bytes(call, 2)?,
@@ -219,7 +221,7 @@ impl ScriptHost {
                     (_, value) => Some(value),
                 };
                 let Some(Argument::List(vectors)) = vectors else {
-                    return Err(CallRefusal::Unsupported(format!("the vectors of `{name}`")));
+                    return ScriptStop::unsupported(format!("the vectors of `{name}`"));
                 };
                 let mut sum = 0_u64;
                 for vector in vectors {
@@ -229,7 +231,7 @@ impl ScriptHost {
                     };
                     let length =
                         length.and_then(|length| u64::try_from(length).ok()).filter(|length| *length < 1 << 40);
-                    sum += length.ok_or_else(|| CallRefusal::Unsupported(format!("the vectors of `{name}`")))?;
+                    sum += length.ok_or_else(|| ScriptStop::Unsupported(format!("the vectors of `{name}`")))?;
                 }
                 sum
             }
@@ -241,57 +243,49 @@ impl ScriptHost {
         };
         for other in ["MSG_ZEROCOPY", "MSG_FASTOPEN", "MSG_OOB"] {
             if flags.names(other) {
-                return Err(CallRefusal::Unsupported(format!("the flag {other}")));
+                return ScriptStop::unsupported(format!("the flag {other}"));
             }
         }
-        let (system, now) = (self.system.clone(), self.now);
-        let mut out = Vec::new();
-        let connection = self.connected(call)?;
+        let index = self.connected_index(call)?;
+        let connection = &mut self.connections[index];
         if let Some(error) = connection.error.take() {
-            return Ok((-1, Some(error)));
+            return failed(error);
         }
         if connection.write_closed || connection.stage == ConnectionStage::Gone {
-            return Ok((-1, Some("EPIPE")));
+            return failed("EPIPE");
         }
-        let taken = connection.write(&system, now, length, flags.names("MSG_MORE"), flags.names("MSG_EOR"), &mut out);
-        self.take(out);
+        let (more, record) = (flags.names("MSG_MORE"), flags.names("MSG_EOR"));
+        let taken = self.act(|connections, moment| connections[index].write(moment, length, more, record));
         Ok(if taken == 0 && length > 0 { (-1, Some("EAGAIN")) } else { (taken as i64, None) })
     }
 
     /// Bytes that the application may read (`SIOCINQ`), or bytes not acknowledged yet (`SIOCOUTQ`).
-    fn queue_length(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+    fn queue_length(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
         let name = argument(call, 1)?.word().unwrap_or_default().to_owned();
         let wanted = argument(call, 2)?.clone();
         let connection = self.connected(call)?;
         let got = match name.as_str() {
             "SIOCINQ" | "FIONREAD" => connection.readable().0,
             "SIOCOUTQ" | "TIOCOUTQ" => connection.unacknowledged(),
-            _ => return Err(CallRefusal::Unsupported(format!("the ioctl {name}"))),
+            _ => return ScriptStop::unsupported(format!("the ioctl {name}")),
         };
-        match option_value(&wanted) {
-            Some(wanted) if wanted != got as i64 => {
-                Err(CallRefusal::Differs(format!("{name} is {got}, expected {wanted}")))
-            }
-            _ => Ok((0, None)),
-        }
+        compare(&name, got as i64, &wanted)
     }
 
-    fn set_option(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+    fn set_option(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
         let fd = number(call, 0)?;
         let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
         let value = argument(call, 3)?.clone();
         let number = option_value(&value);
         let flag = number.map(|number| number != 0);
-        let unsupported = || CallRefusal::Unsupported(format!("the socket option {name}"));
+        let unsupported = || ScriptStop::Unsupported(format!("the socket option {name}"));
         match name.as_str() {
             "TCP_NODELAY" | "TCP_CORK" => {
                 let on = flag.ok_or_else(unsupported)?;
                 if let Some(Socket::Connected(index)) = self.sockets.get(&fd) {
-                    let mut out = Vec::new();
+                    let index = *index;
                     let (nodelay, cork) = if name == "TCP_CORK" { (None, Some(on)) } else { (Some(on), None) };
-                    let connection = &mut self.connections[*index];
-                    connection.set_small_segments(&self.system, self.now, nodelay, cork, &mut out);
-                    self.take(out);
+                    self.act(|connections, moment| connections[index].set_small_segments(moment, nodelay, cork));
                     return Ok((0, None));
                 }
             }
@@ -308,14 +302,14 @@ impl ScriptHost {
             _ => {}
         }
         let connected = matches!(self.sockets.get(&fd), Some(Socket::Connected(_)));
-        let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
+        let Some(options) = self.socket_options(fd) else { return failed("EBADF") };
         let count = number.and_then(|number| u64::try_from(number).ok());
         match name.as_str() {
             "TCP_NODELAY" => options.nodelay = flag.ok_or_else(unsupported)?,
             "TCP_CORK" => options.cork = flag.ok_or_else(unsupported)?,
             "TCP_MAXSEG" => {
                 let mss = count.and_then(|count| u16::try_from(count).ok()).filter(|mss| (88..=32_767).contains(mss));
-                let Some(mss) = mss else { return Ok((-1, Some("EINVAL"))) };
+                let Some(mss) = mss else { return failed("EINVAL") };
                 options.max_segment = Some(mss);
             }
             "SO_SNDBUF" => options.send_buffer = Some(count.ok_or_else(unsupported)?.saturating_mul(2)),
@@ -345,7 +339,7 @@ impl ScriptHost {
         Ok((0, None))
     }
 
-    fn get_option(&mut self, call: &SystemCall) -> Result<Returned, CallRefusal> {
+    fn get_option(&mut self, call: &SystemCall) -> Result<Returned, ScriptStop> {
         let fd = number(call, 0)?;
         let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
         let wanted = argument(call, 3)?.clone();
@@ -359,7 +353,7 @@ impl ScriptHost {
             _ => None,
         };
         let connected = index.map(|index| i64::from(self.connections[index].max_segment(&system)));
-        let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
+        let Some(options) = self.socket_options(fd) else { return failed("EBADF") };
         let got = match name.as_str() {
             "TCP_MAXSEG" => connected.unwrap_or_else(|| options.max_segment.map_or(536, i64::from)),
             "SO_ERROR" => match error {
@@ -370,21 +364,16 @@ impl ScriptHost {
             "TCP_NODELAY" => options.nodelay.into(),
             "TCP_CORK" => options.cork.into(),
             "TCP_USER_TIMEOUT" => options.user_timeout.map_or(0, |timeout| (timeout.as_nanos() / 1_000_000) as i64),
-            _ => return Err(CallRefusal::Unsupported(format!("the socket option {name}"))),
+            _ => return ScriptStop::unsupported(format!("the socket option {name}")),
         };
-        match option_value(&wanted) {
-            Some(wanted) if wanted != got => {
-                Err(CallRefusal::Differs(format!("the socket option {name} is {got}, expected {wanted}")))
-            }
-            _ => Ok((0, None)),
-        }
+        compare(&format!("the socket option {name}"), got, &wanted)
     }
 }
 
 /// Compares the error of `SO_ERROR`, by name, with the script.
-fn compare_name(wanted: &Argument, error: &str) -> Result<Returned, CallRefusal> {
+fn compare_name(wanted: &Argument, error: &str) -> Result<Returned, ScriptStop> {
     match wanted {
         Argument::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),
-        _ => Err(CallRefusal::Differs(format!("the pending error is {error}"))),
+        _ => ScriptStop::differs(format!("the pending error is {error}")),
     }
 }

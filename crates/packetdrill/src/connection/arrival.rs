@@ -4,50 +4,37 @@ use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
 use wifair_tcp::Sender;
 use wifair_units::{Duration, Time};
 
-use super::{ConnectionStage, MAX_BURST, ScriptConnection, TimedSegment};
-use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
-use crate::system::System;
+use super::{ConnectionStage, MAX_BURST, Moment, ScriptConnection, TimedSegment};
+use crate::script::{Ecn, Flags, ScriptSegment};
 
 impl ScriptConnection {
     /// Handles a segment. Returns false if the segment does not belong to this connection; the answer is then RST.
-    pub fn on_segment(
-        &mut self,
-        system: &System,
-        now: Time,
-        segment: &ScriptSegment,
-        out: &mut Vec<TimedSegment>,
-    ) -> bool {
+    pub fn on_segment(&mut self, at: &mut Moment<'_>, segment: &ScriptSegment) -> bool {
         match self.stage {
             ConnectionStage::Gone => false,
             ConnectionStage::SynSent => {
-                self.on_segment_syn_sent(system, now, segment, out);
+                self.on_segment_syn_sent(at, segment);
                 true
             }
             ConnectionStage::SynReceived => {
                 if segment.flags.rst {
                     self.stage = ConnectionStage::Gone;
                 } else if segment.flags.syn {
-                    self.send_syn(system, now, out);
+                    self.send_syn(at);
                 } else if segment.flags.ack && segment.ack == 1 {
-                    self.establish(system, now, segment);
-                    self.on_segment_established(system, now, segment, out);
+                    self.establish(at, segment);
+                    self.on_segment_established(at, segment);
                 }
                 true
             }
             ConnectionStage::Established => {
-                self.on_segment_established(system, now, segment, out);
+                self.on_segment_established(at, segment);
                 true
             }
         }
     }
 
-    fn on_segment_syn_sent(
-        &mut self,
-        system: &System,
-        now: Time,
-        segment: &ScriptSegment,
-        out: &mut Vec<TimedSegment>,
-    ) {
+    fn on_segment_syn_sent(&mut self, at: &mut Moment<'_>, segment: &ScriptSegment) {
         let acceptable = segment.flags.ack && segment.ack == 1;
         if segment.flags.rst {
             if acceptable {
@@ -57,31 +44,17 @@ impl ScriptConnection {
             let asked = self.agreed;
             self.agree(asked, segment);
             self.agreed.ecn = asked.ecn && segment.flags.ece && !segment.flags.cwr;
-            self.establish(system, now, segment);
-            let flags = Flags { ack: true, ..Flags::default() };
-            self.push(now, ScriptSegment { flags, seq: 1, ..ScriptSegment::default() }, None, out);
-            self.hand_down(now);
-            self.flush(system, now, out);
+            self.establish(at, segment);
+            self.push(at, ScriptSegment::empty(Flags::ACK, 1), None);
+            self.hand_down(at.now);
+            self.flush(at);
         }
     }
 
-    fn on_segment_established(
-        &mut self,
-        system: &System,
-        now: Time,
-        segment: &ScriptSegment,
-        out: &mut Vec<TimedSegment>,
-    ) {
-        let stamp = segment.options.iter().flatten().find_map(|option| match option {
-            TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
-            _ => None,
-        });
+    fn on_segment_established(&mut self, at: &mut Moment<'_>, segment: &ScriptSegment) {
+        let stamp = segment.timestamp();
+        let expected = self.expected();
         let Some((sender, receiver)) = &mut self.ends else { return };
-        let expected = self
-            .peer_isn
-            .wrapping_add(1)
-            .wrapping_add(receiver.delivered() as u32)
-            .wrapping_add(u32::from(self.peer_fin));
         let start = segment.seq.wrapping_sub(expected).cast_signed();
         let window = receiver.window() as i64;
         // RFC 9293, section 3.10.7.4, first step, and RFC 7323, section 5.3.
@@ -97,7 +70,7 @@ impl ScriptConnection {
             return;
         }
         if stale || segment.flags.syn || (outside && segment.payload == 0) {
-            self.answer(now, out);
+            self.answer(at);
             return;
         }
         if !segment.flags.ack {
@@ -112,7 +85,7 @@ impl ScriptConnection {
             return;
         }
         if segment.payload > 0 {
-            self.last_data = now;
+            self.last_data = at.now;
         }
         let number = una.wrapping_add_signed(i64::from(ack));
         let fin_acked = fin_sent && number > sender.sent();
@@ -129,12 +102,7 @@ impl ScriptConnection {
         }
         if self.agreed.sack {
             self.bursts.split(packet.ack);
-            let blocks = segment.options.iter().flatten().find_map(|option| match option {
-                TcpOption::Sack(blocks) => Some(blocks),
-                _ => None,
-            });
-            for (slot, &(start, end)) in packet.sack.iter_mut().zip(blocks.into_iter().flatten()).take(MAX_SACK_BLOCKS)
-            {
+            for (slot, &(start, end)) in packet.sack.iter_mut().zip(segment.sack_blocks()).take(MAX_SACK_BLOCKS) {
                 let offset = |seq: u32| seq.wrapping_sub(1);
                 *slot = (offset(start).wrapping_sub(packet.ack as u32), offset(end).wrapping_sub(packet.ack as u32));
                 for seq in [start, end] {
@@ -147,15 +115,13 @@ impl ScriptConnection {
             packet.window = u16::try_from(window).unwrap_or(u16::MAX);
             self.max_window = self.max_window.max(u64::from(window) << self.agreed.peer_scale.unwrap_or(0));
         }
-        sender.on_segment(now, &packet, segment.payload > 0);
+        sender.on_segment(at.now, &packet, segment.payload > 0);
         if number > una || fin_acked {
             self.probes = 0;
         }
-        if fin_acked && !self.fin_acked {
-            self.fin_acked = true;
-        }
+        self.fin_acked |= fin_acked;
         if length > 0 {
-            self.take_data(system, now, segment, stamp.map_or(0, |(value, _)| value), i64::from(start));
+            self.take_data(at, segment, stamp.map_or(0, |(value, _)| value), i64::from(start));
         } else if let Some((value, _)) = stamp
             && let Some((_, receiver)) = &mut self.ends
         {
@@ -163,13 +129,13 @@ impl ScriptConnection {
         }
         if self.closed && segment.payload > 0 && end > 0 && self.write_closed {
             // RFC 9293, section 3.6.1: data arrived after the application closed the socket.
-            out.push(reset_for(now, segment));
+            at.out.push(reset_for(at.now, segment));
             self.stage = ConnectionStage::Gone;
             return;
         }
         self.unblock();
-        self.hand_down(now);
-        self.flush(system, now, out);
+        self.hand_down(at.now);
+        self.flush(at);
         // The side that closed second has no TIME-WAIT state.
         if self.fin_acked && self.peer_closed_first {
             self.stage = ConnectionStage::Gone;
@@ -190,15 +156,13 @@ impl ScriptConnection {
     }
 
     /// Sends an ACK without data at once, as for a segment that is not acceptable.
-    pub(super) fn answer(&mut self, now: Time, out: &mut Vec<TimedSegment>) {
+    pub(super) fn answer(&mut self, at: &mut Moment<'_>) {
         self.fin_ack_at = Time::NEVER;
-        let flags = Flags { ack: true, ..Flags::default() };
-        let seq = self.next_seq();
-        self.push(now, ScriptSegment { flags, seq, ..ScriptSegment::default() }, None, out);
+        self.push(at, ScriptSegment::empty(Flags::ACK, self.next_seq()), None);
     }
 
-    fn take_data(&mut self, system: &System, now: Time, segment: &ScriptSegment, stamp: u32, start: i64) {
-        let largest = self.largest_payload.max(segment.payload).min(self.advertised_mss(system).into());
+    fn take_data(&mut self, at: &Moment<'_>, segment: &ScriptSegment, stamp: u32, start: i64) {
+        let largest = self.largest_payload.max(segment.payload).min(self.advertised_mss(at.system).into());
         self.largest_payload = largest;
         let Some((_, receiver)) = &mut self.ends else { return };
         let (known, waits) = (receiver.delivered(), receiver.deadline() != Time::NEVER);
@@ -222,7 +186,8 @@ impl ScriptConnection {
             left -= part;
             let last = left == 0;
             let flags = if last { flags } else { flags & !flag::FIN };
-            receiver.on_packet(now, &Packet { seq, payload: part as u16, flags, ts_val: stamp, ..Packet::default() });
+            receiver
+                .on_packet(at.now, &Packet { seq, payload: part as u16, flags, ts_val: stamp, ..Packet::default() });
             seq += part;
             if last {
                 break;
@@ -235,7 +200,7 @@ impl ScriptConnection {
             let new = receiver.delivered() - known + 1;
             let open = receiver.delivered() - self.read < receiver.window();
             let delayed = !self.write_closed && receiver.delivered() > 0 && !waits && new <= largest.into() && open;
-            self.fin_ack_at = if delayed { now.saturating_add(Duration::from_millis(40)) } else { Time::NEVER };
+            self.fin_ack_at = if delayed { at.now.saturating_add(Duration::from_millis(40)) } else { Time::NEVER };
             self.fin_to_acknowledge = true;
         }
         self.peer_fin = receiver.is_finished();

@@ -7,7 +7,7 @@ use wifair_tcp::cc::hystart::HyStartVariant;
 use wifair_tcp::{Receiver, Sender, TcpSettings};
 use wifair_units::{Duration, Time};
 
-use super::{Agreed, ConnectionStage, ScriptConnection, TimedSegment, micros};
+use super::{Agreed, ConnectionStage, Moment, ScriptConnection, TimedSegment, micros};
 use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
 
@@ -58,9 +58,9 @@ impl ScriptConnection {
         u32::try_from(window.min(65_535)).unwrap_or(65_535)
     }
 
-    pub(super) fn send_syn(&mut self, system: &System, now: Time, out: &mut Vec<TimedSegment>) {
-        let agreed = self.agreed;
-        let mut options = vec![TcpOption::Mss(self.advertised_mss(system))];
+    pub(super) fn send_syn(&mut self, at: &mut Moment<'_>) {
+        let (agreed, now) = (self.agreed, at.now);
+        let mut options = vec![TcpOption::Mss(self.advertised_mss(at.system))];
         match (agreed.sack, agreed.timestamps) {
             (true, true) => options.push(TcpOption::SackPermitted),
             (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop]),
@@ -73,23 +73,18 @@ impl ScriptConnection {
         if agreed.peer_scale.is_some() {
             options.extend([TcpOption::Nop, TcpOption::WindowScale(self.own_scale)]);
         }
-        let flags = Flags {
-            syn: true,
-            ack: self.passive,
-            ece: agreed.ecn,
-            cwr: agreed.ecn && !self.passive,
-            ..Flags::default()
-        };
+        let cwr = agreed.ecn && !self.passive;
+        let flags = Flags { syn: true, ack: self.passive, ece: agreed.ecn, cwr, ..Flags::default() };
         let ack = if self.passive { self.peer_isn.wrapping_add(1) } else { 0 };
         let segment = ScriptSegment {
             ecn: Some(Ecn::NotEct),
             flags,
             ack,
-            window: Some(self.initial_window(system)),
+            window: Some(self.initial_window(at.system)),
             options: Some(options),
             ..ScriptSegment::default()
         };
-        out.push(TimedSegment { at: now, segment });
+        at.out.push(TimedSegment { at: now, segment });
         if !self.syns.is_empty() {
             self.syn_rto = self.syn_rto * 2;
         }
@@ -98,7 +93,8 @@ impl ScriptConnection {
     }
 
     /// Completes the handshake: creates the sender and the receiver, as if the sender had sent the SYNs itself.
-    pub(super) fn establish(&mut self, system: &System, now: Time, segment: &ScriptSegment) {
+    pub(super) fn establish(&mut self, at: &Moment<'_>, segment: &ScriptSegment) {
+        let Moment { system, now, .. } = *at;
         let mss = self.segment_size(system);
         let cc = self.options.congestion_control.as_ref().unwrap_or(&system.congestion_control);
         let cc = match cc.as_str() {
@@ -113,13 +109,11 @@ impl ScriptConnection {
             .read()
             .unwrap_or_else(|problems| panic!("the settings of a connection are right: {problems}"));
         let (mut sender, mut receiver) = settings.resolve();
-        if let AlgorithmChoice::Cubic(params) = &mut sender.cc
-            && system.hystart
-        {
-            params.hystart = HyStartVariant::Classic;
-        }
         if let AlgorithmChoice::Cubic(params) = &mut sender.cc {
             params.whole_segments = true;
+            if system.hystart {
+                params.hystart = HyStartVariant::Classic;
+            }
         }
         let options = &mut sender.options;
         options.initial_window = u64::from(mss) * system.initial_window;
@@ -145,7 +139,9 @@ impl ScriptConnection {
         receiver.window_scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };
         receiver.ecn = self.agreed.ecn;
         let mut sender = Sender::new(&sender, 0);
-        let receiver = Receiver::new(&receiver, 0);
+        let mut receiver = Receiver::new(&receiver, 0);
+        // The timestamp of the SYN is the first one to echo.
+        receiver.start(self.peer_ts);
         for (i, at) in self.syns.iter().enumerate() {
             if i == 0 {
                 sender.open(*at)
@@ -161,10 +157,6 @@ impl ScriptConnection {
         self.max_window = self.max_window.max(window << scale);
         sender.set_receive_window(window << scale);
         self.ends = Some((sender, receiver));
-        if let Some((_, receiver)) = &mut self.ends {
-            // The timestamp of the SYN is the first one to echo.
-            receiver.start(self.peer_ts);
-        }
         self.stage = ConnectionStage::Established;
         self.established_at = Some(now);
         self.syn_at = Time::NEVER;
