@@ -195,7 +195,7 @@ fn wrong_unit(node: &PlacedValue, key: &str, reader: &mut Reader, text: &str, er
 const SECONDS: [&str; 6] = ["duration", "warm_up", "start", "stop", "start_spread", "session_interval"];
 
 macro_rules! quantities {
-    ($($quantity:ty = $some:expr),* $(,)?) => {$(
+    ($($quantity:ty = $some:expr $(, not $zero:expr)?;)*) => {$(
         impl Value for $quantity {
             fn shape() -> Shape {
                 Shape::Quantity {
@@ -205,7 +205,13 @@ macro_rules! quantities {
                 }
             }
             fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
-                read_with_unit(node, key, reader, <$quantity as Quantity>::NAME, <$quantity as Quantity>::parse)
+                let name = <$quantity as Quantity>::NAME;
+                let value = read_with_unit(node, key, reader, name, <$quantity as Quantity>::parse)?;
+                $(if value == $zero {
+                    reader.problem(&node.place, Some(key), &format!("`{key}` is zero"), "must be above 0");
+                    return None;
+                })?
+                Some(value)
             }
             fn to_plain(&self) -> Plain {
                 Plain::Text(self.to_string())
@@ -216,30 +222,13 @@ macro_rules! quantities {
         }
     )*};
 }
-quantities!(Duration = Duration::from_secs(1), Bytes = Bytes(1), Dbm = Dbm(0.0), Db = Db(0.0), Metres = Metres(1.0),);
-
-impl Value for BitRate {
-    fn shape() -> Shape {
-        Shape::Quantity {
-            name: <Self as Quantity>::NAME,
-            units: <Self as Quantity>::UNITS.iter().map(|(unit, _)| *unit).collect(),
-            signed: false,
-        }
-    }
-    fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
-        let rate = read_with_unit(node, key, reader, <Self as Quantity>::NAME, <Self as Quantity>::parse)?;
-        if rate.as_bps() == 0 {
-            reader.problem(&node.place, Some(key), &format!("`{key}` is zero"), "must be above 0");
-            return None;
-        }
-        Some(rate)
-    }
-    fn to_plain(&self) -> Plain {
-        Plain::Text(self.to_string())
-    }
-    fn some() -> Self {
-        Self::from_mbps(1)
-    }
+quantities! {
+    Duration = Duration::from_secs(1);
+    Bytes = Bytes(1);
+    BitRate = BitRate::from_mbps(1), not BitRate::from_bps(0);
+    Dbm = Dbm(0.0);
+    Db = Db(0.0);
+    Metres = Metres(1.0);
 }
 
 impl Value for Limit {

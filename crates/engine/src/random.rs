@@ -41,8 +41,7 @@ impl Stream {
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let draw = self.0.next_u64() >> 32;
-        let result = ((draw * u64::from(n)) >> 32) as u32;
-        result
+        ((draw * u64::from(n)) >> 32) as u32
     }
 
     /// Uniform on `[0, 1)`, in steps of 2^-53.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::AddAssign;
 
 use crate::Duration;
 
@@ -10,11 +10,12 @@ use crate::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
-impl Add for Bytes {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
-    }
+operators! {
+    Add::add(Bytes, Bytes) -> Bytes = |one, other| Bytes(one.0 + other.0);
+    Sub::sub(Bytes, Bytes) -> Bytes = |one, other| Bytes(one.0.checked_sub(other.0).expect("a size is not negative"));
+    Mul::mul(Bytes, u64) -> Bytes = |one, times| Bytes(one.0 * times);
+    Add::add(Dbm, Db) -> Dbm = |level, gain| Dbm(level.0 + gain.0);
+    Sub::sub(Dbm, Dbm) -> Db = |level, reference| Db(level.0 - reference.0);
 }
 
 impl AddAssign for Bytes {
@@ -23,31 +24,24 @@ impl AddAssign for Bytes {
     }
 }
 
-impl Sub for Bytes {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self(self.0.checked_sub(other.0).expect("a size is not negative"))
-    }
-}
-
-impl Mul<u64> for Bytes {
-    type Output = Self;
-    fn mul(self, times: u64) -> Self {
-        Self(self.0 * times)
-    }
-}
-
 impl Sum for Bytes {
     fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
-        sizes.fold(Self(0), Add::add)
+        sizes.fold(Self(0), std::ops::Add::add)
     }
 }
 
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} B", self.0)
-    }
+/// Shows the number with its unit.
+macro_rules! shown_with {
+    ($($quantity:ident $unit:literal),*) => {$(
+        impl fmt::Display for $quantity {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!("{} ", $unit), self.0)
+            }
+        }
+    )*};
 }
+
+shown_with!(Bytes "B", Dbm "dBm", Db "dB", Metres "m");
 
 /// A bit rate, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,45 +109,13 @@ impl Dbm {
     }
 }
 
-impl fmt::Display for Dbm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} dBm", self.0)
-    }
-}
-
 /// A ratio of powers, in dB.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Db(pub f64);
 
-impl Add<Db> for Dbm {
-    type Output = Self;
-    fn add(self, gain: Db) -> Self {
-        Self(self.0 + gain.0)
-    }
-}
-
-impl Sub for Dbm {
-    type Output = Db;
-    fn sub(self, reference: Self) -> Db {
-        Db(self.0 - reference.0)
-    }
-}
-
-impl fmt::Display for Db {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} dB", self.0)
-    }
-}
-
 /// A distance or coordinate, in metres.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Metres(pub f64);
-
-impl fmt::Display for Metres {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} m", self.0)
-    }
-}
 
 #[cfg(test)]
 mod tests {

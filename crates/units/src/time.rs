@@ -1,7 +1,7 @@
 //! Instants and durations, in whole nanoseconds.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Div, Mul, Sub};
+use std::ops::AddAssign;
 
 /// An instant of simulated time, counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,11 +119,19 @@ impl Duration {
     }
 }
 
-impl Add<Duration> for Time {
-    type Output = Self;
-    fn add(self, after: Duration) -> Self {
-        Self(self.0 + after.0)
-    }
+operators! {
+    Add::add(Time, Duration) -> Time = |time, after| Time(time.0 + after.0);
+    Sub::sub(Time, Duration) -> Time =
+        |time, before| Time(time.0.checked_sub(before.0).expect("an instant before the start of the run"));
+    Sub::sub(Time, Time) -> Duration = |time, earlier| {
+        Duration(time.0.checked_sub(earlier.0).expect("the earlier instant is subtracted from the later"))
+    };
+    Add::add(Duration, Duration) -> Duration = |one, other| Duration(one.0 + other.0);
+    Sub::sub(Duration, Duration) -> Duration = |one, other| {
+        Duration(one.0.checked_sub(other.0).expect("the shorter duration is subtracted from the longer"))
+    };
+    Mul::mul(Duration, u64) -> Duration = |one, times| Duration(one.0 * times);
+    Div::div(Duration, u64) -> Duration = |whole, parts| Duration(whole.0 / parts);
 }
 
 impl AddAssign<Duration> for Time {
@@ -132,51 +140,9 @@ impl AddAssign<Duration> for Time {
     }
 }
 
-impl Sub<Duration> for Time {
-    type Output = Self;
-    fn sub(self, before: Duration) -> Self {
-        Self(self.0.checked_sub(before.0).expect("an instant before the start of the run"))
-    }
-}
-
-impl Sub for Time {
-    type Output = Duration;
-    fn sub(self, earlier: Self) -> Duration {
-        Duration(self.0.checked_sub(earlier.0).expect("the earlier instant is subtracted from the later"))
-    }
-}
-
-impl Add for Duration {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
-    }
-}
-
 impl AddAssign for Duration {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
-    }
-}
-
-impl Sub for Duration {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self(self.0.checked_sub(other.0).expect("the shorter duration is subtracted from the longer"))
-    }
-}
-
-impl Mul<u64> for Duration {
-    type Output = Self;
-    fn mul(self, times: u64) -> Self {
-        Self(self.0 * times)
-    }
-}
-
-impl Div<u64> for Duration {
-    type Output = Self;
-    fn div(self, parts: u64) -> Self {
-        Self(self.0 / parts)
     }
 }
 
