@@ -26,13 +26,11 @@
 //!
 //! Left out: comparing served bytes at every departure (dynamic LAS).
 
-use std::cmp::Reverse;
-
 use wifair_config::{choice, table};
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
 use wifair_units::{Duration, Time};
 
-use super::heap::IndexHeap;
+use super::ranked::Ranked;
 use super::room::Room;
 use super::{Cause, Discipline, Dropped, Site, flow_key};
 
@@ -97,28 +95,15 @@ pub struct Las {
     params: Params,
     room: Room,
     flows: Vec<FlowService>,
-    slots: Vec<LasSlot>,
-    free: Vec<u32>,
-    /// Ordered by tag, turn and arrival: the first is sent next.
-    first: IndexHeap<(u64, u64, u64)>,
-    /// Ordered by tag and arrival: the first is dropped next.
-    worst: IndexHeap<Reverse<(u64, u64)>>,
+    /// Served by tag, turn and arrival; dropped by tag and arrival.
+    waiting: Ranked<LasSlot, (u64, u64, u64), (u64, u64)>,
     arrivals: u64,
 }
 
 impl Las {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
-        Self {
-            params: params.clone(),
-            room: site.room(),
-            flows: vec![],
-            slots: vec![],
-            free: vec![],
-            first: IndexHeap::default(),
-            worst: IndexHeap::default(),
-            arrivals: 0,
-        }
+        Self { params: params.clone(), room: site.room(), flows: vec![], waiting: Ranked::default(), arrivals: 0 }
     }
 
     /// The tag of an arrival, and what it adds to its flow's attained service.
@@ -143,12 +128,12 @@ impl Las {
         (flow.attained, u64::from(bytes))
     }
 
-    fn take(&mut self, index: u32) -> LasSlot {
-        let slot = self.slots[index as usize];
-        self.free.push(index);
+    /// Counts a packet out; returns its flow.
+    fn leave(&mut self, slot: LasSlot) -> &mut FlowService {
         self.room.leave(u64::from(slot.size));
-        self.flows[slot.flow as usize].queued -= 1;
-        slot
+        let flow = &mut self.flows[slot.flow as usize];
+        flow.queued -= 1;
+        flow
     }
 }
 
@@ -171,27 +156,17 @@ impl Discipline for Las {
         let round = flow.round;
         self.arrivals += 1;
         let slot = LasSlot { id, flow: key as u32, size, charge: bytes as u32 };
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(slot);
-            (self.slots.len() - 1) as u32
-        });
-        self.slots[index as usize] = slot;
-        self.first.set(index, (tag, round, self.arrivals));
-        self.worst.set(index, Reverse((tag, self.arrivals)));
+        self.waiting.add(slot, (tag, round, self.arrivals), (tag, self.arrivals));
         while self.room.overflows() {
-            let (_, index) = self.worst.pop().expect("a queue that overflows is not empty");
-            self.first.remove(index);
-            let slot = self.take(index);
-            self.flows[slot.flow as usize].attained -= u64::from(slot.charge);
+            let slot = self.waiting.pop_worst().expect("a queue that overflows is not empty");
+            self.leave(slot).attained -= u64::from(slot.charge);
             dropped.push((slot.id, Cause::Overflow));
         }
     }
 
     fn dequeue(&mut self, now: Time, _packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        let (_, index) = self.first.pop()?;
-        self.worst.remove(index);
-        let slot = self.take(index);
-        self.flows[slot.flow as usize].last = now;
+        let slot = self.waiting.pop_first()?;
+        self.leave(slot).last = now;
         Some(slot.id)
     }
 
@@ -199,7 +174,7 @@ impl Discipline for Las {
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("flows", self.flows.iter().filter(|flow| flow.queued > 0).count() as f64);
-        if let (Some(((first, ..), _)), Some((Reverse((worst, _)), _))) = (self.first.first(), self.worst.first()) {
+        if let Some(((first, ..), (worst, _))) = self.waiting.ends() {
             see("first_tag_bytes", first as f64);
             see("worst_tag_bytes", worst as f64);
         }

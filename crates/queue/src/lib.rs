@@ -40,6 +40,7 @@ mod lines;
 mod paced;
 mod per_flow;
 pub mod python;
+mod ranked;
 mod red;
 mod room;
 mod routing_first;

@@ -5,13 +5,11 @@
 //! served last: the longest, and the latest of several (our choice; the source is silent). A long packet waits as long
 //! as shorter ones keep arriving, so a flow with packets of several sizes is reordered.
 
-use std::cmp::Reverse;
-
 use wifair_config::table;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
-use super::heap::IndexHeap;
+use super::ranked::Ranked;
 use super::room::Room;
 use super::{Cause, Discipline, Dropped, Site};
 
@@ -24,31 +22,15 @@ table! {
 #[derive(Clone, Debug)]
 pub struct Sjf {
     room: Room,
-    slots: Vec<PacketId>,
-    free: Vec<u32>,
-    /// Ordered by size, then arrival.
-    first: IndexHeap<(u16, u64)>,
-    worst: IndexHeap<Reverse<(u16, u64)>>,
+    /// Packets with their sizes, ordered by size, then arrival.
+    waiting: Ranked<(PacketId, u16), (u16, u64), (u16, u64)>,
     arrivals: u64,
 }
 
 impl Sjf {
     /// An empty queue.
     pub fn new(_params: &Params, site: &Site<'_>) -> Self {
-        Self {
-            room: site.room(),
-            slots: vec![],
-            free: vec![],
-            first: IndexHeap::default(),
-            worst: IndexHeap::default(),
-            arrivals: 0,
-        }
-    }
-
-    fn take(&mut self, index: u32, size: u16) -> PacketId {
-        self.free.push(index);
-        self.room.leave(u64::from(size));
-        self.slots[index as usize]
+        Self { room: site.room(), waiting: Ranked::default(), arrivals: 0 }
     }
 }
 
@@ -61,25 +43,19 @@ impl Discipline for Sjf {
         }
         self.room.enter(&mut packets[id]);
         self.arrivals += 1;
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(id);
-            (self.slots.len() - 1) as u32
-        });
-        self.slots[index as usize] = id;
-        self.first.set(index, (size, self.arrivals));
-        self.worst.set(index, Reverse((size, self.arrivals)));
+        let rank = (size, self.arrivals);
+        self.waiting.add((id, size), rank, rank);
         while self.room.overflows() {
-            let (Reverse((size, _)), index) = self.worst.pop().expect("a queue that overflows is not empty");
-            self.first.remove(index);
-            let id = self.take(index, size);
+            let (id, size) = self.waiting.pop_worst().expect("a queue that overflows is not empty");
+            self.room.leave(u64::from(size));
             dropped.push((id, Cause::Overflow));
         }
     }
 
     fn dequeue(&mut self, _now: Time, _packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        let ((size, _), index) = self.first.pop()?;
-        self.worst.remove(index);
-        Some(self.take(index, size))
+        let (id, size) = self.waiting.pop_first()?;
+        self.room.leave(u64::from(size));
+        Some(id)
     }
 
     counted_by!(room);
