@@ -127,6 +127,7 @@ pub struct Counts {
 }
 
 /// Analyses packets one at a time.
+#[derive(Default)]
 pub struct Analyzer {
     pub(crate) settings: AnalysisOptions,
     counts: Counts,
@@ -147,7 +148,7 @@ pub struct Analyzer {
 }
 
 /// Maps times to bins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct BinClock {
     width: u64,
     most: usize,
@@ -199,23 +200,8 @@ impl Analyzer {
             Some(bin) => (bin.as_nanos().max(1), MOST_BINS),
             None => (100_000_000, USUAL_BINS),
         };
-        let rows = settings.rows.then(Rows::default);
-        Self {
-            settings,
-            counts: Counts::default(),
-            table: HashTable::default(),
-            connections: Vec::new(),
-            others: Others::default(),
-            recent: None,
-            first: None,
-            last: 0,
-            bins: BinClock { width, most, bin: 0, from: 0, to: 0 },
-            copies: Copies::default(),
-            retries: RetryFilter::default(),
-            air: AirStatistics::default(),
-            datagrams: Datagrams::default(),
-            rows,
-        }
+        let bins = BinClock { width, most, ..BinClock::default() };
+        Self { rows: settings.rows.then(Rows::default), bins, settings, ..Self::default() }
     }
 
     /// Analyses a packet.

@@ -20,7 +20,7 @@ pub enum Socket {
 }
 
 /// The host under test.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ScriptHost {
     /// Its settings.
     pub system: System,
@@ -39,15 +39,7 @@ pub struct ScriptHost {
 impl ScriptHost {
     /// A host with these settings, at time zero.
     pub fn new(system: System) -> Self {
-        Self {
-            system,
-            now: Time::ZERO,
-            sockets: BTreeMap::new(),
-            connections: Vec::new(),
-            waiting: VecDeque::new(),
-            lingers_not: BTreeSet::new(),
-            sent: VecDeque::new(),
-        }
+        Self { system, ..Self::default() }
     }
 
     /// When the next timer is due.

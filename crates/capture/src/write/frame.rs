@@ -19,7 +19,7 @@ use crate::link::wifi::Mac;
 use crate::segment::{Address, Endpoint, TcpOptions};
 
 /// A TCP segment to be written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tcp {
     /// Sender.
     pub source: Endpoint,
@@ -50,20 +50,7 @@ pub struct Tcp {
 impl Tcp {
     /// An empty segment without flags.
     pub fn between(source: Endpoint, destination: Endpoint) -> Self {
-        Self {
-            source,
-            destination,
-            seq: 0,
-            ack: 0,
-            flags: 0,
-            window: 0,
-            options: TcpOptions::default(),
-            payload: 0,
-            ip_id: 0,
-            ttl: 64,
-            dscp: 0,
-            ecn: 0,
-        }
+        Self { source, destination, ttl: 64, ..Self::default() }
     }
 }
 
@@ -255,7 +242,7 @@ pub fn udp(frame: &mut Vec<u8>, udp: &UdpDatagram<'_>, keep: u32) {
 }
 
 /// An ICMP echo to be written (RFC 792).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
     /// Sender.
     pub source: Address,

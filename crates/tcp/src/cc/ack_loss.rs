@@ -25,7 +25,7 @@ table! {
 }
 
 /// State of the control.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AckLoss {
     reno: Reno,
     params: Params,
@@ -38,14 +38,7 @@ pub struct AckLoss {
 
 /// State at the start of a connection.
 pub fn new(params: &Params, start: Start) -> AckLoss {
-    AckLoss {
-        reno: reno::new(&reno::Params::default(), start),
-        params: params.clone(),
-        round: Round::default(),
-        lost: 0.0,
-        unclear: false,
-        reduced: false,
-    }
+    AckLoss { reno: reno::new(&reno::Params::default(), start), params: params.clone(), ..AckLoss::default() }
 }
 
 impl CongestionControl for AckLoss {

@@ -14,12 +14,12 @@
 //! ```
 //!
 //! B and G are such that W_inc is one segment at c = 1 and on average over c. Before the first loss c is zero. The
-//! bandwidth is the estimate of [`westwood_plus`].
+//! bandwidth is the estimate of [`westwood_plus`](super::westwood_plus).
 
 use wifair_config::table;
 use wifair_units::BitRate;
 
-use crate::cc::westwood_plus::{self, RoundEstimate};
+use crate::cc::westwood_plus::RoundEstimate;
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, RttSamples, Start, Window};
 
@@ -36,7 +36,7 @@ table! {
 }
 
 /// State of Adaptive Reno.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Areno {
     params: Params,
     /// `cwnd` is W.
@@ -52,15 +52,7 @@ pub struct Areno {
 
 /// Adaptive Reno at the start of a connection.
 pub fn new(params: &Params, start: Start) -> Areno {
-    Areno {
-        params: params.clone(),
-        window: Window::new(start),
-        probe: 0.0,
-        estimate: RoundEstimate::new(&westwood_plus::Params::default()),
-        delays: RttSamples::default(),
-        congested_rtt: None,
-        floor: libm::exp(-params.alpha),
-    }
+    Areno { params: params.clone(), window: Window::new(start), floor: libm::exp(-params.alpha), ..Areno::default() }
 }
 
 impl Areno {

@@ -78,7 +78,7 @@ table! {
 }
 
 /// State of Compound TCP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Compound {
     /// CTCP-TUBE adapts `gamma`.
     pub(super) params: Params,
@@ -108,20 +108,8 @@ pub fn new(params: &Params, start: Start) -> Compound {
     if params.arithmetic == Arithmetic::Ns2 {
         window.set(libm::floor(window.cwnd));
     }
-    Compound {
-        params: params.clone(),
-        window,
-        dwnd: 0.0,
-        dwnd_before: 0.0,
-        delays: RttSamples::default(),
-        round: Round::default(),
-        sent: 0.0,
-        fresh: true,
-        diff: 0.0,
-        stretch: 1.0,
-        acks: 0.0,
-        grows_alone: true,
-    }
+    let params = params.clone();
+    Compound { params, window, fresh: true, stretch: 1.0, grows_alone: true, ..Compound::default() }
 }
 
 impl Compound {

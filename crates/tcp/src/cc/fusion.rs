@@ -12,13 +12,13 @@
 //! loss: cwnd = max(base / rtt * cwnd, cwnd / 2)
 //! ```
 //!
-//! `rtt` is the smallest sample of the last round; the bandwidth is the estimate of [`westwood_plus`]. alpha and W_inc
-//! are at least one segment.
+//! `rtt` is the smallest sample of the last round; the bandwidth is the estimate of
+//! [`westwood_plus`](super::westwood_plus). alpha and W_inc are at least one segment.
 
 use wifair_config::table;
 use wifair_units::Duration;
 
-use crate::cc::westwood_plus::{self, RoundEstimate};
+use crate::cc::westwood_plus::RoundEstimate;
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window, backlog};
 
@@ -33,7 +33,7 @@ table! {
 }
 
 /// State of TCP-Fusion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Fusion {
     params: Params,
     window: Window,
@@ -47,15 +47,7 @@ pub struct Fusion {
 
 /// TCP-Fusion at the start of a connection.
 pub fn new(params: &Params, start: Start) -> Fusion {
-    Fusion {
-        params: params.clone(),
-        window: Window::new(start),
-        reno: 0.0,
-        estimate: RoundEstimate::new(&westwood_plus::Params::default()),
-        delays: RttSamples::default(),
-        round: Round::default(),
-        rtt: 0.0,
-    }
+    Fusion { params: params.clone(), window: Window::new(start), ..Fusion::default() }
 }
 
 impl Fusion {

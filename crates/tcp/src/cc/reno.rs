@@ -25,7 +25,7 @@ table! {
 }
 
 /// State of Reno.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reno {
     window: Window,
     keep_on_mark: f64,

@@ -58,7 +58,7 @@ impl Counter {
 }
 
 /// The bandwidth filter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BandwidthEstimate {
     tau: f64,
     gap: f64,
@@ -73,15 +73,7 @@ pub(super) struct BandwidthEstimate {
 impl BandwidthEstimate {
     fn new(params: &Params) -> Self {
         let tau = params.tau.as_secs();
-        Self {
-            tau,
-            gap: tau / params.virtual_samples,
-            bandwidth: 0.0,
-            sample: 0.0,
-            last: None,
-            counter: Counter::default(),
-            pending: 0.0,
-        }
+        Self { tau, gap: tau / params.virtual_samples, ..Self::default() }
     }
 
     fn ack(&mut self, ack: &Ack) {

@@ -74,8 +74,14 @@ pub(super) struct RoundEstimate {
     counter: Counter,
 }
 
+impl Default for RoundEstimate {
+    fn default() -> Self {
+        Self::new(&Params::default())
+    }
+}
+
 impl RoundEstimate {
-    pub(super) fn new(params: &Params) -> Self {
+    fn new(params: &Params) -> Self {
         Self {
             filter: params.filter,
             keep: params.keep,
