@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use wifair_capture::{Datagram, Endpoint, Payload, Segment, TcpOptions, flag as wire, parse};
 use wifair_packet::{Kind, Packet, flag};
+use wifair_sim::capture::FLAGS;
 use wifair_sim::world::World;
 use wifair_units::{Duration, Time};
 
@@ -178,14 +179,7 @@ impl RealConnection {
         packet.payload = segment.payload.min(u32::from(u16::MAX)) as u16;
         packet.window = segment.window;
         packet.kind = if side == self.source { Kind::Data } else { Kind::Ack };
-        let flags = [
-            (wire::SYN, flag::SYN),
-            (wire::FIN, flag::FIN),
-            (wire::ACK, flag::ACK),
-            (wire::ECE, flag::ECE),
-            (wire::CWR, flag::CWR),
-        ];
-        flags.into_iter().filter(|(theirs, _)| segment.has(*theirs)).for_each(|(_, ours)| packet.flags |= ours);
+        FLAGS.iter().filter(|(_, theirs)| segment.has(*theirs)).for_each(|(ours, _)| packet.flags |= ours);
     }
 
     /// The window scale of `side`: 0 unless both sides offered one (RFC 7323, section 2.2).

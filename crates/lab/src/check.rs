@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wifair_config::{Origin, Override, Plain, Problem, Problems, Source, Table};
-use wifair_sim::scenario::{Node, Scenario};
+use wifair_sim::scenario::Scenario;
 
 /// Parses a scenario as `wifair run` does, but refuses classes in Python and files of traces: the lab has neither.
 ///
@@ -36,7 +36,7 @@ pub fn checked(scenario: &Scenario) -> Value {
         .flows
         .iter()
         .map(|flow| {
-            let (from, to) = (name_of(scenario, flow.from), name_of(scenario, flow.to));
+            let (from, to) = (scenario.name_of(flow.from), scenario.name_of(flow.to));
             json!({ "name": flow.name, "from": from, "to": to, "group": flow.group })
         })
         .collect();
@@ -54,14 +54,6 @@ pub fn checked(scenario: &Scenario) -> Value {
         "resolved": scenario.to_toml(),
         "tree": to_json(&scenario.file.to_plain()),
     })
-}
-
-fn name_of(scenario: &Scenario, node: Node) -> String {
-    match node {
-        Node::Server(index) => scenario.network.servers[index].name.clone(),
-        Node::Router(index) => scenario.file.routers[index].name.clone(),
-        on_air => scenario.name_of(on_air),
-    }
 }
 
 fn to_json(plain: &Plain) -> Value {

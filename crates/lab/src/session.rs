@@ -233,27 +233,21 @@ impl LabRun {
         if let Some(series) = outcome.series {
             let counts = |values: &[u64]| ColumnData::Numbers(values.iter().map(|value| *value as f64).collect());
             let places = |values: &[u32]| ColumnData::Numbers(values.iter().map(|value| f64::from(*value)).collect());
-            reply = reply
-                .with(&RowTable::new(
-                    "series",
-                    vec![
-                        ("received_bytes", counts(&series.received_bytes)),
-                        ("ap_drops", counts(&series.ap_drops)),
-                        ("flow", places(&series.flow)),
-                        ("time_s", ColumnData::Numbers(series.time_s)),
-                        ("cwnd", ColumnData::Numbers(series.cwnd)),
-                        ("ssthresh", ColumnData::Numbers(series.ssthresh)),
-                        ("srtt_s", ColumnData::Numbers(series.srtt_s)),
-                    ],
-                ))
-                .with(&RowTable::new(
-                    "queues",
-                    vec![
-                        ("medium", places(&series.queue_medium)),
-                        ("packets", counts(&series.queue_packets)),
-                        ("time_s", ColumnData::Numbers(series.queue_time_s)),
-                    ],
-                ));
+            let flows = vec![
+                ("received_bytes", counts(&series.received_bytes)),
+                ("ap_drops", counts(&series.ap_drops)),
+                ("flow", places(&series.flow)),
+                ("time_s", ColumnData::Numbers(series.time_s)),
+                ("cwnd", ColumnData::Numbers(series.cwnd)),
+                ("ssthresh", ColumnData::Numbers(series.ssthresh)),
+                ("srtt_s", ColumnData::Numbers(series.srtt_s)),
+            ];
+            let queues = vec![
+                ("medium", places(&series.queue_medium)),
+                ("packets", counts(&series.queue_packets)),
+                ("time_s", ColumnData::Numbers(series.queue_time_s)),
+            ];
+            reply = reply.with(&RowTable::new("series", flows)).with(&RowTable::new("queues", queues));
         }
         let copied = |values: &Vec<f64>| ColumnData::Numbers(values.clone());
         let mut columns = vec![("time_s", copied(&self.events.time_s)), ("flow", copied(&self.events.flow))];

@@ -78,8 +78,8 @@ fn flow_rows(scenario: &scenario::Scenario, seed: u64) -> Vec<FlowRow> {
         };
         FlowRow {
             name: flow.name.clone(),
-            from_host: scenario.name_of_host(flow.from),
-            to_host: scenario.name_of_host(flow.to),
+            from_host: scenario.name_of(flow.from),
+            to_host: scenario.name_of(flow.to),
             cc,
             max_cwnd,
             is_endless: matches!(group.workload, scenario::Workload::Persistent),

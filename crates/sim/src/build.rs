@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use wifair_ap::{Facts, Schemes};
-use wifair_engine::stream;
+use wifair_engine::{Stream, stream};
 use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
-use wifair_mac::{AccessCategory, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{AccessCategory, AccessPlan, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{CaptureEffect, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
@@ -118,10 +118,9 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &RunOptions) -> (Wor
         }));
     }
     let queues = Queues { seed, options };
-    let channels = file
-        .wlan
-        .iter()
-        .flat_map(|wlan| air.channels.iter().map(|on_channel| channel_plan(scenario, wlan, seed, on_channel, queues)));
+    let builders = file.wlan.iter().map(|wlan| AirBuilder { scenario, wlan, queues });
+    let channels =
+        builders.flat_map(|builder| air.channels.iter().map(move |on_channel| builder.channel_plan(on_channel)));
     let channels = channels.collect();
     let names = |nodes: &[Node]| nodes.iter().map(|node| scenario.name_of(*node)).collect::<Vec<String>>();
     let names_of_flows = scenario.network.flows.iter().filter(|_| options.flows);
@@ -149,10 +148,6 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &RunOptions) -> (Wor
     (plan, labels)
 }
 
-fn access_point(scenario: &Scenario) -> Ap {
-    scenario.file.ap.clone().unwrap_or_default()
-}
-
 /// The provider of the user-defined classes named in the scenario.
 fn custom_classes(options: &RunOptions) -> &dyn crate::CustomClasses {
     options.custom_classes.as_deref().expect("a scenario that names classes in Python is run where these can be found")
@@ -177,25 +172,250 @@ impl Queues<'_> {
     }
 }
 
-fn channel_plan(
-    scenario: &Scenario,
-    wlan: &Wlan,
-    seed: u64,
-    on_channel: &ChannelNodes,
-    queues: Queues<'_>,
-) -> ChannelPlan {
-    let file = &scenario.file;
-    let ap = access_point(scenario);
-    let nodes = &on_channel.nodes;
-    let stations = nodes.iter().map(|node| match node {
-        Node::Station(index) => {
-            let member = &scenario.network.stations[*index];
-            let group = &file.stations[member.group];
-            let mut queue = group.queue.clone();
-            if let Protocol::Dsdv(params) = &file.routing.protocol {
-                queue.routing_first |= params.priority;
+/// Builds the plans of channels and of the nodes on them.
+#[derive(Clone, Copy)]
+struct AirBuilder<'a> {
+    scenario: &'a Scenario,
+    wlan: &'a Wlan,
+    queues: Queues<'a>,
+}
+
+/// What a station or the access point has of its own.
+struct OwnSettings<'a> {
+    queue: &'a QueueSettings,
+    cw_min: Option<u32>,
+    cw_max: Option<u32>,
+    edca: Option<&'a EdcaParameterSet>,
+}
+
+impl<'a> AirBuilder<'a> {
+    /// A random stream of this kind for each node.
+    fn streams(self, kind: &str, nodes: &[Node]) -> Vec<Stream> {
+        nodes.iter().map(|node| self.stream(kind, &self.scenario.name_of(*node))).collect()
+    }
+
+    fn stream(self, kind: &str, name: &str) -> Stream {
+        stream(self.queues.seed, kind, name)
+    }
+
+    fn own(self, node: Node) -> OwnSettings<'a> {
+        if let Some(Stations { queue, cw_min, cw_max, edca, .. }) = self.scenario.group_of(node) {
+            return OwnSettings { queue, cw_min: *cw_min, cw_max: *cw_max, edca: edca.as_ref() };
+        }
+        let Ap { queue, cw_min, cw_max, edca, .. } = self.scenario.ap();
+        OwnSettings { queue, cw_min: *cw_min, cw_max: *cw_max, edca: edca.as_ref() }
+    }
+
+    fn channel_plan(self, on_channel: &ChannelNodes) -> ChannelPlan {
+        let Self { scenario, wlan, .. } = self;
+        let file = &scenario.file;
+        let ap = scenario.ap();
+        let nodes = &on_channel.nodes;
+        let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
+        let is_ap = |node: &&Node| matches!(node, Node::Ap(_));
+        let schemes = nodes.iter().filter(is_ap).map(|node| {
+            let name = scenario.name_of(*node);
+            let facts = Facts { limit: ap.queue.limit, cw_min, cw_max, seed: self.queues.seed, name: &name };
+            Schemes::new(&ap.scheme, &facts)
+        });
+        let schemes: Vec<Schemes> = schemes.collect();
+        let signals = file.space.as_ref().map(|space| SignalSettings {
+            reception: space.reception.clone(),
+            fading: space.fading.clone(),
+            legacy: nodes.iter().map(|node| self.is_dsss_only(*node)).collect(),
+            chances: self.streams("signal", nodes),
+        });
+        let adaptation = |node: &Node| {
+            let own = scenario.group_of(*node).and_then(|group| group.rate_adaptation.as_ref());
+            own.unwrap_or(&wlan.rate_adaptation)
+        };
+        let rates = nodes.iter().map(|node| {
+            let draws = self.stream("rate", &scenario.name_of(*node));
+            let ladder = wlan.ladder(self.is_dsss_only(*node));
+            RateSettings { adaptation: adaptation(node).clone(), ladder, draws }
+        });
+        let adapted = nodes.iter().any(|node| *adaptation(node) != Adaptation::Fixed);
+        let outages = nodes.iter().map(|node| {
+            let Some(group) = scenario.group_of(*node) else { return Outages::default() };
+            let process = |outage: &Option<Outage>, direction: &str| {
+                let draws = || self.stream("outage", &format!("{}/{direction}", scenario.name_of(*node)));
+                outage.clone().map(|outage| OutageProcess::new(outage, draws()))
+            };
+            Outages { from: process(&group.outage_up, "up"), to: process(&group.outage_down, "down") }
+        });
+        let has_outages = file.stations.iter().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
+        let stations: Vec<StationSettings> = nodes.iter().map(|node| self.station(*node)).collect();
+        let by_scheme = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
+            classifier: Classifier::Kind(plan.prioritized),
+            slot_rules: SlotRules::Dcf,
+            aggregation: None,
+            stations: nodes
+                .iter()
+                .zip(&stations)
+                .map(|(node, station)| self.station_categories(&plan, *node, station))
+                .collect(),
+        });
+        let categories = if wlan.standard.has_mcs() {
+            Some(CategoriesPlan {
+                classifier: Classifier::Caller,
+                slot_rules: SlotRules::Edca,
+                aggregation: Some(wlan.aggregation_rules(wlan.standard)),
+                stations: (0..nodes.len()).map(|place| self.four_categories(on_channel, place)).collect(),
+            })
+        } else {
+            by_scheme
+        };
+        let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
+        let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
+        let mut space = on_channel.hearing.clone().zip(signals);
+        if errors_for_all && space.is_none() && categories.is_none() {
+            // What bystanders receive of a frame requires the spatial channel.
+            space = Some(self.everybody(nodes));
+        }
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
+        ChannelPlan {
+            errors_for_all,
+            rates: if adapted && !wlan.standard.has_mcs() { rates.collect() } else { vec![] },
+            outages: if has_outages { outages.collect() } else { vec![] },
+            overlapping: on_channel.operating.clone().map(|channels| scenario.channel_settings(wlan, channels)),
+            access: wlan.access(file.stations.iter().any(is_dsss)),
+            aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
+            space,
+            stations,
+            categories,
+            schemes,
+        }
+    }
+
+    fn is_dsss_only(self, node: Node) -> bool {
+        self.scenario.group_of(node).is_some_and(|group| group.dsss_only)
+    }
+
+    /// Links on which all nodes can read each other, and all frames that overlap are lost.
+    fn everybody(self, nodes: &[Node]) -> (RadioLinks, SignalSettings) {
+        let reception = Reception { capture: CaptureEffect::None, ..Reception::default() };
+        let chances = self.streams("signal", nodes);
+        let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
+        (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
+    }
+
+    /// Access categories of the access point or a station, with its own windows if it has any.
+    fn station_categories(self, plan: &AccessPlan, node: Node, station: &StationSettings) -> StationCategories {
+        let (wlan, name) = (self.wlan, self.scenario.name_of(node));
+        let OwnSettings { queue, cw_min, cw_max, .. } = self.own(node);
+        let categories = if matches!(node, Node::Station(_)) { &plan.stations } else { &plan.ap };
+        let priority = CategorySettings {
+            parameters: categories.priority.clone(),
+            queues: vec![self.queues.build(queue, wlan.data_rate, &format!("{name}-first"))],
+            limit: 0,
+            backoff: self.stream("first-backoff", &name),
+        };
+        let best_effort = CategorySettings {
+            parameters: categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
+            queues: vec![station.queue.clone()],
+            limit: 0,
+            backoff: station.backoff.clone(),
+        };
+        let link = LinkSettings::fixed();
+        StationCategories {
+            mode: None,
+            link,
+            aggregation: None,
+            is_legacy: false,
+            categories: vec![priority, best_effort],
+        }
+    }
+
+    /// Transmit mode and the four access categories of the access point or a station, for 802.11n and later.
+    fn four_categories(self, on_channel: &ChannelNodes, place: usize) -> StationCategories {
+        let (wlan, node, nodes) = (self.wlan, on_channel.nodes[place], on_channel.nodes.len());
+        let name = self.scenario.name_of(node);
+        let OwnSettings { queue, edca, .. } = self.own(node);
+        let mut own = self.scenario.group_of(node).map(Stations::own_mode).unwrap_or_default();
+        let one_for_all = matches!(queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
+        let per_station = matches!(node, Node::Ap(_)) && self.scenario.ap().queue_per_station.unwrap_or(!one_for_all);
+        if let Some(operating) = &on_channel.operating {
+            let width = operating[place].width().mhz();
+            own.width = Some(own.width.map_or(width, |own| own.min(width)));
+        }
+        let standard = own.standard.unwrap_or(wlan.standard);
+        let is_legacy = !standard.has_mcs();
+        let mode = (!is_legacy).then(|| wlan.mode(own).expect("transmit modes were checked"));
+        let legacy = EdcaParameterSet::legacy(standard);
+        let edca = if is_legacy { &legacy } else { edca.unwrap_or(&wlan.edca) };
+        let rate = mode.map_or(wlan.data_rate, |(_, mode)| mode.data_rate());
+        let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
+        let categories = categories.map(|(parameters, category)| {
+            let is_usual = category == AccessCategory::Be;
+            let name = if is_usual { name.clone() } else { format!("{name}-{}", category.name()) };
+            let build = |name: &str| self.queues.build(queue, rate, name);
+            CategorySettings {
+                parameters: parameters.clone(),
+                queues: if per_station {
+                    (0..nodes).map(|to| build(&format!("{name}-to-{to}"))).collect()
+                } else {
+                    vec![build(&name)]
+                },
+                limit: match queue.limit {
+                    Limit::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+                    Limit::Bytes(_) => usize::MAX,
+                },
+                backoff: self.stream("backoff", &name),
             }
-            let mut settings = station(wlan, &member.name, queues, group.cw_min, group.cw_max, &queue);
+        });
+        StationCategories {
+            mode: mode.map(|(band, mode)| (mode, band)),
+            link: self.link(node, own, mode.map(|(_, mode)| mode)),
+            aggregation: (!is_legacy).then(|| wlan.aggregation_rules(standard)),
+            is_legacy,
+            categories: categories.collect(),
+        }
+    }
+
+    /// Rate adaptation of the access point or a station (802.11n and later), and the noise on its link.
+    fn link(self, node: Node, own: OwnMode, mode: Option<TxMode>) -> LinkSettings {
+        let Self { scenario, wlan, .. } = self;
+        let (group, name) = (scenario.group_of(node), scenario.name_of(node));
+        let adaptation = group.and_then(|group| group.rate_adaptation.as_ref()).unwrap_or(&wlan.rate_adaptation);
+        // Either the access point adapts its rate to this station, or the station adapts its own.
+        let is_adapted = [adaptation, &wlan.rate_adaptation].iter().any(|chosen| **chosen != Adaptation::Fixed);
+        let ladder = mode.filter(|_| is_adapted).map_or(vec![], |mode| wlan.modes_up_to(own, mode));
+        let may_narrow = scenario.operating_channel(0).is_some();
+        let modes: Vec<TxMode> = mode.into_iter().chain(ladder.iter().copied()).filter(|_| may_narrow).collect();
+        LinkSettings {
+            narrower: wlan.narrower(&modes, own),
+            options: wlan.ppdu_options(),
+            ladder,
+            adaptation: adaptation.clone(),
+            draws: self.stream("rate", &name),
+            snr: group.and_then(|group| group.snr).map(|snr| libm::pow(10.0, snr.0 / 10.0)),
+            noise: self.stream("noise", &name),
+        }
+    }
+
+    /// The access point or a station. The error rates of data frames are set per station at the end of the link.
+    fn station(self, node: Node) -> StationSettings {
+        let Self { scenario, wlan, queues } = self;
+        let (group, name) = (scenario.group_of(node), scenario.name_of(node));
+        let own = self.own(node);
+        let mut queue = own.queue.clone();
+        if let (Some(_), Protocol::Dsdv(params)) = (group, &scenario.file.routing.protocol) {
+            queue.routing_first |= params.priority;
+        }
+        let mut settings = StationSettings {
+            cw_min: own.cw_min.unwrap_or(wlan.cw_min),
+            cw_max: own.cw_max.unwrap_or(wlan.cw_max),
+            exclude_cw: wlan.exclude_cw,
+            rate: wlan.data_rate,
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: wlan.control_error,
+            queue: queues.build(&queue, wlan.data_rate, &name),
+            backoff: self.stream("backoff", &name),
+            errors: self.stream("error", &name),
+        };
+        if let Some(group) = group {
             let dsss = wlan.standard == Standard::G && group.dsss_only || group.standard == Some(Standard::B);
             if let Some(rate) = group.data_rate.or(dsss.then_some(BitRate::from_mbps(11))) {
                 settings.rate = rate;
@@ -203,245 +423,8 @@ fn channel_plan(
             settings.data_error_from = group.data_error_up.unwrap_or(wlan.data_error);
             settings.data_error_to = group.data_error_down.unwrap_or(wlan.data_error);
             settings.routing_overhead = wlan.routing_overhead;
-            settings
         }
-        other => station(wlan, &scenario.name_of(*other), queues, ap.cw_min, ap.cw_max, &ap.queue),
-    });
-    let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
-    let is_ap = |node: &&Node| matches!(node, Node::Ap(_));
-    let schemes = nodes.iter().filter(is_ap).map(|node| {
-        let name = scenario.name_of(*node);
-        Schemes::new(&ap.scheme, &Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &name })
-    });
-    let schemes: Vec<Schemes> = schemes.collect();
-    let signals = file.space.as_ref().map(|space| SignalSettings {
-        reception: space.reception.clone(),
-        fading: space.fading.clone(),
-        legacy: nodes
-            .iter()
-            .map(|node| {
-                matches!(node, Node::Station(index)
-            if file.stations[scenario.network.stations[*index].group].dsss_only)
-            })
-            .collect(),
-        chances: nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect(),
-    });
-    let adapts = |node: &Node| match node {
-        Node::Station(index) => {
-            let group = &file.stations[scenario.network.stations[*index].group];
-            (group.rate_adaptation.as_ref().unwrap_or(&wlan.rate_adaptation).clone(), group.dsss_only)
-        }
-        _ => (wlan.rate_adaptation.clone(), false),
-    };
-    let rates = nodes.iter().map(|node| {
-        let (adaptation, dsss) = adapts(node);
-        let draws = stream(seed, "rate", &scenario.name_of(*node));
-        RateSettings { adaptation, ladder: wlan.ladder(dsss), draws }
-    });
-    let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
-    let outages = nodes.iter().map(|node| {
-        let Node::Station(index) = node else { return Outages::default() };
-        let member = &scenario.network.stations[*index];
-        let group = &file.stations[member.group];
-        let process = |outage: &Option<Outage>, direction: &str| {
-            let draws = || stream(seed, "outage", &format!("{}/{direction}", member.name));
-            outage.clone().map(|outage| OutageProcess::new(outage, draws()))
-        };
-        Outages { from: process(&group.outage_up, "up"), to: process(&group.outage_down, "down") }
-    });
-    let has_outages = file.stations.iter().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
-    let stations: Vec<StationSettings> = stations.collect();
-    let by_scheme = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
-        classifier: Classifier::Kind(plan.prioritized),
-        slot_rules: SlotRules::Dcf,
-        aggregation: None,
-        stations: nodes
-            .iter()
-            .zip(&stations)
-            .map(|(node, station)| station_categories(scenario, wlan, &plan, *node, station, queues))
-            .collect(),
-    });
-    let categories = if wlan.standard.has_mcs() {
-        Some(CategoriesPlan {
-            classifier: Classifier::Caller,
-            slot_rules: SlotRules::Edca,
-            aggregation: Some(wlan.aggregation_rules(wlan.standard)),
-            stations: (0..nodes.len())
-                .map(|place| four_categories(scenario, wlan, on_channel, place, queues))
-                .collect(),
-        })
-    } else {
-        by_scheme
-    };
-    let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
-    let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
-    let mut space = on_channel.hearing.clone().zip(signals);
-    if errors_for_all && space.is_none() && categories.is_none() {
-        // What bystanders receive of a frame requires the spatial channel.
-        space = Some(everybody(nodes, scenario, seed));
-    }
-    let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
-    ChannelPlan {
-        errors_for_all,
-        rates: if adapted && !wlan.standard.has_mcs() { rates.collect() } else { vec![] },
-        outages: if has_outages { outages.collect() } else { vec![] },
-        overlapping: on_channel.operating.clone().map(|channels| scenario.channel_settings(wlan, channels)),
-        access: wlan.access(scenario.file.stations.iter().any(is_dsss)),
-        aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
-        space,
-        stations,
-        categories,
-        schemes,
-    }
-}
-
-/// Links on which all nodes can read each other, and all frames that overlap are lost.
-fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, SignalSettings) {
-    let reception = Reception { capture: CaptureEffect::None, ..Reception::default() };
-    let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
-    let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
-    (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
-}
-
-/// Access categories of the access point or a station, with its own windows if it has any.
-fn station_categories(
-    scenario: &Scenario,
-    wlan: &Wlan,
-    plan: &wifair_mac::AccessPlan,
-    node: Node,
-    station: &StationSettings,
-    queues: Queues<'_>,
-) -> StationCategories {
-    let (ap, name) = (access_point(scenario), scenario.name_of(node));
-    let (categories, queue, cw_min, cw_max) = match node {
-        Node::Station(index) => {
-            let group = &scenario.file.stations[scenario.network.stations[index].group];
-            (&plan.stations, &group.queue, group.cw_min, group.cw_max)
-        }
-        _ => (&plan.ap, &ap.queue, ap.cw_min, ap.cw_max),
-    };
-    let priority = CategorySettings {
-        parameters: categories.priority.clone(),
-        queues: vec![queues.build(queue, wlan.data_rate, &format!("{name}-first"))],
-        limit: 0,
-        backoff: stream(queues.seed, "first-backoff", &name),
-    };
-    let best_effort = CategorySettings {
-        parameters: categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
-        queues: vec![station.queue.clone()],
-        limit: 0,
-        backoff: station.backoff.clone(),
-    };
-    let link = LinkSettings::fixed();
-    StationCategories { mode: None, link, aggregation: None, is_legacy: false, categories: vec![priority, best_effort] }
-}
-
-/// Transmit mode and the four access categories of the access point or a station, for 802.11n and later.
-fn four_categories(
-    scenario: &Scenario,
-    wlan: &Wlan,
-    on_channel: &ChannelNodes,
-    place: usize,
-    queues: Queues<'_>,
-) -> StationCategories {
-    let (node, nodes) = (on_channel.nodes[place], on_channel.nodes.len());
-    let (ap, name) = (access_point(scenario), scenario.name_of(node));
-    let (edca, queue, mut own, per_station) = match node {
-        Node::Station(index) => {
-            let group = &scenario.file.stations[scenario.network.stations[index].group];
-            (&group.edca, &group.queue, group.own_mode(), false)
-        }
-        _ => {
-            let one_for_all = matches!(ap.queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
-            (&ap.edca, &ap.queue, OwnMode::default(), ap.queue_per_station.unwrap_or(!one_for_all))
-        }
-    };
-    if let Some(operating) = &on_channel.operating {
-        let width = operating[place].width().mhz();
-        own.width = Some(own.width.map_or(width, |own| own.min(width)));
-    }
-    let standard = own.standard.unwrap_or(wlan.standard);
-    let is_legacy = !standard.has_mcs();
-    let mode = (!is_legacy).then(|| wlan.mode(own).expect("transmit modes were checked"));
-    let legacy = EdcaParameterSet::legacy(standard);
-    let edca = if is_legacy { &legacy } else { edca.as_ref().unwrap_or(&wlan.edca) };
-    let rate = mode.map_or(wlan.data_rate, |(_, mode)| mode.data_rate());
-    let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
-    let categories = categories.map(|(parameters, category)| {
-        let is_usual = category == AccessCategory::Be;
-        let name = if is_usual { name.clone() } else { format!("{name}-{}", category.name()) };
-        let build = |name: &str| queues.build(queue, rate, name);
-        CategorySettings {
-            parameters: parameters.clone(),
-            queues: if per_station {
-                (0..nodes).map(|to| build(&format!("{name}-to-{to}"))).collect()
-            } else {
-                vec![build(&name)]
-            },
-            limit: match queue.limit {
-                Limit::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
-                Limit::Bytes(_) => usize::MAX,
-            },
-            backoff: stream(queues.seed, "backoff", &name),
-        }
-    });
-    let link = link(scenario, wlan, node, own, mode.map(|(_, mode)| mode), queues.seed);
-    StationCategories {
-        mode: mode.map(|(band, mode)| (mode, band)),
-        link,
-        aggregation: (!is_legacy).then(|| wlan.aggregation_rules(standard)),
-        is_legacy,
-        categories: categories.collect(),
-    }
-}
-
-/// Rate adaptation of the access point or a station (802.11n and later), and the noise on its link.
-fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option<TxMode>, seed: u64) -> LinkSettings {
-    let name = scenario.name_of(node);
-    let mut adaptation = &wlan.rate_adaptation;
-    let mut snr = None;
-    if let Node::Station(index) = node {
-        let group = &scenario.file.stations[scenario.network.stations[index].group];
-        adaptation = group.rate_adaptation.as_ref().unwrap_or(adaptation);
-        snr = group.snr.map(|snr| libm::pow(10.0, snr.0 / 10.0));
-    }
-    // Either the access point adapts its rate to this station, or the station adapts its own.
-    let is_adapted = [adaptation, &wlan.rate_adaptation].iter().any(|chosen| **chosen != Adaptation::Fixed);
-    let ladder = mode.filter(|_| is_adapted).map_or(vec![], |mode| wlan.modes_up_to(own, mode));
-    let may_narrow = scenario.operating_channel(0).is_some();
-    let modes: Vec<TxMode> = mode.into_iter().chain(ladder.iter().copied()).filter(|_| may_narrow).collect();
-    LinkSettings {
-        narrower: wlan.narrower(&modes, own),
-        options: wlan.ppdu_options(),
-        ladder,
-        adaptation: adaptation.clone(),
-        draws: stream(seed, "rate", &name),
-        snr,
-        noise: stream(seed, "noise", &name),
-    }
-}
-
-/// A station with the defaults of `[wlan]`. The error rates of data frames are set per station at the end of the link.
-fn station(
-    wlan: &Wlan,
-    name: &str,
-    queues: Queues<'_>,
-    cw_min: Option<u32>,
-    cw_max: Option<u32>,
-    queue: &QueueSettings,
-) -> StationSettings {
-    StationSettings {
-        cw_min: cw_min.unwrap_or(wlan.cw_min),
-        cw_max: cw_max.unwrap_or(wlan.cw_max),
-        exclude_cw: wlan.exclude_cw,
-        rate: wlan.data_rate,
-        routing_overhead: Bytes(0),
-        data_error_to: 0.0,
-        data_error_from: 0.0,
-        control_error_to: wlan.control_error,
-        queue: queues.build(queue, wlan.data_rate, name),
-        backoff: stream(queues.seed, "backoff", name),
-        errors: stream(queues.seed, "error", name),
+        settings
     }
 }
 
@@ -490,7 +473,7 @@ fn flow_plan(
         scenario::Transport::Udp(udp) => TransportPlan::Udp {
             payload: u16::try_from(udp.payload.0).expect("the payload of a datagram was checked"),
             size: u16::try_from(udp.payload.0 + udp.header.0).expect("the size of a datagram was checked"),
-            interval: interval(udp.rate, udp.payload),
+            interval: udp.rate.time_for(udp.payload),
             jitter: udp.jitter,
         },
     };
@@ -566,9 +549,4 @@ fn category(scenario: &Scenario, group: &scenario::Flows) -> AccessCategory {
     let mapping = scenario.file.wlan.as_ref().map(|wlan| wlan.dscp_mapping);
     let by_dscp = group.dscp.zip(mapping).map(|(dscp, mapping)| mapping.category(dscp));
     group.category.map(AccessCategory::from).or(by_dscp).unwrap_or(AccessCategory::Be)
-}
-
-/// The interval between datagrams.
-fn interval(rate: BitRate, payload: Bytes) -> Duration {
-    rate.time_for(payload)
 }

@@ -108,25 +108,20 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
         *limit = limit.max(carried);
         if sessions.is_finite() {
             found.sessions += sessions;
+            let (key, value) = rate_key(group);
+            let mut flow_part =
+                |what, number, each| part(what, number, each, &format!("flows.{}.{key}", group.name), value.clone());
             if group.workload.connection() == ConnectionUse::New && sessions > 1.0 {
                 // A closed connection is kept while old packets may arrive; then its number is reused.
                 let ends = offered <= carried;
                 let at_once = if ends { sessions * (CONNECTION_KEPT.as_secs() / span).min(1.0) } else { sessions };
-                let (key, value) = rate_key(group);
-                part(
-                    "connections",
-                    at_once,
-                    GROWTH * CONNECTION_BYTES as f64,
-                    &format!("flows.{}.{key}", group.name),
-                    value,
-                );
+                flow_part("connections", at_once, GROWTH * CONNECTION_BYTES as f64);
             }
-            let (key, value) = rate_key(group);
             let is_listed = matches!(group.workload, Workload::Sessions(_) | Workload::Trace(_));
             let rows = if is_listed { sessions } else { sessions.min(crate::world::MOST_SESSION_ROWS as f64) };
-            part("sessions in the results", rows, SESSION, &format!("flows.{}.{key}", group.name), value.clone());
-            if matches!(group.workload, Workload::Sessions(_) | Workload::Trace(_)) {
-                part("sessions ahead", sessions, SESSION_AHEAD, &format!("flows.{}.{key}", group.name), value);
+            flow_part("sessions in the results", rows, SESSION);
+            if is_listed {
+                flow_part("sessions ahead", sessions, SESSION_AHEAD);
             }
         }
         let window = match &group.transport {

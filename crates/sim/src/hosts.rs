@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::capture::{address_of, node_name};
+use crate::capture::address_of;
 use crate::scenario::{Node, Scenario};
 use crate::world::{WorkloadPlan, WorldPlan};
 
@@ -28,7 +28,7 @@ pub struct Hosts {
 impl Hosts {
     pub(crate) fn new(scenario: &Scenario, plan: &WorldPlan) -> Self {
         let list = nodes(scenario).into_iter().map(|node| Host {
-            name: node_name(scenario, node),
+            name: scenario.name_of(node),
             address: address_of(node),
             is_station: matches!(node, Node::Station(_)),
         });
@@ -55,13 +55,6 @@ impl Hosts {
         // Pairs are numbered row by row: (0, 1), (0, 2), ..., (1, 2), ...
         let before = first * (2 * self.list.len() - first - 1) / 2;
         self.paths[before + second - first - 1].map(|path| (path, from > to))
-    }
-}
-
-impl Scenario {
-    /// The name of any node.
-    pub fn name_of_host(&self, node: Node) -> String {
-        node_name(self, node)
     }
 }
 

@@ -81,9 +81,9 @@ impl CapturePoints {
                     let number = numbers.iter().nth(channel).copied().unwrap_or_default();
                     (format!("air-channel-{number}"), place)
                 }
-                PointPlace::Radio(ap) => (format!("{}-air", node_name(scenario, ap)), place),
-                PointPlace::Wires(ap) => (format!("{}-wire", node_name(scenario, ap)), place),
-                PointPlace::At(node) => (node_name(scenario, node), place),
+                PointPlace::Radio(ap) => (format!("{}-air", scenario.name_of(ap)), place),
+                PointPlace::Wires(ap) => (format!("{}-wire", scenario.name_of(ap)), place),
+                PointPlace::At(node) => (scenario.name_of(node), place),
             })
             .collect();
         let mut names = BTreeSet::new();
@@ -123,15 +123,6 @@ impl CapturePoints {
             }
         };
         (0..hops.len()).map(see).collect()
-    }
-}
-
-/// The name of any node.
-pub(crate) fn node_name(scenario: &Scenario, node: Node) -> String {
-    match node {
-        Node::Server(index) => scenario.network.servers[index].name.clone(),
-        Node::Router(index) => scenario.file.routers[index].name.clone(),
-        node => scenario.name_of(node),
     }
 }
 

@@ -22,7 +22,6 @@ use wifair_tcp::{ReceiverConfig, SenderConfig};
 
 use super::aggregates::{Acknowledged, AgreedParameters};
 use super::air::Known;
-use super::capture_points::node_name;
 use crate::build::nodes_by_channel;
 use crate::scenario::{Node, Scenario, Standard, Transport, Wlan, Workload};
 use crate::world::{Hop, Sighting, Stamp, World};
@@ -96,7 +95,7 @@ impl Headers {
             pings: scenario.network.flows.iter().map(is_ping).collect(),
             dscp: scenario.network.flows.iter().map(|flow| scenario.flows_of(flow).dscp.unwrap_or(0)).collect(),
             ends: scenario.network.flows.iter().map(|flow| (flow.from, flow.to)).collect(),
-            names: nodes.into_iter().map(|node| (node, node_name(scenario, node))).collect(),
+            names: nodes.into_iter().map(|node| (node, scenario.name_of(node))).collect(),
             legs,
             on_air,
             is_ad_hoc: scenario.is_ad_hoc(),
@@ -214,6 +213,8 @@ impl Headers {
         let source = Endpoint { address: address(from), port: from_port };
         let destination = Endpoint { address: address(end), port: to_port };
         let dscp = self.dscp.get(stamp.flow as usize).copied().unwrap_or(0);
+        let (identifier, ip_id) = (stamp.flow as u16, stamp.ip_id);
+        let echo = Echo { identifier, ip_id, payload: packet.payload, ..Echo::default() };
         let payload = match packet.kind {
             Kind::Data | Kind::Ack => {
                 let announced = self.announced[stamp.flow as usize].as_ref()?;
@@ -229,22 +230,14 @@ impl Headers {
                 packet.payload
             }
             Kind::Udp if self.pings[stamp.flow as usize] => {
-                let echo = Echo {
-                    source: source.address,
-                    destination: destination.address,
-                    reply: stamp.is_reverse,
-                    identifier: stamp.flow as u16,
-                    sequence: (packet.seq / u64::from(packet.payload.max(1))) as u16,
-                    ip_id: stamp.ip_id,
-                    payload: packet.payload,
-                    dscp,
-                };
-                frame::echo(to, &echo, keep);
+                let sequence = (packet.seq / u64::from(packet.payload.max(1))) as u16;
+                let (source, destination, reply) = (source.address, destination.address, stamp.is_reverse);
+                frame::echo(to, &Echo { source, destination, reply, sequence, dscp, ..echo }, keep);
                 packet.payload
             }
             Kind::Udp => {
                 let content = numbered(packet);
-                let (payload, content, ip_id) = (packet.payload, &content, stamp.ip_id);
+                let (payload, content) = (packet.payload, &content);
                 let udp = UdpDatagram { source, destination, payload, content, ip_id, ttl, dscp };
                 frame::udp(to, &udp, keep);
                 packet.payload
@@ -253,19 +246,11 @@ impl Headers {
                 let reply = packet.has(flag::ACK);
                 let ap = self.legs[packet.hop as usize].ap.unwrap_or(Node::Ap(0));
                 let (source, destination) = if reply { (from, ap) } else { (ap, end) };
+                let (source, destination) = (address(source), address(destination));
                 let payload = packet.size.saturating_sub(28);
-                let echo = Echo {
-                    source: address(source),
-                    destination: address(destination),
-                    reply,
-                    identifier: stamp.flow as u16,
-                    // Equal in request and reply: packets carry their time.
-                    sequence: (packet.seq / 1_000_000) as u16,
-                    ip_id: stamp.ip_id,
-                    payload,
-                    dscp: 0,
-                };
-                frame::echo(to, &echo, keep);
+                // Equal in request and reply: packets carry their time.
+                let sequence = (packet.seq / 1_000_000) as u16;
+                frame::echo(to, &Echo { source, destination, reply, sequence, payload, ..echo }, keep);
                 payload
             }
             Kind::Routing => return None,
@@ -281,18 +266,8 @@ impl Headers {
         let is_syn = packet.has(flag::SYN);
         let is_fin = packet.has(flag::FIN);
         let mut options = TcpOptions::default();
-        let mut flags = 0;
-        for (ours, theirs) in [
-            (flag::SYN, wire::SYN),
-            (flag::FIN, wire::FIN),
-            (flag::ACK, wire::ACK),
-            (flag::ECE, wire::ECE),
-            (flag::CWR, wire::CWR),
-        ] {
-            if packet.has(ours) {
-                flags |= theirs;
-            }
-        }
+        let set = FLAGS.iter().filter(|(ours, _)| packet.has(*ours));
+        let mut flags = set.fold(0, |flags, (_, theirs)| flags | theirs);
         if is_syn {
             options.mss = Some(announced.mss);
             options.scale = announced.scale;
@@ -544,6 +519,15 @@ impl AnnouncedOptions {
         }
     }
 }
+
+/// The flags of a packet, and those of the TCP header that they stand for.
+pub const FLAGS: [(u8, u8); 5] = [
+    (flag::SYN, wire::SYN),
+    (flag::FIN, wire::FIN),
+    (flag::ACK, wire::ACK),
+    (flag::ECE, wire::ECE),
+    (flag::CWR, wire::CWR),
+];
 
 const AD_HOC: Mac = Mac([2, 0, 0x0a, 0xff, 0, 0]);
 

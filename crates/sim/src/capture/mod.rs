@@ -30,9 +30,9 @@ use crate::world::{WatchPlan, World};
 use aggregates::Aggregates;
 use air::{Listener, OpenFrames};
 use capture_points::PointPlace;
-pub(crate) use capture_points::node_name;
 pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
+pub use headers::FLAGS;
 pub(crate) use headers::address_of;
 use headers::{FrameContext, Headers};
 
@@ -164,10 +164,7 @@ impl<W: Write> CaptureWriter<W> {
         let retries = headers.channels().iter().map(|nodes| vec![OpenFrames::default(); nodes.len()]).collect();
         let bits = |node: &Node| {
             let Some(wlan) = scenario.file.wlan.as_ref().filter(|wlan| wlan.standard.has_mcs()) else { return 64 };
-            let own = match node {
-                Node::Station(index) => scenario.file.stations[scenario.network.stations[*index].group].standard,
-                _ => None,
-            };
+            let own = scenario.group_of(*node).and_then(|group| group.standard);
             // A block ACK has 24 bytes in addition to its bitmap (IEEE Std 802.11-2016, 9.3.1.9).
             let length = wlan.aggregation_rules(own.unwrap_or(wlan.standard)).block_ack();
             u16::try_from((length.0 - 24) * 8).expect("bitmaps are short")

@@ -133,6 +133,12 @@ impl Scenario {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// The access points; those of `[ap]`, or the usual ones.
+    pub fn ap(&self) -> &Ap {
+        static USUAL: LazyLock<Ap> = LazyLock::new(Ap::default);
+        self.file.ap.as_ref().unwrap_or(&USUAL)
+    }
+
     /// The group that a flow belongs to.
     pub fn flows_of(&self, flow: &NetworkFlow) -> &Flows {
         &self.file.flows[flow.group]

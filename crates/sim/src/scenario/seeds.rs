@@ -43,13 +43,18 @@ impl Seeds {
     }
 }
 
+impl Seeds {
+    /// Whether each is one more than the one before.
+    fn is_run(&self) -> bool {
+        self.0.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(1))
+    }
+}
+
 impl fmt::Display for Seeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [only] => write!(f, "{only}"),
-            list if list.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(1)) => {
-                write!(f, "{}..{}", list[0], list[list.len() - 1])
-            }
+            list if self.is_run() => write!(f, "{}..{}", list[0], list[list.len() - 1]),
             list => write!(f, "{}", list.iter().map(u64::to_string).collect::<Vec<_>>().join(",")),
         }
     }
@@ -90,9 +95,7 @@ impl Value for Seeds {
     fn to_plain(&self) -> Plain {
         match self.0.as_slice() {
             [only] => Plain::Integer(i128::from(*only)),
-            list if list.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(1)) => {
-                Plain::Text(self.to_string())
-            }
+            _ if self.is_run() => Plain::Text(self.to_string()),
             list => Plain::List(list.iter().map(|seed| Plain::Integer(i128::from(*seed))).collect()),
         }
     }

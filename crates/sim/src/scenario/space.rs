@@ -17,7 +17,7 @@ use wifair_units::{Db, Dbm, Metres};
 
 use super::network::{Member, Node};
 use super::wlan::Profile;
-use super::{Scenario, ScenarioFile};
+use super::{Scenario, ScenarioFile, Stations};
 
 choice! {
     /// Which nodes forward packets.
@@ -151,11 +151,11 @@ impl Scenario {
 
     /// The radios of the given nodes.
     pub fn radios(&self, space: &Space, nodes: &[Node]) -> Vec<Radio> {
-        let radio = |node: &Node| match node {
-            Node::Station(index) => self.file.stations[self.network.stations[*index].group].radio.clone(),
-            _ => self.file.ap.as_ref().and_then(|ap| ap.radio.clone()),
+        let radio = |node: &Node| match self.group_of(*node) {
+            Some(group) => group.radio.as_ref(),
+            None => self.file.ap.as_ref().and_then(|ap| ap.radio.as_ref()),
         };
-        nodes.iter().map(|node| radio(node).unwrap_or_else(|| space.radio.clone())).collect()
+        nodes.iter().map(|node| radio(node).unwrap_or(&space.radio).clone()).collect()
     }
 
     /// The radio links between the given nodes in the run with this seed.
@@ -216,20 +216,19 @@ impl Scenario {
     }
 
     fn is_called(&self, node: Node, name: &str) -> bool {
-        self.name_of(node) == name
-            || match node {
-                Node::Station(index) => self.file.stations[self.network.stations[index].group].name == name,
-                _ => self.file.ap.as_ref().is_some_and(|group| group.name == name),
-            }
+        let group = self.group_of(node).map(|group| &group.name).or(self.file.ap.as_ref().map(|group| &group.name));
+        self.name_of(node) == name || group.is_some_and(|group| group == name)
     }
 
-    /// The name of a node with a radio.
+    /// The name of a node.
     pub fn name_of(&self, node: Node) -> String {
-        match node {
-            Node::Station(index) => self.network.stations[index].name.clone(),
-            Node::Ap(index) => self.network.aps[index].name.clone(),
-            Node::Server(_) | Node::Router(_) => unreachable!("servers and routers are not on the air"),
-        }
+        self.network.name_of(&self.file, node).to_owned()
+    }
+
+    /// The group of a station; `None` for other nodes.
+    pub fn group_of(&self, node: Node) -> Option<&Stations> {
+        let Node::Station(index) = node else { return None };
+        Some(&self.file.stations[self.network.stations[index].group])
     }
 }
 

@@ -63,7 +63,8 @@ impl Builder<'_> {
                         .flatten(),
                 });
                 let Some(path) = path.clone() else {
-                    let message = format!("no path from `{}` to `{}`", self.node_name(from), self.node_name(to));
+                    let [from, to] = [from, to].map(|node| self.network.name_of(self.file, node));
+                    let message = format!("no path from `{from}` to `{to}`");
                     self.problem(&format!("flows[{group}]"), &message, "join them by [[links]]");
                     break;
                 };

@@ -109,6 +109,18 @@ pub struct Network {
     pub flows: Vec<NetworkFlow>,
 }
 
+impl Network {
+    /// The name of a node.
+    pub fn name_of<'a>(&'a self, file: &'a ScenarioFile, node: Node) -> &'a str {
+        match node {
+            Node::Ap(index) => &self.aps[index].name,
+            Node::Station(index) => &self.stations[index].name,
+            Node::Server(index) => &self.servers[index].name,
+            Node::Router(index) => &file.routers[index].name,
+        }
+    }
+}
+
 /// The name of the `index`-th of `count` members of a group, from 0.
 fn member_name(group: &str, index: usize, count: usize) -> String {
     let number = index + 1;
@@ -404,14 +416,5 @@ impl Builder<'_> {
             });
         }
         self.network.links.append(&mut links);
-    }
-
-    fn node_name(&self, node: Node) -> String {
-        match node {
-            Node::Ap(index) => self.network.aps[index].name.clone(),
-            Node::Station(index) => self.network.stations[index].name.clone(),
-            Node::Server(index) => self.network.servers[index].name.clone(),
-            Node::Router(index) => self.file.routers[index].name.clone(),
-        }
     }
 }

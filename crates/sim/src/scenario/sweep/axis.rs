@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::Written;
 use super::decimal::{Decimal, geometric};
-use super::expression::Template;
+use super::formula::Template;
 use super::split::{find, split, trim};
 
 /// A longer list is probably a mistake.
@@ -101,44 +100,13 @@ impl PartialEq for Setting {
 }
 
 impl Axis {
+    pub(super) const EXAMPLE: &'static str = "stations.count = 2..20:2";
+
     /// Reads an axis; `origin` is the place named in messages.
     ///
     /// # Errors
     /// The first error in the text.
     pub fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
-        <Self as Written>::parse(text, origin)
-    }
-
-    /// The text as written.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Whether its values are drawn.
-    pub fn is_drawn(&self) -> bool {
-        self.assignments.iter().any(|assignment| matches!(assignment.values, Values::Drawn(_)))
-    }
-}
-
-impl Setting {
-    /// The text as written.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Reads a point; `origin` is the place named in messages.
-    ///
-    /// # Errors
-    /// The first error in the text.
-    pub fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
-        <Self as Written>::parse(text, origin)
-    }
-}
-
-impl Written for Axis {
-    const EXAMPLE: &'static str = "stations.count = 2..20:2";
-
-    fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
         let mut assignments: Vec<Assignment> = Vec::new();
         let mut lengths: Vec<usize> = Vec::new();
         for (path, span) in pairs(text, Self::EXAMPLE)? {
@@ -169,15 +137,25 @@ impl Written for Axis {
         Ok(Self { text: text.to_owned(), origin: origin.to_owned(), assignments })
     }
 
-    fn text(&self) -> &str {
+    /// The text as written.
+    pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether its values are drawn.
+    pub fn is_drawn(&self) -> bool {
+        self.assignments.iter().any(|assignment| matches!(assignment.values, Values::Drawn(_)))
     }
 }
 
-impl Written for Setting {
-    const EXAMPLE: &'static str = "stations.count = 2; flows.tcp.cc = reno";
+impl Setting {
+    pub(super) const EXAMPLE: &'static str = "stations.count = 2; flows.tcp.cc = reno";
 
-    fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
+    /// Reads a point; `origin` is the place named in messages.
+    ///
+    /// # Errors
+    /// The first error in the text.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, SpannedError> {
         let mut values: Vec<(String, AxisItem)> = Vec::new();
         for (path, span) in pairs(text, Self::EXAMPLE)? {
             if values.iter().any(|(other, _)| *other == path) {
@@ -188,7 +166,8 @@ impl Written for Setting {
         Ok(Self { text: text.to_owned(), origin: origin.to_owned(), values })
     }
 
-    fn text(&self) -> &str {
+    /// The text as written.
+    pub fn text(&self) -> &str {
         &self.text
     }
 }

@@ -13,7 +13,7 @@
 mod axis;
 mod decimal;
 mod draw;
-mod expression;
+mod formula;
 mod plan;
 mod split;
 mod stop;
@@ -21,7 +21,7 @@ mod stop;
 use wifair_config::{Content, PlacedValue, Plain, Reader, Shape, Value, choice, table};
 
 pub use axis::{Axis, AxisItem, Law, Setting, SpannedError};
-pub use expression::number_of;
+pub use formula::number_of;
 pub use plan::{Change, Setup, SweepPlan};
 pub use stop::StopRule;
 
@@ -93,48 +93,41 @@ impl Sweep {
     }
 }
 
-/// A type with a text syntax of its own.
-trait Written: Sized + Clone + PartialEq {
-    /// Parses it; `origin` is the place named in messages.
-    fn parse(text: &str, origin: &str) -> Result<Self, SpannedError>;
-    /// The text.
-    fn text(&self) -> &str;
-    /// An example for messages.
-    const EXAMPLE: &'static str;
-}
-
+/// Values that are written as texts with a grammar of their own.
 macro_rules! written {
-    ($($name:ty),*) => {$(
+    ($($name:ty: $parse:expr),*) => {$(
         impl Value for $name {
             fn shape() -> Shape {
                 Shape::Text
             }
             fn read(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<Self> {
-                read_written(node, key, reader)
+                read_written(node, key, reader, <$name>::EXAMPLE, $parse)
             }
             fn to_plain(&self) -> Plain {
-                Plain::Text(Written::text(self).to_owned())
+                Plain::Text(self.text().to_owned())
             }
             fn some() -> Self {
-                <Self as Written>::parse(<Self as Written>::EXAMPLE, "").expect("the example is right")
+                let parse: fn(&str, &str) -> Result<Self, SpannedError> = $parse;
+                parse(<$name>::EXAMPLE, "").expect("the example is right")
             }
         }
     )*};
 }
-written!(Axis, Setting, StopRule);
 
-fn read_written<T: Written>(node: &PlacedValue, key: &str, reader: &mut Reader) -> Option<T> {
+written!(Axis: Axis::parse, Setting: Setting::parse, StopRule: |text, _| StopRule::parse(text));
+
+fn read_written<T>(
+    node: &PlacedValue,
+    key: &str,
+    reader: &mut Reader,
+    example: &str,
+    parse: impl FnOnce(&str, &str) -> Result<T, SpannedError>,
+) -> Option<T> {
     let Content::Text(text) = &node.content else {
         let message = format!("`{key}` takes strings");
-        reader.problem(&node.place, Some(key), &message, &format!("write \"{}\"", T::EXAMPLE));
+        reader.problem(&node.place, Some(key), &message, &format!("write \"{example}\""));
         return None;
     };
     let origin = reader.spot(&node.place, "").map_or(String::new(), |spot| spot.origin.to_string());
-    match T::parse(text, &origin) {
-        Ok(value) => Some(value),
-        Err(fault) => {
-            reader.problem(&node.place, Some(key), &fault.message, &fault.note);
-            None
-        }
-    }
+    parse(text, &origin).map_err(|fault| reader.problem(&node.place, Some(key), &fault.message, &fault.note)).ok()
 }

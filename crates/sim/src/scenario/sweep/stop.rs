@@ -4,7 +4,7 @@ use std::fmt;
 
 use wifair_config::hint;
 
-use super::{SpannedError, Written};
+use super::SpannedError;
 use crate::record::{CellOutcome, Row as _};
 
 /// A rule that is met when the half width of the 95 % confidence interval of a figure's mean over the seeds is below a
@@ -20,10 +20,14 @@ pub struct StopRule {
     pub relative: bool,
 }
 
-impl Written for StopRule {
-    const EXAMPLE: &'static str = "ci(jain_index) < 0.01";
+impl StopRule {
+    pub(super) const EXAMPLE: &'static str = "ci(jain_index) < 0.01";
 
-    fn parse(text: &str, _origin: &str) -> Result<Self, SpannedError> {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    /// A message that says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, SpannedError> {
         let all = 0..text.len();
         let wrong = || {
             let note = format!("write \"{}\" or \"ci(goodput_bps) < 5 %\"", Self::EXAMPLE);
@@ -45,18 +49,9 @@ impl Written for StopRule {
         Ok(Self { text: text.to_owned(), figure, limit: if relative { limit / 100.0 } else { limit }, relative })
     }
 
-    fn text(&self) -> &str {
+    /// The text as written.
+    pub fn text(&self) -> &str {
         &self.text
-    }
-}
-
-impl StopRule {
-    /// Reads a rule.
-    ///
-    /// # Errors
-    /// A message that says what is wrong.
-    pub fn parse(text: &str) -> Result<Self, SpannedError> {
-        <Self as Written>::parse(text, "")
     }
 }
 

@@ -164,19 +164,19 @@ impl FormulaParser<'_> {
     }
 
     fn sum(&mut self) -> Result<Formula, SpannedError> {
-        let mut left = self.product()?;
-        while let Some(operator @ ('+' | '-')) = self.peek() {
-            self.at += 1;
-            left = Formula::Binary(operator, Box::new(left), Box::new(self.product()?));
-        }
-        Ok(left)
+        self.chain(&['+', '-'], |parser| parser.chain(&['*', '/'], Self::factor))
     }
 
-    fn product(&mut self) -> Result<Formula, SpannedError> {
-        let mut left = self.factor()?;
-        while let Some(operator @ ('*' | '/')) = self.peek() {
+    /// Operands joined by some operators, from left to right.
+    fn chain(
+        &mut self,
+        operators: &[char],
+        operand: impl Fn(&mut Self) -> Result<Formula, SpannedError>,
+    ) -> Result<Formula, SpannedError> {
+        let mut left = operand(self)?;
+        while let Some(operator) = self.peek().filter(|next| operators.contains(next)) {
             self.at += 1;
-            left = Formula::Binary(operator, Box::new(left), Box::new(self.factor()?));
+            left = Formula::Binary(operator, Box::new(left), Box::new(operand(self)?));
         }
         Ok(left)
     }
