@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import recording
 from click.testing import CliRunner
 from command import started
 from wifair import reproduce
 from wifair.cli import main
-from wifair.reproduce import Effort, page, recording, report, session, style
+from wifair.reproduce import Effort, page, report, session, style
 from wifair.reproduce.claims import VERDICTS, Judgement, Recorded, Verdict, read_claims
 from wifair.reproduce.expressions import ExpressionError, MissingRowsError, evaluate, may_select
 from wifair.reproduce.plain import claim_to_dict
-from wifair.reproduce.recording import READMES, beside, summary
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Row, Table
 from wifair.reproduce.text import fitted
@@ -240,8 +240,8 @@ def test_differences_between_recorded_quick_and_full_runs_are_known() -> None:
 def test_readmes_have_the_recorded_verdicts_and_deviations(key: str) -> None:
     paper = session.load(key)
     text = (paper.folder / "README.md").read_text(encoding="utf-8")
-    found = {block[1]: block[0] for block in READMES.finditer(text)}
-    assert found == {"verdicts": summary(paper), "deviations": beside(paper)}
+    found = {block[1]: block[0] for block in page.GENERATED.finditer(text)}
+    assert found == {"verdicts": recording.summary(paper), "deviations": recording.beside(paper)}
 
 
 def test_a_table_fits_a_terminal_and_keeps_its_reasons() -> None:
@@ -515,7 +515,9 @@ def test_a_claim_that_also_holds_without_its_mechanism_is_explained(key: str) ->
 def test_an_unfinished_report_leaves_the_earlier_one_unchanged(tmp_path: Path) -> None:
     out = tmp_path / "report"
     outcome = reproduce.reproduce(["lee2007/calc_mu"])
-    report.write(outcome, out)
+    with report.Report(out, outcome.effort) as first:
+        first.add(outcome.papers[0])
+        first.finish(outcome)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     with suppress(KeyboardInterrupt), report.Report(out, Effort.QUICK) as begun:
         begun.add(outcome.papers[0])
@@ -525,7 +527,10 @@ def test_an_unfinished_report_leaves_the_earlier_one_unchanged(tmp_path: Path) -
 
 def test_remains_of_a_killed_report_are_not_foreign_files(tmp_path: Path) -> None:
     (tmp_path / f"{report.STAGE}x").mkdir()
-    report.write(reproduce.reproduce(["lee2007/calc_mu"]), tmp_path)
+    outcome = reproduce.reproduce(["lee2007/calc_mu"])
+    with report.Report(tmp_path, outcome.effort) as begun:
+        begun.add(outcome.papers[0])
+        begun.finish(outcome)
     assert (tmp_path / "lee2007.html").is_file()
 
 

@@ -15,7 +15,6 @@ from wifair._core import __version__
 from wifair.reproduce.claims import LEVEL, VERDICTS, Claim, Judgement
 from wifair.reproduce.model import Effort, Paper
 from wifair.reproduce.predicates import RegionComparison
-from wifair.reproduce.recording import READMES
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
@@ -40,6 +39,8 @@ PLURAL = {
     "fails": "do not hold",
     "calibrated": "calibrated, not predictions",
 }
+GENERATED = re.compile(r"<!-- (verdicts|deviations): written by recording.py -->.*?<!-- end of \1 -->\n?", re.DOTALL)
+"""The parts of a README that the page leaves out, as it has all of that itself."""
 ORDER = ("fails", "partly", "depends", "undecided", "holds", "calibrated", "definition", "untestable")
 """Order of claims: failures and surprises first."""
 
@@ -187,7 +188,7 @@ def paper(
     parts += [_by_reading(item), _by_control(item)]
     readme = of.folder / "README.md"
     if readme.is_file():
-        text = READMES.sub("", readme.read_text(encoding="utf-8")).replace("## Verdicts of this version", "")
+        text = GENERATED.sub("", readme.read_text(encoding="utf-8")).replace("## Verdicts of this version", "")
         parts.append("<h2>How the paper was read</h2>" + markdown(text))
     return _page(of.title, parts)
 

@@ -17,7 +17,7 @@ from wifair.reproduce.model import Case, Effort
 from wifair.reproduce.session import Outcome, PaperOutcome
 from wifair.reproduce.table import named
 
-__all__ = ["Report", "prepare", "write"]
+__all__ = ["Report", "prepare"]
 
 MARK = "reproduction.json"
 STAGE = ".partial-"
@@ -92,14 +92,6 @@ class Report:
     def __exit__(self, *_: object) -> None:
         self._painter.shutdown(cancel_futures=True)
         self._stage.cleanup()
-
-
-def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
-    """Write the report of a finished reproduction; see `Report`."""
-    with Report(directory, outcome.effort) as report:
-        for item in outcome.papers:
-            report.add(item)
-        report.finish(outcome)
 
 
 def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:

@@ -1,4 +1,4 @@
-"""Records the verdicts of a run in the `verdicts.csv` of each paper: ``python -m wifair.reproduce.recording``.
+"""Records the verdicts of a run in the `verdicts.csv` of each paper: ``python tests/validation/recording.py``.
 
 A test compares later runs with them. ``--full`` records a full run; names select papers. The deviations of results from
 published values and from ns-2 are recorded in `deviations.csv`. The README of a paper gets tables of both; with
@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,12 +18,11 @@ from typing import NamedTuple
 
 from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.reproduce.model import Paper
+from wifair.reproduce.page import GENERATED
 from wifair.reproduce.runner import default_store
 from wifair.reproduce.session import KEYS, Outcome, PaperOutcome, load, reproduce
 from wifair.reproduce.table import Row, read_records
 from wifair.reproduce.text import first_readings
-
-__all__ = ["READMES", "beside", "deviations", "readme", "record", "summary"]
 
 HEAD = "# What runs of this version said of each claim, with its mechanism and without; written by recording.py.\n"
 
@@ -109,10 +107,6 @@ def _deviations(experiment: str, quantity: str, effort: str, rows: Sequence[Row]
             yield Deviations(experiment, quantity, effort, source, len(parts), size, greatest, at)
 
 
-READMES = re.compile(r"<!-- (verdicts|deviations): written by recording.py -->.*?<!-- end of \1 -->\n?", re.DOTALL)
-"""The generated parts of a README."""
-
-
 def _block(name: str, lines: Iterable[str]) -> str:
     return "\n".join([f"<!-- {name}: written by recording.py -->", *lines, f"<!-- end of {name} -->"]) + "\n"
 
@@ -162,7 +156,7 @@ def readme(paper: Paper) -> None:
     path = paper.folder / "README.md"
     text = path.read_text(encoding="utf-8")
     blocks = {"verdicts": summary, "deviations": beside}
-    path.write_text(READMES.sub(lambda found: blocks[found[1]](paper), text), encoding="utf-8")
+    path.write_text(GENERATED.sub(lambda found: blocks[found[1]](paper), text), encoding="utf-8")
 
 
 def main(arguments: list[str]) -> None:
