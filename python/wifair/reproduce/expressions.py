@@ -84,12 +84,12 @@ class LabelledValues:
     cases: dict[tuple[Label, ...], frozenset[int]] = field(default_factory=dict)
     """The runs behind each value, as ids of their scenarios, without those that do not depend on the seed."""
 
-    def over(self, label: str) -> dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]]:
-        """Sort the values along a label, for each combination of the other labels."""
+    def over(self, label: str) -> dict[tuple[Label, ...], list[tuple[Label, tuple[Label, ...]]]]:
+        """Sort the keys along a label, for each combination of the other labels: its values, and the keys with them."""
         at = self.labels.index(label)
-        lines: dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]] = {}
-        for key, value in self.values.items():
-            lines.setdefault(key[:at] + key[at + 1 :], []).append((key[at], value))
+        lines: dict[tuple[Label, ...], list[tuple[Label, tuple[Label, ...]]]] = {}
+        for key in self.values:
+            lines.setdefault(key[:at] + key[at + 1 :], []).append((key[at], key))
         for line in lines.values():
             if all(isinstance(x, int | float) for x, _ in line):
                 line.sort(key=lambda item: float(item[0]))
@@ -370,17 +370,15 @@ def _call(node: ast.Call, name: str, context: _Context) -> LabelledValues:
         return result
     inner = parts[0]
     over = next((_constant(keyword.value) for keyword in node.keywords if keyword.arg == "over"), None)
-    if over is None or over not in inner.labels:
-        every = frozenset[int]().union(*inner.cases.values())
-        return LabelledValues((), {(): REDUCE[name](_stacked(list(inner.values.values())), axis=0)}, cases={(): every})
-    at = inner.labels.index(str(over))
-    labels = tuple(label for label in inner.labels if label != over)
-    cases: dict[tuple[Label, ...], frozenset[int]] = {}
-    for key, some in inner.cases.items():
-        rest = key[:at] + key[at + 1 :]
-        cases[rest] = cases.get(rest, frozenset()) | some
-    lines = inner.over(str(over))
-    values = {key: REDUCE[name](_stacked([v for _, v in line]), axis=0) for key, line in lines.items()}
+    if over in inner.labels:
+        labels = tuple(label for label in inner.labels if label != over)
+        groups = {rest: [key for _, key in line] for rest, line in inner.over(str(over)).items()}
+    else:
+        labels, groups = (), {(): list(inner.values)}
+    values = {
+        rest: REDUCE[name](_stacked([inner.values[key] for key in keys]), axis=0) for rest, keys in groups.items()
+    }
+    cases = {rest: frozenset[int]().union(*(inner.cases[key] for key in keys)) for rest, keys in groups.items()}
     return LabelledValues(labels, values, cases=cases)
 
 

@@ -261,12 +261,9 @@ def _each(points: LabelledValues, low: float, high: float, rows: str) -> Iterato
         yield _Case(_at(points, key), theta, low, high, is_ratio(rows), is_share(rows), points.cases[key])
 
 
-def _above(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
-    yield from _each(points, _number(predicate["above"]), math.inf, rows)
-
-
-def _below(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
-    yield from _each(points, -math.inf, _number(predicate["below"]), rows)
+def _beyond(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+    low, high = _number(predicate.get("above", -math.inf)), _number(predicate.get("below", math.inf))
+    yield from _each(points, low, high, rows)
 
 
 def _within(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
@@ -312,37 +309,29 @@ def _pair(points: LabelledValues, a: Key, b: Key, at: str, low: float = 1.0, hig
     return _Case(at.replace(" / ", " - "), difference, 0.0, math.inf, cases=cases)
 
 
-def _label(points: LabelledValues, predicate: Mapping[str, Any], wanted: object) -> str | None:
-    label = predicate.get("over", wanted)
+def _label(points: LabelledValues, predicate: Mapping[str, Any]) -> str | None:
+    """Find the label that a predicate goes along: the one that it names, or the only one."""
+    label = predicate.get("over")
     if label is None and len(points.labels) == 1:
         return points.labels[0]
     return str(label) if label in points.labels else None
 
 
-def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
-    def make(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
-        label = str(predicate["rises" if sign > 0 else "falls"])
-        if label not in points.labels:
-            return
-        slack = _number(predicate.get("slack", 0.0))
-        for rest, line in _lines(points, label):
-            where = _where(points, label, rest)
-            some = [(x, key) for x, key in line if x in predicate.get("at", [x])]
-            ends = some if sign > 0 else some[::-1]
-            for (a, x), (b, y) in pairwise(ends):
-                yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}", 1 - slack)
-            if slack and len(some) > 2:
-                (a, x), (b, y) = ends[0], ends[-1]
-                yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}")
-
-    return make
-
-
-def _lines(points: LabelledValues, label: str) -> Iterator[tuple[Key, list[tuple[Label, Key]]]]:
-    """Sort the keys of the points along a label, for each combination of the other labels."""
-    at = points.labels.index(label)
+def _trend(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
+    rising = "rises" in predicate
+    label = str(predicate["rises" if rising else "falls"])
+    if label not in points.labels:
+        return
+    slack = _number(predicate.get("slack", 0.0))
     for rest, line in points.over(label).items():
-        yield rest, [(x, (*rest[:at], x, *rest[at:])) for x, _ in line]
+        where = _where(points, label, rest)
+        some = [(x, key) for x, key in line if x in predicate.get("at", [x])]
+        ends = some if rising else some[::-1]
+        for (a, x), (b, y) in pairwise(ends):
+            yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}", 1 - slack)
+        if slack and len(some) > 2:
+            (a, x), (b, y) = ends[0], ends[-1]
+            yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}")
 
 
 def _where(points: LabelledValues, label: str, rest: Key) -> str:
@@ -357,10 +346,10 @@ def _short(value: Label) -> str:
 def _best_at(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
     wanted = predicate["best_at"]
     best = wanted if isinstance(wanted, list) else [wanted]
-    label = _label(points, predicate, None)
+    label = _label(points, predicate)
     if label is None:
         return
-    for _rest, line in _lines(points, label):
+    for line in points.over(label).values():
         keys = dict(line)
         for b in best:
             if b not in keys:
@@ -371,12 +360,12 @@ def _best_at(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> It
 
 
 def _crosses(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
-    label = _label(points, predicate, None)
+    label = _label(points, predicate)
     if label is None:
         return
     last, first = (_number(x) for x in predicate["crosses"])
     level = _number(predicate.get("level", 1.0))
-    for _rest, line in _lines(points, label):
+    for line in points.over(label).values():
         for x, key in line:
             low, high = (-math.inf, level) if float(x) <= last else (level, math.inf)
             if float(x) <= last or float(x) >= first:
@@ -389,7 +378,7 @@ def _ranks(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iter
     label = str(predicate["over"])
     if label not in points.labels:
         return
-    for rest, line in _lines(points, label):
+    for rest, line in points.over(label).items():
         keys = {str(x): key for x, key in line}
         where = _where(points, label, rest)
         for a, b in pairwise(str(x) for x in order):
@@ -399,12 +388,12 @@ def _ranks(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iter
 
 
 KINDS: Mapping[str, Callable[..., Iterator[_Case]]] = {
-    "above": _above,
-    "below": _below,
+    "above": _beyond,
+    "below": _beyond,
     "within": _within,
     "same_as": _same_as,
-    "rises": _trend(1),
-    "falls": _trend(-1),
+    "rises": _trend,
+    "falls": _trend,
     "best_at": _best_at,
     "crosses": _crosses,
     "ranks": _ranks,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from wifair import files
-from wifair.figures.style import COLOURS, MARKERS
-from wifair.figures.style import RC as COMMON
+from wifair.figures.style import COLOURS, MARKERS, SAME_BYTES, settings
 from wifair.reproduce.model import Experiment
 from wifair.reproduce.table import Row, Table
 
@@ -39,7 +37,6 @@ SHORT_NAMES = 30
 DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-")
 
 RC: Mapping[str, Any] = {
-    **COMMON,
     "lines.linewidth": 1.1,
     "axes.grid": True,
     "axes.grid.axis": "y",
@@ -69,19 +66,10 @@ def draw(experiment: Experiment, table: Table) -> Any:
         return None
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    with _rc():
+    with settings(**RC):
         figure = Figure(figsize=experiment.size, layout="constrained")
         experiment.draw(figure, table)
     return figure
-
-
-@contextmanager
-def _rc(**more: Any) -> Iterator[None]:
-    import matplotlib as mpl  # noqa: PLC0415
-
-    settings: Any = {**RC, **more}
-    with mpl.rc_context(settings):
-        yield
 
 
 def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
@@ -89,8 +77,7 @@ def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.backend_bases import get_registered_canvas_class  # noqa: PLC0415
 
-    dated = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
-    with _rc(**{"svg.hashsalt": stem.name}):
+    with settings(**RC, **{"svg.hashsalt": stem.name}):
         # `savefig` would draw everything twice for each format, the first time for the layout.
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
@@ -98,7 +85,7 @@ def save(figure: Any, stem: Path, formats: Sequence[str]) -> None:
             figure.set_dpi(mpl.rcParams["savefig.dpi"])  # those of SVG and PDF set their own
             canvas = get_registered_canvas_class(ending)(figure)  # imports the backend, which is slow for PDF
             drawn = io.BytesIO()
-            getattr(canvas, f"print_{ending}")(drawn, metadata={dated[ending]: None})
+            getattr(canvas, f"print_{ending}")(drawn, metadata=SAME_BYTES[ending])
             files.write_bytes(stem.with_suffix(f".{ending}"), drawn.getvalue())
 
 

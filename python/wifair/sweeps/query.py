@@ -30,6 +30,15 @@ PROVENANCE = ("scenario", "seed", "version", "finished", "host", "wall_s", "meas
 """Columns of a run that conditions may be about, besides labels and figures."""
 
 
+MEANINGS = {
+    "ci95": "Half width of the 95 % interval of the mean over the seeds (Student t).",
+    "low": "Lower end of the interval, not below what is possible.",
+    "high": "Upper end of the interval, not above what is possible.",
+    "seeds": "Number of seeds that have the figure.",
+}
+"""What the columns beside a mean are, by the endings of their names."""
+
+
 class Condition(NamedTuple):
     """What must hold of a run: ``stations.count >= 4`` or ``flows.tcp.cc = reno, vegas``."""
 
@@ -246,15 +255,10 @@ def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Column
             variance = np.bincount(of, weights=(x - mean[of]) ** 2, minlength=count) / (n - 1)
             half = _t975(n) * np.sqrt(variance / n)
         ends = [limits(name, Interval(*one)) for one in zip(mean.tolist(), half.tolist())]
-        out[name], out[f"{name}_ci95"] = mean, half
-        out[f"{name}_low"] = np.array([low for low, _ in ends], dtype=np.float64)
-        out[f"{name}_high"] = np.array([high for _, high in ends], dtype=np.float64)
+        low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
+        out |= {name: mean, f"{name}_ci95": half, f"{name}_low": low, f"{name}_high": high, f"{name}_seeds": n}
         about[name] = f"Mean of: {columns.about.get(name, name)}"
-        about[f"{name}_ci95"] = "Half width of the 95 % interval of the mean over the seeds (Student t)."
-        about[f"{name}_low"] = "Lower end of the interval, not below what is possible."
-        out[f"{name}_seeds"] = n
-        about[f"{name}_seeds"] = "Number of seeds that have the figure."
-        about[f"{name}_high"] = "Upper end of the interval, not above what is possible."
+        about |= {f"{name}_{ending}": meaning for ending, meaning in MEANINGS.items()}
     return Columns(out, about)
 
 

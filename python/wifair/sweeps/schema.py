@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from wifair.errors import StoreError
@@ -113,29 +114,35 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
             return _connect_read_only(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # As an address, so that other databases can be attached by addresses.
-        connection = sqlite3.connect(file.absolute().as_uri(), uri=True, timeout=BUSY_S, isolation_level=None)
     except OSError as error:
         raise StoreError(f"cannot make `{folder}`: {reason(error)}") from None
+    with _opened(file.absolute().as_uri(), file) as connection:
+        try:
+            _prepare(connection, file)
+        except UnicodeDecodeError as error:
+            raise StoreError(f"`{file}` is damaged: {error}") from None
+        except sqlite3.DatabaseError as error:
+            match code_of(error):
+                case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+                    raise StoreError(f"`{file}` is no store: {error}") from None
+                case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
+                    raise StoreError(f"cannot write `{folder}`: {trouble(error)}") from None
+            raise StoreError(f"cannot use `{file}`: {error}") from None
+    return connection
+
+
+@contextmanager
+def _opened(uri: str, file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database by its address, so that others can be attached by theirs; close it if what follows fails."""
+    try:
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
     except sqlite3.Error as error:
         raise StoreError(f"cannot open `{file}`: {error}") from None
     try:
-        _prepare(connection, file)
-    except UnicodeDecodeError as error:
-        connection.close()
-        raise StoreError(f"`{file}` is damaged: {error}") from None
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        match code_of(error):
-            case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
-                raise StoreError(f"`{file}` is no store: {error}") from None
-            case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-                raise StoreError(f"cannot write `{folder}`: {trouble(error)}") from None
-        raise StoreError(f"cannot use `{file}`: {error}") from None
+        yield connection
     except BaseException:
         connection.close()
         raise
-    return connection
 
 
 def writable(file: Path) -> bool:
@@ -166,18 +173,11 @@ def address(file: Path) -> str:
 
 def _connect_read_only(file: Path) -> sqlite3.Connection:
     """Open a database that cannot be written."""
-    try:
-        connection = sqlite3.connect(address(file), uri=True, isolation_level=None)
-    except sqlite3.Error as error:
-        raise StoreError(f"cannot open `{file}`: {error}") from None
-    try:
-        _check_header(file, *_header(connection)[:2])
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        connection.close()
-        raise StoreError(f"cannot read `{file}`: {error}") from None
-    except BaseException:
-        connection.close()
-        raise
+    with _opened(address(file), file) as connection:
+        try:
+            _check_header(file, *_header(connection)[:2])
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"cannot read `{file}`: {error}") from None
     return connection
 
 
