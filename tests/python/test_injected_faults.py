@@ -69,11 +69,22 @@ class Database(sqlite3.Connection):
 
     faults = Faults("none")
 
-    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+    def fail(self) -> None:
         if self.faults.now():
             error = sqlite3.OperationalError("a fault on purpose")
             error.sqlite_errorcode = self.faults.rng.choice(CODES)
             raise error
+
+    def executemany(self, statement: str, rows: Any, /) -> sqlite3.Cursor:
+        def failing() -> Iterator[Any]:
+            for row in rows:
+                self.fail()
+                yield row
+
+        return super().executemany(statement, failing())
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self.fail()
         if arguments[0].startswith("PRAGMA synchronous"):
             arguments = ("PRAGMA synchronous = OFF",)  # no power cut here, and ten times as fast
         return super().execute(*arguments)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from wifair.reproduce.expressions import ExpressionError, LabelledValues, MissingRowsError, evaluate, is_ratio, is_share
 from wifair.reproduce.intervals import Bounds, of_replicates, of_share
-from wifair.reproduce.table import Label, Row, Table
+from wifair.reproduce.table import Label, Row, Table, labelled
 
 __all__ = ["KINDS", "RegionComparison", "Result", "Tested", "check", "compared_with", "criterion"]
 
@@ -245,7 +245,7 @@ def _compared(case: _Case, level: float, strict: float) -> RegionComparison:
 
 
 def _at(points: LabelledValues, key: tuple[Label, ...]) -> str:
-    return ", ".join(str(v) if isinstance(v, str) else f"{k} {v:g}" for k, v in points.named(key).items())
+    return ", ".join(labelled(label, value) for label, value in points.named(key).items())
 
 
 def _number(value: Any) -> float:
@@ -336,7 +336,7 @@ def _trend(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iter
 
 def _where(points: LabelledValues, label: str, rest: Key) -> str:
     others = [name for name in points.labels if name != label]
-    return "".join(f", {x if isinstance(x, str) else f'{name} {x:g}'}" for name, x in zip(others, rest))
+    return "".join(f", {labelled(name, value)}" for name, value in zip(others, rest))
 
 
 def _short(value: Label) -> str:

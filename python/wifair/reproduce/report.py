@@ -15,7 +15,6 @@ from wifair import files
 from wifair.reproduce import page, style
 from wifair.reproduce.model import Case, Effort
 from wifair.reproduce.session import Outcome, PaperOutcome
-from wifair.reproduce.table import named
 
 __all__ = ["Report", "prepare"]
 
@@ -161,7 +160,8 @@ def _scenarios(cases: list[Case], folder: Path) -> None:
 
 def _name(case: Case) -> str:
     """Name the file of a scenario."""
-    return f"{named(case.labels) or 'scenario'}.toml".replace(" ", "-")
+    named = "-".join(str(value).replace("/", "") for value in case.labels.values())
+    return f"{named or 'scenario'}.toml".replace(" ", "-")
 
 
 def _write(path: Path, text: str) -> None:

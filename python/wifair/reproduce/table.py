@@ -7,6 +7,7 @@ import io
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from wifair.reproduce.model import Case
 
-__all__ = ["Known", "Label", "Row", "Table", "json_number", "read_known", "read_records"]
+__all__ = ["Known", "Label", "Row", "Table", "json_number", "labelled", "read_known", "read_records"]
 
 Label = str | int | float
 
@@ -111,7 +112,7 @@ class Row:
     @property
     def name(self) -> str:
         """The labels as short text."""
-        return ", ".join(f"{value}" if isinstance(value, str) else f"{k} {value:g}" for k, value in self.labels.items())
+        return ", ".join(labelled(label, value) for label, value in self.labels.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values, with None for missing ones."""
@@ -138,16 +139,17 @@ class Table:
         """Hold `rows` of `experiment`, in the order in which they are shown."""
         self.experiment = experiment
         self.rows = list(rows)
-        self._by_quantity: tuple[int, dict[str, list[Row]]] = (0, {})
+
+    @cached_property
+    def _by_quantity(self) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            found[row.quantity].append(row)
+        return found
 
     def of(self, quantity: str) -> list[Row]:
         """Get the rows with this quantity."""
-        if self._by_quantity[0] != len(self.rows):  # rows were added
-            found: dict[str, list[Row]] = defaultdict(list)
-            for row in self.rows:
-                found[row.quantity].append(row)
-            self._by_quantity = (len(self.rows), dict(found))
-        return self._by_quantity[1].get(quantity, [])
+        return self._by_quantity.get(quantity, [])
 
     def first(self, seeds: int) -> Table:
         """Keep the first seeds of each row."""
@@ -212,9 +214,9 @@ class Table:
         return out.getvalue()
 
 
-def named(labels: Mapping[str, Label]) -> str:
-    """Format labels for a file name."""
-    return "-".join(str(value).replace("/", "") for value in labels.values())
+def labelled(label: str, value: Label) -> str:
+    """Write a label for readers: a text alone, a number behind the name of its label."""
+    return value if isinstance(value, str) else f"{label} {value:g}"
 
 
 def json_number(value: float) -> float | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from wifair.reproduce.session import FORMAT, load, reproduce
 
 __all__ = ["RecordError", "differences", "read_record", "verify"]
+
+
+Entry = dict[str, Any]
 
 
 class RecordError(ValueError):
@@ -111,31 +114,27 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[s
 
 
 def _experiment(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    def keyed(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        return {json.dumps(case["labels"], sort_keys=True): case for case in cases}
-
-    new = keyed(now["cases"])
-    for key, case in keyed(before["cases"]).items():
-        if key not in new:
+    for key, case, new in _pairs(before["cases"], now["cases"], lambda case: case["labels"]):
+        if new is None:
             yield f"{name}: {key} is no longer run"
-        elif new[key]["scenario"] != case["scenario"]:
+        elif new["scenario"] != case["scenario"]:
             yield f"{name}: {key} has another scenario"
-        elif new[key]["seeds"] != case["seeds"]:
+        elif new["seeds"] != case["seeds"]:
             yield f"{name}: {key} has other seeds"
     values = ("value", "ci95", "min", "max", "seeds")
-    known = ("published", "ns2", "ns2_runs")
-
-    def rows(experiment: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {
-            json.dumps({k: v for k, v in row.items() if k not in (*values, *known)}, sort_keys=True): [
-                row[k] for k in values
-            ]
-            for row in experiment["rows"]
-        }
-
-    fresh = rows(now)
-    for key, row in rows(before).items():
-        if key not in fresh:
+    others = {*values, "published", "ns2", "ns2_runs"}
+    for key, row, new in _pairs(before["rows"], now["rows"], lambda row: {k: row[k] for k in row if k not in others}):
+        if new is None:
             yield f"{name}: row {key} is missing now"
-        elif fresh[key] != row:
-            yield f"{name}: {key}: {row[0]} before, {fresh[key][0]} now"
+        elif any(new[k] != row[k] for k in values):
+            yield f"{name}: {key}: {row['value']} before, {new['value']} now"
+
+
+def _pairs(
+    before: list[Entry], now: list[Entry], labels: Callable[[Entry], Entry]
+) -> Iterator[tuple[str, Entry, Entry | None]]:
+    """Find for each entry, by its labels, the one that it is now."""
+    new = {json.dumps(labels(one), sort_keys=True): one for one in now}
+    for one in before:
+        key = json.dumps(labels(one), sort_keys=True)
+        yield key, one, new.get(key)

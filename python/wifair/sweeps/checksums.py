@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from wifair.errors import StoreError
-from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted
+from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted, transaction
 
 __all__ = [
     "Examined",
@@ -152,19 +152,13 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
     Examined
         What is whole, and what is not.
     """
-    alone = not db.in_transaction
-    if alone:
-        db.execute("BEGIN")
-    try:
+    with transaction(db):
         damage: list[str] = []
         if tables is None:
             tables = kept_tables(db)
             damage += _structure(db, ["kept", "sums", "scenarios", "meanings", "owners", "claims"])
         damage += _structure(db, ["points", "runs", *tables])
         return _Examination(db, damage).all(tables, texts=texts)
-    finally:
-        if alone and db.in_transaction:
-            db.execute("ROLLBACK")
 
 
 def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[str]]:

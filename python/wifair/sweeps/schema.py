@@ -31,6 +31,7 @@ __all__ = [
     "make_view",
     "quoted",
     "reason",
+    "transaction",
     "trouble",
     "writable",
 ]
@@ -142,6 +143,23 @@ def _opened(uri: str, file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     except BaseException:
         connection.close()
+        raise
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, kind: str = "DEFERRED") -> Iterator[None]:
+    """Do all of it or nothing, as a part of the transaction that has begun, if there is one."""
+    nested = connection.in_transaction
+    if nested:
+        yield
+        return
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 
@@ -300,15 +318,9 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     application, layout, tables = _header(connection)
     if application == 0 and tables == 0:
         _write_ahead(connection)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection, "IMMEDIATE"):
             if _header(connection)[0] == 0:  # nobody else was faster
                 create_tables(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
         application, layout, _ = _header(connection)
     _check_header(file, application, layout)
     # Survives kill -9 whole; a power cut may take the last few runs, never the rest.
@@ -357,11 +369,6 @@ def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
         return int(connection.execute(query).fetchone()[0])
 
     # Within one transaction, or another process might make the tables between two of these.
-    alone = not connection.in_transaction
-    if alone:
-        connection.execute("BEGIN")
-    tables = one("SELECT count(*) FROM sqlite_master")
-    header = one("PRAGMA application_id"), one("PRAGMA user_version"), tables
-    if alone:
-        connection.execute("COMMIT")
-    return header
+    with transaction(connection):
+        tables = one("SELECT count(*) FROM sqlite_master")
+        return one("PRAGMA application_id"), one("PRAGMA user_version"), tables

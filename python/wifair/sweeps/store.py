@@ -485,16 +485,12 @@ class Store:
     def _change(self) -> Iterator[None]:
         """Do all of it or nothing."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with schema.transaction(self._db, "IMMEDIATE"):
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._columns.clear()  # columns that were added are gone again
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+        except BaseException as error:
+            self._columns.clear()  # columns that were added are gone again
+            if not isinstance(error, sqlite3.Error):
                 raise
-        except sqlite3.Error as error:
             if schema.code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise checksums.damaged(self.path, str(error)) from error
             trouble = schema.trouble(error)

@@ -122,9 +122,7 @@ class Sweep:
 
     def count(self) -> int:
         """Count them."""
-        if self.rules:
-            return len(self.seeds) * sum(self.shard.has(place) for place in range(len(self._first)))
-        return sum(self.shard.has(number) for number in range(len(self.seeds) * len(self._first)))
+        return sum(1 for _ in self.runs())
 
     def of(self, scenario: str) -> Scenario:
         """Make the scenario that has this hash."""
@@ -145,8 +143,7 @@ class Sweep:
     def following(self, count: int) -> list[int]:
         """List the seeds to add to the first `count` of a point."""
         more = min(max(count // GROWTH, 1), self.most_seeds - count)
-        first = max(self.seeds) + 1 + count - len(self.seeds)
-        return list(range(first, first + more))
+        return self.seeds_of(count + more)[count:]
 
     def seeds_of(self, count: int) -> list[int]:
         """List the first `count` seeds of a point."""

@@ -19,7 +19,6 @@ Nothing is fitted to two clients: those are predicted. ``python -m wifair.papers
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Container, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wifair.reproduce.table import read_records
 from wifair.scenario import Scenario
 from wifair.simulate import run
 
@@ -157,10 +157,9 @@ def _falls_to(wanted: float, function: Callable[[float], float], least: float, m
 @cache
 def calibrated(reading: str = "taken") -> Calibrated:
     """Read the result of `calibrate` from `calibration.csv`."""
-    with FILE.open(encoding="utf-8") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            if row["reading"] == reading:
-                return Calibrated(reading, row["control"], *(float(row[name]) for name in Calibrated._fields[2:]))
+    for row in read_records(FILE):
+        if row["reading"] == reading:
+            return Calibrated(reading, row["control"], *(float(row[name]) for name in Calibrated._fields[2:]))
     raise LookupError(f"{FILE.name} has no reading `{reading}`")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import product
@@ -246,14 +247,18 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
 
     A transfer that has not finished counts with the time until the end of the run, which underestimates it.
     """
-    by_seed, deciles, counts, unfinished, covs, loads = [], [], [], [], [], []
+    by_seed, deciles = [], []
+    others: dict[str, list[float]] = defaultdict(list)
     end = results.scenario.duration_s - 20
     for seed in results.seeds:
         sessions = results.sessions.where(seed=seed)
         early = sessions["start_s"].astype(float) < end
         size = sessions["length_bytes"].astype(float)[early]
         took = sessions["received_after_s"].astype(float)[early]
-        unfinished.append(float(np.isnan(took).sum()))
+        others["transfers"].append(len(size))
+        others["unfinished"].append(np.isnan(took).sum())
+        others["cov"].append(size.std() / size.mean())
+        others["load_kbps"].append(8e-3 * size.sum() / (end - WARM_UP_S))
         waited = results.scenario.duration_s - sessions["start_s"].astype(float)[early]
         took = np.where(np.isnan(took), waited, took)
         hundred = metrics.conditional_response_time(size, took, bins=100)
@@ -262,17 +267,12 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
         begins = [0, *edges[:-1]]
         by_seed.append([weight[a:b].sum() / max(hundred.finished[a:b].sum(), 1) for a, b in zip(begins, edges)])
         deciles.append(metrics.conditional_response_time(size, took, bins=10).mean_s)
-        counts.append(len(size))
-        covs.append(size.std() / size.mean())
-        loads.append(8e-3 * size.sum() / (end - WARM_UP_S))
     for index, percentile in enumerate(PERCENTILES):
         yield Measured("response_s", [values[index] for values in by_seed], {"percentile": percentile})
     for index in range(10):
         yield Measured("decile_s", [values[index] for values in deciles], {"decile": index + 1})
-    yield Measured("transfers", counts)
-    yield Measured("unfinished", unfinished)
-    yield Measured("cov", covs)
-    yield Measured("load_kbps", loads)
+    for quantity, values in others.items():
+        yield Measured(quantity, values)
 
 
 def _draw_responses(figure: Any, shown: Mapping[str, Table]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -171,23 +172,23 @@ def _windows(case: Case, results: Results) -> Iterator[Measured]:
     series = results.series
     assert series is not None
     begin = min(BEGIN_S, results.scenario.duration_s / 3)
-    shares, swings, zero_at, overflows = [], [], [], []
+    found: dict[str, list[float]] = defaultdict(list)
     for seed in results.seeds:
         flows = results.flows.where(seed=seed)
         fastest = str(flows["name"][int(np.argmax(flows["goodput_bps"]))])
         own = series.where(seed=seed, flow=fastest)
         late = own["time_s"] > begin
         dwnd = np.nan_to_num(own["dwnd"])  # a TCP without a delay window has NaN
-        shares.append(float((dwnd[late] < ZERO).mean()))
+        found["zero_share"].append((dwnd[late] < ZERO).mean())
         loss_window = (own["cwnd"] - dwnd)[late]
-        swings.append(float(loss_window.std() / loss_window.mean()))
+        found["loss_window_cv"].append(loss_window.std() / loss_window.mean())
         every = series.where(seed=seed)
         shape = (-1, len(flows["name"]))
         drops = every["ap_drops"].reshape(shape).sum(axis=1)
         at = (drops > 0) & (every["time_s"].reshape(shape)[:, 0] > begin)
         zero = np.asarray((np.nan_to_num(every["dwnd"]).reshape(shape) < ZERO).all(axis=1))
-        zero_at.append(float(zero[at].mean()) if at.any() else float("nan"))
-        overflows.append(float(at.sum()))
+        found["overflow_zero"].append(zero[at].mean() if at.any() else np.nan)
+        found["overflows"].append(at.sum())
         if seed != results.seeds[0]:
             continue
         second = np.floor(own["time_s"]).astype(int)
@@ -196,10 +197,8 @@ def _windows(case: Case, results: Results) -> Iterator[Measured]:
             yield Measured("cwnd", [own["cwnd"][here[0]] - dwnd[here[0]]], {"t": int(t)})
             yield Measured("dwnd", [dwnd[here[0]]], {"t": int(t)})
             yield Measured("overflow", [float(drops[here].sum())], {"t": int(t)})
-    yield Measured("zero_share", shares)
-    yield Measured("loss_window_cv", swings)
-    yield Measured("overflow_zero", zero_at)
-    yield Measured("overflows", overflows)
+    for quantity, values in found.items():
+        yield Measured(quantity, values)
     yield from _cell(case, results)
 
 
