@@ -55,6 +55,8 @@ pub struct PlanFlow {
     pub transfer: MeasuredTransfer,
     /// Index of the case in which the station runs alone.
     pub alone: Option<usize>,
+    /// Index of the flow in the file's case.
+    pub origin: usize,
 }
 
 impl MeasurementPlan {
@@ -144,7 +146,7 @@ fn seconds(time: Duration) -> Json {
 
 /// Resolves the names of a plan whose tables have each been checked.
 fn resolve(file: PlanFile, root: &PlacedValue, reader: &mut Reader) -> Option<MeasurementPlan> {
-    let mut resolver = Resolver { root, reader, good: true };
+    let mut resolver = Resolver { root, reader, good: true, is_quiet: false };
     if file.cases.is_empty() {
         resolver.problem("", "there is nothing to measure", "write [[cases]]");
     }
@@ -166,24 +168,25 @@ fn resolve(file: PlanFile, root: &PlacedValue, reader: &mut Reader) -> Option<Me
     if !resolver.good {
         return None;
     }
-    let cases: Vec<PlanCase> = cases.into_iter().map(|(case, _)| case).collect();
     let used = |name: &String| cases.iter().any(|case| case.flows.iter().any(|flow| flow.station == *name));
     let stations = file.stations.iter().flat_map(|group| groups[&group.name].clone()).filter(used).collect();
     Some(MeasurementPlan { file, stations, cases })
 }
 
-/// A case, and for each flow its index in the file's case and the name of the case that runs it alone.
-type Draft = (PlanCase, Vec<usize>);
-
 struct Resolver<'a> {
     root: &'a PlacedValue,
     reader: &'a mut Reader,
     good: bool,
+    /// Whether problems have been reported already.
+    is_quiet: bool,
 }
 
 impl Resolver<'_> {
     fn problem(&mut self, path: &str, message: &str, note: &str) {
         self.good = false;
+        if self.is_quiet {
+            return;
+        }
         let node = self.root.at(path).unwrap_or(self.root);
         let key = path.rsplit('.').next().filter(|key| !key.is_empty());
         self.reader.problem(&node.place, key, message, note);
@@ -209,7 +212,13 @@ impl Resolver<'_> {
     }
 
     /// Adds the variations of a case.
-    fn case(&mut self, file: &PlanFile, index: usize, groups: &BTreeMap<String, Vec<String>>, cases: &mut Vec<Draft>) {
+    fn case(
+        &mut self,
+        file: &PlanFile,
+        index: usize,
+        groups: &BTreeMap<String, Vec<String>>,
+        cases: &mut Vec<PlanCase>,
+    ) {
         let case = &file.cases[index];
         let at = format!("cases[{index}]");
         if case.flows.is_empty() {
@@ -254,59 +263,50 @@ impl Resolver<'_> {
                     name = format!("{name}, RTS {threshold}");
                 }
                 // Report each problem of a flow once, not once for every variation.
-                let first = number == 0 && way_number == 0;
-                let (flows, origins) = self.flows(file, index, *way, groups, first);
-                let case = PlanCase {
+                self.is_quiet = number > 0 || way_number > 0;
+                cases.push(PlanCase {
                     name,
                     base: case.name.clone(),
                     place: case.place.clone(),
                     rts_threshold: *threshold,
                     capacity: case.capacity.or(file.capacity),
-                    flows,
-                };
-                cases.push((case, origins));
+                    flows: self.flows(file, index, *way, groups),
+                });
             }
         }
+        self.is_quiet = false;
     }
 
-    /// The flows of a case, each with its index in the file; flows without a direction get `way`.
+    /// The flows of a case; flows without a direction get `way`.
     fn flows(
         &mut self,
         file: &PlanFile,
         index: usize,
         way: Option<TransferDirection>,
         groups: &BTreeMap<String, Vec<String>>,
-        report: bool,
-    ) -> (Vec<PlanFlow>, Vec<usize>) {
+    ) -> Vec<PlanFlow> {
         let mut flows: Vec<PlanFlow> = Vec::new();
-        let mut origins = Vec::new();
         for (number, flow) in file.cases[index].flows.iter().enumerate() {
             let at = format!("cases[{index}].flows[{number}]");
             let Some(stations) = groups.get(&flow.station) else {
-                if report {
-                    let known: Vec<&str> = groups.keys().map(String::as_str).collect();
-                    let note = match hint(&flow.station, &known) {
-                        note if note.is_empty() => format!("write [[stations]] with name = \"{}\"", flow.station),
-                        note => note,
-                    };
-                    self.problem(&format!("{at}.station"), &format!("unknown station `{}`", flow.station), &note);
-                }
+                let known: Vec<&str> = groups.keys().map(String::as_str).collect();
+                let note = match hint(&flow.station, &known) {
+                    note if note.is_empty() => format!("write [[stations]] with name = \"{}\"", flow.station),
+                    note => note,
+                };
+                self.problem(&format!("{at}.station"), &format!("unknown station `{}`", flow.station), &note);
                 continue;
             };
-            let Some(transfer) = self.transfer(file, flow, &at, report) else { continue };
+            let Some(transfer) = self.transfer(file, flow, &at) else { continue };
             let names = names(flow, stations);
             if let Some(name) = names.iter().find(|name| flows.iter().any(|flow| flow.name == **name)) {
-                if report {
-                    let message = format!("two flows of case `{}` are called `{name}`", file.cases[index].name);
-                    self.problem(&at, &message, "write name = \"...\" to tell them apart");
-                }
+                let message = format!("two flows of case `{}` are called `{name}`", file.cases[index].name);
+                self.problem(&at, &message, "write name = \"...\" to tell them apart");
                 continue;
             }
             if flows.len() + names.len() > MOST_FLOWS {
-                if report {
-                    let message = format!("more than {MOST_FLOWS} flows at the same time");
-                    self.problem(&at, &message, "with this one");
-                }
+                let message = format!("more than {MOST_FLOWS} flows at the same time");
+                self.problem(&at, &message, "with this one");
                 break;
             }
             for (place, name) in names.into_iter().enumerate() {
@@ -317,23 +317,21 @@ impl Resolver<'_> {
                     start: flow.start,
                     transfer: transfer.clone(),
                     alone: None,
+                    origin: number,
                 });
-                origins.push(number);
             }
         }
-        (flows, origins)
+        flows
     }
 
     /// What a flow transfers, and how; what it does not set itself is taken from `[transfer]`.
-    fn transfer(&mut self, file: &PlanFile, flow: &MeasuredFlow, at: &str, report: bool) -> Option<MeasuredTransfer> {
+    fn transfer(&mut self, file: &PlanFile, flow: &MeasuredFlow, at: &str) -> Option<MeasuredTransfer> {
         let mut refuse = |key: &str, message: &str, note: &str| {
-            if report {
-                // Keys that the flow does not set itself are taken from `[transfer]`.
-                let own = format!("{at}.{key}");
-                let path = if self.root.at(&own).is_some() { own } else { format!("transfer.{key}") };
-                let path = if self.root.at(&path).is_some() { path } else { at.to_owned() };
-                self.problem(&path, message, note);
-            }
+            // Keys that the flow does not set itself are taken from `[transfer]`.
+            let own = format!("{at}.{key}");
+            let path = if self.root.at(&own).is_some() { own } else { format!("transfer.{key}") };
+            let path = if self.root.at(&path).is_some() { path } else { at.to_owned() };
+            self.problem(&path, message, note);
             None
         };
         let (own, default) = (&flow.transfer, &file.transfer);
@@ -385,20 +383,20 @@ impl Resolver<'_> {
     }
 
     /// For each flow, finds the case in which its station runs alone.
-    fn alone(&mut self, file: &PlanFile, cases: &mut [Draft]) {
+    fn alone(&mut self, file: &PlanFile, cases: &mut [PlanCase]) {
         for index in 0..cases.len() {
-            for number in 0..cases[index].0.flows.len() {
-                let (case, origins) = &cases[index];
+            for number in 0..cases[index].flows.len() {
+                let case = &cases[index];
+                let origin = case.flows[number].origin;
                 let base = file.cases.iter().position(|other| other.name == case.base).expect("it stands in the file");
-                let said = file.cases[base].flows[origins[number]].alone.as_deref();
-                let path = format!("cases[{base}].flows[{}].alone", origins[number]);
-                let others: Vec<&PlanCase> = cases.iter().map(|(other, _)| other).collect();
+                let said = file.cases[base].flows[origin].alone.as_deref();
+                let path = format!("cases[{base}].flows[{origin}].alone");
                 let found = match said {
-                    Some(wanted) => others.iter().position(|o| o.base == wanted && shows_alone(o, case, number)),
-                    None => only_alone(&others, case, number),
+                    Some(wanted) => cases.iter().position(|o| o.base == wanted && shows_alone(o, case, number)),
+                    None => only_alone(cases, case, number),
                 };
                 match (said, found) {
-                    (_, Some(alone)) => cases[index].0.flows[number].alone = Some(alone),
+                    (_, Some(alone)) => cases[index].flows[number].alone = Some(alone),
                     (None, None) => {}
                     (Some(wanted), None) => {
                         let known: Vec<&str> = file.cases.iter().map(|case| case.name.as_str()).collect();
@@ -425,7 +423,7 @@ fn shows_alone(other: &PlanCase, case: &PlanCase, number: usize) -> bool {
 
 /// The case in which the station transfers bulk data alone under the same conditions: the only one at the same place,
 /// or the only one at all.
-fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<usize> {
+fn only_alone(others: &[PlanCase], case: &PlanCase, number: usize) -> Option<usize> {
     if case.flows.len() == 1 {
         return None;
     }
@@ -438,7 +436,7 @@ fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<us
             && one.transport == two.transport
     };
     let alone = |index: &usize| {
-        let other = others[*index];
+        let other = &others[*index];
         shows_alone(other, case, number) && alike(&other.flows[0])
     };
     let anywhere: Vec<usize> = (0..others.len()).filter(alone).collect();
