@@ -6,6 +6,8 @@ import html
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -23,61 +25,6 @@ if TYPE_CHECKING:
 
 VERDICT = ("starved", "close", "never began", "modest", "goodput")
 """Topics of `wifair.explain` that answer who got what: they stand on top."""
-
-_STYLE = """
-:root { color-scheme: light dark; --text: #222; --back: #fff; --line: #ddd; --bar: #0072B2; --bad: #d00000;
-  --soft: #f4f6f8; --note: #666; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e4e4e4; --back: #16181a; --line: #3a3d40; --bar: #56B4E9;
-    --bad: #ff6b5e; --soft: #212428; --note: #aaa; }
-  svg, svg [id^=QuadMesh], svg image { filter: invert(1) hue-rotate(180deg); } /* twice: heat maps keep their colours */
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); max-width: 76rem;
-  margin: 1.5rem auto; padding: 0 1rem; }
-h1 { font-size: 1.35rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; }
-.verdict { background: var(--soft); border-left: 5px solid var(--bar); padding: .6rem 1rem; font-size: 1.05rem; }
-.verdict.bad { border-color: var(--bad); }
-.verdict p { margin: .25rem 0; }
-.damage { border-left: 5px solid var(--bad); background: var(--soft); padding: .5rem 1rem; }
-.note { color: var(--note); font-size: .9rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child, .words td { text-align: left; } .words td { white-space: normal; }
-.verdict, .words td:last-child { overflow-wrap: anywhere; }
-th button { all: unset; cursor: pointer; } th button::after { content: " \\2195"; color: var(--note); }
-th button:focus-visible { outline: 2px solid var(--bar); }
-th[aria-sort=ascending] button::after { content: " \\2191"; }
-th[aria-sort=descending] button::after { content: " \\2193"; }
-.bars { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr max-content; gap: .12rem .6rem;
-  align-items: center; font-size: .85rem; }
-.bars .track { background: var(--soft); height: .8rem; } .bars .bar { background: var(--bar); height: 100%; }
-.bars .bad { color: var(--bad); font-weight: 600; } .bars .bar.bad { background: var(--bad); min-width: 2px; }
-.starved td { color: var(--bad); }
-svg { max-width: 100%; height: auto; }
-details { margin: .5rem 0; } summary { cursor: pointer; }
-@media (max-width: 40rem) { body { font-size: 14px; margin: .5rem auto; }
-  .bars { font-size: .75rem; gap: .12rem .3rem; grid-template-columns: 1fr 8rem; }
-  .bars > div:nth-child(3n + 1) { grid-column: 1 / -1; margin-top: .25rem; } }
-"""
-
-_SCRIPT = """
-for (const table of document.querySelectorAll("table.sortable"))
-  table.querySelectorAll("th").forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
-    const down = head.getAttribute("aria-sort") !== "descending";
-    table.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
-    const order = (a, b) => {
-      const x = key(a), y = key(b), p = parseFloat(x), q = parseFloat(y);
-      if (isNaN(p) !== isNaN(q)) return isNaN(p) ? 1 : -1;
-      const sign = isNaN(p) ? x.localeCompare(y, "en", {numeric: true}) : p - q;
-      return down ? -sign : sign;
-    };
-    const body = table.tBodies[0];
-    body.append(...[...body.rows].sort(order));
-  }));
-"""
 
 Cell = tuple[str, float | None]
 """What a cell shows, and the number that it is sorted by, if any."""
@@ -138,10 +85,16 @@ def page(capture: Capture) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        f"<title>{title}</title>\n<style>\n{_file('capture_page.css')}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
         + once("\n".join(body))
-        + f"\n<p><small>wifair {__version__}</small></p>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+        + f"\n<p><small>wifair {__version__}</small></p>\n<script>\n{_file('capture_page.js')}</script>\n"
+        + "</body>\n</html>\n"
     )
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("wifair") / name).read_text(encoding="utf-8")
 
 
 def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
