@@ -31,8 +31,11 @@ from wifair.capture_columns import (
     STATIONS,
     TEXTS,
 )
+from wifair.capture_report import text
 from wifair.columns import Columns, of_core
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
+from wifair.figures.style import Look
+from wifair.output import Folder
 from wifair.progress import ProgressBar
 
 POLL_S = 0.05
@@ -232,17 +235,8 @@ class Capture:
     @property
     def tables(self) -> dict[str, Columns]:
         """All tables, by name."""
-        tables = {
-            "connections": self.connections,
-            "datagrams": self.datagrams,
-            "echoes": self.echoes,
-            "flows": self.flows,
-            "attempts": self.attempts,
-            "cells": self.cells,
-            "stations": self.stations,
-            "sessions": self.sessions,
-            "series": self.series,
-        }
+        names = ("connections", "datagrams", "echoes", "flows", "attempts", "cells", "stations", "sessions", "series")
+        tables: dict[str, Columns] = {name: getattr(self, name) for name in names}
         if self.packets is not None:
             tables["packets"] = self.packets
         return tables
@@ -261,8 +255,6 @@ class Capture:
         force : bool, default False
             Replace a folder of earlier results.
         """
-        from wifair.output import Folder  # noqa: PLC0415
-
         with Folder(directory, formats=formats, force=force) as folder:
             folder.write_capture(self)
 
@@ -345,7 +337,6 @@ class Capture:
             If a file cannot be written.
         """
         from wifair.figures.capture import save  # noqa: PLC0415
-        from wifair.figures.style import Look  # noqa: PLC0415
 
         self._need_packets()
         return save(self, directory, formats, Look.of(title, labels, size, logy))
@@ -373,13 +364,9 @@ class Capture:
         files.write_text(path, page(self))
 
     def __repr__(self) -> str:
-        from wifair.capture_report import text  # noqa: PLC0415
-
         return text(self)
 
     def _repr_html_(self) -> str:
-        from wifair.capture_report import text  # noqa: PLC0415
-
         return f"<pre>{html.escape(text(self, NOTEBOOK_COLUMNS))}</pre>"
 
     def _need_packets(self) -> None:

@@ -5,28 +5,27 @@ from __future__ import annotations
 import html
 import json
 import math
-import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wifair._core import __version__
 from wifair.columns import Columns
 from wifair.drawable import Drawable
+from wifair.figures.style import Look
 from wifair.report import WIDE, figure_text, named
-from wifair.scenario import Scenario
-from wifair.seeds import read_seeds
-from wifair.sources import is_scenario, read
+from wifair.results import Results
+from wifair.saved import SavedResults
+from wifair.scenario import Scenario, Source, scenario_of
+from wifair.seeds import Seeding, read_seeds
+from wifair.simulate import run
+from wifair.sources import Found, is_scenario, read
 from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
 from wifair.tables import aligned
 from wifair.words import counted
-
-if TYPE_CHECKING:
-    from wifair.seeds import Seeding
-    from wifair.sources import Found
 
 FORMAT = 1
 DEFAULT_SEEDS = tuple(range(1, 11))
@@ -98,9 +97,6 @@ class _Side:
     """One of the things compared: a value of each figure for each seed."""
 
     def __init__(self, name: str, results: Found, *, flows: bool) -> None:
-        from wifair.results import Results  # noqa: PLC0415
-        from wifair.saved import SavedResults  # noqa: PLC0415
-
         self.name = name
         self.results = results
         self.paired = isinstance(results, (Results, SavedResults)) and results.RUN == "seed"
@@ -273,7 +269,6 @@ class Comparison(Drawable):
             If there is no matplotlib.
         """
         from wifair.figures.comparison import draw  # noqa: PLC0415
-        from wifair.figures.style import Look  # noqa: PLC0415
 
         return draw(self, Look.of(title, labels, size, logy))
 
@@ -295,7 +290,7 @@ class Comparison(Drawable):
 
 
 def compare(
-    *sources: Scenario | Mapping[str, object] | Found | str | os.PathLike[str],
+    *sources: Source | Found,
     seeds: Seeding | None = None,
     names: Iterable[str] | None = None,
     flows: bool = False,
@@ -352,8 +347,6 @@ def compare(
     if len(set(labels)) < len(labels):
         raise ValueError("two names are equal: give each source its own")
     wanted = read_seeds(seeds) if seeds is not None else _seeds([one for _, one in found if isinstance(one, Scenario)])
-    from wifair.simulate import run  # noqa: PLC0415
-
     return Comparison(
         [
             (
@@ -372,11 +365,8 @@ def _resolve(source: Any) -> list[tuple[str, Any]]:
         return [(named(source), source)]
     if isinstance(source, Scenario):
         return [(_title(source), source)]
-    if isinstance(source, Mapping):
-        scenario = Scenario.from_dict(source)
-        return [(scenario.name, scenario)]
-    if is_scenario(str(source)):
-        scenario = Scenario.from_file(source)
+    if isinstance(source, Mapping) or is_scenario(str(source)):
+        scenario = scenario_of(source)
         return [(scenario.name, scenario)]
     return list(read(str(source)))
 

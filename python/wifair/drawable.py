@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any
+
+from wifair.figures.style import check, save
 
 
 class Drawable(ABC):
     """Has a figure."""
 
     @abstractmethod
-    def figure(
-        self,
-        *,
-        title: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        size: str | None = None,
-        logy: bool = False,
-    ) -> Any:
+    def figure(self, *args: Any, **options: Any) -> Any:
         """Draw the figure."""
 
     def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
@@ -46,8 +40,6 @@ class Drawable(ABC):
         OSError
             If the file cannot be written.
         """
-        from wifair.figures.style import check, save  # noqa: PLC0415
-
         check(path)
         figure = self.figure(**options)
         save(figure, path)

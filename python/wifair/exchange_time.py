@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wifair import _core
-
-if TYPE_CHECKING:
-    from wifair._core import AirtimeQuestion
 
 
 class AirtimeError(ValueError):
@@ -175,7 +172,7 @@ _NUMBERS = ("width", "mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "b
 _LARGEST = 2**32 - 1
 
 
-def _question(**arguments: Any) -> AirtimeQuestion:
+def _question(**arguments: Any) -> _core.AirtimeQuestion:
     """Give every key that the core expects; numbers and texts are checked."""
     question: dict[str, Any] = {name: arguments.get(name) for name in (*_NUMBERS, *_TEXTS)}
     question |= {name: bool(arguments.get(name, False)) for name in _SWITCHES}

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from wifair import _core
 from wifair.columns import Columns
-
-if TYPE_CHECKING:
-    from wifair._core import Outcome, RawColumn, RawData
 
 TABLES = ("flows", "cell", "stations", "sessions", "series", "queues", "frames", "backoffs")
 
@@ -33,7 +31,7 @@ class _Column:
         self.numbers = bytearray()
         self.texts: list[str] = []
 
-    def add(self, data: RawData) -> None:
+    def add(self, data: _core.RawData) -> None:
         # A column without rows may come as numbers though others are texts.
         if isinstance(data, list):
             self.texts += map(sys.intern, data)
@@ -42,14 +40,14 @@ class _Column:
                 self.kind = data[0]
             self.numbers += data[1]
 
-    def data(self) -> RawData:
+    def data(self) -> _core.RawData:
         return self.texts if self.texts or not self.kind else (self.kind, bytes(self.numbers))
 
 
 class Gathered:
     """Tables that grow run by run."""
 
-    def __init__(self, outcomes: Iterable[Outcome] = (), *, tables: Iterable[str] = TABLES) -> None:
+    def __init__(self, outcomes: Iterable[_core.Outcome] = (), *, tables: Iterable[str] = TABLES) -> None:
         """Take in `outcomes`; of each run only these `tables` are kept."""
         self.runs: list[Run] = []
         self._wanted = tuple(tables)
@@ -58,11 +56,11 @@ class Gathered:
         for outcome in outcomes:
             self.add(outcome)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: _core.Outcome) -> None:
         """Take in a run."""
         rows = {}
         for name in self._wanted:
-            columns: list[RawColumn] | None = outcome.get(name)  # type: ignore[assignment]
+            columns: list[_core.RawColumn] | None = outcome.get(name)  # type: ignore[assignment]
             if columns is None:
                 continue
             before = self._rows.get(name, 0)
@@ -70,7 +68,7 @@ class Gathered:
             self._rows[name] = rows[name][1]
         self.runs.append(Run(outcome["seed"], outcome["measured_s"], outcome["events"], rows))
 
-    def _add_table(self, name: str, seed: int, columns: list[RawColumn]) -> int:
+    def _add_table(self, name: str, seed: int, columns: list[_core.RawColumn]) -> int:
         table = self._columns.setdefault(name, {"seed": _Column("Seed of the run.")})
         for column, about, data in columns:
             growing = table.get(column)

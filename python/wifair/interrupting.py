@@ -6,10 +6,8 @@ import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from wifair._core import Control
+from wifair import _core
 
 GRACE_S = 0.3
 """A run that is asked to stop does so within milliseconds, unless it is in a method of the user's."""
@@ -30,7 +28,7 @@ class Limit:
 
 
 @contextmanager
-def limited(control: Control, limit_s: float | None) -> Iterator[Limit]:
+def limited(control: _core.Control, limit_s: float | None) -> Iterator[Limit]:
     """Stop the run of this thread, also within a method of the user's, when `limit_s` are over."""
     limit = Limit()
     if limit_s is None:

@@ -7,13 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wifair.errors import TooLargeError
+from wifair.scenario import Scenario
 from wifair.words import size
-
-if TYPE_CHECKING:
-    from wifair.scenario import Scenario
 
 KEPT = 0.9
 """The part of the free memory that runs may take."""

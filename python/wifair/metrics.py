@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +16,7 @@ from wifair import _core
 from wifair.finishing import FinishRatios, completion_bound, fair_share, instantaneous_fairness
 from wifair.latency import bufferbloat_grade, call_quality
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 __all__ = [
     "FinishRatios",

@@ -37,12 +37,12 @@ class Folder:
     ) -> None:
         """See `Results.save`."""
         self.path = Path(path)
-        self.formats = tuple(formats) if formats is not None else _default_formats()
+        self.formats = tuple(formats) if formats is not None else FORMATS if _has_pyarrow() else FORMATS[:1]
         for name in self.formats:
             if name not in FORMATS:
                 raise ValueError(f"format `{name}`: expected {' or '.join(FORMATS)}")
-        if "parquet" in self.formats and importlib.util.find_spec("pyarrow") is None:
-            raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
+        if "parquet" in self.formats:
+            _need_pyarrow()
         self._replace = _may_replace(self.path, force)
         parent = self.path.absolute().parent
         try:
@@ -128,16 +128,20 @@ def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:
     if Path(path).suffix == ".csv":
         files.write_text(path, columns.to_csv())
         return
-    if importlib.util.find_spec("pyarrow") is None:
-        raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
+    _need_pyarrow()
     from pyarrow import parquet  # noqa: PLC0415
 
     with files.replacing(path) as work, work.open("wb") as file:  # pyarrow's own paths are UTF-8 only
         parquet.write_table(columns.to_arrow(), file)
 
 
-def _default_formats() -> tuple[str, ...]:
-    return FORMATS if importlib.util.find_spec("pyarrow") is not None else ("csv",)
+def _has_pyarrow() -> bool:
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def _need_pyarrow() -> None:
+    if not _has_pyarrow():
+        raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
 
 
 def _may_replace(path: Path, force: bool) -> bool:

@@ -10,14 +10,13 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
+from wifair.statistics import FEWEST, NO_INTERVAL, Interval, limits, mean_interval
 from wifair.tables import aligned, html_rows, left_out
 from wifair.words import KEPT, counted, general, together
 
 if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.saved import SavedResults
-    from wifair.statistics import Interval
 
 MOST_FLOWS = 40
 NOTHING = "-"

@@ -7,18 +7,19 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wifair._core import __version__
+from wifair import _core
 from wifair.columns import Columns
 from wifair.drawable import Drawable
+from wifair.figures.style import Look
+from wifair.files import json_parts
 from wifair.gathering import Gathered
+from wifair.output import Folder
+from wifair.report import html_tables, text
+from wifair.scenario import Scenario
 from wifair.statistics import limits, mean_interval
 from wifair.summary import Summary
-
-if TYPE_CHECKING:
-    from wifair._core import Outcome
-    from wifair.scenario import Scenario
 
 FORMAT = 1
 """Version of the JSON: fields may be added within one, none is renamed or removed."""
@@ -49,7 +50,7 @@ class Results(Drawable):
     """Columns of the series that are not in the JSON."""
 
     def __init__(
-        self, scenario: Scenario, outcomes: Iterable[Outcome] | Gathered, *, series_step_s: float = math.nan
+        self, scenario: Scenario, outcomes: Iterable[_core.Outcome] | Gathered, *, series_step_s: float = math.nan
     ) -> None:
         """`outcomes` are what the core returned, one for each seed; `series_step_s` is the time between samples."""
         gathered = outcomes if isinstance(outcomes, Gathered) else Gathered(outcomes)
@@ -129,7 +130,7 @@ class Results(Drawable):
         """Say what was run, by which version."""
         return {
             "format": FORMAT,
-            "version": __version__,
+            "version": _core.__version__,
             "scenario": {
                 "name": self.scenario.name,
                 "hash": self.scenario.hash,
@@ -156,8 +157,6 @@ class Results(Drawable):
 
     def json_parts(self) -> Iterator[str]:
         """Write the same text part by part, so that never more than one run is in memory as text."""
-        from wifair.files import json_parts  # noqa: PLC0415
-
         yield from json_parts({**self._origin(), "runs": self._run_dicts(), "summary": self._summary()})
         yield "\n"
 
@@ -184,8 +183,6 @@ class Results(Drawable):
         ImportError
             If Parquet is requested and pyarrow is not installed.
         """
-        from wifair.output import Folder  # noqa: PLC0415
-
         with Folder(directory, formats=formats, force=force) as folder:
             folder.write(self)
 
@@ -242,18 +239,13 @@ class Results(Drawable):
             If matplotlib is not installed.
         """
         from wifair.figures.run import draw  # noqa: PLC0415
-        from wifair.figures.style import Look  # noqa: PLC0415
 
         return draw(self, Look.of(title, labels, size, logy))
 
     def __repr__(self) -> str:
-        from wifair.report import text  # noqa: PLC0415
-
         return text(self)
 
     def _repr_html_(self) -> str:
-        from wifair.report import html_tables  # noqa: PLC0415
-
         return html_tables(self)
 
 

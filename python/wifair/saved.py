@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from wifair.columns import Columns, plain_text
 from wifair.errors import ResultsError
 from wifair.output import PROVENANCE
+from wifair.report import text
 from wifair.statistics import mean_interval
 from wifair.summary import Summary
 
@@ -64,14 +65,15 @@ class SavedResults:
                 resolved=resolved,
             )
             texts: dict[str, list[str]] = provenance.get("texts", {})  # 0.1 did not write them
-            tables = {name: _table(folder, name, about[name], texts.get(name, ())) for name in TABLES}
-            over_time = {
-                name: _table(folder, name, about[name], texts.get(name, ())) for name in OVER_TIME if name in about
+            tables = {
+                name: _table(folder, name, about[name], texts.get(name, ()))
+                for name in (*TABLES, *OVER_TIME)
+                if name in about or name in TABLES
             }
         except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
             raise ResultsError(f"`{folder}` is not complete, or was changed: {error}") from None
         self.flows, self.cells, self.stations, self.sessions = (tables[name] for name in TABLES)
-        self.series, self.queues = over_time.get("series"), over_time.get("queues")
+        self.series, self.queues = tables.get("series"), tables.get("queues")
 
     @cached_property
     def summary(self) -> Summary:
@@ -79,8 +81,6 @@ class SavedResults:
         return Summary({name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"})
 
     def __repr__(self) -> str:
-        from wifair.report import text  # noqa: PLC0415
-
         return text(self)
 
 

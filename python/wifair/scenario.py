@@ -237,6 +237,17 @@ class Scenario:
         return f"<b>{html.escape(self.name)}</b>: {html.escape(self.summary)}<pre>{html.escape(self.text)}</pre>"
 
 
+Source = Scenario | str | os.PathLike[str] | Mapping[str, object]
+"""What `scenario_of` takes for a scenario."""
+
+
+def scenario_of(source: Source) -> Scenario:
+    """Take a scenario as it is, a mapping as `Scenario.from_dict` does, and a path as `Scenario.from_file` does."""
+    if isinstance(source, Scenario):
+        return source
+    return Scenario.from_dict(source) if isinstance(source, Mapping) else Scenario.from_file(source)
+
+
 def _counts(core: _core.Scenario) -> tuple[tuple[int, str], ...]:
     return (core.stations, "station"), (core.flows, "flow")
 

@@ -6,7 +6,7 @@ import functools
 import os
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, overload
+from typing import TypedDict, Unpack, overload
 
 from wifair import _core, memory
 from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, TooLargeError
@@ -14,52 +14,35 @@ from wifair.gathering import Gathered
 from wifair.interrupting import GRACE_S, end_python
 from wifair.progress import ProgressBar
 from wifair.results import Results, SampledResults
-from wifair.scenario import Scenario
-from wifair.seeds import read_seeds
-from wifair.taps import plan_taps
-
-if TYPE_CHECKING:
-    from wifair._core import Outcome, Taps
-    from wifair.seeds import Seeding
-    from wifair.taps import Pcap
+from wifair.scenario import Scenario, Source, scenario_of
+from wifair.seeds import Seeding, read_seeds
+from wifair.taps import Pcap, plan_taps
 
 POLL_S = 0.05
 MOST_SAMPLES = 100_000_000
 """Samples of all flows in a run that are kept: each takes about a hundred bytes."""
 
 
-@overload
-def run(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
-    *,
-    seeds: Seeding | None = None,
-    threads: int | None = None,
-    series: str,
-    progress: bool = False,
-    pcap: Pcap | str | os.PathLike[str] | None = None,
-    frames: bool | tuple[str, str | None] = False,
-    fast_paths: bool = True,
-    any_memory: bool = False,
-) -> SampledResults: ...
+class _Options(TypedDict, total=False):
+    seeds: Seeding | None
+    threads: int | None
+    progress: bool
+    pcap: Pcap | str | os.PathLike[str] | None
+    frames: bool | tuple[str, str | None]
+    fast_paths: bool
+    any_memory: bool
 
 
 @overload
-def run(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
-    *,
-    seeds: Seeding | None = None,
-    threads: int | None = None,
-    series: str | None = None,
-    progress: bool = False,
-    pcap: Pcap | str | os.PathLike[str] | None = None,
-    frames: bool | tuple[str, str | None] = False,
-    fast_paths: bool = True,
-    any_memory: bool = False,
-) -> Results: ...
+def run(scenario: Source, *, series: str, **options: Unpack[_Options]) -> SampledResults: ...
+
+
+@overload
+def run(scenario: Source, *, series: str | None = None, **options: Unpack[_Options]) -> Results: ...
 
 
 def run(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    scenario: Source,
     *,
     seeds: Seeding | None = None,
     threads: int | None = None,
@@ -127,10 +110,7 @@ def run(
     >>> results.summary["jain_index"]  # doctest: +SKIP
     Interval(mean=0.93, half_width=0.02)
     """
-    if isinstance(scenario, Mapping):
-        scenario = Scenario.from_dict(scenario)
-    elif not isinstance(scenario, Scenario):
-        scenario = Scenario.from_file(scenario)
+    scenario = scenario_of(scenario)
     numbers = read_seeds(scenario.seeds if seeds is None else seeds)
     workers = threads if threads is not None else cores()
     if workers < 1:
@@ -190,7 +170,7 @@ class _SeedRuns:
         scenario: Scenario,
         seeds: list[int],
         step_ns: int | None,
-        taps: Mapping[int, Taps],
+        taps: Mapping[int, _core.Taps],
         *,
         fast_paths: bool,
         memory_bytes: int | None,
@@ -208,7 +188,7 @@ class _SeedRuns:
         self._done_s = 0.0
         self._order = seeds
         self._taken = 0
-        self._early: dict[int, Outcome] = {}
+        self._early: dict[int, _core.Outcome] = {}
         """Outcomes of seeds before which others have not finished yet."""
         self._gathered = Gathered()
         self._lock = threading.Lock()
@@ -257,7 +237,7 @@ class _SeedRuns:
                     self._gathered.add(self._early.pop(seed))
             return self._gathered
 
-    def _take(self, seed: int, outcome: Outcome) -> None:
+    def _take(self, seed: int, outcome: _core.Outcome) -> None:
         """Put an outcome behind those before it, as columns, which take much less memory than it."""
         with self._lock:
             self._early[seed] = outcome

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from wifair.capture import Capture, read_capture
 from wifair.errors import CaptureError, ResultsError
+from wifair.exchange import read_flent, read_iperf3
 from wifair.output import PROVENANCE
+from wifair.results import Results
+from wifair.saved import SavedResults, read_results
 
-if TYPE_CHECKING:
-    from wifair.capture import Capture
-    from wifair.results import Results
-    from wifair.saved import SavedResults
-
-    Found: TypeAlias = Results | SavedResults | Capture
+Found: TypeAlias = Results | SavedResults | Capture
 
 MEASUREMENTS = "wifair.measure.results"
 """The module that reads folders of `wifair measure run`; loaded by name, as nothing imports the testbed."""
@@ -46,8 +45,6 @@ def read(path: str) -> list[tuple[str, Found]]:
     imported = _imported(place)
     if imported is not None:
         return [(imported.scenario.name, imported)]
-    from wifair.capture import read_capture  # noqa: PLC0415
-
     try:
         return [(place.name, read_capture(path))]
     except CaptureError as error:
@@ -58,8 +55,6 @@ def read(path: str) -> list[tuple[str, Found]]:
 
 def _imported(place: Path) -> SavedResults | None:
     """Read a file of another program, told by its ending; None if it is none."""
-    from wifair.exchange import read_flent, read_iperf3  # noqa: PLC0415
-
     name = place.name.lower()
     if name.endswith((".flent", ".flent.gz", ".flent.bz2")):
         return read_flent(place)
@@ -68,8 +63,6 @@ def _imported(place: Path) -> SavedResults | None:
 
 def _folder(place: Path) -> list[tuple[str, Found]]:
     if (place / PROVENANCE).is_file():
-        from wifair.saved import read_results  # noqa: PLC0415
-
         found = read_results(place)
         return [(place.name or found.scenario.name, found)]
     from wifair.sweeps.schema import FILE  # noqa: PLC0415

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wifair import _core
-
-if TYPE_CHECKING:
-    from wifair.scenario import Scenario
+from wifair.scenario import Scenario
 
 WHOLE_PACKETS = 262_144
 

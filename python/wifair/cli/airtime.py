@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from wifair.cli.common import WRONG, echo_json, fail
-from wifair.exchange_time import AirtimeError, airtime, airtime_table
+from wifair.cli.common import echo_json, fail
+from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
 from wifair.tables import aligned
-
-if TYPE_CHECKING:
-    from wifair.exchange_time import Airtime
 
 
 @click.command(name="airtime")
@@ -70,7 +67,7 @@ def airtime_command(table: bool, as_json: bool, **arguments: Any) -> None:
             return
         answer = airtime(**arguments)
     except AirtimeError as error:
-        fail(_with_option(error), WRONG)
+        fail(_with_option(error))
     if as_json:
         echo_json(answer.details)
     else:

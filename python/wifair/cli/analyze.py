@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from wifair.capture import Capture, read_capture
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -24,10 +25,8 @@ from wifair.cli.common import (
     trying,
 )
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
+from wifair.files import refuse_filled
 from wifair.words import reason
-
-if TYPE_CHECKING:
-    from wifair.capture import Capture
 
 
 @click.command(name="analyze")
@@ -160,8 +159,6 @@ def _json(capture: Capture, before: int, *, single: bool) -> Iterator[str]:
 
 def _read(file: str, filters: dict[str, Any]) -> Capture | None:
     """Analyse a file; complain and return None if it cannot be."""
-    from wifair.capture import read_capture  # noqa: PLC0415
-
     try:
         return read_capture(file, **filters)
     except Interrupted as interruption:
@@ -177,13 +174,11 @@ def _read(file: str, filters: dict[str, Any]) -> Capture | None:
     except OSError as error:
         complain(f"cannot read `{file}`: {reason(error)}")
     except ValueError as error:  # of an option: the same for all files
-        fail(str(error), WRONG)
+        fail(str(error))
     return None
 
 
 def _check_targets(html_file: str | None, directories: list[str | None], force: bool) -> None:
-    from wifair.files import refuse_filled  # noqa: PLC0415
-
     if html_file is not None:
         check_file(html_file, force=force)
     for directory in directories:

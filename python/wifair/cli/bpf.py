@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from wifair.cli.common import WRONG, fail
+from wifair.cli.common import fail
+from wifair.emulation.kernel_cc import available, load, loaded, unload
 
 
 @click.group(name="bpf", context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,14 +24,12 @@ def bpf_command() -> None:
       sudo wifair bpf unload vegas-fair
     """  # noqa: D301
     if not sys.platform.startswith("linux"):
-        fail("BPF needs Linux", WRONG)
+        fail("BPF needs Linux")
 
 
 @bpf_command.command(name="list")
 def list_command() -> None:
     """List what can be loaded, its name in the kernel, and whether the kernel has it."""
-    from wifair.emulation.kernel_cc import available, loaded  # noqa: PLC0415
-
     has = loaded()
     for name, kernel in available().items():
         click.echo(f"{name:14}  {kernel:14}  {'loaded' if name in has else '-'}")
@@ -40,8 +39,6 @@ def list_command() -> None:
 @click.argument("names", nargs=-1, required=True)
 def load_command(names: tuple[str, ...]) -> None:
     """Compile congestion controls with clang, and load them."""
-    from wifair.emulation.kernel_cc import load  # noqa: PLC0415
-
     for name in names:
         click.echo(f"{name} is loaded: the kernel calls it {load(name)}")
 
@@ -50,8 +47,6 @@ def load_command(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, required=True)
 def unload_command(names: tuple[str, ...]) -> None:
     """Remove congestion controls from the kernel."""
-    from wifair.emulation.kernel_cc import unload  # noqa: PLC0415
-
     for name in names:
         unload(name)
         click.echo(f"{name} is not loaded")

@@ -10,24 +10,24 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
 
 from wifair.errors import RunError, WifairError
+from wifair.figures.style import Look, check
+from wifair.files import refuse
+from wifair.output import Folder
 from wifair.seeds import read_seeds
 from wifair.words import reason
-
-if TYPE_CHECKING:
-    from wifair.output import Folder
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
 Command = Callable[..., Any]
 
 
-def fail(message: str, code: int) -> NoReturn:
+def fail(message: str, code: int = WRONG) -> NoReturn:
     """Print an error as `error: ...` and leave with `code`."""
     complain(message)
     sys.exit(code)
@@ -52,13 +52,13 @@ def trying(what: str, path: str | os.PathLike[str] | None = None) -> Iterator[No
     try:
         yield
     except (ImportError, ValueError) as error:
-        fail(str(error), WRONG)
+        fail(str(error))
     except FileExistsError as error:
         if error.filename is None:
-            fail(str(error), WRONG)
-        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force", WRONG)
+            fail(str(error))
+        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force")
     except OSError as error:
-        fail(f"cannot {what} `{error.filename if path is None else path}`: {reason(error)}", WRONG)
+        fail(f"cannot {what} `{error.filename if path is None else path}`: {reason(error)}")
 
 
 def check_file(path: str, *, force: bool) -> None:
@@ -66,8 +66,6 @@ def check_file(path: str, *, force: bool) -> None:
 
     What is there is replaced with `force` only.
     """
-    from wifair.files import refuse  # noqa: PLC0415
-
     with trying("write", path):
         refuse(path, force=force)
         parent = Path(path).absolute().parent
@@ -95,17 +93,13 @@ def check_frames(path: str, *, force: bool) -> None:
 
 def check_figure(path: str, *, force: bool) -> None:
     """Leave with an error, before what may take long, if no figure could be drawn into `path`."""
-    from wifair.figures import style  # noqa: PLC0415
-
     with trying("write", path):
-        style.check(path)
+        check(path)
     check_file(path, force=force)
 
 
 def results_folder(path: str | os.PathLike[str], formats: Iterable[str] = (), *, force: bool) -> Folder:
     """Make a folder of results, before what may take long, or leave with an error."""
-    from wifair.output import Folder  # noqa: PLC0415
-
     with trying("write to", path):
         return Folder(path, formats=tuple(formats) or None, force=force)
 
@@ -157,8 +151,6 @@ def figure_options(option: str, file: str) -> Callable[[Command], Command]:
 
 
 def _look(title: str | None, labels: tuple[str, ...], size: str | None, logy: bool) -> dict[str, Any]:
-    from wifair.figures.style import Look  # noqa: PLC0415
-
     texts = {}
     for pair in labels:
         name, equals, text = pair.rpartition("=")  # names of changed scenarios have an = of their own
@@ -168,7 +160,7 @@ def _look(title: str | None, labels: tuple[str, ...], size: str | None, logy: bo
     try:
         Look.of(title, texts, size, logy)
     except ValueError as error:
-        fail(str(error), WRONG)
+        fail(str(error))
     return {"title": title, "labels": texts, "size": size, "logy": logy}
 
 
@@ -252,9 +244,9 @@ def guarded(call: Callable[[], object]) -> object:
         sys.exit(0)
     except OSError as error:
         if error.errno is None:  # ours, with a sentence of its own
-            fail(str(error), WRONG)
+            fail(str(error))
         if error.filename is not None:  # a name that is too long, a disk that fails, whatever the system thinks of
-            fail(f"`{os.fsdecode(error.filename)}`: {reason(error)}", WRONG)
+            fail(f"`{os.fsdecode(error.filename)}`: {reason(error)}")
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
             raise
         _forget_output()  # what is printed goes to a file on a full disk
@@ -276,7 +268,7 @@ def occupy_closed_streams() -> None:
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
     if sys.stdout is None:
-        fail("standard output is closed: let it be a file, a pipe or /dev/null", WRONG)
+        fail("standard output is closed: let it be a file, a pipe or /dev/null")
 
 
 def _forget_output() -> None:

@@ -7,7 +7,12 @@ from typing import Any
 
 import click
 
-from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, figure_options, overrides_of, trying
+from wifair import Scenario, sources
+from wifair.cli.common import Seeds, check_figure, check_file, fail, figure_options, overrides_of, trying
+from wifair.comparing import compare, distinct
+from wifair.emulation.beside import carried_by_the_kernel
+from wifair.files import write_text
+from wifair.sources import is_scenario
 
 
 @click.command(name="compare")
@@ -65,10 +70,6 @@ def compare_command(
       wifair compare simulated.toml measured/ capture.pcapng --figure differences.pdf
       sudo wifair compare hot-spot.toml --emulated --seeds 1..3
     """  # noqa: D301
-    from wifair.comparing import compare  # noqa: PLC0415
-    from wifair.files import write_text  # noqa: PLC0415
-    from wifair.sources import is_scenario  # noqa: PLC0415
-
     sources, names = _sources(files, others, duration, changes, alone=emulated)
     if (seeds is not None or duration is not None or changes) and not any(map(is_scenario, files)):
         raise click.UsageError("--seeds, --duration and --set are for scenarios: there is none")
@@ -82,7 +83,7 @@ def compare_command(
     try:
         comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
     except ValueError as error:
-        fail(str(error), WRONG)
+        fail(str(error))
     if csv_file is not None:
         with trying("write", csv_file):
             write_text(csv_file, comparison.table.to_csv())
@@ -99,9 +100,6 @@ def _sources(
     files: tuple[str, ...], others: tuple[str, ...], duration: str | None, changes: tuple[str, ...], *, alone: bool
 ) -> tuple[list[Any], list[str]]:
     """Find what to compare, and what to call it."""
-    from wifair import Scenario, sources  # noqa: PLC0415
-    from wifair.comparing import distinct  # noqa: PLC0415
-
     found: list[Any] = []
     names: list[str] = []
     for file in files:
@@ -127,9 +125,6 @@ def _sources(
 
 def _add_emulated(sources: list[Any], names: list[str], seeds: list[int], quiet: bool) -> None:
     """Emulate each scenario, and put what came of it behind the others."""
-    from wifair import Scenario  # noqa: PLC0415
-    from wifair.emulation.beside import carried_by_the_kernel  # noqa: PLC0415
-
     scenarios = [(name, source) for name, source in zip(names, sources) if isinstance(source, Scenario)]
     if not scenarios:
         raise click.UsageError("--emulated is for scenarios: there is none")

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import click
 
-from wifair import _core
+from wifair import _core, memory
 from wifair.cli.common import WRONG, echo_json, fail
 from wifair.errors import ScenarioError
+from wifair.scenario import Scenario
 from wifair.words import suggestion
 
 WIDEST = 100
@@ -48,8 +49,6 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
       wifair check hot_spot.toml
       wifair check hot_spot.toml --set stations.count=20 --resolved
     """  # noqa: D301
-    from wifair.scenario import Scenario  # noqa: PLC0415
-
     try:
         scenario = Scenario.from_file(file, overrides=changes)
     except ScenarioError as error:
@@ -63,8 +62,6 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
     elif resolved:
         click.echo(scenario.resolved, nl=False)
     else:
-        from wifair import memory  # noqa: PLC0415
-
         click.echo(f"{file}: ok: {scenario.summary}")
         click.echo(f"a run takes {memory.estimate(scenario)}")
 
@@ -111,7 +108,7 @@ def list_command(kind: str | None, as_json: bool) -> None:
             words = {entry.key.rpartition(".")[2] for entry in entries}
             known = [*words, *paths, *(entry.name for entry in entries)]
             hint = suggestion(kind, known, f"there are {', '.join(sorted(words))}")
-            fail(f"nothing to choose at `{kind}`: {hint}", WRONG)
+            fail(f"nothing to choose at `{kind}`: {hint}")
         entries = found
         paths = [path for path in paths if any(entry.key == path for entry in entries)]
     if as_json:

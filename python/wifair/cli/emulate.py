@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
-    WRONG,
     Seeds,
     check_file,
     check_frames,
@@ -22,13 +22,13 @@ from wifair.cli.common import (
     results_folder,
     trying,
 )
+from wifair.emulation import Command, Emulated, emulate
+from wifair.emulation.namespaces import Namespaces, check_privileges, clean
+from wifair.emulation.report import text_of, warnings_of
+from wifair.output import write_table
+from wifair.scenario import Scenario
+from wifair.taps import Pcap, plan_taps
 from wifair.words import counted
-
-if TYPE_CHECKING:
-    from wifair.emulation import Command, Emulated
-    from wifair.emulation.namespaces import Namespaces
-    from wifair.scenario import Scenario
-    from wifair.taps import Pcap
 
 
 @click.command(name="emulate")
@@ -101,7 +101,7 @@ def emulate_command(
       sudo wifair emulate --clean
     """  # noqa: D301
     if not sys.platform.startswith("linux"):
-        fail("emulation needs Linux: network namespaces and TUN devices", WRONG)
+        fail("emulation needs Linux: network namespaces and TUN devices")
     given = {"FILE": file is not None, "--replay": replay is not None, "--clean": clean}
     if sum(given.values()) != 1:
         raise click.UsageError("give FILE, or --replay FILE, or --clean")
@@ -110,10 +110,6 @@ def emulate_command(
     elif replay is not None:
         _replay(replay, as_json=as_json)
     else:
-        from wifair import Scenario  # noqa: PLC0415
-        from wifair.emulation import Command  # noqa: PLC0415
-        from wifair.output import write_table  # noqa: PLC0415
-
         assert file is not None
         scenario = Scenario.from_file(file, overrides=overrides_of(changes, duration), for_programs=True)
         refuse_same(record=record, frames=frames, out=out, pcap=None if captures is None else str(captures.folder))
@@ -147,9 +143,6 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> Emulated:
-    from wifair.emulation import emulate  # noqa: PLC0415
-    from wifair.taps import plan_taps  # noqa: PLC0415
-
     seeds = seed or list(scenario.seeds)[:1]
     if len(seeds) != 1:
         raise click.UsageError("an emulation has one seed")
@@ -182,8 +175,6 @@ def _run(
 
 
 def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:
-    from wifair.emulation.report import text_of, warnings_of  # noqa: PLC0415
-
     click.echo(emulated.to_json().rstrip("\n") if as_json else text_of(emulated))
     if not quiet:
         for warning in warnings_of(emulated):
@@ -202,18 +193,13 @@ def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:
 
 
 def _clean() -> None:
-    from wifair.emulation.namespaces import check_privileges, clean  # noqa: PLC0415
-
     check_privileges()
     removed = clean()
     click.echo("".join(f"removed {name}\n" for name in removed) or "nothing was left behind\n", nl=False)
 
 
 def _replay(path: str, *, as_json: bool) -> None:
-    import json  # noqa: PLC0415
-
     from wifair.emulation import replay as again  # noqa: PLC0415
-    from wifair.emulation.report import text_of  # noqa: PLC0415
 
     with trying("read", path):
         emulated, compared = again(path)

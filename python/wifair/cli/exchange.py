@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from wifair.cli.common import WRONG, check_figure, command_line, fail, trying
-
-if TYPE_CHECKING:
-    from wifair.exchange import ImportedResults
+from wifair.cli.common import check_figure, command_line, fail, trying
+from wifair.exchange import ImportedResults, read_flent, read_iperf3, write_flent
+from wifair.figures.style import save
+from wifair.output import Folder
+from wifair.saved import read_results
 
 
 @click.group(name="import")
@@ -57,8 +56,6 @@ def iperf3_command(files: tuple[str, ...], name: str | None, out: str | None, fi
       wifair import iperf3 run1.json
       wifair import iperf3 run*.json --out measured
     """  # noqa: D301
-    from wifair.exchange import read_iperf3  # noqa: PLC0415
-
     _finish(read_iperf3(*files, name=name), out, figure, force)
 
 
@@ -76,8 +73,6 @@ def flent_command(files: tuple[str, ...], name: str | None, out: str | None, fig
       flent rrul -H server -l 60
       wifair import flent rrul-*.flent.gz --out measured
     """  # noqa: D301
-    from wifair.exchange import read_flent  # noqa: PLC0415
-
     _finish(read_flent(*files, name=name), out, figure, force)
 
 
@@ -96,11 +91,8 @@ def to_flent_command(source: str, file: str, seed: int | None, force: bool) -> N
     Example:
       wifair export flent results uploads.flent.gz
     """  # noqa: D301
-    from wifair.exchange import write_flent  # noqa: PLC0415
-    from wifair.saved import read_results  # noqa: PLC0415
-
     if not file.endswith((".flent", ".flent.gz")):
-        fail(f"`{file}`: Flent reads .flent and .flent.gz", WRONG)
+        fail(f"`{file}`: Flent reads .flent and .flent.gz")
     with trying("write", file):
         write_flent(read_results(source), file, seed=seed, force=force)
 
@@ -108,8 +100,6 @@ def to_flent_command(source: str, file: str, seed: int | None, force: bool) -> N
 def _finish(results: ImportedResults, out: str | None, figure: str | None, force: bool) -> None:
     """Write what was asked for, and show the table."""
     from wifair.figures.run import draw  # noqa: PLC0415
-    from wifair.figures.style import save  # noqa: PLC0415
-    from wifair.output import Folder  # noqa: PLC0415
 
     if figure is not None:
         check_figure(figure, force=force)

@@ -6,7 +6,9 @@ import shutil
 
 import click
 
-from wifair.cli.common import WRONG, Seeds, echo_json, fail, overrides_of, trying
+from wifair import Scenario, run, sources
+from wifair.cli.common import Seeds, echo_json, fail, overrides_of, trying
+from wifair.explaining import explain
 
 
 @click.command(name="explain")
@@ -35,12 +37,7 @@ def explain_command(
       wifair explain results/
       wifair explain capture.pcapng --json
     """  # noqa: D301
-    from wifair import sources  # noqa: PLC0415
-    from wifair.explaining import explain  # noqa: PLC0415
-
     if sources.is_scenario(source):
-        from wifair import Scenario, run  # noqa: PLC0415
-
         scenario = Scenario.from_file(source, overrides=overrides_of(changes, duration))
         found: list[tuple[str, sources.Found]] = [
             (scenario.name, run(scenario, seeds=seeds, series="100 ms", progress=not quiet))
@@ -55,7 +52,7 @@ def explain_command(
         try:
             explanation = explain(results)
         except ValueError as error:
-            fail(f"{source}: {error}", WRONG)
+            fail(f"{source}: {error}")
         explanation.name = name
         explanations.append(explanation)
     if as_json:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from wifair.cli.common import WRONG, fail, trying
+from wifair import gallery
+from wifair.cli.common import fail, trying
+from wifair.files import refuse, write_text
 from wifair.tables import aligned
 from wifair.words import suggestion
 
 
 def _complete(_: click.Context, __: click.Parameter, start: str) -> list[str]:
-    from wifair import gallery  # noqa: PLC0415
-
     return [name for name in (*gallery.NETWORKS, *gallery.PAPERS) if name.startswith(start)]
 
 
@@ -32,9 +32,6 @@ def init_command(name: str | None, file: str | None, force: bool) -> None:
       wifair init hot-spot
       wifair init weak-station my_flat.toml
     """  # noqa: D301
-    from wifair import gallery  # noqa: PLC0415
-    from wifair.files import refuse, write_text  # noqa: PLC0415
-
     if name is None:
         click.echo("\n".join(aligned([(one.name, one.summary) for one in gallery.examples()], left=range(2))))
         return
@@ -42,7 +39,7 @@ def init_command(name: str | None, file: str | None, force: bool) -> None:
         text = gallery.example(name).text
     except KeyError:
         hint = suggestion(name, [one.name for one in gallery.examples()], "`wifair init` lists them all")
-        fail(f"no scenario `{name}`: {hint}", WRONG)
+        fail(f"no scenario `{name}`: {hint}")
     if file == "-":
         click.echo(text, nl=False)
         return

@@ -7,7 +7,11 @@ import webbrowser
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, fail, trying
+from wifair import Scenario
+from wifair.cli.common import FAILED, fail, trying
+from wifair.laboratory import page
+from wifair.laboratory.export import export
+from wifair.laboratory.server import LabServer
 from wifair.words import reason
 
 
@@ -39,11 +43,6 @@ def lab_command(
       wifair lab hot-spot.toml
       wifair lab hot-spot.toml --export site/
     """  # noqa: D301
-    from wifair import Scenario  # noqa: PLC0415
-    from wifair.laboratory import page  # noqa: PLC0415
-    from wifair.laboratory.export import export  # noqa: PLC0415
-    from wifair.laboratory.server import LabServer  # noqa: PLC0415
-
     if changes and source is None:
         raise click.UsageError("--set changes a scenario: name its file, too")
     if source is not None and lesson is not None:
@@ -67,7 +66,7 @@ def lab_command(
     try:
         server = LabServer(start, port=port)
     except OSError as error:
-        fail(f"cannot listen at port {port}: {reason(error)}", WRONG)
+        fail(f"cannot listen at port {port}: {reason(error)}")
     with server:
         click.echo(server.url)
         click.echo("Ctrl-C ends it", err=True)

@@ -13,14 +13,13 @@ from collections.abc import Coroutine
 from contextlib import closing, suppress
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
-    WRONG,
     check_file,
     command_line,
     fail,
@@ -30,14 +29,17 @@ from wifair.cli.common import (
 )
 from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
+from wifair.measure.coordinator import Coordinator
 from wifair.measure.errors import MeasureError, Refused
+from wifair.measure.flow import Limits
+from wifair.measure.journal import Journal
+from wifair.measure.plan import Plan
+from wifair.measure.report import save_figure
+from wifair.measure.results import Measurement
+from wifair.measure.server import Server, Timing
+from wifair.measure.station import Station
 from wifair.measure.wire import NAME, PORT
 from wifair.words import counted, reason
-
-if TYPE_CHECKING:
-    from wifair.measure.coordinator import Coordinator
-    from wifair.measure.plan import Plan
-    from wifair.measure.station import Station
 
 SECRET = click.option(
     "--secret-file",
@@ -121,9 +123,6 @@ def serve_command(
     Runs on the host behind the access point. It listens only on loopback unless --listen names an address, and serves
     only those who know the secret.
     """
-    from wifair.measure.flow import Limits  # noqa: PLC0415
-    from wifair.measure.server import Server, Timing  # noqa: PLC0415
-
     ports = _ports(data_ports)
     limits = Limits(flows=max_flows, size=max_size * 1_000_000, duration_s=float(max_duration))
     key = secrets.load(secret_file)
@@ -152,8 +151,6 @@ def serve_command(
 @SECRET
 def join_command(server: str, name: str | None, source: str | None, secret_file: Path | None) -> None:
     """Take part in measurements as a station, until Ctrl-C."""
-    from wifair.measure.station import Station  # noqa: PLC0415
-
     host, port = _address(server)
     station = _name(name or platform.node())
     key = secrets.load(secret_file)
@@ -212,21 +209,16 @@ def run_command(
       wifair measure run plan.toml --server 192.168.1.10 --as ares --case 'one*' --set repetitions=3
       wifair measure run plan.toml --server 192.168.1.10 --as ares --out study --resume
     """  # noqa: D301
-    from wifair.measure.coordinator import Coordinator  # noqa: PLC0415
-    from wifair.measure.journal import Journal  # noqa: PLC0415
-    from wifair.measure.plan import Plan  # noqa: PLC0415
-    from wifair.measure.station import Station  # noqa: PLC0415
-
     address = _address(server)
     try:
         plan = Plan.from_file(file, overrides=changes)
     except ScenarioError as error:
         if {"flows", "wlan"} & {problem.key for problem in error.problems}:
-            fail(f"`{file}` is a scenario, for `wifair run`: what is measured is a plan, with [[cases]]", WRONG)
+            fail(f"`{file}` is a scenario, for `wifair run`: what is measured is a plan, with [[cases]]")
         raise
     for name in stations:
         if name not in plan.stations:
-            fail(f"--as {name}: the plan has {', '.join(plan.stations)}", WRONG)
+            fail(f"--as {name}: the plan has {', '.join(plan.stations)}")
     cases = _cases(plan, wanted)
     if only_check:
         refuse_unused(["as_json", "out", "resume"], "changes nothing of --check")
@@ -234,7 +226,7 @@ def run_command(
         return
     places = {plan.cases[index].place for index in cases}
     if len(places) > 1 and not yes and not _somebody_is_there():
-        fail(f"the plan has {len(places)} places and nobody to ask: run each with --case, or all with --yes", WRONG)
+        fail(f"the plan has {len(places)} places and nobody to ask: run each with --case, or all with --yes")
     folder = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', plan.name)}-measured")
     key = secrets.load(secret_file)
     with closing(Journal(folder, Coordinator.head(plan, command_line()), resume=resume)) as journal:
@@ -320,29 +312,23 @@ def report_command(
 
     The measurement may still be running, or may have been interrupted.
     """
-    from wifair.measure.results import Measurement  # noqa: PLC0415
-
     if figure is not None:
         check_file(str(figure), force=force)
     measurement = Measurement.from_folder(folder)
     if case is not None and case not in measurement.cases:
         raise MeasureError(f"no results of `{case}`: there are {', '.join(measurement.cases) or 'none'}")
     if figure is not None:
-        from wifair.measure.report import save_figure  # noqa: PLC0415
-
         with trying("write", figure):
             try:
                 save_figure(measurement, figure, case=case, **look)
             except (ImportError, ValueError) as error:
-                fail(f"cannot draw `{figure}`: {error}", WRONG)
+                fail(f"cannot draw `{figure}`: {error}")
     shown = measurement if case is None else measurement.cases[case]
     click.echo(shown.to_json().rstrip("\n") if as_json else repr(shown))
 
 
 def _tables(folder: Path, as_json: bool) -> None:
     """Write and show what there is so far."""
-    from wifair.measure.results import Measurement  # noqa: PLC0415
-
     measurement = Measurement.from_folder(folder)
     click.echo(measurement.to_json().rstrip("\n") if as_json else repr(measurement))
     try:
@@ -359,7 +345,7 @@ def _cases(plan: Plan, wanted: tuple[str, ...]) -> list[int]:
         return every
     for pattern in wanted:
         if not any(fnmatch(case.name, pattern) for case in plan.cases):
-            fail(f"--case {pattern}: there are {', '.join(case.name for case in plan.cases)}", WRONG)
+            fail(f"--case {pattern}: there are {', '.join(case.name for case in plan.cases)}")
     return [index for index in every if any(fnmatch(plan.cases[index].name, pattern) for pattern in wanted)]
 
 
@@ -420,7 +406,7 @@ def _address(text: str) -> tuple[str, int]:
         return str(ipaddress.IPv6Address(text)), PORT
     found = re.fullmatch(r"(?:\[([\w:.%]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", text)
     if found is None or int(found.group(3) or PORT) >= 1 << 16:
-        fail(f"`{text}` is no HOST or HOST:PORT", WRONG)
+        fail(f"`{text}` is no HOST or HOST:PORT")
     return found.group(1) or found.group(2), int(found.group(3) or PORT)
 
 
@@ -429,13 +415,13 @@ def _ports(text: str | None) -> range | None:
         return None
     found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
     if found is None or not 1024 <= int(found.group(1)) <= int(found.group(2)) < 1 << 16:
-        fail(f"--data-ports {text}: write two ports from 1024 on, as in 5011-5060", WRONG)
+        fail(f"--data-ports {text}: write two ports from 1024 on, as in 5011-5060")
     return range(int(found.group(1)), int(found.group(2)) + 1)
 
 
 def _name(text: str) -> str:
     if not NAME.fullmatch(text):
-        fail(f"`{text}` is no name of a station: write letters, digits, ., - and _, at most 60", WRONG)
+        fail(f"`{text}` is no name of a station: write letters, digits, ., - and _, at most 60")
     return text
 
 

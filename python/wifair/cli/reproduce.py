@@ -6,19 +6,20 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, echo_json, fail, trying
-
-if TYPE_CHECKING:
-    from wifair.reproduce import Outcome
+from wifair import papers
+from wifair.cli.common import FAILED, echo_json, fail, trying
+from wifair.reproduce import Effort, Outcome, reproduce, select
+from wifair.reproduce.report import Report, prepare
+from wifair.reproduce.runner import default_store, other_versions
+from wifair.reproduce.text import text
+from wifair.reproduce.verifying import verify
+from wifair.sweeps import VERSION
 
 
 def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    from wifair import papers  # noqa: PLC0415
-
     return [key for key in papers.KEYS if key.startswith(start)]
 
 
@@ -66,13 +67,9 @@ def reproduce_command(
       wifair reproduce oda2012/access_prob --controls
       wifair reproduce --verify report/reproduction.json
     """  # noqa: D301
-    from wifair.reproduce import reproduce, select  # noqa: PLC0415
-    from wifair.reproduce.runner import default_store  # noqa: PLC0415
-    from wifair.reproduce.text import text  # noqa: PLC0415
-
     if verify is not None:
         if what or out is not None or as_json or store is not None:
-            fail("--verify takes everything from its file: no names, --out, --json or --store", WRONG)
+            fail("--verify takes everything from its file: no names, --out, --json or --store")
         _verify(verify, threads, progress=not quiet)
         return
     try:
@@ -80,12 +77,13 @@ def reproduce_command(
         place = store if store is not None else default_store() if full else None
         run = partial(reproduce, what, full=full, controls=controls, store=place, threads=threads, progress=not quiet)
         if out is not None:
-            _prepare(out, force)
+            with trying("write to", out):
+                prepare(out, force=force)
         if place is not None:
             _tell_of_others(place)
         outcome = run() if out is None else _report(run, out, full=full)
     except LookupError as error:
-        fail(str(error.args[0]), WRONG)
+        fail(str(error.args[0]))
     if as_json:
         echo_json(outcome.to_dict())
     else:
@@ -98,9 +96,6 @@ def reproduce_command(
 
 def _tell_of_others(store: str | os.PathLike[str]) -> None:
     """Say which runs a store has that this version does not use."""
-    from wifair.reproduce.runner import other_versions  # noqa: PLC0415
-    from wifair.sweeps import VERSION  # noqa: PLC0415
-
     for version, runs in other_versions(store).items():
         click.echo(
             f"{store}: {runs} runs are of version {version}, this is {VERSION}: they are not used, and all is computed "
@@ -110,13 +105,11 @@ def _tell_of_others(store: str | os.PathLike[str]) -> None:
 
 
 def _verify(path: str, threads: int | None, *, progress: bool) -> None:
-    from wifair.reproduce.verifying import verify  # noqa: PLC0415
-
     try:
         with trying("read", path):
             found = verify(path, threads=threads, progress=progress)
     except LookupError as error:
-        fail(str(error.args[0]), WRONG)
+        fail(str(error.args[0]))
     for line in found:
         click.echo(line)
     click.echo(f"{path}: {len(found)} differences" if found else f"{path}: reproduced, value for value")
@@ -132,18 +125,8 @@ def _without_figures() -> str:
     return ""
 
 
-def _prepare(out: str, force: bool) -> None:
-    from wifair.reproduce.report import prepare  # noqa: PLC0415
-
-    with trying("write to", out):
-        prepare(out, force=force)
-
-
 def _report(run: Callable[..., Outcome], out: str, *, full: bool) -> Outcome:
     """Reproduce, and write the report meanwhile."""
-    from wifair.reproduce import Effort  # noqa: PLC0415
-    from wifair.reproduce.report import Report  # noqa: PLC0415
-
     with trying("write to", out):
         report = Report(out, Effort.FULL if full else Effort.QUICK)
     with report:

@@ -6,13 +6,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from wifair.cli.common import (
     FAILED,
-    WRONG,
     check_file,
     echo_json,
     fail,
@@ -20,12 +19,17 @@ from wifair.cli.common import (
     refuse_unused,
     trying,
 )
+from wifair.columns import Columns
+from wifair.figures.style import Look, check, save
+from wifair.files import replacing
+from wifair.sweeps.checksums import examine
+from wifair.sweeps.merging import merge
+from wifair.sweeps.query import Condition, Question, ask, means, name_of, select, stream, version_of
+from wifair.sweeps.repair import repair
+from wifair.sweeps.schema import quoted
+from wifair.sweeps.store import Store
+from wifair.sweeps.texts import SHOWN, averages, lines
 from wifair.words import counted
-
-if TYPE_CHECKING:
-    from wifair.columns import Columns
-    from wifair.sweeps.query import Question
-    from wifair.sweeps.store import Store
 
 # Parameters of each use of the command.
 TAKEN = {
@@ -111,8 +115,6 @@ def results_command(
       wifair results merge all shard1 shard2
       wifair results out --verify
     """  # noqa: D301
-    from wifair.sweeps.store import Store  # noqa: PLC0415
-
     drawing = plot is not None or bool(x or y or by)
     uses = {
         "--verify": verify,
@@ -147,15 +149,13 @@ def results_command(
                 else:
                     runs.show(_names(group), _names(show), each, as_json, rows)
         except ValueError as error:
-            fail(str(error), WRONG)
+            fail(str(error))
 
 
 class _SelectedRuns:
     """The runs of a store that meet conditions."""
 
     def __init__(self, store: Store, where: Sequence[str], table: str) -> None:
-        from wifair.sweeps.query import Condition, version_of  # noqa: PLC0415
-
         self._store = store
         self._table = table
         self._where = [Condition.parse(text) for text in where]
@@ -173,26 +173,18 @@ class _SelectedRuns:
         self._known = self._ask(None).names
 
     def _ask(self, columns: Sequence[str] | None) -> Question:
-        from wifair.sweeps.query import ask  # noqa: PLC0415
-
         return ask(self._store, where=self._where, table=self._table, columns=columns, version=self._version)
 
     def _read(self, columns: Sequence[str]) -> Columns:
-        from wifair.sweeps.query import select  # noqa: PLC0415
-
         rows = select(self._store, self._ask(columns))
         if not rows.rows:
             raise ValueError("no run meets these conditions")
         return rows
 
     def _means(self, by: Sequence[str], figures: Sequence[str]) -> Columns:
-        from wifair.sweeps.query import means  # noqa: PLC0415
-
         return means(self._read([*by, "seed", *figures]), by, figures)
 
     def _resolve(self, names: Sequence[str], what: str) -> list[str]:
-        from wifair.sweeps.query import name_of  # noqa: PLC0415
-
         return [name_of(name, self._known, what) for name in names]
 
     def _figures(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
@@ -209,8 +201,6 @@ class _SelectedRuns:
 
     def show(self, group: Sequence[str], show: Sequence[str], each: bool, as_json: bool, rows: int) -> None:
         """Print a table."""
-        from wifair.sweeps.texts import SHOWN, averages, lines  # noqa: PLC0415
-
         by = self._resolve(group, "parameter") if group else self._labels()
         if not group and self._table != "runs":
             by += [name for name in ("name", "direction") if name in self._known]
@@ -235,7 +225,6 @@ class _SelectedRuns:
 
     def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str], look: dict[str, Any]) -> None:
         """Draw a figure."""
-        from wifair.figures.style import Look, check, save  # noqa: PLC0415
         from wifair.figures.sweep import draw  # noqa: PLC0415
 
         if path is None or x is None or not y:
@@ -250,8 +239,6 @@ class _SelectedRuns:
 
     def _tell_mixed(self, others: Sequence[str]) -> None:
         """Say which other labels differ between the rows: averages and their intervals are over these too."""
-        from wifair.sweeps.schema import quoted  # noqa: PLC0415
-
         if not others:
             return
         asked = self._ask(others)
@@ -264,7 +251,6 @@ class _SelectedRuns:
 
     def export(self, csv_file: str | None, parquet_file: str | None, group: Sequence[str]) -> None:
         """Write CSV and Parquet, some rows at a time."""
-        from wifair.sweeps.query import stream  # noqa: PLC0415
 
         def parts() -> Iterator[Columns]:
             if group:
@@ -281,8 +267,6 @@ class _SelectedRuns:
 
 
 def _write_csv(path: str, parts: Iterator[Columns]) -> None:
-    from wifair.files import replacing  # noqa: PLC0415
-
     def write(out: Any) -> None:
         for number, part in enumerate(parts):
             text = part.to_csv()
@@ -300,12 +284,10 @@ def _write_csv(path: str, parts: Iterator[Columns]) -> None:
 
 
 def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
-    from wifair.files import replacing  # noqa: PLC0415
-
     try:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
-        fail("Parquet needs pyarrow: pip install 'wifair[parquet]'", WRONG)
+        fail("Parquet needs pyarrow: pip install 'wifair[parquet]'")
     with trying("write", path), replacing(path) as temporary:
         writer = None
         for part in parts:
@@ -319,8 +301,6 @@ def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
 
 def _verify(store: Store) -> None:
     """Compare everything with its checksums."""
-    from wifair.sweeps.checksums import examine  # noqa: PLC0415
-
     with store.reading():
         found = examine(store._db)
     for item in found.damage:
@@ -336,8 +316,6 @@ def _verify(store: Store) -> None:
 
 def _repair(directory: Path) -> None:
     """Drop what is damaged."""
-    from wifair.sweeps.repair import repair  # noqa: PLC0415
-
     done = repair(directory)
     for item in done.damage:
         click.echo(f"dropped: {item}")
@@ -377,9 +355,6 @@ def merge_command(target: str, sources: tuple[str, ...]) -> None:
     Example:
       wifair results merge all shards/*
     """  # noqa: D301
-    from wifair.sweeps.merging import merge  # noqa: PLC0415
-    from wifair.sweeps.store import Store  # noqa: PLC0415
-
     for source in sources:  # before anything is made
         Store(source, create=False).close()
     with Store(target) as store:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from wifair import _core, run
 from wifair.cli.common import (
     INTERRUPTED,
-    WRONG,
     Seeds,
     check_figure,
     check_file,
@@ -26,11 +27,11 @@ from wifair.cli.common import (
     trying,
 )
 from wifair.errors import Interrupted
-
-if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.scenario import Scenario
-    from wifair.taps import Pcap
+from wifair.output import write_table
+from wifair.report import bars
+from wifair.results import Results
+from wifair.scenario import Scenario
+from wifair.taps import Pcap
 
 FIGURE_SAMPLES = 200
 """Samples over time in a figure, where nobody asks for others."""
@@ -118,7 +119,6 @@ def run_command(
     pcap = None if captures is None else str(captures.folder)
     refuse_same(figure=figure, frames=frames, timeline=timeline, out=out, pcap=pcap)
     _check_air(frames, timeline, start, end, force)
-    from wifair import Scenario, run  # noqa: PLC0415
 
     scenario = Scenario.from_file(file, overrides=overrides_of(changes, duration))
     span = _span(scenario, frames, timeline, start, end)
@@ -161,21 +161,15 @@ def run_command(
 def _print(results: Results, *, as_json: bool, plot: bool) -> None:
     echo_parts(results.json_parts() if as_json else (repr(results), "\n"))
     if plot:
-        import shutil  # noqa: PLC0415
-
-        from wifair.report import bars  # noqa: PLC0415
-
         click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
 
 
 def _check_air(frames: str | None, timeline: str | None, start: str | None, end: str | None, force: bool) -> None:
     if (start or end) and not (frames or timeline):
         raise click.UsageError("--from and --to need --frames or --timeline")
-    if start is not None and end is not None:
-        from wifair import _core  # noqa: PLC0415
-
-        if _core.time_of_run("--to", end) <= _core.time_of_run("--from", start):
-            fail(f"--to {end} is not after --from {start}", WRONG)
+    times = [_core.time_of_run(option, text) for option, text in (("--from", start), ("--to", end)) if text is not None]
+    if len(times) == 2 and times[1] <= times[0]:
+        fail(f"--to {end} is not after --from {start}")
     if frames is not None:
         check_frames(frames, force=force)
     if timeline is not None:
@@ -197,8 +191,6 @@ def _span(
 
 def _draw_air(results: Results, frames: str | None, timeline: str | None, start: str | None, end: str | None) -> None:
     if frames is not None:
-        from wifair.output import write_table  # noqa: PLC0415
-
         assert results.frames is not None
         with trying("write", frames):
             write_table(results.frames, frames)
@@ -214,7 +206,6 @@ def _with_series(results: Results) -> Results:
     """Add what a figure shows over time: samples of the first seed, from a run of their own."""
     if results.series is not None or not results.seeds:
         return results
-    from wifair import run  # noqa: PLC0415
 
     step_ns = max(round(results.scenario.duration_s * 1e9 / FIGURE_SAMPLES), 1_000_000)
     sampled = run(results.scenario, seeds=results.seeds[:1], series=f"{step_ns} ns")

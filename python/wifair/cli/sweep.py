@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from wifair import Scenario, _core
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
-    WRONG,
     Seeds,
     complain,
     echo_json,
@@ -24,14 +24,19 @@ from wifair.cli.common import (
     trying,
 )
 from wifair.errors import Interrupted, StoppedError
+from wifair.simulate import cores
+from wifair.sweeps.compute import kept_of, limit_of
+from wifair.sweeps.engines import WORKERS_S, Engine, Given, Processes, Threads
+from wifair.sweeps.estimate import estimate, fitting
+from wifair.sweeps.points import Option, Points, rows_of
+from wifair.sweeps.query import means
+from wifair.sweeps.reading import Runs
+from wifair.sweeps.schema import FILE
+from wifair.sweeps.store import Store
+from wifair.sweeps.sweeping import WHOLE, Shard, Sweep, run_sweep
+from wifair.sweeps.texts import SHOWN, Display, averages, duration_text
+from wifair.sweeps.work import Progress
 from wifair.words import counted
-
-if TYPE_CHECKING:
-    from wifair.sweeps.engines import Engine
-    from wifair.sweeps.points import Option
-    from wifair.sweeps.reading import Runs
-    from wifair.sweeps.store import Store
-    from wifair.sweeps.sweeping import Sweep
 
 MOST_FAILURES = 5
 
@@ -115,8 +120,6 @@ def sweep_command(
         raise click.UsageError("Missing option '--out': a folder for the results.")
     if sum(option is not None for option in (threads, processes, dask)) > 1:
         raise click.UsageError("--threads, --processes and --dask exclude each other")
-    from wifair.sweeps.compute import kept_of, limit_of  # noqa: PLC0415
-    from wifair.sweeps.store import Store  # noqa: PLC0415
 
     asked, default_tables = _asked(
         file,
@@ -147,7 +150,7 @@ def sweep_command(
     try:
         limit_s = limit_of(time_limit)
     except ValueError as error:
-        fail(str(error), WRONG)
+        fail(str(error))
     if dask is None and not yes:
         threads, processes = _fitting(asked, threads, processes, series)
     with ExitStack() as stack:
@@ -169,10 +172,6 @@ def _asked(
     shard: str | None,
 ) -> tuple[Sweep, list[str]]:
     """Read the sweep, all of it checked, and the tables that its file keeps."""
-    from wifair import Scenario, _core  # noqa: PLC0415
-    from wifair.sweeps.points import Points  # noqa: PLC0415
-    from wifair.sweeps.sweeping import WHOLE, Shard, Sweep  # noqa: PLC0415
-
     base = Scenario.from_file(file, overrides=overrides)
     given = [_core.stop_rule("--stop-when", text) for text in rules]
     points = Points(base, axes, listed)
@@ -180,7 +179,7 @@ def _asked(
         path, _, value = change.partition("=")
         if path.strip() in points.paths:
             shown = f"{option} {value if option == '--duration' else change}"
-            fail(f"`{shown}` sets nothing: each point has a `{path.strip()}` of its own; leave it out", WRONG)
+            fail(f"`{shown}` sets nothing: each point has a `{path.strip()}` of its own; leave it out")
     try:
         part = WHOLE if shard is None else Shard.parse(shard)
         sweep = Sweep(
@@ -191,18 +190,16 @@ def _asked(
             shard=part,
         )
     except ValueError as error:
-        fail(str(error), WRONG)
+        fail(str(error))
     return sweep, base._core.tables
 
 
 def _listed(path: str) -> list[Option]:
-    from wifair.sweeps.points import rows_of  # noqa: PLC0415
-
     with trying("read", path):
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
-            fail(f"`{path}` is no text in UTF-8", WRONG)
+            fail(f"`{path}` is no text in UTF-8")
     return [(f"{path}:{line}", text) for line, text in rows_of(text, path)]
 
 
@@ -210,10 +207,6 @@ def _fitting(
     asked: Sweep, threads: int | None, processes: int | None, series: str | None
 ) -> tuple[int | None, int | None]:
     """Do so few runs at the same time that they fit into memory."""
-    from wifair import _core  # noqa: PLC0415
-    from wifair.simulate import cores  # noqa: PLC0415
-    from wifair.sweeps.estimate import fitting  # noqa: PLC0415
-
     step_ns = None if series is None else _core.sample_step(series)
     slots = fitting(asked, processes or threads or cores(), step_ns=step_ns)
     return (None, slots) if processes else (slots, None)
@@ -222,9 +215,6 @@ def _fitting(
 def _engine(
     stack: ExitStack, threads: int | None, processes: int | None, dask: str | None, limit_s: float | None
 ) -> Engine:
-    from wifair.simulate import cores  # noqa: PLC0415
-    from wifair.sweeps.engines import Given, Processes, Threads  # noqa: PLC0415
-
     if dask is not None:
         executor = _cluster(stack, dask)
         return Given(executor, limit_s)
@@ -234,16 +224,14 @@ def _engine(
 
 
 def _cluster(stack: ExitStack, address: str) -> Executor:
-    from wifair.sweeps.engines import WORKERS_S  # noqa: PLC0415
-
     try:
         from distributed import Client  # noqa: PLC0415
     except ImportError:
-        fail("--dask needs distributed: pip install 'wifair[dask]'", WRONG)
+        fail("--dask needs distributed: pip install 'wifair[dask]'")
     try:
         client = stack.enter_context(Client(address, timeout="10s"))
     except (OSError, ValueError, TimeoutError) as error:
-        fail(f"cannot reach a Dask scheduler at `{address}`: {error}", WRONG)
+        fail(f"cannot reach a Dask scheduler at `{address}`: {error}")
     try:
         client.wait_for_workers(1, timeout=WORKERS_S)
     except TimeoutError:
@@ -255,10 +243,6 @@ def _cluster(stack: ExitStack, address: str) -> Executor:
 
 
 def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: str | None, quiet: bool) -> Runs:
-    from wifair.sweeps.sweeping import run_sweep  # noqa: PLC0415
-    from wifair.sweeps.texts import Display  # noqa: PLC0415
-    from wifair.sweeps.work import Progress  # noqa: PLC0415
-
     display = Display(asked, wanted=not quiet)
     last = Progress(asked.count())
 
@@ -296,16 +280,11 @@ def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: st
 
 def _count(asked: Sweep, store: Store, kept: list[str], series: str | None) -> int:
     """Count the runs of the sweep that the store has, whoever computed them."""
-    from wifair.sweeps.compute import kept_of  # noqa: PLC0415
-
     done = store.done(kept_of(kept, series)[0])
     return sum(key in done for key in asked.runs())
 
 
 def _show(asked: Sweep, runs: Runs, as_json: bool) -> None:
-    from wifair.sweeps.query import means  # noqa: PLC0415
-    from wifair.sweeps.texts import SHOWN, averages  # noqa: PLC0415
-
     names = [name for name in asked.points.paths if name in runs.figures]
     if as_json:
         figures = [name for name in runs.figures if name not in (*names, "scenario", "seed")]
@@ -323,13 +302,6 @@ def _show(asked: Sweep, runs: Runs, as_json: bool) -> None:
 
 
 def _dry_run(asked: Sweep, out: str | None, kept: list[str], series: str | None, slots: int | None) -> None:
-    from wifair.simulate import cores  # noqa: PLC0415
-    from wifair.sweeps.compute import kept_of  # noqa: PLC0415
-    from wifair.sweeps.estimate import estimate  # noqa: PLC0415
-    from wifair.sweeps.schema import FILE  # noqa: PLC0415
-    from wifair.sweeps.store import Store  # noqa: PLC0415
-    from wifair.sweeps.texts import duration_text  # noqa: PLC0415
-
     with ExitStack() as stack:
         there = out is not None and (Path(out) / FILE).exists()
         store = stack.enter_context(Store(out, create=False)) if there and out is not None else None

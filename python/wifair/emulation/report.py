@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wifair.emulation.running import Emulated
 from wifair.tables import aligned
 from wifair.words import counted
-
-if TYPE_CHECKING:
-    from wifair.emulation.running import Emulated
 
 SHOWN = 40
 """The most connections that are shown."""

@@ -18,15 +18,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from wifair import _core
 from wifair.emulation.programs import Command
 from wifair.errors import EmulationError
 from wifair.exchange.imported import FlowRow as FigureRow
 from wifair.kernel_tcp import kernel_has, tcp_info
-
-if TYPE_CHECKING:
-    from wifair._core import FlowRow
 
 FIRST_PORT = 5201
 CHUNK = bytes(65536)
@@ -42,7 +40,7 @@ RECEIVER_PRIORITY = 10
 class Kernel(NamedTuple):
     """How the kernel carries a flow."""
 
-    flow: FlowRow
+    flow: _core.FlowRow
     port: int
     cc: str | None
     report: Path
@@ -57,7 +55,7 @@ def kernel_name(cc: str, max_cwnd: str | None = None) -> str:
 
 
 def commands(
-    flows: Sequence[FlowRow], stations: frozenset[str], folder: Path, lasts_s: float
+    flows: Sequence[_core.FlowRow], stations: frozenset[str], folder: Path, lasts_s: float
 ) -> tuple[list[Kernel], list[Command]]:
     """Get the commands that carry flows.
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import html
-import os
-from collections.abc import Mapping
 
 from wifair.laboratory.page import Start
 from wifair.laboratory.server import LabServer
-from wifair.scenario import Scenario
+from wifair.scenario import Scenario, Source, scenario_of
 
 __all__ = ["LabView", "lab"]
 
@@ -66,9 +64,7 @@ class LabView:
         return f"<LabView {self.url}>"
 
 
-def lab(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object] | None = None, *, height: int = 900
-) -> LabView:
+def lab(scenario: Source | None = None, *, height: int = 900) -> LabView:
     """Show a scenario in a notebook with live controls; the scenario as changed by the user can be read back.
 
     The page comes from a local server, which ends with the Python process or with `LabView.close`. The browser has to
@@ -101,8 +97,4 @@ def lab(
     """
     if height < 100:
         raise ValueError(f"height of {height} pixels: the page needs at least 100")
-    if isinstance(scenario, Mapping):
-        scenario = Scenario.from_dict(scenario)
-    elif scenario is not None and not isinstance(scenario, Scenario):
-        scenario = Scenario.from_file(scenario)
-    return LabView(LabServer(Start.of(scenario) if scenario is not None else Start()), height)
+    return LabView(LabServer(Start.of(scenario_of(scenario)) if scenario is not None else Start()), height)

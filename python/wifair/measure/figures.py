@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from wifair import _core, metrics
 from wifair.measure.errors import MeasureError
 from wifair.measure.flow import Flow
 from wifair.measure.plan import PlanCase
-
-if TYPE_CHECKING:
-    from wifair._core import Outcome, RawColumn
 
 NAN = math.nan
 
@@ -103,7 +100,7 @@ def window(case: PlanCase, flows: Mapping[str, Any], warm_up_s: float) -> tuple[
     return (begin, end) if end > begin else (min(starts), max(ends))
 
 
-def outcome(case: PlanCase, row: Mapping[str, Any], *, warm_up_s: float, capacity_bps: float) -> Outcome:
+def outcome(case: PlanCase, row: Mapping[str, Any], *, warm_up_s: float, capacity_bps: float) -> _core.Outcome:
     """All figures of one repetition, in the form in which the core gives those of a run.
 
     `capacity_bps` is what all stations together get at best, NaN if nobody said.
@@ -119,7 +116,7 @@ def outcome(case: PlanCase, row: Mapping[str, Any], *, warm_up_s: float, capacit
         raise MeasureError(f"the journal has a damaged repetition of `{case.name}`: {error!r}") from None
 
 
-def _outcome(case: PlanCase, row: Mapping[str, Any], warm_up_s: float, capacity_bps: float) -> Outcome:
+def _outcome(case: PlanCase, row: Mapping[str, Any], warm_up_s: float, capacity_bps: float) -> _core.Outcome:
     begin, end = window(case, row["flows"], warm_up_s)
     flows = [_flow(flow, row["flows"][flow.name], begin, end) for flow in case.flows]
     sessions = [figures for flow in case.flows for figures in _sessions(flow, row["flows"][flow.name])]
@@ -304,7 +301,7 @@ def _stations(case: PlanCase, row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return figures
 
 
-def _series(case: PlanCase, flows: Mapping[str, Any]) -> list[RawColumn]:
+def _series(case: PlanCase, flows: Mapping[str, Any]) -> list[_core.RawColumn]:
     columns: dict[str, list[Any]] = {name: [] for name in SERIES}
     for flow in case.flows:
         series = flows[flow.name]["sender"].get("series")
@@ -328,8 +325,8 @@ def _series(case: PlanCase, flows: Mapping[str, Any]) -> list[RawColumn]:
 
 def _columns(
     names: Sequence[tuple[str, str]], extra: Mapping[str, str], rows: Sequence[Mapping[str, Any]]
-) -> list[RawColumn]:
-    columns: list[RawColumn] = []
+) -> list[_core.RawColumn]:
+    columns: list[_core.RawColumn] = []
     for name, about in [*names, *extra.items()]:
         text = name in ("name", "direction", "flow", "station", "transport", "cc", "bufferbloat_grade")
         values = [row.get(name, "" if text else NAN) for row in rows]

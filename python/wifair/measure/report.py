@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.figures.style import Look
+from wifair.figures.style import COLOURS, DIRECTIONS, Look, new_figure, save, settings
 from wifair.report import NOTHING, _number, percent, rate, ratio, time
 from wifair.statistics import mean_interval
 from wifair.tables import aligned
@@ -83,8 +83,6 @@ def save_figure(
     KeyError
         If there is no such case.
     """
-    from wifair.figures.style import Look, new_figure, save, settings  # noqa: PLC0415
-
     look = Look.of(title, labels, size, logy)
     with settings():
         if case is None:
@@ -98,8 +96,6 @@ def save_figure(
 
 
 def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
-    from wifair.figures.style import DIRECTIONS  # noqa: PLC0415
-
     table = measurement.table
     at = np.arange(table.rows)[::-1]
     errors = np.nan_to_num(table["goodput_ci95_bps"]) / 1e6
@@ -117,8 +113,6 @@ def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
 
 
 def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
-    from wifair.figures.style import COLOURS  # noqa: PLC0415
-
     assert results.series is not None
     series = results.series.where(seed=results.seeds[0])
     flows = list(dict.fromkeys(series["flow"].tolist()))

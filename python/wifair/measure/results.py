@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from wifair import files
+from wifair.capture import read_capture
 from wifair.columns import Columns
 from wifair.errors import ResultsError
 from wifair.gathering import Gathered
@@ -22,6 +23,7 @@ from wifair.measure.coordinator import slug
 from wifair.measure.errors import MeasureError
 from wifair.measure.figures import outcome
 from wifair.measure.plan import Plan, PlanCase
+from wifair.output import Folder
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.statistics import Interval, mean_interval
@@ -290,8 +292,6 @@ class Measurement:
         return None
 
     def _read_capture(self, file: str) -> Columns:
-        from wifair.capture import read_capture  # noqa: PLC0415
-
         if file not in self._captures:
             assert self.folder is not None
             self._captures[file] = read_capture(self.folder / file).connections
@@ -305,37 +305,23 @@ class Measurement:
         weak, strong = found[int(np.argmin(means))], found[int(np.argmax(means))]
         return mean_interval(weak[k] / strong[k] for k in weak if strong.get(k, 0) > 0)
 
-    def save(self, folder: str | os.PathLike[str], *, formats: Iterable[str] | None = None) -> list[Path]:
+    def save(self, folder: str | os.PathLike[str], *, formats: Iterable[str] | None = None) -> None:
         """Write the tables of all cases, each in its folder as ``wifair run --out`` would, and one table of all.
 
         Tables of earlier repetitions are replaced.
-
-        Returns
-        -------
-        list of Path
-            The folders and files that were written.
 
         Raises
         ------
         OSError
             If they cannot be written.
         """
-        from wifair.output import Folder  # noqa: PLC0415
-
         base = Path(folder)
-        written = []
         for name, results in self.cases.items():
-            path = base / "cases" / self._slugs[name]
-            with Folder(path, formats=formats, force=True) as out:
+            with Folder(base / "cases" / self._slugs[name], formats=formats, force=True) as out:
                 out.write(results, command=self.command)
-            written.append(path)
-        overview = base / "table.csv"
-        files.write_text(overview, self.table.to_csv())
-        written.append(overview)
+        files.write_text(base / "table.csv", self.table.to_csv())
         if self.captured.rows:
             files.write_text(base / "captured.csv", self.captured.to_csv())
-            written.append(base / "captured.csv")
-        return written
 
     @cached_property
     def _slugs(self) -> dict[str, str]:

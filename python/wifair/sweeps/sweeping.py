@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wifair import _core, _toml
-from wifair.scenario import Scenario
+from wifair.scenario import Scenario, Source, scenario_of
 from wifair.seeds import Seeding, read_seeds
 from wifair.statistics import FEWEST, mean_interval
 from wifair.sweeps.compute import engine_of, kept_of
@@ -228,7 +228,7 @@ class SweepSource:
 
 
 def sweep(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    scenario: Source,
     *,
     vary: Axes | Iterable[str] | None = None,
     points: Iterable[Mapping[str, object]] | None = None,
@@ -308,15 +308,11 @@ def sweep(
     >>> runs.figures.where(**{"flows.tcp.cc": "vegas"})["jain_index"].mean()  # doctest: +SKIP
     0.97
     """
-    if isinstance(scenario, Mapping):
-        scenario = Scenario.from_dict(scenario)
-    elif not isinstance(scenario, Scenario):
-        scenario = Scenario.from_file(scenario)
     given = {"samples": samples, "design": design, "sample_seed": sample_seed, "most_seeds": most_seeds}
     settings = [
         (name, f"sweep.{name}={_toml.value(value, name)}") for name, value in given.items() if value is not None
     ]
-    base = scenario._changed(settings)
+    base = scenario_of(scenario)._changed(settings)
     axes, dependent = options_of(vary or {})
     texts = [stop_when] if isinstance(stop_when, str) else list(stop_when or [])
     asked = Sweep(
