@@ -52,12 +52,26 @@ def scenario(row: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+# TCP of ns-3 3.44 as set there: neither RACK, tail loss probes nor F-RTO, a minimum RTO of 1 s, buffers of 4 MiB.
+NS3_TCP = [
+    'tcp.stack = "modern"',
+    'tcp.mss = "1460 B"',
+    'tcp.recovery = "sack"',
+    "tcp.f_rto = false",
+    'tcp.min_rto = "1 s"',
+    "tcp.min_rto_on_variance = false",
+    'tcp.ack_delay = "200 ms"',
+    'tcp.receive_window = "4 MiB"',
+]
+
+
 def traffic(row: Mapping[str, str], n: int, categories: int) -> list[str]:
     """Write what each flow of a row carries."""
     if row["transport"] == "tcp":
         control = {"Cubic": "cubic", "NewReno": "newreno"}[row["tcp"]]
         timestamps = "true" if row["timestamps"] == "1" else "false"
-        return ['tcp.stack = "modern"', f'tcp.cc = "{control}"', 'tcp.mss = "1460 B"', f"tcp.timestamps = {timestamps}"]
+        lines = ['start = "1 s"', 'start_spread = "500 ms"', f'tcp.cc = "{control}"', f"tcp.timestamps = {timestamps}"]
+        return lines + NS3_TCP
     phy_rate = float(row["phy_rate_mbps"])
     if row["case"] == "f":
         # Exponential on and off periods there; here each interval is drawn from within its mean.
