@@ -206,6 +206,10 @@ enum ExpressionStop {
     Malformed(Option<ScriptPlace>, String),
 }
 
+fn unsupported<T>(what: impl Into<String>) -> Result<T, ExpressionStop> {
+    Err(ExpressionStop::Unsupported(what.into()))
+}
+
 struct ExpressionParser<'a> {
     tokens: &'a [(ScriptPlace, Token)],
     next: usize,
@@ -243,10 +247,8 @@ impl ExpressionParser<'_> {
     /// unsupported, anything else is malformed.
     fn stop_after<T>(&self, expected: &str) -> Result<T, ExpressionStop> {
         match (self.at_any(&CONTINUATIONS), self.peek()) {
-            (Some(text), _) => Err(ExpressionStop::Unsupported(format!("`{text}` in code"))),
-            (None, Token::Text(_)) => {
-                Err(ExpressionStop::Unsupported("strings in a row or with a prefix in code".to_owned()))
-            }
+            (Some(text), _) => unsupported(format!("`{text}` in code")),
+            (None, Token::Text(_)) => unsupported("strings in a row or with a prefix in code"),
             _ => self.malformed(expected),
         }
     }
@@ -261,10 +263,10 @@ impl ExpressionParser<'_> {
             "raise", "lambda",
         ];
         let Token::Word(word) = self.peek().clone() else {
-            return Err(ExpressionStop::Unsupported("code that is neither an assertion nor an assignment".to_owned()));
+            return unsupported("code that is neither an assertion nor an assignment");
         };
         if KEYWORDS.contains(&word.as_str()) {
-            return Err(ExpressionStop::Unsupported(format!("`{word}` in code")));
+            return unsupported(format!("`{word}` in code"));
         }
         self.next += 1;
         if word == "assert" {
@@ -288,7 +290,7 @@ impl ExpressionParser<'_> {
                 return Ok(StatementKind::Assign(word, operator, value));
             }
         }
-        Err(ExpressionStop::Unsupported(format!("the statement that begins with `{word}`")))
+        unsupported(format!("the statement that begins with `{word}`"))
     }
 
     fn end(&self) -> Result<(), ExpressionStop> {
@@ -363,7 +365,7 @@ impl ExpressionParser<'_> {
 
     fn primary(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         if let Some(text) = self.at_any(&BEGINNINGS) {
-            return Err(ExpressionStop::Unsupported(format!("`{text}` in code")));
+            return unsupported(format!("`{text}` in code"));
         }
         if self.at_any(&RESERVED).is_some() {
             return self.malformed("expected a value");
@@ -376,9 +378,7 @@ impl ExpressionParser<'_> {
             Token::Word(word) => {
                 if !self.eat("(") {
                     return match self.peek() {
-                        Token::Sign("." | "[") => {
-                            Err(ExpressionStop::Unsupported(format!("an attribute of `{word}` in code")))
-                        }
+                        Token::Sign("." | "[") => unsupported(format!("an attribute of `{word}` in code")),
                         _ => Ok(ScriptExpression::Name(word)),
                     };
                 }
@@ -386,7 +386,7 @@ impl ExpressionParser<'_> {
                 if ["abs", "min", "max", "int", "len"].contains(&word.as_str()) {
                     Ok(ScriptExpression::Apply(word, arguments))
                 } else {
-                    Err(ExpressionStop::Unsupported(format!("the function `{word}` in code")))
+                    unsupported(format!("the function `{word}` in code"))
                 }
             }
             Token::Sign("(") => {

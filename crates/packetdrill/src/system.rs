@@ -89,6 +89,13 @@ pub const CONGESTION_CONTROLS: [&str; 13] = [
     "scalable",
 ];
 
+/// Settings that are fixed here, or have no effect that scripts can see.
+const FIXED: &str = "\
+    tcp_dsack tcp_fack tcp_wmem tcp_notsent_lowat tcp_fastopen tcp_fastopen_key tcp_syncookies tcp_ecn_option \
+    tcp_no_metrics_save tcp_mtu_probing tcp_limit_output_bytes tcp_autocorking tcp_tw_reuse tcp_moderate_rcvbuf \
+    tcp_retries1 wmem_max rmem_max tcp_challenge_ack_limit tcp_invalid_ratelimit tcp_ecn_fallback \
+    tcp_comp_sack_nr tcp_fin_timeout tcp_shrink_window tcp_orphan_retries tcp_abc ip_local_port_range";
+
 /// The greatest depth of files that name files.
 const MAX_DEPTH: u32 = 4;
 
@@ -172,33 +179,7 @@ impl System {
             "tcp_rto_min_us" => self.min_rto_ms = number()? / 1000,
             "hystart_detect" | "hystart" => self.hystart = number()? != 0,
             "default_qdisc" => self.fq = value == "fq",
-            // These settings are fixed here, or have no effect that scripts can see.
-            "tcp_dsack"
-            | "tcp_fack"
-            | "tcp_wmem"
-            | "tcp_notsent_lowat"
-            | "tcp_fastopen"
-            | "tcp_fastopen_key"
-            | "tcp_syncookies"
-            | "tcp_ecn_option"
-            | "tcp_no_metrics_save"
-            | "tcp_mtu_probing"
-            | "tcp_limit_output_bytes"
-            | "tcp_autocorking"
-            | "tcp_tw_reuse"
-            | "tcp_moderate_rcvbuf"
-            | "tcp_retries1"
-            | "wmem_max"
-            | "rmem_max"
-            | "tcp_challenge_ack_limit"
-            | "tcp_invalid_ratelimit"
-            | "tcp_ecn_fallback"
-            | "tcp_comp_sack_nr"
-            | "tcp_fin_timeout"
-            | "tcp_shrink_window"
-            | "tcp_orphan_retries"
-            | "tcp_abc"
-            | "ip_local_port_range" => {}
+            _ if FIXED.split_whitespace().any(|fixed| fixed == key) => {}
             _ => return Err(()),
         }
         Ok(())
