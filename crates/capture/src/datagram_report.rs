@@ -6,7 +6,7 @@ use wifair_units::Duration;
 use crate::analysis::Analysis;
 use crate::datagrams::{DatagramFlow, protocol_name};
 use crate::json::JsonWriter;
-use crate::report::seconds;
+use crate::tcp::history::seconds;
 use crate::tcp::side::{Spread, StationDirection};
 
 fn hexadecimal(bytes: &[u8]) -> String {

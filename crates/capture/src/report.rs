@@ -10,7 +10,7 @@
 use crate::analysis::Analysis;
 use crate::json::{JsonValue, JsonWriter};
 use crate::tcp::connection::CapturedConnection;
-use crate::tcp::history::elapsed_us;
+use crate::tcp::history::{elapsed_us, seconds};
 use crate::tcp::side::Side;
 
 /// A value of a direction or connection.
@@ -102,11 +102,6 @@ fn rounded(value: f64, decimals: usize) -> f64 {
 /// Milliseconds with one decimal, from us.
 fn ms(us: f64) -> f64 {
     rounded(us / 1_000.0, 1)
-}
-
-/// Nanoseconds as seconds.
-pub(crate) fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
 }
 
 /// A connection of an analysis.

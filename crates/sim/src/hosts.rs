@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 
-use crate::capture::address_of;
 use crate::scenario::{Node, Scenario};
 use crate::world::{WorkloadPlan, WorldPlan};
 
@@ -56,6 +55,22 @@ impl Hosts {
         let before = first * (2 * self.list.len() - first - 1) / 2;
         self.paths[before + second - first - 1].map(|path| (path, from > to))
     }
+}
+
+/// The address of a node as a number.
+pub(crate) fn ip_bits(node: Node) -> u32 {
+    let (first, index) = match node {
+        Node::Ap(index) => (0x0a00_0000, index),
+        Node::Station(index) => (0x0a10_0000, index),
+        Node::Server(index) => (0x0a20_0000, index),
+        Node::Router(index) => (0x0a30_0000, index),
+    };
+    first + 1 + u32::try_from(index).expect("nodes can be numbered")
+}
+
+/// The address of a node.
+pub(crate) fn address_of(node: Node) -> Ipv4Addr {
+    Ipv4Addr::from_bits(ip_bits(node))
 }
 
 fn nodes(scenario: &Scenario) -> Vec<Node> {

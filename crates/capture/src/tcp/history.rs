@@ -128,6 +128,11 @@ pub(crate) struct History {
     pub(crate) full: Samples,
 }
 
+/// Nanoseconds as seconds.
+pub(crate) fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
 /// Elapsed time in us, both stamps truncated to whole us as in tcptrace; zero if time went back.
 #[inline]
 pub(crate) fn elapsed_us(from: u64, to: u64) -> f64 {

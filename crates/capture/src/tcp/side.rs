@@ -1,9 +1,8 @@
 //! One direction of a connection: what one end sent, and what the other end acknowledged.
 
 use super::SequenceSpace;
-use super::history::History;
+use super::history::{History, seconds};
 use super::observed_scoreboard::ObservedScoreboard;
-use crate::report::seconds;
 
 /// How many segments' IP identifications are remembered, to detect duplicates made by the capturing hardware; the
 /// number is tcptrace's.

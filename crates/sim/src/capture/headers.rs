@@ -7,7 +7,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::net::Ipv4Addr;
 
 use wifair_capture::frame::{
     self, Addba, BlockAck, BlockAckAction, Course, Echo, Heard, HeardLater, Tcp, UdpDatagram, WifiDataFrame,
@@ -23,6 +22,7 @@ use wifair_tcp::{ReceiverConfig, SenderConfig};
 use super::aggregates::{Acknowledged, AgreedParameters};
 use super::air::Known;
 use crate::build::nodes_by_channel;
+use crate::hosts::{address_of, ip_bits};
 use crate::scenario::{Node, Scenario, Standard, Transport, Wlan, Workload};
 use crate::world::{Hop, Sighting, Stamp, World};
 
@@ -116,7 +116,7 @@ impl Headers {
     pub(super) fn hosts(&self) -> String {
         let mut text = String::new();
         for (node, name) in &self.names {
-            writeln!(text, "{} {name}", Ipv4Addr::from_bits(ip_bits(*node))).expect("a text can be written");
+            writeln!(text, "{} {name}", address_of(*node)).expect("a text can be written");
         }
         text
     }
@@ -530,21 +530,6 @@ pub const FLAGS: [(u8, u8); 5] = [
 ];
 
 const AD_HOC: Mac = Mac([2, 0, 0x0a, 0xff, 0, 0]);
-
-fn ip_bits(node: Node) -> u32 {
-    let (first, index) = match node {
-        Node::Ap(index) => (0x0a00_0000, index),
-        Node::Station(index) => (0x0a10_0000, index),
-        Node::Server(index) => (0x0a20_0000, index),
-        Node::Router(index) => (0x0a30_0000, index),
-    };
-    first + 1 + u32::try_from(index).expect("nodes can be numbered")
-}
-
-/// The address of a node.
-pub(crate) fn address_of(node: Node) -> Ipv4Addr {
-    Ipv4Addr::from_bits(ip_bits(node))
-}
 
 fn address(node: Node) -> Address {
     Address::v4(ip_bits(node))

@@ -33,7 +33,6 @@ use capture_points::PointPlace;
 pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
 pub use headers::FLAGS;
-pub(crate) use headers::address_of;
 use headers::{FrameContext, Headers};
 
 /// Time zero of a run in captures: 1 January 2000, in ns since 1970. Some readers take a time of zero for "never".
