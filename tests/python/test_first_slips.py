@@ -41,7 +41,7 @@ def test_a_first_slip_gets_the_right_hint(text: str, old: str, new: str, message
     [
         (["--seed", "-1"], "seed -1 is negative: seeds are 0 or more"),
         (["--duration", "10"], 'write "10 s"'),
-        (["--timeline", "air.svg", "--from", "10", "--to", "5"], '`5` has no unit: write "5 s"'),
+        (["--timeline", "air.svg", "--from", "10", "--to", "5"], '--from: `10` has no unit: write "10 s"'),
         (["--timeline", "air.svg", "--from", "2 s", "--to", "1 s"], "--to 1 s is not after --from 2 s"),
         (["--from", "1 s", "--to", "2 s"], "--from and --to need --frames or --timeline"),
         (["--seeds", "3..1"], "write the smaller seed first"),
