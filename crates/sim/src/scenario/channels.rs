@@ -87,7 +87,7 @@ pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Complaint> {
         return problems;
     }
     let Some(space) = &file.space else { return problems };
-    if super::space::is_ad_hoc(file) {
+    if file.is_ad_hoc() {
         let note = "an ad-hoc network has one channel; leave it out";
         problems.push(complaint("space.overlapping_channels", "overlapping channels without access points", note));
         return problems;

@@ -12,9 +12,9 @@ use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 use super::seeds::Seeds;
 use super::sweep::Sweep;
 
-use super::high_throughput::{EdcaParameterSet, FlowCategory};
+use super::edca_keys::{EdcaParameterSet, FlowCategory};
 use super::routing::Routing;
-use super::space::Space;
+use super::space::{Mode, Space};
 use super::wlan::{Standard, Wlan, windows};
 use crate::traffic::Workload;
 
@@ -64,6 +64,13 @@ table! {
                 &[("warm_up", "not below `duration`"), ("duration", "the whole run")],
             );
         }
+    }
+}
+
+impl ScenarioFile {
+    /// Whether stations forward packets for each other.
+    pub fn is_ad_hoc(&self) -> bool {
+        self.space.as_ref().is_some_and(|space| space.mode == Mode::AdHoc)
     }
 }
 

@@ -9,9 +9,11 @@ mod beside_dsss;
 mod catalogue;
 mod channels;
 mod contention_windows;
+mod edca_keys;
 mod file;
 mod high_throughput;
 mod network;
+mod nodes_in_space;
 mod routing;
 mod seeds;
 mod space;
@@ -36,12 +38,13 @@ pub use crate::traffic::{
     Ping, Poisson, Schedule, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{CatalogueItem, catalogue};
+pub use edca_keys::{Aggregation, EdcaParameterSet, FlowCategory};
 pub use file::{Ap, Flows, Link, Router, ScenarioFile, ServerDirection, Servers, Stations, Transport, UdpSettings};
-pub use high_throughput::{Aggregation, EdcaParameterSet, FlowCategory, OwnMode};
+pub use high_throughput::OwnMode;
 pub use network::{DuplexLink, Member, Network, NetworkFlow, Node, PathStep};
+pub(crate) use nodes_in_space::shortest_paths;
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
-pub(crate) use space::shortest_paths;
 pub use space::{Mode, Path, Space};
 pub use wlan::{ErrorsAt, Preamble, Profile, Standard, Wlan};
 
@@ -101,7 +104,7 @@ impl Scenario {
         inherit_tcp(&mut document.root);
         beside_dsss::inherit(&mut document.root);
         document.read_with(|mut file: ScenarioFile, root, reader| {
-            if file.wlan.is_some() && !space::is_ad_hoc(&file) {
+            if file.wlan.is_some() && !file.is_ad_hoc() {
                 file.ap.get_or_insert_default();
             }
             let loaded = load_traces(&mut file, root, reader, load);

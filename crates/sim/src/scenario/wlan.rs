@@ -8,7 +8,7 @@ use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band, Coding, Dsss, FrameSizes, Modulation, Timing};
 use wifair_units::{BitRate, Bytes, Duration};
 
-use super::high_throughput::{Aggregation, EdcaParameterSet};
+use super::edca_keys::{Aggregation, EdcaParameterSet};
 
 choice! {
     /// Physical layer.

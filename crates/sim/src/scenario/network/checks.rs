@@ -6,14 +6,13 @@ use wifair_phy::rate::Adaptation;
 
 use super::Builder;
 use crate::scenario::routing::Protocol;
-use crate::scenario::space::is_ad_hoc;
 use crate::scenario::wlan::{Standard, Wlan, windows};
 use crate::scenario::{channels, contention_windows};
 
 impl Builder<'_> {
     /// Checks `[wlan]`, `[ap]` and `[space]`, and the stations' settings against them.
     pub(super) fn air(&mut self) {
-        let ad_hoc = is_ad_hoc(self.file);
+        let ad_hoc = self.file.is_ad_hoc();
         if ad_hoc && self.root.get("ap").is_some() {
             self.problem("ap", "an [ap] in an ad-hoc network", "leave it out, or write mode = \"infrastructure\"");
         }

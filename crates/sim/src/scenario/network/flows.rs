@@ -9,7 +9,6 @@ use wifair_units::{Bytes, Duration};
 use super::paths::{neighbours, path, wired_path};
 use super::{Builder, MOST, NetworkFlow, Node, PathStep, member_name};
 use crate::scenario::file::{Flows, ServerDirection, Transport};
-use crate::scenario::space::is_ad_hoc;
 use crate::traffic::{Direction, Workload};
 
 /// The largest IP packet that fits into a frame: an MSDU of 2304 bytes (IEEE Std 802.11-2016, table 9-19) minus LLC.
@@ -51,7 +50,7 @@ impl Builder<'_> {
             for (index, (from, to)) in pairs.into_iter().enumerate() {
                 let path = paths.entry((from, to)).or_insert_with(|| match (from, to) {
                     // Positions, and so the route, depend on the seed of the run.
-                    (Node::Station(_), Node::Station(_)) if is_ad_hoc(file) => Some(vec![PathStep::Air { from, to }]),
+                    (Node::Station(_), Node::Station(_)) if file.is_ad_hoc() => Some(vec![PathStep::Air { from, to }]),
                     // There must be a path whichever access points the stations choose.
                     _ => candidates(from)
                         .flat_map(|a| candidates(to).map(move |b| (a, b)))

@@ -12,7 +12,6 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 use self::paths::{neighbours, path, wired_path};
 use super::file::ScenarioFile;
-use super::space::is_ad_hoc;
 use crate::traffic::Direction;
 
 /// The most stations, servers or flows in total; a larger number is probably a mistake.
@@ -400,7 +399,7 @@ impl Builder<'_> {
                     self.problem(&format!("servers[{group}].name"), &message, note);
                     return;
                 }
-                None if file.wlan.is_some() && !is_ad_hoc(file) => Node::Ap(0),
+                None if file.wlan.is_some() && !file.is_ad_hoc() => Node::Ap(0),
                 None => {
                     let message = format!("server `{}` is joined to nothing", servers.name);
                     self.problem(&format!("servers[{group}].name"), &message, "write at = \"...\", or a link to it");
