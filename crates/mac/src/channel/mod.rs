@@ -214,6 +214,13 @@ impl Channel {
         if let Self::General(general) = self { general.edcafs().released.up.rest() } else { &[] }
     }
 
+    /// How long before the end of the PPDU each of them was received, if recipients pass MPDUs up one by one.
+    #[inline]
+    #[must_use]
+    pub fn handed_up_leads(&self) -> &[Duration] {
+        if let Self::General(general) = self { general.edcafs().released.up.rest_leads() } else { &[] }
+    }
+
     /// Removes the next `count` of them.
     #[inline]
     pub fn skip_handed_up(&mut self, count: usize) {

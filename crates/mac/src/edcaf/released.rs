@@ -86,6 +86,12 @@ impl HandedUp {
         &self.all[self.reported..]
     }
 
+    /// How long before the end of the PPDU they were received, if they have such times.
+    #[inline]
+    pub fn rest_leads(&self) -> &[Duration] {
+        self.leads.get(self.reported..).unwrap_or_default()
+    }
+
     /// A mark for [`HandedUp::since`].
     #[inline]
     pub fn mark(&self) -> usize {

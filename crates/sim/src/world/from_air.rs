@@ -4,10 +4,11 @@
 //! gate takes a packet as of then, but no earlier than its own delay allows, and one-way delays end then.
 
 use wifair_packet::PacketId;
-use wifair_units::Duration;
+use wifair_units::{Duration, Time};
 
 use super::World;
 use super::plan::Hop;
+use super::wired_link::Departure;
 
 impl World {
     /// Forwards a packet that a channel reports.
@@ -54,18 +55,25 @@ impl World {
     /// as of the end of its MPDU.
     #[inline(never)]
     pub(super) fn forward_singly(&mut self, first: PacketId, link: u32, channel: usize) {
-        let (hop, most) = (self.packets[first].hop, self.takes_since(link));
-        let mut id = first;
+        let (hop, most, now) = (self.packets[first].hop, self.takes_since(link), self.now);
+        let Self { packets, channels, links, dropped, .. } = self;
+        let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
+        let (behind, leads) = (channel.handed_up(), channel.handed_up_leads());
+        let (mut id, mut lead, mut count, mut is_noteworthy) = (first, channel.lead(), 0, false);
         loop {
-            self.packets[id].hop += 1;
-            self.send_on_wire(link, id, self.now - self.channels[channel].lead().min(most));
-            if self.now >= self.next_events.earliest().min(self.until) {
-                return;
+            packets[id].hop += 1;
+            is_noteworthy |= wire.send(now - lead.min(most), Time::ZERO, id, packets, dropped) == Departure::Noteworthy;
+            match behind.get(count) {
+                Some((_, next)) if packets[*next].hop == hop && wire.next() > now => id = *next,
+                _ => break,
             }
-            let packets = &self.packets;
-            let Some(next) = self.channels[channel].take_handed_up_if(|id| packets[id].hop == hop) else { return };
-            self.events += 1;
-            id = next;
+            lead = leads.get(count).copied().unwrap_or(Duration::ZERO);
+            count += 1;
+        }
+        channel.skip_handed_up(count);
+        self.events += count as u64;
+        if is_noteworthy || wire.next() < wire.eager_arrival().horizon(self.horizon, &self.timers) {
+            self.update_link(link as usize);
         }
     }
 }

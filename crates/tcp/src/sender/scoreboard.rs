@@ -148,7 +148,7 @@ impl Scoreboard {
     }
 
     /// Adds a segment of new data.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
         if len == self.mss && !self.timed {
             if self.tail.is_empty() {
@@ -161,7 +161,7 @@ impl Scoreboard {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_apart(&mut self, now: Time, end: u64, len: u64) {
         self.unroll();
         if let Some(rate) = &mut self.rate {

@@ -84,7 +84,7 @@ impl Selective {
 
     /// Processes an ACK of new data if nothing is lost, everything arrives in order and transmission times are not
     /// needed; returns whether it did.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let in_order = self.scoreboard.is_simple() && self.scoreboard.lost() == 0 && packet.sack[0] == (0, 0);
         if in_order {
@@ -113,7 +113,7 @@ impl Selective {
     }
 
     /// Adds a segment of new data with `len` bytes that ends at `end`, which may count for `prr`.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Time, end: u64, len: u64, prr_counts: bool) {
         self.scoreboard.push(now, end, len);
         if prr_counts {

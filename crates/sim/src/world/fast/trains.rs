@@ -124,7 +124,9 @@ impl World {
                     let (id, packet) = packets.add();
                     sender.write(now, packet);
                     launch(id, packet);
-                } else if let Some(segment) = sender.poll(now) {
+                } else if !sender.is_held()
+                    && let Some(segment) = sender.poll(now)
+                {
                     let (id, packet) = packets.add();
                     *packet = segment;
                     launch(id, packet);
