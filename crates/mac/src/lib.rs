@@ -28,7 +28,7 @@ pub use channel::{
     SharedChannel, SignalSettings, SpatialChannel, WidthCounters,
 };
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
-pub use fast::SaturatedSource;
+pub use fast::{DatagramRun, DatagramRuns, MpduLeads, SaturatedSource};
 pub use station::{AirTime, Counters, MacEvent, Outages, StationSettings};
 pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, InAggregate, Tap};
 pub use wifair_packet::BROADCAST;

@@ -149,6 +149,11 @@ pub enum MacEvent {
         /// The packet, which now belongs to the receiver.
         id: PacketId,
     },
+    /// A station received datagrams for which no packets are written: see [`Channel::datagrams`](super::Channel).
+    Datagrams {
+        /// Index of the sender's EDCA function.
+        sender: usize,
+    },
     /// The stations listed by the channel as receivers got a packet.
     Broadcast {
         /// The sender.

@@ -25,6 +25,24 @@ impl Jitter {
         }
     }
 
+    /// Adds `count` transit times, each shorter than the one before by `step_ns`.
+    #[inline]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn add_falling(&mut self, most_ns: i64, step_ns: i64, count: u64) {
+        let (mut next_ns, mut left) = (most_ns, count);
+        while left > 0 && (self.packets < 2 || left == count) {
+            self.add(next_ns);
+            next_ns -= step_ns;
+            left -= 1;
+        }
+        let (difference, mut smoothed) = ((step_ns as f64).abs(), self.smoothed);
+        for _ in 0..left {
+            smoothed += (difference - smoothed) * 0.0625;
+        }
+        self.smoothed = smoothed;
+        self.last -= step_ns * left.cast_signed();
+    }
+
     /// Adds the transit times of packets that arrived one after the other.
     #[inline]
     pub fn add_all(&mut self, transits: &[Duration]) {
@@ -103,6 +121,22 @@ mod tests {
             together.add_all(&transits[..first]);
             together.add_all(&transits[first..]);
             assert_eq!(together.seconds().to_bits(), alone.seconds().to_bits());
+        }
+    }
+
+    #[test]
+    fn falling_transits_count_one_by_one() {
+        for (before, step) in [(0, 3), (1, 3), (2, 3), (5, 0), (5, -7)] {
+            let (mut together, mut alone) = (Jitter::default(), Jitter::default());
+            for transit in (0..before).map(|place| 100 * place) {
+                together.add(transit);
+                alone.add(transit);
+            }
+            for count in [0, 1, 4] {
+                together.add_falling(1000, step, count);
+                (0..count.cast_signed()).for_each(|place| alone.add(1000 - step * place));
+                assert_eq!(together.seconds().to_bits(), alone.seconds().to_bits(), "{before} {step} {count}");
+            }
         }
     }
 

@@ -73,15 +73,34 @@ impl Fifo {
         if self.room.may_mark() { None } else { Some(self.room.fits_together(size)) }
     }
 
-    /// Adds packets of `size` bytes each, for all of which [there is room](Fifo::room_for).
+    /// Keeps places for `count` packets of `size` bytes, behind all others: there is [room](Fifo::room_for) for them.
     ///
     /// # Panics
-    /// If there are 2^32 packets in the queue.
+    /// If they are 2^32 or more.
     #[inline]
-    pub fn append_together(&mut self, ids: impl Iterator<Item = PacketId>, size: u16) {
+    pub fn reserve(&mut self, count: u64, size: u16) {
+        self.room.enter_together(number(count), size);
+    }
+
+    /// Gives up `count` of these places, the first.
+    ///
+    /// # Panics
+    /// If they are 2^32 or more.
+    #[inline]
+    pub fn give_up_reserved(&mut self, count: u64, size: u16) {
+        self.room.leave_together(number(count), size);
+    }
+
+    /// Puts packets in the first of these places.
+    #[inline]
+    pub fn fill_reserved(&mut self, ids: impl Iterator<Item = PacketId>) {
         self.line.extend(ids);
-        let more = u32::try_from(self.line.len() - self.room.len()).expect("a queue holds fewer than 2^32 packets");
-        self.room.enter_together(more, size);
+    }
+
+    /// Number of packets, without reserved places.
+    #[inline]
+    pub fn written(&self) -> usize {
+        self.line.len()
     }
 
     /// The packets from place `from` on, in the two parts in which they lie in memory.
@@ -101,7 +120,7 @@ impl Fifo {
     #[inline]
     pub fn remove_together(&mut self, from: usize, count: usize, size: u16) {
         self.line.drain(from..from + count);
-        self.room.leave_together(u32::try_from(count).expect("a queue holds fewer than 2^32 packets"), size);
+        self.room.leave_together(number(count as u64), size);
     }
 
     /// Removes the packet to send next, and returns it with its contents.
@@ -171,6 +190,12 @@ impl Fifo {
     }
 }
 
+/// A number of packets in a queue.
+#[inline]
+fn number(count: u64) -> u32 {
+    u32::try_from(count).expect("a queue holds fewer than 2^32 packets")
+}
+
 impl Discipline for Fifo {
     #[inline(always)]
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
@@ -201,7 +226,7 @@ impl Discipline for Fifo {
 
     #[inline]
     fn len(&self) -> usize {
-        self.line.len()
+        self.room.len()
     }
 
     #[inline]
@@ -228,7 +253,8 @@ mod tests {
         let mut arena = Packets::default();
         let ids: Vec<_> =
             (0..packets).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
-        queue.append_together(ids.into_iter(), 1000);
+        queue.reserve(packets, 1000);
+        queue.fill_reserved(ids.into_iter());
         (queue, arena)
     }
 
@@ -238,7 +264,9 @@ mod tests {
         let (mut queue, mut arena) = queue(10, 3);
         assert_eq!((queue.room_for(1000), queue.room.bytes()), (Some(7), 3000));
         let more: Vec<_> = (3..7).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
-        queue.append_together(more.into_iter(), 1000);
+        queue.reserve(4, 1000);
+        assert_eq!((queue.room_for(1000), queue.len(), queue.behind(0).concat().len()), (Some(3), 7, 3));
+        queue.fill_reserved(more.into_iter());
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(3), 7, 7000));
         queue.remove_together(2, 3, 1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(6), 4, 4000));

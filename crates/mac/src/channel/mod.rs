@@ -19,8 +19,8 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
 
 use crate::category::Category;
-use crate::edcaf::{CategoryCounters, Edcafs};
-use crate::fast::SaturatedSource;
+use crate::edcaf::{CategoryCounters, Edcaf, Edcafs};
+use crate::fast::{DatagramRuns, MpduLeads, SaturatedSource};
 use crate::{AirTime, Call, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Gauge, Queue};
 
@@ -229,6 +229,19 @@ impl Channel {
         }
     }
 
+    /// The datagrams reported by [`MacEvent::Datagrams`], and how long before now each was received.
+    #[must_use]
+    pub fn datagrams(&self, sender: usize) -> Option<(&DatagramRuns, MpduLeads)> {
+        if let Self::General(general) = self { general.edcafs().datagrams(sender) } else { None }
+    }
+
+    /// Hands up packets for these datagrams, one by one: see [`Channel::take_handed_up`].
+    pub fn write_out_datagrams(&mut self, now: Time, sender: usize, packets: &mut Packets) {
+        if let Self::General(general) = self {
+            general.edcafs_mut().write_out_datagrams(now, sender, packets);
+        }
+    }
+
     /// The fast channel, if this is one.
     #[inline]
     pub fn as_cell(&mut self) -> Option<&mut SharedChannel> {
@@ -393,6 +406,13 @@ impl Channel {
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
         each!(self, channel => channel.air_time(now))
+    }
+
+    /// How many of these are not in the packets' arena.
+    #[must_use]
+    pub fn packets_unwritten(&self) -> usize {
+        let Some(edcafs) = self.edcafs() else { return 0 };
+        edcafs.contenders.iter().map(Edcaf::unwritten).sum()
     }
 
     /// Number of packets in the queues and current frames of all stations.

@@ -13,6 +13,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
+use crate::fast::MpduLeads;
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
@@ -60,6 +61,12 @@ impl PsduTimes {
     #[inline]
     fn sent(&self, bytes: u64) -> Duration {
         self.data * bytes.min(self.psdu) / self.psdu
+    }
+
+    /// The times from the end of each MPDU to that of the last byte: the first ends at `first`, the others follow at
+    /// intervals of `stride` bytes.
+    pub fn leads(&self, first: u64, stride: u64) -> MpduLeads {
+        MpduLeads::new(self.psdu.saturating_sub(first), stride, (self.data.as_nanos() << 32) / self.psdu)
     }
 
     /// For each of the given numbers of bytes, the time from when they are sent until all are. Extensions behind the

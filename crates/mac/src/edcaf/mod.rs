@@ -10,6 +10,7 @@
 //! of the end of an exchange for the MPDUs ([`Edcafs::settle`]).
 
 mod agreement;
+mod arrival_times;
 mod fast;
 mod limits;
 mod links;
@@ -28,6 +29,8 @@ use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::agreement::{Agreement, QueuedAction};
+use self::arrival_times::ArrivalTimes;
+use self::fast::RunPpdu;
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
@@ -117,6 +120,8 @@ pub(crate) struct Edcaf {
     pub ppdu: Ppdu,
     /// The only source that feeds its queue, if attached: see [`fast`].
     source: Option<Box<SaturatedSource>>,
+    /// What it sends of that source without packets, if anything.
+    run: Option<Box<RunPpdu>>,
     /// Start of its TXOP, and number of exchanges in it so far.
     pub won_at: Time,
     pub in_a_row: u32,
@@ -192,8 +197,8 @@ pub struct Edcafs {
     /// The categories of the first station, those of the second, and so on; highest priority first.
     pub(crate) contenders: Vec<Edcaf>,
     pub(crate) chain: Chain,
-    /// Arrival time of each packet in its queue, by packet number; maintained with aggregation only.
-    arrived: Vec<Time>,
+    /// Arrival time of each packet in its queue; maintained with aggregation only.
+    arrived: ArrivalTimes,
     /// Time from a packet's arrival in its queue until its receiver hands it up, by category.
     delays: [Histogram; 4],
     /// Packets received and not yet reported, and since when.
@@ -205,6 +210,8 @@ pub struct Edcafs {
     inactive_at: Time,
     /// Windows whose recipients wait for a missing MPDU, as sender and index of the window.
     blocked: Vec<(usize, usize)>,
+    /// The sender of datagrams just received for which no packets are written.
+    received_run: Option<usize>,
     /// Stations whose queue ran dry while arrivals were deferred.
     exhausted: Vec<u32>,
     pub(crate) paused_queues: PausedQueues,
@@ -260,6 +267,7 @@ impl Edcafs {
                     window_of: vec![],
                     ppdu: Ppdu::default(),
                     source: None,
+                    run: None,
                     won_at: Time::ZERO,
                     in_a_row: 0,
                     counters: CategoryCounters::default(),
@@ -274,13 +282,14 @@ impl Edcafs {
             counters: vec![Counters::default(); stations.len()],
             categories,
             chain: Chain::default(),
-            arrived: vec![],
+            arrived: ArrivalTimes::default(),
             delays: Default::default(),
             released: Released::default(),
             released_at: Time::NEVER,
             reorder_timeout: Time::NEVER,
             inactive_at: Time::NEVER,
             blocked: vec![],
+            received_run: None,
             exhausted: vec![],
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::wanted_by(
@@ -377,7 +386,8 @@ impl Edcafs {
     #[must_use]
     pub fn packets_held(&self) -> usize {
         let held = |contender: &Edcaf| {
-            contender.waiting.len() + contender.windows.iter().map(SendWindow::packets_held).sum::<usize>()
+            let windows: usize = contender.windows.iter().map(SendWindow::packets_held).sum();
+            contender.waiting.len() + windows + contender.run.as_ref().map_or(0, |run| run.len_under_way())
         };
         self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len()
     }
@@ -427,7 +437,7 @@ impl Edcafs {
         let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
         let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
         if is_taken {
-            note_arrival(&mut self.arrived, id, now);
+            self.arrived.note(id, now);
             match ap {
                 None => {}
                 Some(_) if is_gauge_late => self.read_gauge(now, station as usize),
@@ -460,7 +470,7 @@ impl Edcafs {
         let index = self.index(station, self.classifier.place(packet, category));
         let contender = &mut self.contenders[index];
         if let Some(rules) = &self.aggregation {
-            note_arrival(&mut self.arrived, id, now);
+            self.arrived.note(id, now);
             if rules.count_in_flight && contender.waiting.len() + contender.in_flight() >= contender.limit {
                 dropped.push((id, Cause::Overflow));
                 return (index, false, false);
@@ -506,6 +516,10 @@ impl Edcafs {
             self.read_gauge(now, station);
             return false;
         }
+        if contender.task.is_none() && contender.source.is_some() && self.begin_run(now, index, packets, next_hops) {
+            return true; // an access point, whose queue length is recorded, has no such source
+        }
+        let contender = &mut self.contenders[index];
         while contender.task.is_none()
             && let Some(id) = contender.waiting.dequeue(now, packets, dropped)
         {
@@ -529,8 +543,12 @@ impl Edcafs {
         }
         let contender = &mut self.contenders[index];
         let is_loaded = contender.task.is_some();
-        if !is_loaded && contender.source.is_some() {
-            self.exhausted.push(number(station));
+        if !is_loaded && let Some(source) = &contender.source {
+            if source.has_ended() {
+                contender.source = None;
+            } else {
+                self.exhausted.push(number(station));
+            }
         }
         if !is_loaded && let Some(until) = contender.waiting.retry_at(now) {
             self.paused_queues.sleep(number(index), until);
@@ -597,6 +615,9 @@ impl Edcafs {
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
+        if contender.sends_run() && self.repeats_run(sender, packets) {
+            return true;
+        }
         let lost_before = retry_limit_drops.len() + dropped.len();
         self.settle(now, sender, false, by_rts, dropped, retry_limit_drops);
         if !by_rts {
@@ -618,31 +639,6 @@ impl Edcafs {
     pub(crate) fn has_block_ack(&self) -> bool {
         self.aggregation.as_ref().is_some_and(|rules| rules.max_ampdu.0 > 0)
     }
-}
-
-/// Records the arrival of a packet in its queue.
-#[inline]
-fn note_arrival(arrived: &mut Vec<Time>, id: PacketId, now: Time) {
-    match arrived.get_mut(id.index()) {
-        Some(arrival) => *arrival = now,
-        None => arrivals_of(arrived, id, 1)[0] = now,
-    }
-}
-
-/// The arrival times of `count` packets with consecutive numbers.
-#[inline]
-fn arrivals_of(arrived: &mut Vec<Time>, first: PacketId, count: usize) -> &mut [Time] {
-    let end = first.index() + count;
-    if arrived.len() < end {
-        lengthen(arrived, end);
-    }
-    &mut arrived[first.index()..end]
-}
-
-#[cold]
-#[inline(never)]
-fn lengthen(arrived: &mut Vec<Time>, len: usize) {
-    arrived.resize(len, Time::ZERO);
 }
 
 /// Rate of control frames before data, which all stations can read.

@@ -181,7 +181,7 @@ impl Ppdu {
         }
     }
 
-    fn begin(&mut self, to: u32, purpose: Purpose) {
+    pub(super) fn begin(&mut self, to: u32, purpose: Purpose) {
         self.to = to;
         self.purpose = purpose;
         self.mpdus.clear();
@@ -197,7 +197,7 @@ impl Ppdu {
 
     /// Adds an MPDU that ends at `end` in the PSDU, and has been sent `attempts` times including this one.
     #[inline]
-    fn add_mpdu(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
+    pub(super) fn add_mpdu(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
         self.most_attempts = self.most_attempts.max(attempts);
         self.expires = self.expires.min(expires);
         self.mpdus.push(PpduMpdu { number, end, is_lost: false });
@@ -255,9 +255,14 @@ impl Ppdu {
 
     /// Counts it as sent, once.
     pub(super) fn count(&mut self, counters: &mut CategoryCounters) {
+        self.count_as(self.mpdus.len() as u64, counters);
+    }
+
+    /// The same with this number of MPDUs.
+    pub(super) fn count_as(&mut self, mpdus: u64, counters: &mut CategoryCounters) {
         if !std::mem::replace(&mut self.is_counted, true) {
             counters.ppdus += 1;
-            counters.mpdus += self.mpdus.len() as u64;
+            counters.mpdus += mpdus;
             counters.retries += self.retries;
         }
     }
@@ -302,6 +307,13 @@ pub(super) struct BuildState {
     number: u64,
 }
 
+impl BuildState {
+    /// That of MPDUs in this window, behind which comes `number`.
+    pub const fn of(builder: PsduBuilder, window: usize, number: u64) -> Self {
+        Self { builder, window, number }
+    }
+}
+
 impl Edcafs {
     /// Forms the PPDU of `sender`: MPDUs of one window, retransmissions first, then packets that wait for the same
     /// receiver.
@@ -316,12 +328,18 @@ impl Edcafs {
         let station = self.station_of(sender);
         self.stations[station].is_gauge_late = true;
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
+        if self.contenders[sender].sends_run() {
+            return self.form_run(sender, station);
+        }
         let task = self.contenders[sender].task.expect("a sender has something to send");
         let to = self.contenders[sender].windows[task.window()].to;
         let Task::Data(place) = task else {
             self.form_dataless(sender, station, to, task);
             return;
         };
+        if self.contenders[sender].source.is_some() {
+            self.write_out_for(now, sender, place, packets);
+        }
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);
         self.choose_mode(now, sender, station, to);
         let mode = self.mode_towards(station, to);
@@ -333,7 +351,7 @@ impl Edcafs {
         let routing_overhead = self.stations[station].routing_overhead;
         let has_msdus = aggregation.is_some_and(|rules| rules.max_amsdu.0 > 0);
         let longest_amsdu = if has_msdus { self.longest_amsdu(now, sender, station, to) } else { 0 };
-        let Edcaf { windows, waiting, ppdu, counters, .. } = &mut self.contenders[sender];
+        let Edcaf { windows, waiting, ppdu, .. } = &mut self.contenders[sender];
         let window = &mut windows[place];
         let (mut builder, mut number) = if let Some(state) = ppdu.reusable_state(place, limit, min_subframe) {
             ppdu.send_again(window);
@@ -433,7 +451,13 @@ impl Edcafs {
         } else {
             ppdu.psdu = single_psdu(single, aggregation);
         }
-        let (psdu, purpose) = (ppdu.psdu, ppdu.purpose);
+        self.time_ppdu(sender, station);
+    }
+
+    /// Determines the air times of the PPDU that `sender` has formed, and its protection.
+    pub(super) fn time_ppdu(&mut self, sender: usize, station: usize) {
+        let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
+        let Ppdu { to, psdu, purpose, .. } = *ppdu;
         let Station { choice, max_width, .. } = &self.stations[station];
         let timed = (choice.is_none() && *max_width == ANY_WIDTH).then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {

@@ -58,6 +58,9 @@ impl Edcafs {
     /// Reports the next packet handed up.
     #[inline]
     pub(crate) fn report_next(&mut self) -> MacEvent {
+        if let Some(sender) = self.received_run.take() {
+            return MacEvent::Datagrams { sender };
+        }
         self.take_handed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
     }
 
@@ -112,6 +115,9 @@ impl Edcafs {
             self.receive_action(now, sender);
             return;
         }
+        if self.contenders[sender].sends_run() {
+            return self.receive_run(now, sender);
+        }
         let is_singly = self.passes_up_singly() && !self.contenders[sender].ppdu.is_request();
         let times = is_singly.then(|| self.psdu_times(sender));
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
@@ -162,10 +168,10 @@ impl Edcafs {
         if self.categories == self.delays.len() && self.aggregation.is_some() {
             let delays = &mut self.delays[sender % self.categories];
             for ((_, id), lead) in up.iter().zip(leads) {
-                delays.add(now - *lead - self.arrived[id.index()]);
+                delays.add(now - *lead - self.arrived.of(*id));
             }
             for (_, id) in &up[leads.len()..] {
-                delays.add(now - self.arrived[id.index()]);
+                delays.add(now - self.arrived.of(*id));
             }
         }
     }

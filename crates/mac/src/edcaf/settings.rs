@@ -6,6 +6,7 @@ use wifair_phy::rate::Adaptation;
 use wifair_phy::{Band, PpduOptions, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
+use super::arrival_times::ArrivalTimes;
 use crate::category::{Category, Prioritized};
 use crate::{Access, StationSettings, frame_length};
 use wifair_queue::{Limit, Queue};
@@ -143,8 +144,8 @@ pub struct AggregationRules {
 impl AggregationRules {
     /// When a packet expires; `arrived` holds the arrival times in the queues.
     #[inline]
-    pub(crate) fn expiry(&self, id: PacketId, arrived: &[Time]) -> Time {
-        self.lifetime.map_or(Time::NEVER, |lifetime| arrived[id.index()] + lifetime)
+    pub(crate) fn expiry(&self, id: PacketId, arrived: &ArrivalTimes) -> Time {
+        self.lifetime.map_or(Time::NEVER, |lifetime| arrived.of(id) + lifetime)
     }
 
     /// Whether block ACK agreements are set up by ADDBA frames.

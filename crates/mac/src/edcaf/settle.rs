@@ -31,6 +31,9 @@ impl Edcafs {
             }
             return 0;
         }
+        if answered && self.contenders[sender].sends_run() {
+            return self.settle_run(sender);
+        }
         // To and from stations without block ACK, data after RTS and CTS have a limit of their own.
         let own = &self.contenders[sender].ppdu;
         let is_long = own.has(ExchangeStep::Rts) && rules_between(&self.stations, station, own.to).is_none();

@@ -355,6 +355,20 @@ impl SendWindow {
         sent_before
     }
 
+    /// Whether it holds no MPDU, and neither end waits for anything.
+    #[inline]
+    pub fn is_unused(&self) -> bool {
+        let is_quiet = !self.request_due && self.missed_since.is_none() && self.blocked_since.is_none();
+        self.start == self.next && is_quiet && self.agreement == Agreement::Established
+    }
+
+    /// Passes over `count` sequence numbers of an unused window: these MPDUs were received and acknowledged.
+    #[inline]
+    pub fn pass(&mut self, count: u64) {
+        self.next += count;
+        (self.start, self.origin, self.released) = (self.next, self.next, self.next);
+    }
+
     /// Sequence number of the first pending MPDU.
     pub fn first_pending(&self) -> Option<u64> {
         (self.origin..self.next).find(|number| self.mpdu(*number).is_pending())

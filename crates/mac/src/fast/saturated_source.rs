@@ -8,6 +8,7 @@ use wifair_engine::Stream;
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
 
+use super::datagram_runs::{DatagramRun, DatagramRuns};
 use wifair_queue::Fifo;
 
 /// Datagrams of one size at a constant rate.
@@ -27,9 +28,18 @@ pub struct SaturatedSource {
     pub came: u64,
     /// Number of these for which the queue had no room.
     pub refused: u64,
+    /// Those in the queue for which no packets are written.
+    pub(crate) unwritten: DatagramRuns,
 }
 
 impl SaturatedSource {
+    /// A source whose next datagram is `packet`, at `next`.
+    #[must_use]
+    pub fn new(packet: Packet, next: Time, interval: Duration, jitter: f64, draws: Stream) -> Self {
+        let unwritten = DatagramRuns::of(&packet, interval);
+        Self { packet, next, interval, jitter, draws, came: 0, refused: 0, unwritten }
+    }
+
     /// Draws the interval to the next datagram: `interval` with `jitter`.
     #[inline]
     pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
@@ -45,47 +55,24 @@ impl SaturatedSource {
     #[inline]
     pub(crate) fn fits(&self, end: Time, queue: &Fifo) -> bool {
         let room = queue.room_for(self.packet.size).unwrap_or(0).min(1 << 16);
-        self.jitter <= 0.0 && end <= self.next + self.interval * room
+        self.jitter <= 0.0 && end <= self.next.saturating_add(self.interval * room)
     }
 
-    /// Enqueues the datagrams due before `end`.
-    pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
-        self.enqueue_in_turn(end, queue, packets, |_, _, _, _| {});
-    }
-
-    /// The same for the usual case of many arrivals; `note` is called for packets that fit and follow each other in
-    /// memory, with the first of them, their number, the time of the first and the interval between them.
+    /// Enqueues the datagrams due before `end`; `note` is called for each that fits, with its time.
     #[inline(always)]
-    pub(crate) fn enqueue_arrivals_with(
+    pub(crate) fn enqueue_arrivals(
         &mut self,
         end: Time,
         queue: &mut Fifo,
         packets: &mut Packets,
-        note: impl FnMut(PacketId, usize, Time, Duration),
-    ) {
-        match queue.room_for(self.packet.size) {
-            Some(room) if self.jitter <= 0.0 && self.interval > Duration::ZERO && self.next < end => {
-                self.enqueue_together(end, room, queue, packets, note);
-            }
-            _ => self.enqueue_in_turn(end, queue, packets, note),
-        }
-    }
-
-    /// The same, one by one.
-    #[inline(always)]
-    fn enqueue_in_turn(
-        &mut self,
-        end: Time,
-        queue: &mut Fifo,
-        packets: &mut Packets,
-        mut note: impl FnMut(PacketId, usize, Time, Duration),
+        mut note: impl FnMut(PacketId, Time),
     ) {
         while self.next < end && queue.has_room(self.packet.size) {
             let (id, packet) = packets.add();
             *packet = self.packet;
             packet.set_sent_at(self.next);
             queue.append(id, packet);
-            note(id, 1, self.next, Duration::ZERO);
+            note(id, self.next);
             self.pass_on();
         }
         while self.next < end {
@@ -94,40 +81,38 @@ impl SaturatedSource {
         }
     }
 
-    /// The same for equal intervals, all at once, for a queue with room for `room` more.
-    #[inline(always)]
-    fn enqueue_together(
-        &mut self,
-        end: Time,
-        room: u64,
-        queue: &mut Fifo,
-        packets: &mut Packets,
-        mut note: impl FnMut(PacketId, usize, Time, Duration),
-    ) {
-        let Self { packet: template, next, interval, .. } = *self;
-        let came = (end - next - Duration::from_nanos(1)).div_floor(interval) + 1;
-        let taken = came.min(room);
-        let payload = u64::from(template.payload);
-        let (mut time, mut seq) = (next, template.seq);
-        #[allow(clippy::cast_possible_truncation)]
-        let mut left = taken as usize;
-        while left > 0 {
-            let (first, slots) = packets.add_side_by_side(left);
-            note(first, slots.len(), time, interval);
-            for packet in &mut *slots {
-                *packet = template;
-                packet.seq = seq;
-                packet.set_sent_at(time);
-                seq += payload;
-                time += interval;
-            }
-            left -= slots.len();
-            queue.append_together(first.and_following(slots.len()), template.size);
+    /// The same at equal intervals, without writing packets. Returns whether this is possible.
+    #[inline]
+    pub(crate) fn reserve_arrivals(&mut self, end: Time, queue: &mut Fifo) -> bool {
+        if self.jitter > 0.0 || self.interval == Duration::ZERO {
+            return false;
         }
-        self.came += came;
-        self.refused += came - taken;
-        self.packet.seq += payload * came;
-        self.next += interval * came;
+        let Some(room) = queue.room_for(self.packet.size) else { return false };
+        if self.next < end {
+            let came = (end - self.next - Duration::from_nanos(1)).div_floor(self.interval) + 1;
+            let count = came.min(room);
+            if count > 0 {
+                self.unwritten.push(DatagramRun { seq: self.packet.seq, sent_at: self.next, count });
+                queue.reserve(count, self.packet.size);
+            }
+            self.came += came;
+            self.refused += came - count;
+            self.packet.seq += u64::from(self.packet.payload) * came;
+            self.next += self.interval * came;
+        }
+        true
+    }
+
+    /// A source that has ended, with what waits of this one.
+    pub(crate) fn leave_waiting(&mut self) -> Self {
+        let ended = Self::new(self.packet, Time::NEVER, self.interval, self.jitter, self.draws.clone());
+        let unwritten = std::mem::replace(&mut self.unwritten, DatagramRuns::of(&self.packet, self.interval));
+        Self { unwritten, ..ended }
+    }
+
+    /// Whether it sends no more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.next == Time::NEVER
     }
 
     /// Advances to the next datagram.

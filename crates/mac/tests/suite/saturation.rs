@@ -241,7 +241,7 @@ fn what_a_source_sent_meanwhile_follows_at_once() {
     let interval = Duration::from_micros(100);
     let draws = stream(1, "jitter", "");
     let next = Time::ZERO + interval;
-    cell.attach_source(1, SaturatedSource { packet, next, interval, jitter: 0.0, draws, came: 0, refused: 0 });
+    cell.attach_source(1, SaturatedSource::new(packet, next, interval, 0.0, draws));
     let mut arrivals = vec![];
     while arrivals.len() < 5 && cell.next() < Time::NEVER {
         let now = cell.next();

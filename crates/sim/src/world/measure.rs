@@ -70,9 +70,9 @@ impl FlowCounters {
 
     /// Counts `packets` data packets with equal payloads that have reached the other end.
     #[inline]
-    pub(super) fn arrive_together(&mut self, packets: u32, payload: u16) {
-        self.data_arrived += u64::from(packets);
-        self.payload_arrived += u64::from(packets) * u64::from(payload);
+    pub(super) fn arrive_together(&mut self, packets: u64, payload: u16) {
+        self.data_arrived += packets;
+        self.payload_arrived += packets * u64::from(payload);
     }
 
     pub(super) fn lose(&mut self, kind: Kind, loss: Loss) {

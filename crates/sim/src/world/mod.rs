@@ -209,7 +209,7 @@ impl World {
     /// Packets sent that have neither arrived nor been lost.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
-        self.packets.len()
+        self.packets.len() + self.channels.iter().map(Channel::packets_unwritten).sum::<usize>()
     }
 
     /// Packets in queues, on links and in stations: equal to the number in transit, unless a packet was leaked.
@@ -405,6 +405,7 @@ impl World {
                     self.forward_handed_up(index);
                 }
             }
+            MacEvent::Datagrams { sender } => self.runs_arrive(index, sender),
             MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
                 self.resume_exhausted(index);
             }
@@ -427,6 +428,7 @@ impl World {
         match event {
             MacEvent::Nothing => self.resume_exhausted(index),
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
+            MacEvent::Datagrams { sender } => self.runs_arrive(index, sender),
             MacEvent::Packet { to, id } if self.routing.is_some() => {
                 if self.small_queues && self.is_on_first_hop(id) {
                     self.note_departure(id);

@@ -127,6 +127,30 @@ impl WaitingRuns {
         fits
     }
 
+    /// Adds `count` packets of `size` bytes that will be sent back to back from `start` on, if there is room and none
+    /// can be marked; those sent by `now` do not wait. Returns whether it did.
+    #[inline]
+    fn join_run(&mut self, now: Time, start: Time, air: Duration, size: u16, count: u64) -> bool {
+        if self.first <= now {
+            self.let_go(now);
+        }
+        let sent = if air == Duration::ZERO { count } else { u64::from(start == now).min(count) };
+        let (start, waits) = (start + air * sent, count - sent);
+        if self.room.may_mark() || waits > self.room.fits_together(size) {
+            return false;
+        }
+        let Ok(count) = u32::try_from(waits) else { return false };
+        let end = start + air * waits;
+        self.room.enter_together(count, size);
+        if self.last.size == size && self.last.end == start && self.last.count > 0 {
+            self.last.count += count;
+            self.last.end = end;
+        } else if count > 0 {
+            self.begin_run(PacketRun { start, end, air, size, count });
+        }
+        true
+    }
+
     /// Removes packets whose transmission starts by `now`.
     #[inline(never)]
     fn let_go(&mut self, now: Time) {
@@ -213,7 +237,7 @@ impl WiredLink {
 
     /// Transmission time of a packet of `size` bytes.
     #[inline]
-    fn air(&mut self, size: u16) -> Duration {
+    pub(super) fn air(&mut self, size: u16) -> Duration {
         air_of(&mut self.airs[usize::from(size > 128)], size, self.rate)
     }
 
@@ -288,6 +312,32 @@ impl WiredLink {
     pub(super) fn let_arrive(&mut self, count: usize) {
         self.line.remove(count);
         self.look();
+    }
+
+    /// Puts `count` packets of `size` bytes on an empty link if they fit and all arrive before `horizon`: the caller
+    /// processes them immediately. Returns when the first arrives.
+    #[inline]
+    pub(super) fn send_run(&mut self, now: Time, horizon: Time, size: u16, count: u64) -> Option<Time> {
+        let air = self.air(size);
+        let ServiceOrder::Arrival(waiting) = &mut self.order else { return None };
+        let start = now.max(self.free_at);
+        let end = start + air * count;
+        if self.next < Time::NEVER || end + self.delay >= horizon || !waiting.join_run(now, start, air, size, count) {
+            return None;
+        }
+        self.free_at = end;
+        Some(start + air + self.delay)
+    }
+
+    /// The same for packets that come further apart than their transmission takes, between these times.
+    #[inline]
+    pub(super) fn send_apart(&mut self, first: Time, last: Time, horizon: Time, air: Duration) -> bool {
+        let end = last + air;
+        let are_sent = first >= self.free_at && self.next == Time::NEVER && end + self.delay < horizon;
+        if are_sent {
+            self.free_at = end;
+        }
+        are_sent
     }
 
     /// Counts this many packets of `size` bytes that were put on the link: see [`WiredLink::alike`].

@@ -249,6 +249,49 @@ proptest! {
     }
 }
 
+/// Saturated uploads of datagrams in aggregates, which are kept as runs as long as nothing has to know them one by one.
+fn saturated_uploads() -> impl Strategy<Value = String> {
+    let keys = vec![
+        "aggregation.pass_up_singly = false",
+        "short_retry_limit = 2",
+        "aggregation.window = 7",
+        "aggregation.max_amsdu = '3839 B'",
+        "rts_threshold = '9 kB'",
+        "data_error = 0.1",
+        "control_error = 0.05",
+    ];
+    let wlan = (select(vec!["802.11n", "802.11ac", "802.11ax"]), prop::sample::subsequence(keys, 0..3));
+    let stations = (1_u32..12, select(vec![2_u32, 20, 100, 1000]));
+    let servers = (select(vec!["0 ms", "1 ms", "7 ms"]), select(vec!["", "rate = '20 Mb/s'", "rate = '1 Gb/s'"]));
+    let source =
+        (select(vec![300_u32, 3000, 20_000, 70_000]), select(vec![100_u32, 1472]), select(vec!["", "stop = '600 ms'"]));
+    (wlan, stations, servers, source).prop_map(
+        |((standard, keys), (count, limit), (delay, link), (rate, payload, stop))| {
+            format!(
+                "duration = '1 s'\nwarm_up = '300 ms'\n[wlan]\nstandard = '{standard}'\n{}\n\
+                 [[servers]]\nname = 's'\ndelay = '{delay}'\n{link}\n\
+                 [[stations]]\nname = 'sta'\ncount = {count}\nqueue.limit = '{limit} packets'\n\
+                 [[flows]]\nname = 'f'\nstation = 'sta'\ndirection = 'up'\ntransport = 'udp'\n\
+                 udp.rate = '{rate} kb/s'\nudp.payload = '{payload} B'\nstart_spread = '10 ms'\n{stop}\n",
+                keys.join("\n")
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn saturated_uploads_do_not_depend_on_fast_paths(text in saturated_uploads()) {
+        let scenario = parse(&text).map_err(TestCaseError::fail)?;
+        let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
+        if let Err(why) = compare(sides) {
+            prop_assert!(false, "{why}\n{text}");
+        }
+    }
+}
+
 /// A wrong shortcut is noticed, and the first affected packet is named. The wrong one waits a slot longer for an ACK,
 /// which has no effect before the first collision or error.
 #[test]

@@ -120,7 +120,7 @@ impl Run {
                 &mut retry_limit_drops,
                 NEXT_HOPS,
             )) {
-                MacEvent::Nothing | MacEvent::NeedsArrivals => {}
+                MacEvent::Nothing | MacEvent::NeedsArrivals | MacEvent::Datagrams { .. } => {}
                 MacEvent::Packet { to, id } => {
                     let from = self.packets[id].flow;
                     self.arrivals.push(Arrival { at: now, from, to });

@@ -204,7 +204,7 @@ macro_rules! run {
                 now = call.now;
                 steps += taken;
                 match heard {
-                    MacEvent::Nothing | MacEvent::NeedsArrivals => {}
+                    MacEvent::Nothing | MacEvent::NeedsArrivals | MacEvent::Datagrams { .. } => {}
                     MacEvent::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
                         order.receive(to, id);

@@ -13,7 +13,7 @@
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use crate::world::World;
 use crate::world::flow::{Ends, Flow};
@@ -195,7 +195,7 @@ impl World {
                 let count = u32::try_from(delays.len()).expect("fewer than 2^32 packets are alive");
                 packets.release_together(next[..delays.len()].iter().map(|(_, id)| *id));
                 owner.record_delays(delays);
-                connection.counters.arrive_together(count, payload);
+                connection.counters.arrive_together(count.into(), payload);
                 channel.skip_handed_up(count as usize);
                 wire.send_together(count, size);
                 self.events += 2 * u64::from(count);
@@ -207,6 +207,59 @@ impl World {
         if departure == Departure::Noteworthy {
             self.update_link(link as usize);
         }
+    }
+
+    /// Takes datagrams for which no packets are written from the sender's channel. If all arrive immediately by a wired
+    /// link, they are counted; otherwise they become packets.
+    #[inline(never)]
+    pub(in crate::world) fn runs_arrive(&mut self, channel: usize, sender: usize) {
+        if self.runs_arrive_eagerly(channel, sender) {
+            return;
+        }
+        self.channels[channel].write_out_datagrams(self.now, sender, &mut self.packets);
+        if let Some(id) = self.channels[channel].take_handed_up() {
+            self.forward_from_air(channel, id);
+            self.forward_handed_up(channel);
+        }
+    }
+
+    /// The same, if all arrive immediately. Otherwise does nothing and returns false.
+    fn runs_arrive_eagerly(&mut self, channel: usize, sender: usize) -> bool {
+        let is_first = self.now < self.next_events.earliest().min(self.until);
+        let Self { now, horizon, hops, links, channels, connections, flows, events, .. } = self;
+        let Some((datagrams, leads)) = channels[channel].datagrams(sender) else { return false };
+        let (Packet { hop, flow, size, payload, .. }, count) = (*datagrams.like(), datagrams.len());
+        let Hop::Wired(link) = hops[hop as usize + 1] else { return false };
+        let wire = &mut links[link as usize];
+        if !is_first || wire.eager_arrival() != EagerArrival::Always {
+            return false;
+        }
+        let (air, connection) = (wire.air(size), &mut connections[flow as usize]);
+        let owner = &mut flows[connection.flow as usize];
+        let (first, last, apart) = (leads.of(0), leads.of(count - 1), leads.of(0).saturating_sub(leads.of(1)));
+        if first.min(wire.takes_since()) == Duration::ZERO {
+            // One behind the other, from now on.
+            if air > datagrams.interval() {
+                return false;
+            }
+            let Some(mut arrival) = wire.send_run(*now, *horizon, size, count) else { return false };
+            for run in datagrams.runs() {
+                owner.record_falling_delays(arrival - run.sent_at, datagrams.interval() - air, run.count);
+                arrival += air * run.count;
+            }
+        } else {
+            // Each as of the end of its MPDU.
+            let are_alone = first <= wire.takes_since() && apart > air && datagrams.are_ages_falling(&leads);
+            if !are_alone || !wire.send_apart(*now - first, *now - last, *horizon, air) {
+                return false;
+            }
+            for (most, least, ages) in datagrams.ages(*now + air + wire.delay(), leads) {
+                owner.record_delays_between(most, least, ages);
+            }
+        }
+        connection.counters.arrive_together(count, payload);
+        *events += 2 * count - 1;
+        true
     }
 
     /// Processes packets that are already on a wired link, as far as allowed. If receivers have timers and a packet

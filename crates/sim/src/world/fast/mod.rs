@@ -85,7 +85,7 @@ impl World {
         };
         let packet = datagram(flow, index, *sent, *payload, *size);
         let (interval, jitter, draws) = (*interval, *jitter, draws.clone());
-        let source = SaturatedSource { packet, next, interval, jitter, draws, came: 0, refused: 0 };
+        let source = SaturatedSource::new(packet, next, interval, jitter, draws);
         self.channels[channel].attach_source(station, connection.category, source);
         true
     }

@@ -56,7 +56,7 @@ impl SharedStation {
     #[inline(never)]
     fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         if let (Some(source), Queue::Fifo(queue)) = (&mut self.source, &mut self.queue) {
-            source.enqueue_arrivals(end, queue, packets);
+            source.enqueue_arrivals(end, queue, packets, |_, _| {});
         }
     }
 

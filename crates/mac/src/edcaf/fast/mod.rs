@@ -5,7 +5,10 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_queue::Discipline;
 use wifair_units::Time;
 
-use super::{Classifier, Edcaf, Edcafs, Station, arrivals_of, note_arrival};
+mod run_ppdu;
+
+pub(super) use self::run_ppdu::RunPpdu;
+use super::{Classifier, Edcaf, Edcafs, Station};
 use crate::access_category::AccessCategory;
 use crate::fast::SaturatedSource;
 
@@ -36,16 +39,23 @@ impl Edcafs {
     pub(crate) fn attach_source(&mut self, station: u32, category: usize, source: SaturatedSource) {
         assert!(self.can_attach_source(station, category), "a source needs a queue that refuses what does not fit");
         let index = self.index(station, category);
-        self.contenders[index].source = Some(Box::new(source));
+        let contender = &mut self.contenders[index];
+        contender.run.get_or_insert_default().begin_source(&source);
+        contender.source = Some(Box::new(source));
     }
 
-    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`.
+    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`. Datagrams without
+    /// packets stay with a source that has ended; no one else feeds that queue.
     pub(crate) fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         let own = self.own(station);
         for index in own.clone() {
             self.enqueue_arrivals_of(index, end, packets);
         }
-        self.contenders[own].iter_mut().find_map(|contender| contender.source.take()).map(|source| *source)
+        let contender = self.contenders[own].iter_mut().find(|contender| contender.source.is_some())?;
+        let mut source = contender.source.take()?;
+        let rest = source.leave_waiting();
+        contender.source = (!rest.unwritten.is_empty()).then(|| Box::new(rest));
+        Some(*source)
     }
 
     /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source.
@@ -125,7 +135,7 @@ impl Edcafs {
                     break;
                 }
                 fifo.append(id, packet);
-                note_arrival(arrived, id, time);
+                arrived.note(id, time);
                 if let Some(lengths) = &mut lengths {
                     lengths.grow(time, fifo.is_full());
                 }
@@ -144,12 +154,9 @@ impl Edcafs {
         let Some(source) = source else { return };
         let arrived = &mut self.arrived;
         waiting.change_fifo(|fifo| {
-            source.enqueue_arrivals_with(end, fifo, packets, |first, count, mut time, interval| {
-                for place in arrivals_of(arrived, first, count) {
-                    *place = time;
-                    time += interval;
-                }
-            });
+            if !source.reserve_arrivals(end, fifo) {
+                source.enqueue_arrivals(end, fifo, packets, |id, time| arrived.note(id, time));
+            }
         });
     }
 }

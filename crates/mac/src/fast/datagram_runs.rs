@@ -1,0 +1,195 @@
+//! Datagrams of a source for which no packets are written, as runs.
+
+use std::collections::VecDeque;
+
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::{Duration, Time};
+
+/// Datagrams that were sent one interval after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct DatagramRun {
+    /// Payload offset of the first.
+    pub seq: u64,
+    /// When the first was sent.
+    pub sent_at: Time,
+    /// Their number.
+    pub count: u64,
+}
+
+/// How long before their PPDU ended MPDUs of equal length were received.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MpduLeads {
+    /// Bytes behind the first, and from the end of one to that of the next.
+    behind: u64,
+    stride: u64,
+    /// Time that a byte takes, in 2^-32 ns; zero if all are passed up at the end of the PPDU.
+    byte: u64,
+}
+
+impl MpduLeads {
+    pub(crate) const fn new(behind: u64, stride: u64, byte: u64) -> Self {
+        Self { behind, stride, byte }
+    }
+
+    /// That of the MPDU at this place.
+    #[inline]
+    #[must_use]
+    pub const fn of(&self, place: u64) -> Duration {
+        Duration::from_nanos(self.fraction(place) >> 32)
+    }
+
+    /// The same in 2^-32 ns.
+    const fn fraction(&self, place: u64) -> u64 {
+        self.behind.saturating_sub(self.stride * place) * self.byte
+    }
+}
+
+/// Datagrams that differ in payload offset and time only, in the order in which they were sent.
+#[derive(Clone, Debug, Default)]
+pub struct DatagramRuns {
+    like: Packet,
+    interval: Duration,
+    runs: VecDeque<DatagramRun>,
+    len: u64,
+}
+
+impl DatagramRuns {
+    /// No datagrams yet; they will be like this packet, and those of a run were sent at this interval.
+    #[must_use]
+    pub fn of(like: &Packet, interval: Duration) -> Self {
+        Self { like: *like, interval, ..Self::default() }
+    }
+
+    /// A packet like all of them.
+    #[must_use]
+    pub const fn like(&self) -> &Packet {
+        &self.like
+    }
+
+    /// The interval between those of a run.
+    #[must_use]
+    pub const fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// Their number.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The runs.
+    pub fn runs(&self) -> impl Iterator<Item = &DatagramRun> {
+        self.runs.iter()
+    }
+
+    /// Whether their ages fall from one to the next if they are received at the times that `leads` says.
+    #[must_use]
+    pub fn are_ages_falling(&self, leads: &MpduLeads) -> bool {
+        self.interval > leads.of(0).saturating_sub(leads.of(1)) + Duration::from_nanos(1)
+    }
+
+    /// Ages of the datagrams, run by run, each at its lead before `end`, behind that of the first and of the last.
+    #[inline]
+    pub fn ages(
+        &self,
+        end: Time,
+        leads: MpduLeads,
+    ) -> impl Iterator<Item = (Duration, Duration, impl Iterator<Item = Duration> + Clone)> {
+        let (mut place, interval) = (0, self.interval);
+        self.runs.iter().map(move |run| {
+            let last = run.count - 1;
+            let most = end - leads.of(place) - run.sent_at;
+            let least = end - leads.of(place + last) - (run.sent_at + interval * last);
+            let mut lead = leads.fraction(place);
+            place += run.count;
+            let mut age = (end - run.sent_at).as_nanos();
+            let ages = (0..run.count).map(move |_| {
+                let received = age.wrapping_sub(lead >> 32);
+                lead = lead.wrapping_sub(leads.stride * leads.byte);
+                age = age.wrapping_sub(interval.as_nanos());
+                Duration::from_nanos(received)
+            });
+            (most, least, ages)
+        })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.runs.clear();
+        self.len = 0;
+    }
+
+    /// Adds a run behind the others.
+    pub(crate) fn push(&mut self, run: DatagramRun) {
+        self.len += run.count;
+        if let Some(last) = self.runs.back_mut()
+            && last.sent_at + self.interval * last.count == run.sent_at
+        {
+            last.count += run.count;
+        } else {
+            self.runs.push_back(run);
+        }
+    }
+
+    /// Removes the first datagrams, at most `most`, up to the end of their run.
+    fn pop(&mut self, most: u64) -> Option<DatagramRun> {
+        let first = self.runs.front_mut()?;
+        let run = DatagramRun { count: first.count.min(most), ..*first };
+        if run.count == first.count {
+            self.runs.pop_front();
+        } else {
+            first.seq += u64::from(self.like.payload) * run.count;
+            first.sent_at += self.interval * run.count;
+            first.count -= run.count;
+        }
+        self.len -= run.count;
+        Some(run)
+    }
+
+    /// Moves up to `most` datagrams here from the front of others of the same source; returns their number.
+    pub(crate) fn take_from(&mut self, others: &mut Self, most: u64) -> u64 {
+        let before = self.len;
+        while self.len < before + most
+            && let Some(run) = others.pop(before + most - self.len)
+        {
+            self.push(run);
+        }
+        self.len - before
+    }
+
+    /// Writes packets for the first datagrams, at most `most`, and removes these. Calls `note` for packets that follow
+    /// each other in memory, with the first of them, their number, the time of the first and the interval between them.
+    pub(crate) fn write_out(
+        &mut self,
+        most: u64,
+        packets: &mut Packets,
+        mut note: impl FnMut(PacketId, usize, Time, Duration),
+    ) {
+        let (payload, interval, mut most) = (u64::from(self.like.payload), self.interval, most);
+        while most > 0
+            && let Some(DatagramRun { mut seq, sent_at: mut time, count }) = self.pop(most)
+        {
+            most -= count;
+            #[allow(clippy::cast_possible_truncation)]
+            let mut left = count as usize;
+            while left > 0 {
+                let (first, slots) = packets.add_side_by_side(left);
+                note(first, slots.len(), time, interval);
+                for packet in &mut *slots {
+                    *packet = self.like;
+                    packet.seq = seq;
+                    packet.set_sent_at(time);
+                    seq += payload;
+                    time += interval;
+                }
+                left -= slots.len();
+            }
+        }
+    }
+}
