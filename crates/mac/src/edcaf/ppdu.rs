@@ -253,6 +253,12 @@ impl Ppdu {
         self.most_attempts = self.most_attempts.saturating_sub(1);
     }
 
+    /// Air times of the data and the response, if this is what was timed last.
+    #[inline]
+    pub(super) fn air_times_if_like(&self, to: u32, purpose: Purpose, psdu: Bytes) -> Option<(Duration, Duration)> {
+        (self.timed == Some((to, purpose, psdu))).then_some((self.air, self.response))
+    }
+
     /// Counts it as sent, once.
     pub(super) fn count(&mut self, counters: &mut CategoryCounters) {
         self.count_as(self.mpdus.len() as u64, counters);

@@ -118,7 +118,7 @@ impl Edcafs {
         if self.contenders[sender].sends_run() {
             return self.receive_run(now, sender);
         }
-        let is_singly = self.passes_up_singly() && !self.contenders[sender].ppdu.is_request();
+        let is_singly = self.passes_up_singly() && self.contenders[sender].ppdu.mpdus().len() > 1;
         let times = is_singly.then(|| self.psdu_times(sender));
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
