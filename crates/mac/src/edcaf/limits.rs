@@ -103,9 +103,8 @@ impl Edcafs {
             let rules = rules_between(&self.stations, station, to);
             let psdu = single_psdu(Bytes(u64::from(window.mpdu(first).length)), rules);
             let like_last = contender.ppdu.air_times_if_like(to, Purpose::Single, psdu);
-            let (data, response) = like_last.unwrap_or_else(|| {
-                (self.data_air(station, to, psdu), self.response_air(station, to, Purpose::Single))
-            });
+            let (data, response) = like_last
+                .unwrap_or_else(|| (self.data_air(station, to, psdu), self.response_air(station, to, Purpose::Single)));
             exchange += data;
             if to != BROADCAST {
                 exchange += timing.sifs + response;
