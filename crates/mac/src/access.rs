@@ -7,14 +7,14 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 choice! {
     /// When a station waits EIFS instead of DIFS.
     pub enum Eifs {
-        /// After a frame whose header was read and whose check sequence is wrong.
+        /// After a frame whose PHY header was read but whose FCS is wrong.
         // If two frames start in the same slot, the PHY header is lost too, so the PHY reports no frame and DIFS
         // applies, as in ns-3.
         AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
         /// After every collision as well.
         AfterCollision = "after-collision" from "many textbooks",
-        /// As a NAV: DIFS follows it, and a frame that is read does not end it. It starts after every frame that is
-        /// sensed but not read, and at a sender whose own frame overlapped with another one that did not end before it.
+        /// As a NAV: DIFS follows the EIFS, and reading a frame does not end it. EIFS starts after every frame that is
+        /// sensed but not read, and at a sender whose own frame overlapped with one that ended no earlier.
         // DIFS also follows the timeout of a sender.
         Nav = "nav" from "ns-2 2.35, by experiment",
         /// Never.
@@ -23,11 +23,11 @@ choice! {
 }
 
 choice! {
-    /// What a station does when it gets a packet while the channel has been idle for DIFS.
+    /// What a station does when a packet arrives and the channel has been idle for DIFS.
     pub enum IdleAccess {
-        /// It sends at once; under EDCA (802.11n and later) on the next slot boundary, 10.22.2.4.
+        /// Sends at once; under EDCA (802.11n and later), at the next slot boundary (10.22.2.4).
         Immediate = "immediate" from "IEEE Std 802.11-2016, 10.3.4.2",
-        /// It draws a backoff first.
+        /// Draws a backoff first.
         Backoff = "backoff" from "ns-2 2.35",
     }
 }
@@ -37,7 +37,7 @@ choice! {
 pub struct Access {
     /// Intervals and air times.
     pub timing: Timing,
-    /// dot11RTSThreshold: a data frame longer than this (MAC header to FCS) is preceded by RTS and CTS.
+    /// dot11RTSThreshold: RTS and CTS precede data frames longer than this (MAC header to FCS).
     pub rts_threshold: Bytes,
     /// dot11ShortRetryLimit: most attempts of an RTS, and of a data frame not longer than the RTS threshold.
     pub short_retry_limit: u8,
@@ -46,13 +46,15 @@ pub struct Access {
     /// Whether the contention window returns to CWmin when a frame is given up (10.3.3).
     pub reset_cw_on_drop: bool,
     /// Rate of the CTS-to-self before an OFDM frame, which 802.11b stations cannot read (Use_Protection in the ERP
-    /// element, set by the access point when such stations are present). `None` sends none. An RTS protects as well.
+    /// element, set by the access point when such stations are present). With `None` there is no CTS-to-self. A frame
+    /// preceded by an RTS needs none.
     pub protection: Option<BitRate>,
-    /// Whether such frames are protected by RTS and CTS at that rate instead; with access categories only.
+    /// Whether OFDM frames are protected by RTS and CTS at that rate instead of CTS-to-self; with access categories
+    /// only.
     pub protects_by_rts: bool,
-    /// Whether the frames of a TXOP reserve the channel to its end (IEEE Std 802.11-2016, 9.2.5.2, multiple
-    /// protection), which its holder releases by a CF-End if it finishes early (10.22.2.9). Otherwise each reserves it
-    /// for its own exchange.
+    /// Whether the frames of a TXOP reserve the channel until the TXOP ends (IEEE Std 802.11-2016, 9.2.5.2, multiple
+    /// protection). A holder that finishes early then releases the channel with a CF-End (10.22.2.9). If false, each
+    /// frame reserves the channel for its own exchange.
     pub cf_end: bool,
     /// Rate of broadcast frames: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,
@@ -67,9 +69,9 @@ pub struct Access {
     pub answer_timeout: Duration,
     /// Whether a sender resumes at the end of its timeout even if DIFS would be longer, as in ns-2.
     pub timeout_without_difs: bool,
-    /// Unit to which bystanders round the NAV; zero for none. ns-2 uses whole microseconds. If an exchange takes a
-    /// fraction of one, bystanders count their slots slightly later than its sender and receiver, and never collide
-    /// with them in one slot.
+    /// Unit to which the NAV is rounded; zero for no rounding. ns-2 uses whole microseconds. If an exchange does not
+    /// last a whole number of units, bystanders start counting slots slightly later than its sender and receiver, and
+    /// never collide with them in one slot.
     pub nav_unit: Duration,
 }
 
@@ -106,9 +108,9 @@ impl Access {
         self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit)
     }
 
-    /// How much longer than an exchange its NAV is, due to rounding to the nearest `nav_unit`; `ack` is the air time of
-    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, since the ACK
-    /// keeps the channel busy.
+    /// How much longer the NAV is than its exchange, due to rounding to the nearest `nav_unit`. `ack` is the air time
+    /// of the ACK; `after_rts` is the time from the end of the RTS, if any, to the end of the exchange. A NAV that ends
+    /// early changes nothing, since the ACK keeps the channel busy.
     #[must_use]
     pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
         let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
@@ -116,7 +118,7 @@ impl Access {
         after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
     }
 
-    /// EIFS, rounded to `nav_unit` where it is a NAV; DIFS if there is no EIFS.
+    /// EIFS, rounded to `nav_unit` if EIFS is a NAV; DIFS if there is no EIFS.
     #[must_use]
     pub fn eifs(&self) -> Duration {
         match self.eifs {
@@ -126,14 +128,13 @@ impl Access {
         }
     }
 
-    /// NAV of a station whose own frame overlapped with another, from the end of the last of them; `outlasted` if
-    /// another frame ended no earlier than its own.
+    /// NAV of a station whose own frame overlapped with others, counted from the last end; `outlasted` if another frame
+    /// ended no earlier than its own.
     pub(super) fn nav_after_own(&self, outlasted: bool) -> Duration {
         if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
     }
 
-    /// When a sender resumes whose frame ended at `ended` without a response, on a channel that has been idle since
-    /// `now`.
+    /// When a sender resumes after a frame that ended at `ended` and got no response; the channel is idle from `now`.
     #[inline]
     pub(super) fn after_timeout(&self, ended: Time, now: Time) -> Time {
         let expired = ended + self.answer_timeout;

@@ -8,7 +8,7 @@ use wifair_units::Duration;
 
 use crate::Category;
 
-/// An access category. Higher priority compares as less.
+/// An access category. A higher priority compares as less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessCategory {
     /// AC_VO, voice.
@@ -42,8 +42,8 @@ impl AccessCategory {
         }
     }
 
-    /// The category of a user priority (the TID of its frames): 1 and 2 are BK, 0 and 3 BE, 4 and 5 VI, 6 and 7 VO.
-    /// Values above 7 are taken modulo 8.
+    /// The category of a user priority (the TID of its frames): 1 and 2 are BK, 0 and 3 are BE, 4 and 5 are VI, 6 and 7
+    /// are VO. Values above 7 are taken modulo 8.
     #[must_use]
     pub const fn of_priority(priority: u8) -> Self {
         match priority % 8 {
@@ -57,8 +57,8 @@ impl AccessCategory {
     /// Default EDCA parameters (802.11-2012, table 8-105) for a PHY with `cw_min` (15 for OFDM, 31 for DSSS) and a
     /// CWmax of 1023.
     ///
-    /// TXOP limits are 1.504 ms (VO) and 3.008 ms (VI), with DSSS 3.264 and 6.016 ms; zero for BE and BK, that is one
-    /// frame or aggregate.
+    /// TXOP limits are 1.504 ms (VO) and 3.008 ms (VI), with DSSS 3.264 and 6.016 ms. They are zero for BE and BK: one
+    /// frame or aggregate per TXOP.
     #[must_use]
     pub const fn defaults(self, cw_min: u32, dsss: bool) -> Category {
         // Windows are one less than a power of two: (CW + 1) / 2 - 1.

@@ -1,10 +1,10 @@
-//! Arguments of a call of a channel.
+//! Arguments that every call to a channel takes.
 
 use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_queue::Dropped;
 use wifair_units::Time;
 
-/// Arguments of a call of a channel: the time, the packets and their next hops, and where lost packets are reported.
+/// Arguments of a call to a channel: the time, the packets and their next hops, and where lost packets are reported.
 #[derive(Debug)]
 pub struct Call<'a> {
     /// The current time. A channel that takes several steps advances it.
@@ -13,7 +13,7 @@ pub struct Call<'a> {
     pub packets: &'a mut Packets,
     /// The channel appends packets dropped by queues.
     pub dropped: &'a mut Dropped,
-    /// The channel appends packets given up at a retry limit, with their sender.
+    /// The channel appends packets given up at a retry limit, each with the number of its sender.
     pub retry_limit_drops: &'a mut Vec<(u32, PacketId)>,
     /// The next station of each packet.
     pub next_hops: NextHops<'a>,

@@ -1,4 +1,4 @@
-//! Parameters of access categories, with which an access point and its stations contend.
+//! Parameters with which an access point and its stations contend, by access category.
 
 use wifair_config::{choice, table};
 use wifair_packet::{Kind, Packet};
@@ -27,7 +27,7 @@ impl Category {
         Self { cw_min, cw_max, aifsn: 2, txop: Duration::ZERO, burst: 1 }
     }
 
-    /// With the station's own contention windows if it has any and the category uses those of the channel.
+    /// These parameters with the station's own contention windows, if it has any and the category uses the channel's.
     #[must_use]
     pub fn with_windows(&self, cw_min: Option<u32>, cw_max: Option<u32>, channel: (u32, u32)) -> Self {
         if (self.cw_min, self.cw_max) != channel {
@@ -38,7 +38,7 @@ impl Category {
 }
 
 choice! {
-    /// Which packets have a category and queue of their own, with higher priority than the other.
+    /// Which packets have a category and queue of their own, with high priority.
     pub enum Prioritized {
         /// None.
         None = "none",

@@ -32,7 +32,7 @@ pub enum Purpose {
     Single,
     /// An A-MPDU with implicit block ACK request.
     Aggregate,
-    /// BlockAckReq: asks what a receiver has got, or tells it which MPDUs will not come.
+    /// BlockAckReq: asks a receiver which MPDUs it has, or tells it which MPDUs will not come.
     BlockAckRequest,
     /// ADDBA or DELBA: sets up or ends a block ACK agreement.
     Agreement,

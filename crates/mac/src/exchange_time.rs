@@ -39,7 +39,7 @@ pub struct ExchangeQuery {
     pub mode: ModeRequest,
     /// Content of the PPDU.
     pub content: ExchangeContent,
-    /// Response; if absent, an ACK to a single MPDU, a block ACK to several or to a PSDU longer than any MPDU.
+    /// Response. If absent: an ACK to a single MPDU; a block ACK to several MPDUs, or to a PSDU longer than any MPDU.
     pub response: Option<Response>,
     /// Buffer size of the block ACK agreement, in MPDUs, which determines the length of a block ACK (IEEE Std
     /// 802.11ax-2021, 9.3.1.8); if absent, the largest of the standard.
@@ -78,7 +78,7 @@ pub struct ExchangeTime {
 }
 
 impl ExchangeTime {
-    /// Computes the answer. Errors name a mode that does not exist, or content that does not fit.
+    /// Computes the air times. An error names a mode that does not exist, or content that does not fit.
     pub fn new(query: &ExchangeQuery) -> Result<Self, ModeError> {
         let (band, mode) = query.amendment.mode(&query.mode)?;
         if let Some(size) = query.buffer_size {
@@ -148,8 +148,8 @@ impl ExchangeTime {
         })
     }
 
-    /// The answers for all values of what `query` leaves open: MCS or rate, width, streams and guard interval. Modes
-    /// that do not exist, or in which the content takes too long, are left out.
+    /// The air times for all values of the parameters that `query` leaves open: MCS or rate, width, streams and guard
+    /// interval. Modes that do not exist, or in which the content takes too long, are left out.
     pub fn table(query: &ExchangeQuery) -> Result<Vec<Self>, ModeError> {
         let (amendment, asked) = (query.amendment, query.mode);
         let open = |given: Option<u32>, all: Vec<u32>| given.map_or(all, |one| vec![one]);

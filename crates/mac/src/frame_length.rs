@@ -1,5 +1,5 @@
-//! Lengths of MAC frames without packets, in bytes with FCS (IEEE Std 802.11-2020, clause 9). Those of RTS, CTS and ACK
-//! in runs are options of [`wifair_phy::Phy`].
+//! Lengths of MAC frames without packets, in bytes with FCS (IEEE Std 802.11-2020, clause 9). Simulations take the
+//! lengths of RTS, CTS and ACK from [`wifair_phy::FrameSizes`].
 
 use wifair_units::Bytes;
 
@@ -22,8 +22,8 @@ pub const fn addba(window: u16) -> Bytes {
     Bytes(if window > 1023 { 40 } else { 37 })
 }
 
-/// Compressed BlockAck for a window of so many MPDUs: header 16, BA Control 2, Starting Sequence Control 2, FCS 4, and
-/// a bitmap of 64 bits, 256 (from 802.11ax on), 512 or 1024 (802.11be) (9.3.1.8.2).
+/// Compressed BlockAck for a window of this many MPDUs: header 16, BA Control 2, Starting Sequence Control 2, FCS 4,
+/// and a bitmap of 64 bits, 256 (from 802.11ax on), 512 or 1024 (802.11be) (9.3.1.8.2).
 #[must_use]
 pub const fn block_ack(window: u32) -> Bytes {
     let bits = match window {

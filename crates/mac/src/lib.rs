@@ -1,9 +1,9 @@
 //! IEEE 802.11 channel access: who sends when (IEEE Std 802.11-2016, 10.3 and 10.22).
 //!
-//! A channel is a state machine without a clock: it tells when it is to be called next, and returns what happened. On
+//! A channel is a state machine without a clock: it says when to call it next, and returns what happened. On
 //! [`SharedChannel`] and [`GeneralChannel`] all stations hear each other; the latter supports up to four access
-//! categories and aggregation. On [`SpatialChannel`] radio links determine who hears whom. [`Channel`] is any of them.
-//! Clause numbers are those of IEEE Std 802.11-2016.
+//! categories and aggregation. On [`SpatialChannel`] radio links determine who hears whom. [`Channel`] is the enum of
+//! all three. Clause numbers are those of IEEE Std 802.11-2016.
 
 mod access;
 mod access_category;

@@ -15,12 +15,12 @@ pub(super) struct AirUseMeter {
 }
 
 impl AirUseMeter {
-    /// For these queues of `stations` stations.
+    /// A meter for these queues of `stations` stations.
     pub fn new<'a>(mut queues: impl Iterator<Item = &'a Queue>, stations: usize) -> Self {
         Self::wanted_by(queues.any(Discipline::wants_air_use), stations)
     }
 
-    /// For `stations` stations; `wanted` if a queue of theirs needs air times.
+    /// A meter for `stations` stations; `wanted` if any of their queues needs air times.
     pub fn wanted_by(wanted: bool, stations: usize) -> Self {
         Self { wanted, reported: vec![Counters::default(); stations] }
     }
@@ -31,12 +31,12 @@ impl AirUseMeter {
         self.wanted
     }
 
-    /// Reports the air time of `station`'s frame `done`; `counters` are the station's counters now.
+    /// The air time of `station`'s frame `done`; `counters` are the station's counters now.
     pub fn close(&mut self, station: u32, counters: &Counters, done: &Frame) -> AirUse {
         self.close_to(station, counters, done.to, done.received)
     }
 
-    /// The same for a frame to `peer`; `delivered` tells whether it was acknowledged.
+    /// The air time of a frame to `peer`; `delivered` tells whether it was acknowledged.
     pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: bool) -> AirUse {
         let before = std::mem::replace(&mut self.reported[station as usize], *counters);
         let air = |c: &Counters| c.data + c.control + c.collided;
@@ -62,7 +62,7 @@ impl PausedQueues {
         Self { queues: vec![], next: Time::NEVER }
     }
 
-    /// When the first of them is to be asked again.
+    /// When to ask the first of the queues again.
     #[inline]
     pub const fn next(&self) -> Time {
         self.next

@@ -101,8 +101,9 @@ impl AirTime {
         self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
     }
 
-    /// Air time since `earlier`. A frame that was on the air at that time was counted as received, or as a collision if
-    /// it overlapped with another; if that proved wrong, the time is subtracted from the field that counts it now.
+    /// Air time since `earlier`. A frame on the air at that time was counted as received, or as a collision if it
+    /// overlapped with another. If that proved wrong, its earlier time is subtracted from the field that counts the
+    /// frame now.
     ///
     /// ```
     /// # use wifair_units::Duration;
@@ -173,7 +174,7 @@ pub(super) struct Frame {
     pub air: Duration,
     /// Air time of its ACK.
     pub ack: Duration,
-    /// Whether the receiver has the frame and only its ACK was lost; the packet then no longer belongs to the station.
+    /// Whether the receiver has the frame and only the ACK was lost; the packet then no longer belongs to the station.
     pub received: bool,
 }
 
@@ -185,7 +186,7 @@ pub(super) struct Contention {
     long_retries: u8,
     cw_min: u32,
     cw_max: u32,
-    /// Number of values to draw from if the window is zero: 1, or 0 if CW itself is excluded.
+    /// Number of possible values if the window is zero: 1, or 0 if CW itself is excluded.
     least_values: u32,
     backoff: Stream,
 }
@@ -203,7 +204,7 @@ impl Contention {
         }
     }
 
-    /// Writes the settings from which it was made into those of a station.
+    /// Writes the settings from which this was made into those of a station.
     pub fn write_to(&self, settings: StationSettings) -> StationSettings {
         let Self { cw_min, cw_max, least_values, backoff, .. } = self;
         let (cw_min, cw_max, exclude_cw) = (*cw_min, *cw_max, *least_values == 0);
@@ -293,7 +294,7 @@ impl Errors {
         }
     }
 
-    /// Writes the settings from which it was made into those of a station.
+    /// Writes the settings from which this was made into those of a station.
     pub fn write_to(&self, settings: StationSettings) -> StationSettings {
         StationSettings {
             data_error_to: self.data_to,

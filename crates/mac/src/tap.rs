@@ -1,7 +1,7 @@
 //! Records of all frames on the air (who, when, what, received or lost by whom), and of all backoffs.
 //!
 //! A channel without records spends one comparison per frame. The records of a channel are in the order in which they
-//! were made, roughly that of the frames' ends; those of a single station are in order.
+//! were made, roughly by the end of the frame. The records of a single station are in order.
 
 use wifair_packet::{Packet, PacketId};
 use wifair_phy::TxMode;
@@ -35,7 +35,7 @@ pub enum FrameKind {
 /// Outcome of a frame at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was received.
+    /// The station received it.
     Read,
     /// Another frame was in the way: on the air at the same time, being received, or being sent by this station.
     Collision,
@@ -68,7 +68,7 @@ pub struct FrameRecord {
     pub retry: bool,
     /// Outcome at the receiver; for a broadcast, whether anybody received it.
     pub fate: Fate,
-    /// The packet that it carries; `None` if the receiver already had it and only the ACK was lost.
+    /// The packet in the frame; `None` if the receiver already had it and only the ACK was lost.
     pub packet: Option<Packet>,
     /// Number of this packet; may be reused once the channel has advanced.
     pub id: Option<PacketId>,
@@ -148,19 +148,19 @@ impl Tap {
         frame.hearers.map(|(from, until)| &self.hearers[from..until])
     }
 
-    /// Packets of an A-MSDU after the first, with their numbers; none if the receiver already had it.
+    /// Packets of an A-MSDU after the first, with their numbers; empty if the receiver already had the A-MSDU.
     #[must_use]
     pub fn further_packets(&self, frame: &FrameRecord) -> &[(PacketId, Packet)] {
         &self.further[frame.further.0..frame.further.1]
     }
 
-    /// These packets for all frames, frame by frame.
+    /// The further packets of all frames, frame by frame.
     #[must_use]
     pub fn all_further_packets(&self) -> &[(PacketId, Packet)] {
         &self.further
     }
 
-    /// Position of a frame's further packets in that list.
+    /// Position of a frame's further packets in [`Tap::all_further_packets`].
     #[must_use]
     pub const fn further_places(frame: &FrameRecord) -> std::ops::Range<usize> {
         frame.further.0..frame.further.1
@@ -185,8 +185,8 @@ impl Tap {
         self.hearers.push(Hearer { station, fate });
     }
 
-    /// Adds frames on the air together that the pending hearers sensed. `fate_of` corrects the outcome of each at a
-    /// station.
+    /// Adds frames sent together that the pending hearers sensed. `fate_of` corrects the outcome of each frame at a
+    /// hearer.
     pub(super) fn heard_frames(&mut self, frames: Vec<FrameRecord>, fate_of: impl Fn(Hearer, &FrameRecord) -> Fate) {
         let hearers = self.hearers.split_off(self.loose);
         for frame in frames {

@@ -74,7 +74,7 @@ impl Channel {
         true
     }
 
-    /// The same for stations with categories; the index `category` is used if the packet's kind does not decide.
+    /// Offers a packet to a station with categories, in the one with index `category` unless the packet's kind decides.
     /// Returns whether [`Channel::next`] may have changed.
     ///
     /// # Panics
@@ -130,7 +130,7 @@ impl Channel {
         }
     }
 
-    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`.
+    /// Detaches the source of a station, if any, after enqueueing its datagrams sent before `end`.
     pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         match self {
             Self::Shared(cell) => cell.detach_source(station, end, packets),
@@ -139,7 +139,7 @@ impl Channel {
         }
     }
 
-    /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source, or delivers all
+    /// A station whose queue became empty while arrivals were deferred. The caller detaches its source, or delivers all
     /// further arrivals as events.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
@@ -150,7 +150,7 @@ impl Channel {
         }
     }
 
-    /// Enqueues what the attached sources send before `end`, then calls `show` for each of them.
+    /// Enqueues the datagrams that the attached sources send before `end`, then calls `show` for each source.
     pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets, mut show: impl FnMut(&mut SaturatedSource)) {
         match self {
             Self::Shared(cell) => {
@@ -166,9 +166,9 @@ impl Channel {
         }
     }
 
-    /// Appends packets that come to a station at the given times to one of its queues, up to the first that does not
-    /// fit or for which `joins` says no, if the station has something to send in this category, and nothing else has to
-    /// be known of their arrival. Returns their number.
+    /// Appends packets that arrive at a station at the given times to one of its queues, up to the first that does not
+    /// fit or that `joins` rejects. Does nothing unless the station has something to send in this category and the
+    /// arrivals have no other effect. Returns the number of packets appended.
     #[inline]
     pub fn append_train(
         &mut self,
@@ -182,10 +182,10 @@ impl Channel {
         general.edcafs_mut().append_train(station, category, train, packets, joins)
     }
 
-    /// Removes the next of the packets that receivers hand up at the same instant as the one last reported.
+    /// Removes the next packet that receivers pass up at the same instant as the packet last reported.
     #[inline]
-    pub fn take_handed_up(&mut self) -> Option<PacketId> {
-        if let Self::General(general) = self { general.edcafs_mut().take_handed_up().map(|(_, id)| id) } else { None }
+    pub fn take_passed_up(&mut self) -> Option<PacketId> {
+        if let Self::General(general) = self { general.edcafs_mut().take_passed_up().map(|(_, id)| id) } else { None }
     }
 
     /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
@@ -198,34 +198,35 @@ impl Channel {
         }
     }
 
-    /// The same, if `is_wanted` accepts it.
+    /// Removes that packet if `is_wanted` accepts it.
     #[inline]
-    pub fn take_handed_up_if(&mut self, is_wanted: impl FnOnce(PacketId) -> bool) -> Option<PacketId> {
+    pub fn take_passed_up_if(&mut self, is_wanted: impl FnOnce(PacketId) -> bool) -> Option<PacketId> {
         let Self::General(general) = self else { return None };
         let edcafs = general.edcafs_mut();
         let next = edcafs.released.up.rest().first().is_some_and(|(_, id)| is_wanted(*id));
-        if next { edcafs.take_handed_up().map(|(_, id)| id) } else { None }
+        if next { edcafs.take_passed_up().map(|(_, id)| id) } else { None }
     }
 
-    /// The packets that receivers hand up at the same instant as the one last reported, with their receivers.
+    /// The packets that receivers pass up at the same instant as the packet last reported, with their receivers.
     #[inline]
     #[must_use]
-    pub fn handed_up(&self) -> &[(u32, PacketId)] {
+    pub fn passed_up(&self) -> &[(u32, PacketId)] {
         if let Self::General(general) = self { general.edcafs().released.up.rest() } else { &[] }
     }
 
-    /// How long before the end of the PPDU each of them was received, if recipients pass MPDUs up one by one.
+    /// For each of these packets, how long before the end of its PPDU it was received, if recipients pass MPDUs up one
+    /// by one.
     #[inline]
     #[must_use]
-    pub fn handed_up_leads(&self) -> &[Duration] {
+    pub fn passed_up_leads(&self) -> &[Duration] {
         if let Self::General(general) = self { general.edcafs().released.up.rest_leads() } else { &[] }
     }
 
-    /// Removes the next `count` of them.
+    /// Removes the next `count` packets passed up.
     #[inline]
-    pub fn skip_handed_up(&mut self, count: usize) {
+    pub fn skip_passed_up(&mut self, count: usize) {
         if let Self::General(general) = self {
-            general.edcafs_mut().skip_handed_up(count);
+            general.edcafs_mut().skip_passed_up(count);
         }
     }
 
@@ -235,14 +236,14 @@ impl Channel {
         if let Self::General(general) = self { general.edcafs().datagrams(sender) } else { None }
     }
 
-    /// Hands up packets for these datagrams, one by one: see [`Channel::take_handed_up`].
+    /// Writes packets for these datagrams, which are then passed up one by one: see [`Channel::take_passed_up`].
     pub fn write_out_datagrams(&mut self, now: Time, sender: usize, packets: &mut Packets) {
         if let Self::General(general) = self {
             general.edcafs_mut().write_out_datagrams(now, sender, packets);
         }
     }
 
-    /// The fast channel, if this is one.
+    /// The shared channel, if this is one.
     #[inline]
     pub fn as_cell(&mut self) -> Option<&mut SharedChannel> {
         if let Self::Shared(cell) = self { Some(cell) } else { None }
@@ -360,7 +361,7 @@ impl Channel {
         self.edcafs().map(Edcafs::delays)
     }
 
-    /// Restarts the measurement of these delays.
+    /// Restarts the measurement of [`Channel::delays`].
     pub fn restart_delays(&mut self) {
         match self {
             Self::Shared(_) => {}
@@ -408,7 +409,7 @@ impl Channel {
         each!(self, channel => channel.air_time(now))
     }
 
-    /// How many of these are not in the packets' arena.
+    /// How many of the [packets held](Channel::packets_held) are not in the packets' arena.
     #[must_use]
     pub fn packets_unwritten(&self) -> usize {
         let Some(edcafs) = self.edcafs() else { return 0 };

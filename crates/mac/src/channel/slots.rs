@@ -1,14 +1,14 @@
 //! Backoff counters as slots of one shared count.
 //!
-//! Stations that hear each other count the same idle slots. So instead of a counter that it decrements, a station
-//! stores the number of the slot in which it will send, on a count that stops while the channel is busy: freezing and
-//! resuming cost nothing, and the next sender is the one with the lowest slot.
+//! Stations that hear each other count the same idle slots. One shared count numbers these slots and stops while the
+//! channel is busy. Instead of decrementing a counter of its own, a station stores the number of the slot in which it
+//! will send. So freezing and resuming cost nothing, and the station with the lowest slot sends next.
 
 /// Number of buckets, one per slot ahead; covers the usual contention windows.
 const RING: usize = 1024;
 const WORD: usize = u64::BITS as usize;
 
-/// Stations by the slot in which they send: a ring of buckets, and a bitmap of those in use.
+/// Stations by the slot in which they send: a ring of buckets, and a bitmap of the buckets in use.
 #[derive(Clone, Debug)]
 pub struct Slots {
     /// Number of idle slots counted so far. No station sends in an earlier slot.
@@ -46,7 +46,7 @@ impl Slots {
         self.count
     }
 
-    /// Advances the count to `slot`, before which no station sends.
+    /// Advances the count to `slot`; no station may send in an earlier slot.
     #[inline]
     pub fn count_to(&mut self, slot: u64) {
         self.count = slot;
@@ -75,7 +75,7 @@ impl Slots {
         self.used[bucket / WORD] |= 1 << (bucket % WORD);
     }
 
-    /// Moves stations into the ring that are now within its reach.
+    /// Moves stations whose slot is now in range into the ring.
     #[cold]
     fn move_into_ring(&mut self) {
         let end = self.count + RING as u64;
@@ -122,7 +122,7 @@ impl Slots {
         if here != 0 { Some(u64::from(here.trailing_zeros())) } else { self.until_next_far(start) }
     }
 
-    /// The same if the slot is not in the first word.
+    /// Like [`Slots::until_next`], if the slot is not in the first word.
     #[inline(never)]
     fn until_next_far(&self, start: usize) -> Option<u64> {
         let in_ring = (1..=RING / WORD).find_map(|words| {
@@ -133,8 +133,8 @@ impl Slots {
         in_ring.or_else(|| self.far.iter().map(|(slot, _)| slot - self.count).min())
     }
 
-    /// Removes and returns the station that sends in `slot`, if it is the only one. At least one must send there, and
-    /// the count must be `slot`.
+    /// Removes and returns the station that sends in `slot`, if it is the only one. At least one station must send in
+    /// `slot`, which must be the current count.
     #[inline]
     pub fn take_only(&mut self, slot: u64) -> Option<u32> {
         let bucket = bucket_of(slot);
@@ -173,7 +173,7 @@ impl Slots {
         }
     }
 
-    /// The same for a slot beyond the ring.
+    /// Like [`Slots::take`], for a slot beyond the ring.
     #[cold]
     fn take_far(&mut self, slot: u64, into: &mut Vec<u32>) {
         let already = into.len();

@@ -1,17 +1,17 @@
 //! Block ACK agreements set up by ADDBA frames.
 //!
 //! Source: IEEE Std 802.11-2016, 10.24.2 (set-up), 10.24.5 (tear-down), 11.5.4 (timeout), 9.6.5.2 and 9.6.5.3 (ADDBA
-//! request and response), 9.6.5.4 (DELBA). The originator sends a request before its first data to a receiver in a
-//! category, and holds back these data, so that the starting sequence number of the request stays valid (as in Linux).
-//! The recipient responds in its own time, in its highest-priority category. Both are single frames with ACK, sent at
-//! the rate of control frames and retried like other frames. Without a response, data are sent one by one, with ACK,
-//! until the originator asks again. The standard leaves open how long it waits and when it asks again
-//! ([`RESPONSE_TIMEOUT`], [`REQUEST_INTERVAL`]).
+//! request and response), 9.6.5.4 (DELBA). Before its first data to a receiver in a category, the originator sends a
+//! request. It holds the data back meanwhile, so that the starting sequence number in the request stays valid (as in
+//! Linux). The recipient contends for its response in its highest-priority category. Request and response are single
+//! frames with ACK, sent at the rate of control frames and retried like other frames. Without a response, data are sent
+//! one by one, with ACK, until the originator asks again. The standard does not say how long to wait
+//! ([`RESPONSE_TIMEOUT`]) and when to ask again ([`REQUEST_INTERVAL`]).
 //!
 //! Agreements last, unless `inactivity_timeout` is set: a recipient that has received no data under an agreement for
-//! this long ends it by a DELBA frame, and the originator requests another before its next data. The originator's own
-//! timer, from the last block ACK, is not modelled, because it would expire while the DELBA frame arrives; if that
-//! frame is given up, the originator considers the agreement ended all the same.
+//! this long ends the agreement with a DELBA frame, and the originator requests another before its next data. The
+//! originator's own timer, which starts at the last block ACK, is not modelled: it would expire while the DELBA frame
+//! arrives. Even if the DELBA frame is given up, the originator considers the agreement ended.
 
 use wifair_units::{Bytes, Duration, Time};
 
@@ -22,9 +22,9 @@ use crate::exchange::Purpose;
 use crate::frame_length;
 use crate::tap::FrameKind;
 
-/// How long an originator waits for a response once its request was acknowledged.
+/// How long an originator waits for a response after its request was acknowledged.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long it then sends data one by one before it asks again.
+/// How long an originator without a response sends data one by one before it asks again.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of an agreement between an originator and a recipient.
@@ -32,9 +32,9 @@ const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) enum Agreement {
     /// It is established, or not needed.
     Established,
-    /// The originator will request it before data that it sends from this time on.
+    /// From this time on, the originator requests it before it sends data.
     Needed(Time),
-    /// The originator has requested it, or is about to, and waits until this time.
+    /// The originator has requested it, or is about to, and waits for the response until this time.
     Requested(Time),
 }
 
@@ -43,9 +43,9 @@ pub(crate) enum Agreement {
 pub(crate) enum ActionKind {
     /// A request.
     AddbaRequest,
-    /// A response to this EDCAF, for this of its windows.
+    /// A response to the EDCAF with the first index, for its window with the second.
     AddbaResponse(usize, usize),
-    /// The end of an agreement of this EDCAF, for this of its windows.
+    /// The end of an agreement of the EDCAF with the first index, for its window with the second.
     Delba(usize, usize),
 }
 
@@ -69,8 +69,8 @@ impl QueuedAction {
 }
 
 impl Edcafs {
-    /// Requests an agreement before the data that an EDCAF is about to send, if needed, or does without one for a while
-    /// if there was no response.
+    /// Requests an agreement, if needed, before the data that an EDCAF is about to send. If an earlier request got no
+    /// response, sends without one for a while.
     pub(super) fn request_agreement(&mut self, now: Time, index: usize) {
         let contender = &mut self.contenders[index];
         let Some(Task::Data(place)) = contender.task else { return };

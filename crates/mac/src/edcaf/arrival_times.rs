@@ -1,20 +1,20 @@
-//! When packets came to the queues of their senders.
+//! When packets arrived in the queues of their senders.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
-/// The time at which each packet came to its queue, by packet number.
+/// The time at which each packet arrived in its queue, by packet number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArrivalTimes(Vec<Time>);
 
 impl ArrivalTimes {
-    /// When a packet came.
+    /// When a packet arrived.
     #[inline]
     pub fn of(&self, id: PacketId) -> Time {
         self.0[id.index()]
     }
 
-    /// A packet comes.
+    /// Records that a packet arrives.
     #[inline]
     pub fn note(&mut self, id: PacketId, now: Time) {
         match self.0.get_mut(id.index()) {
@@ -23,7 +23,7 @@ impl ArrivalTimes {
         }
     }
 
-    /// `count` packets with consecutive numbers come, the first at `time`, the others at this interval.
+    /// Records that `count` packets with consecutive numbers arrive, the first at `time`, the others at this interval.
     #[inline]
     pub fn note_run(&mut self, first: PacketId, count: usize, mut time: Time, interval: Duration) {
         let end = first.index() + count;

@@ -1,8 +1,8 @@
-//! Maximum length of what an EDCA function sends, by the longest PPDU and by its TXOP.
+//! How long a PSDU may be: limits by the longest PPDU and by the TXOP.
 //!
 //! Sources: IEEE Std 802.11-2016, 10.22.2.8 (TXOP limits), table 19-25 (aPPDUMaxTime). A single frame in a TXOP may
 //! exceed the limit if it is a retransmission, or an MSDU under a block ACK agreement that is not in an A-MSDU. Other
-//! MSDUs would have to be fragmented; as there is no fragmentation here, they exceed it, too.
+//! MSDUs would have to be fragmented; as there is no fragmentation here, they exceed the limit as well.
 
 use wifair_units::{Bytes, Duration, Time};
 
@@ -39,7 +39,8 @@ impl Edcafs {
         rules.max_ampdu.0.min(longest.0).max(1)
     }
 
-    /// The longest PSDU that fits into a sender's TXOP together with the frames before it and its response.
+    /// The longest PSDU that fits into the rest of a sender's TXOP, together with the frames before it and its
+    /// response.
     fn longest_in_txop(
         &self,
         now: Time,

@@ -1,10 +1,10 @@
 //! Data links between stations and access point: the available transmit modes, the choice among them, and losses to
 //! noise.
 //!
-//! A frame from the access point uses a mode of its receiver, any other frame one of its sender. A sender that adapts
-//! keeps statistics of [`MinstrelHt`] for each receiver, over all access categories. The signal-to-noise ratio of a
-//! station holds for both directions and does not change, so the best mode for it ([`best_mode`]) is computed once. On
-//! the spatial channel each pair of sender and receiver has its own ratio ([`Edcafs::set_snr`]).
+//! A frame from the access point uses a mode of its receiver, any other frame one of its sender. A sender with rate
+//! adaptation keeps [`MinstrelHt`] statistics for each receiver, over all access categories. The signal-to-noise ratio
+//! of a station holds for both directions and does not change, so the best mode ([`best_mode`]) is computed once. On
+//! the spatial channel, each pair of sender and receiver has its own ratio ([`Edcafs::set_snr`]).
 
 use wifair_engine::Stream;
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
@@ -15,7 +15,7 @@ use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
 use crate::fast::MpduLeads;
 
-/// MPDU length for which the best mode at a signal-to-noise ratio is computed: an IP packet of 1500 bytes.
+/// MPDU length for which the best mode at a signal-to-noise ratio is computed: that of an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
 
 /// A transmit mode in its band.
@@ -63,16 +63,16 @@ impl PsduTimes {
         self.data * bytes.min(self.psdu) / self.psdu
     }
 
-    /// The times from the end of each MPDU to that of the last byte: the first ends at `first`, the others follow at
-    /// intervals of `stride` bytes.
+    /// The time from the end of each MPDU to the end of the last byte. The first MPDU ends at byte `first`; the others
+    /// follow at intervals of `stride` bytes.
     pub fn leads(&self, first: u64, stride: u64) -> MpduLeads {
         MpduLeads::new(self.psdu.saturating_sub(first), stride, (self.data.as_nanos() << 32) / self.psdu)
     }
 
-    /// For each of the given numbers of bytes, the time from when they are sent until all are. Extensions behind the
-    /// last byte, which give the receiver time to decode, do not count.
+    /// For each of the given numbers of bytes, the time from the end of these bytes to the end of the PSDU. A packet
+    /// extension after the last byte, which gives the receiver time to decode, does not count.
     pub fn left_after(&self, bytes: impl Iterator<Item = u64>) -> impl Iterator<Item = Duration> {
-        // A multiplication for each instead of a division. As PPDUs are shorter than 2^31 ns nothing overflows.
+        // One multiplication per MPDU instead of a division. PPDUs are shorter than 2^31 ns, so nothing overflows.
         let (psdu, byte) = (self.psdu, (self.data.as_nanos() << 32) / self.psdu);
         bytes.map(move |sent| Duration::from_nanos((psdu.saturating_sub(sent) * byte) >> 32))
     }
@@ -90,14 +90,14 @@ enum FrameMode {
 /// Modes of one station, and the noise on its link.
 #[derive(Clone, Debug)]
 pub(crate) struct StationLink {
-    /// Empty if the station has a plain rate instead.
+    /// The modes; empty if the station has a plain rate instead.
     modes: Vec<LinkMode>,
-    /// For each mode, the modes that replace it in 20, 40 and 80 MHz, as far as these are below its width.
+    /// For each mode, the modes that replace it in 20, 40 and 80 MHz, as far as these widths are below its own.
     narrower: Vec<Vec<LinkMode>>,
     /// The longest PSDU that fits into the longest PPDU in every mode.
     pub longest_in_any: Bytes,
     band: Band,
-    /// Index of the best mode at the signal-to-noise ratio; 0, the station's own mode, if it is not needed.
+    /// Index of the best mode at the signal-to-noise ratio; 0, the station's own mode, if no best mode is needed.
     best: usize,
     snr: Option<f64>,
     noise: Stream,
@@ -152,7 +152,7 @@ impl StationLink {
         self.modes.get(place)
     }
 
-    /// The same, limited to a width, in doublings of 20 MHz.
+    /// The mode with this index, or the one that replaces it within a maximum width, in doublings of 20 MHz.
     #[inline]
     pub fn mode_within(&self, place: usize, max_width: u8) -> Option<&LinkMode> {
         let mode = self.modes.get(place)?;
@@ -276,7 +276,7 @@ impl ModeChoice {
 
 impl Edcafs {
     /// Sets the signal-to-noise ratios between stations, in 20 MHz with all power in one stream, for senders with ideal
-    /// rate adaptation. For each frame the ratio is multiplied by one of `factors`, which are equally likely.
+    /// rate adaptation. For each frame, the ratio is multiplied by one of `factors`, all equally likely.
     pub(crate) fn set_snr(&mut self, ratio: impl Fn(u32, u32) -> f64, factors: &[f64]) {
         let is_ideal =
             |station: &Station| station.choice.as_ref().is_some_and(|choice| choice.adaptation == Adaptation::Ideal);
@@ -323,7 +323,7 @@ impl Edcafs {
         mode.map_or(0, |mode| mode.tx.width() as usize)
     }
 
-    /// Width in which a sender would send what is next, in doublings of 20 MHz.
+    /// Width in which a sender would send its next frame, in doublings of 20 MHz.
     pub(crate) fn wanted_width(&self, sender: usize) -> u8 {
         let contender = &self.contenders[sender];
         let Some(to) = contender.task.map(|task| contender.windows[task.window()].to) else { return 0 };
@@ -338,8 +338,8 @@ impl Edcafs {
         self.stations[station as usize].max_width = max_width;
     }
 
-    /// Limits the width of the PPDU that `sender` has formed, in doublings of 20 MHz. MPDUs that no longer fit into its
-    /// air time are left for another PPDU.
+    /// Limits the width of the PPDU that `sender` has formed, in doublings of 20 MHz. MPDUs that no longer fit into the
+    /// air time of the PPDU are left for another.
     pub(crate) fn narrow(&mut self, sender: usize, max_width: u8) {
         let station = self.station_of(sender);
         self.stations[station].max_width = max_width;
@@ -423,7 +423,7 @@ impl Edcafs {
         is_lost
     }
 
-    /// Draws which parts of a sender's data or request are lost to errors.
+    /// Draws which MPDUs of a sender's data, or whether its BlockAckReq, are lost to errors.
     pub(crate) fn draw_losses(&mut self, sender: usize) {
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
         if self.contenders[sender].ppdu.is_dataless() {

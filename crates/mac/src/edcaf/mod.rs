@@ -5,9 +5,9 @@
 //! DIFS and one frame at a time. Exchanges follow the table of [exchange sequences](crate::exchange): a single MPDU
 //! with ACK, an A-MPDU with block ACK, a block ACK request, each with or without RTS/CTS, and broadcasts.
 //!
-//! The channel decides when an EDCAF may send and what is received. [`Edcafs`] contains what is the same on any
-//! channel: what is sent next ([`Edcafs::load`]), which MPDUs make up the PPDU ([`Edcafs::form`]), and the consequences
-//! of the end of an exchange for the MPDUs ([`Edcafs::settle`]).
+//! The channel decides when an EDCAF may send and what is received. [`Edcafs`] does what is the same on any channel: it
+//! decides what is sent next ([`Edcafs::load`]) and which MPDUs make up the PPDU ([`Edcafs::form`]), and updates the
+//! MPDUs after an exchange ([`Edcafs::settle`]).
 
 mod agreement;
 mod arrival_times;
@@ -66,11 +66,11 @@ pub(crate) struct Station {
     max_width: u8,
     /// Index among the access points, if it is one.
     pub ap: Option<usize>,
-    /// Whether packets have left its queues since the length of these was recorded, if it is an access point.
+    /// Whether packets have left its queues since their length was recorded, if it is an access point.
     is_gauge_late: bool,
 }
 
-/// A TXOP without a limit on the width of PPDUs.
+/// No limit on the width of PPDUs in a TXOP.
 const ANY_WIDTH: u8 = u8::MAX;
 
 /// What an EDCAF sends next.
@@ -80,7 +80,7 @@ pub(crate) enum Task {
     Data(usize),
     /// A BlockAckReq to the receiver of this window.
     Request(usize),
-    /// An ADDBA or DELBA frame to that receiver, the first of [`Edcaf::actions`].
+    /// An ADDBA or DELBA frame to the receiver of this window, the first of [`Edcaf::actions`].
     Action(usize),
 }
 
@@ -95,7 +95,7 @@ impl Task {
 /// One category of one station: an EDCA function.
 #[derive(Clone, Debug)]
 pub(crate) struct Edcaf {
-    /// The station whose category it is.
+    /// The station to which it belongs.
     station: usize,
     pub waiting: CategoryQueues,
     /// Limit of each queue, in packets.
@@ -109,7 +109,7 @@ pub(crate) struct Edcaf {
     /// What is sent next, if anything.
     pub task: Option<Task>,
     pub windows: Vec<SendWindow>,
-    /// Windows with MPDUs to retransmit, the one waiting longest first.
+    /// Windows with MPDUs to retransmit, longest wait first.
     pub backlog: Vec<usize>,
     /// Windows for which a BlockAckReq is due.
     pub requests: Vec<usize>,
@@ -120,7 +120,7 @@ pub(crate) struct Edcaf {
     pub ppdu: Ppdu,
     /// The only source that feeds its queue, if attached: see [`fast`].
     source: Option<Box<SaturatedSource>>,
-    /// What it sends of that source without packets, if anything.
+    /// The datagrams of that source that it sends without packets, if any.
     run: Option<Box<RunPpdu>>,
     /// Start of its TXOP, and number of exchanges in it so far.
     pub won_at: Time,
@@ -199,20 +199,20 @@ pub struct Edcafs {
     pub(crate) chain: Chain,
     /// Arrival time of each packet in its queue; maintained with aggregation only.
     arrived: ArrivalTimes,
-    /// Time from a packet's arrival in its queue until its receiver hands it up, by category.
+    /// Time from a packet's arrival in its queue until the receiver passes it up, by category.
     delays: [Histogram; 4],
     /// Packets received and not yet reported, and since when.
     pub(crate) released: Released,
     released_at: Time,
     /// When the first recipient stops waiting for a missing MPDU, or the inactivity of agreements is checked.
     reorder_timeout: Time,
-    /// When the first agreement ends if no data are received under it.
+    /// When the first agreement ends, unless data are received under it.
     inactive_at: Time,
     /// Windows whose recipients wait for a missing MPDU, as sender and index of the window.
     blocked: Vec<(usize, usize)>,
     /// The sender of datagrams just received for which no packets are written.
     received_run: Option<usize>,
-    /// Stations whose queue ran dry while arrivals were deferred.
+    /// Stations whose queue became empty while arrivals were deferred.
     exhausted: Vec<u32>,
     pub(crate) paused_queues: PausedQueues,
     pub(crate) air_use: AirUseMeter,
@@ -318,7 +318,8 @@ impl Edcafs {
         first..first + self.categories
     }
 
-    /// When queues, reordering buffers or packets handed up next need attention, regardless of the channel.
+    /// When queues that hold packets back, reordering buffers, or packets passed up must be handled next, whatever the
+    /// channel does.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
@@ -371,7 +372,7 @@ impl Edcafs {
         self.contenders[self.own(station)].iter().map(|contender| &contender.counters)
     }
 
-    /// A packet of a station that is in no queue and not yet received: the first of those that it is trying to send.
+    /// The first packet that a station is trying to send: in no queue any more, and not yet received.
     #[must_use]
     pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         self.contenders[self.own(station)].iter().find_map(|contender| {
@@ -451,8 +452,8 @@ impl Edcafs {
     }
 
     /// Enqueues a packet at `station`, in the category with index `category` unless the packet's kind decides. Returns
-    /// the index of the category among all, whether it had nothing to send before, and if so, whether it has something
-    /// now.
+    /// the index of the category among all of the channel, whether it had nothing to send before, and if so, whether it
+    /// has something to send now.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn enqueue(
         &mut self,
@@ -517,7 +518,7 @@ impl Edcafs {
             return false;
         }
         if contender.task.is_none() && contender.source.is_some() && self.begin_run(now, index, packets, next_hops) {
-            return true; // an access point, whose queue length is recorded, has no such source
+            return true; // access points, whose queue lengths are recorded, have no such source
         }
         let contender = &mut self.contenders[index];
         while contender.task.is_none()

@@ -38,7 +38,7 @@ pub(crate) struct Ppdu {
     /// Highest number of attempts among its MPDUs, and the earliest expiry.
     pub(super) most_attempts: u8,
     pub(super) expires: Time,
-    /// State of construction, if all of its MPDUs are to be retransmitted.
+    /// State from which construction can continue, if all of its MPDUs are to be retransmitted.
     pub(super) build_state: Option<BuildState>,
     /// Length of the PSDU.
     pub psdu: Bytes,
@@ -48,13 +48,12 @@ pub(crate) struct Ppdu {
     pub air: Duration,
     /// Air time of the response.
     pub response: Duration,
-    /// Receiver, purpose and PSDU length for which the air times were computed, if these follow from the station's
-    /// mode.
+    /// Receiver, purpose and PSDU length for which the air times were computed, if they follow from the station's mode.
     timed: Option<(u32, Purpose, Bytes)>,
     pub(super) lost: usize,
     /// Number of its MPDUs that were sent before.
     pub(super) retries: u64,
-    /// Whether it was counted as sent; with RTS/CTS this happens when the CTS is received.
+    /// Whether it was counted as sent; with RTS/CTS it is counted when the CTS is received.
     is_counted: bool,
 }
 
@@ -167,12 +166,12 @@ impl Ppdu {
         }
     }
 
-    /// Part of the air time that carried lost MPDUs.
+    /// Share of its air time that carried lost MPDUs.
     pub fn lost_air(&self) -> Duration {
         self.lost_part(self.air)
     }
 
-    /// The same part of the given air time.
+    /// Share of `air` that carried lost MPDUs.
     pub fn lost_part(&self, air: Duration) -> Duration {
         match (self.lost, self.mpdus.len()) {
             (0, _) => Duration::ZERO,
@@ -203,7 +202,7 @@ impl Ppdu {
         self.mpdus.push(PpduMpdu { number, end, is_lost: false });
     }
 
-    /// Adds `count` new MPDUs, the first of which ends at `end`; the others follow at intervals of `stride` bytes.
+    /// Adds `count` new MPDUs. The first ends at `end`; the others follow at intervals of `stride` bytes.
     #[inline]
     pub(super) fn add_mpdus(&mut self, number: u64, end: u64, stride: u64, count: u64) {
         let inside = |place| PpduMpdu { number: number + place, end: end + stride * place, is_lost: false };
@@ -221,7 +220,8 @@ impl Ppdu {
         left_out
     }
 
-    /// State of construction, if all MPDUs are to be retransmitted from this window and within these limits.
+    /// State from which construction can continue, if all MPDUs are retransmitted, from this window and within these
+    /// limits.
     fn reusable_state(&self, window: usize, limit: u64, min_subframe: u64) -> Option<BuildState> {
         let limits = |builder: &PsduBuilder| (builder.limit, builder.min_subframe);
         self.build_state.filter(|state| state.window == window && limits(&state.builder) == (limit, min_subframe))
@@ -243,7 +243,7 @@ impl Ppdu {
         self.lost = 0;
     }
 
-    /// Undoes the attempts of its MPDUs, which were not sent because the RTS got no CTS.
+    /// Undoes the attempts of its MPDUs: they were not sent, because the RTS got no CTS.
     pub(super) fn take_back(&mut self, window: &mut SendWindow) {
         for mpdu in &self.mpdus {
             let unsent = window.mpdu_mut(mpdu.number);
@@ -253,7 +253,7 @@ impl Ppdu {
         self.most_attempts = self.most_attempts.saturating_sub(1);
     }
 
-    /// Air times of the data and the response, if this is what was timed last.
+    /// Air times of the data and the response, if they were last computed for the same arguments.
     #[inline]
     pub(super) fn air_times_if_like(&self, to: u32, purpose: Purpose, psdu: Bytes) -> Option<(Duration, Duration)> {
         (self.timed == Some((to, purpose, psdu))).then_some((self.air, self.response))
@@ -264,7 +264,7 @@ impl Ppdu {
         self.count_as(self.mpdus.len() as u64, counters);
     }
 
-    /// The same with this number of MPDUs.
+    /// Counts it as sent, with this number of MPDUs, once.
     pub(super) fn count_as(&mut self, mpdus: u64, counters: &mut CategoryCounters) {
         if !std::mem::replace(&mut self.is_counted, true) {
             counters.ppdus += 1;
@@ -274,7 +274,7 @@ impl Ppdu {
     }
 }
 
-/// A packet just made an MPDU of `length` bytes with the sequence number before `number`.
+/// A packet that was just made an MPDU of `length` bytes; `number` is the sequence number of the next MPDU.
 struct SameSizePackets {
     packet: Packet,
     length: u64,
@@ -282,7 +282,7 @@ struct SameSizePackets {
 }
 
 impl SameSizePackets {
-    /// Adds the following packets of the same size and for the same receiver all at once; returns their number.
+    /// Adds the packets behind it that have the same size and receiver, all at once; returns their number.
     #[inline]
     fn add_following(
         &self,
@@ -304,17 +304,17 @@ impl SameSizePackets {
     }
 }
 
-/// State of construction of a PPDU whose MPDUs have not changed since.
+/// State after the construction of a PPDU, valid while its MPDUs do not change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BuildState {
     builder: PsduBuilder,
-    /// Window of its MPDUs, and the sequence number after those that were considered.
+    /// Window of its MPDUs, and the sequence number after the last one considered.
     window: usize,
     number: u64,
 }
 
 impl BuildState {
-    /// That of MPDUs in this window, behind which comes `number`.
+    /// State after MPDUs of this window; `number` is the next sequence number.
     pub const fn of(builder: PsduBuilder, window: usize, number: u64) -> Self {
         Self { builder, window, number }
     }
@@ -401,7 +401,7 @@ impl Edcafs {
                 }
                 break;
             }
-            // The last MPDU of the window may still become an A-MSDU, which is known when the next one begins.
+            // The last MPDU of the window may still become an A-MSDU; it is complete when the next MPDU begins.
             let ahead = number + u64::from(has_msdus);
             while let Some(rules) = aggregation
                 && window.next() <= ahead

@@ -19,20 +19,20 @@ impl PsduBuilder {
         Self { psdu: 0, next: 0, limit, min_subframe, mpdus: 0 }
     }
 
-    /// Where the next subframe would begin after one with an MPDU of `length` bytes.
+    /// Where the next subframe would begin if an MPDU of `length` bytes were added.
     #[inline]
     pub fn after(&self, length: u64) -> u64 {
         let end = self.end(length).max(self.next + self.min_subframe);
         (end + 3) & !3 // subframes begin at multiples of four bytes
     }
 
-    /// Where a subframe with an MPDU of `length` bytes would end.
+    /// Where the next MPDU, of `length` bytes, would end.
     #[inline]
     pub fn end(&self, length: u64) -> u64 {
         self.next + DELIMITER + length
     }
 
-    /// Distance from the start of that subframe to that of the next.
+    /// Distance from the start of a subframe with an MPDU of `length` bytes to the start of the next.
     #[inline]
     pub fn stride(&self, length: u64) -> u64 {
         self.after(length) - self.next

@@ -1,4 +1,4 @@
-//! The recipients' side: what is received and handed up, and when a recipient stops waiting for a missing MPDU.
+//! The recipient's side: which MPDUs are received and passed up, and when it stops waiting for a missing MPDU.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
@@ -17,7 +17,7 @@ impl Edcafs {
         }
     }
 
-    /// Lets recipients pass over MPDUs that they have waited for long enough.
+    /// Lets recipients give up waiting for missing MPDUs after the reordering timeout.
     #[cold]
     pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         if self.inactive_at <= now {
@@ -34,15 +34,15 @@ impl Edcafs {
                 window.time_out(now, &self.chain, &mut self.released);
             }
             counters.reorder_delay += window.take_reorder_delay();
-            self.note_handed_up(now, *index, before);
+            self.note_passed_up(now, *index, before);
             self.note_released(now, index / self.categories, retry_limit_drops);
         }
         self.blocked = blocked;
         self.find_reorder_timeout(now);
     }
 
-    /// Determines when the first recipient stops waiting. This may be now, if an MPDU behind a gap is older than one
-    /// behind the previous gap.
+    /// Determines when the first recipient stops waiting. That may be now, if an MPDU behind a gap has been held for
+    /// longer than the MPDUs behind the previous gap.
     fn find_reorder_timeout(&mut self, now: Time) {
         let Some(rules) = &self.aggregation else { return };
         let (contenders, mut first) = (&self.contenders, None);
@@ -55,18 +55,18 @@ impl Edcafs {
         self.reorder_timeout = first.map_or(Time::NEVER, |since| (since + timeout).max(now)).min(self.inactive_at);
     }
 
-    /// Reports the next packet handed up.
+    /// Reports the next packet passed up.
     #[inline]
     pub(crate) fn report_next(&mut self) -> MacEvent {
         if let Some(sender) = self.received_run.take() {
             return MacEvent::Datagrams { sender };
         }
-        self.take_handed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
+        self.take_passed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
     }
 
-    /// Removes the next packet handed up, if there is one.
+    /// Removes the next packet passed up, if there is one.
     #[inline]
-    pub(crate) fn take_handed_up(&mut self) -> Option<(u32, PacketId)> {
+    pub(crate) fn take_passed_up(&mut self) -> Option<(u32, PacketId)> {
         let next = self.released.up.take();
         if self.released.up.rest().is_empty() {
             self.released_at = Time::NEVER;
@@ -86,16 +86,16 @@ impl Edcafs {
         self.released.up.lead()
     }
 
-    /// Removes the next `count` packets handed up.
+    /// Removes the next `count` packets passed up.
     #[inline]
-    pub(crate) fn skip_handed_up(&mut self, count: usize) {
+    pub(crate) fn skip_passed_up(&mut self, count: usize) {
         self.released.up.skip(count);
         if self.released.up.rest().is_empty() {
             self.released_at = Time::NEVER;
         }
     }
 
-    /// Handles what is due at `now` regardless of the channel: packets handed up, and recipients that stop waiting.
+    /// Handles what is due at `now`, whatever the channel does: packets passed up, and recipients that stop waiting.
     #[inline]
     pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
         if self.released_at <= now {
@@ -140,18 +140,18 @@ impl Edcafs {
             for (mpdu, lead) in ppdu.mpdus().iter().zip(leads).filter(|(mpdu, _)| !mpdu.is_lost) {
                 let mark = self.released.up.mark();
                 window.receive(now - lead, mpdu.number, &self.chain, &mut self.released);
-                window.hand_up(now - lead, &self.chain, &mut self.released);
+                window.pass_up(now - lead, &self.chain, &mut self.released);
                 self.released.up.set_lead(mark, lead);
             }
         } else {
             for number in ppdu.read() {
                 window.receive(now, number, &self.chain, &mut self.released);
             }
-            window.hand_up(now, &self.chain, &mut self.released);
+            window.pass_up(now, &self.chain, &mut self.released);
         }
         let is_blocked = window.blocked_since().is_some();
         counters.reorder_delay += window.take_reorder_delay();
-        self.note_handed_up(now, sender, before);
+        self.note_passed_up(now, sender, before);
         if is_blocked && !was_blocked {
             self.blocked.push((sender, place));
         }
@@ -161,10 +161,10 @@ impl Edcafs {
         self.note_released(now, station, retry_limit_drops);
     }
 
-    /// Updates delays and counters for packets handed up since the mark `before`.
-    fn note_handed_up(&mut self, now: Time, sender: usize, before: usize) {
+    /// Updates delays and counters for packets passed up since the mark `before`.
+    fn note_passed_up(&mut self, now: Time, sender: usize, before: usize) {
         let (up, leads) = self.released.up.since(before);
-        self.contenders[sender].counters.handed_up += up.len() as u64;
+        self.contenders[sender].counters.passed_up += up.len() as u64;
         if self.categories == self.delays.len() && self.aggregation.is_some() {
             let delays = &mut self.delays[sender % self.categories];
             for ((_, id), lead) in up.iter().zip(leads) {
@@ -176,14 +176,14 @@ impl Edcafs {
         }
     }
 
-    /// Time from a packet's arrival in its sender's queue until its receiver hands it up, by category; empty if
+    /// Time from a packet's arrival in its sender's queue until its receiver passes it up, by category; empty if
     /// stations do not have four.
     #[must_use]
     pub const fn delays(&self) -> &[Histogram; 4] {
         &self.delays
     }
 
-    /// Restarts the measurement of these delays.
+    /// Restarts the measurement of [`Edcafs::delays`].
     pub fn restart_delays(&mut self) {
         for delays in &mut self.delays {
             delays.clear();

@@ -15,7 +15,7 @@ impl Edcafs {
         self.access.round_nav(rest.max(self.left_of_txop(sender, end)))
     }
 
-    /// How much of its TXOP the frames of `sender` still reserve at `now`, with `cf_end`.
+    /// How long the frames of `sender` still reserve the rest of its TXOP at `now`, with `cf_end`.
     pub(crate) fn left_of_txop(&self, sender: usize, now: Time) -> Duration {
         let contender = &self.contenders[sender];
         if self.access.cf_end { (contender.won_at + contender.txop).saturating_since(now) } else { Duration::ZERO }

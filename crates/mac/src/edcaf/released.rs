@@ -1,13 +1,13 @@
-//! What a window puts out: packets handed up at the recipient, and packets that are lost.
+//! Packets that leave a window: passed up at the recipient, or lost.
 
 use wifair_packet::PacketId;
 use wifair_units::Duration;
 
-/// Output of a window: packets handed up, with their receiver, and packets lost.
+/// Packets that have left a window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
-    /// Packets that the recipient hands up, in order.
-    pub up: HandedUp,
+    /// Packets that the recipient passes up, with their receivers, in order.
+    pub up: PassedUp,
     /// Packets lost at the retry limit.
     pub lost: Vec<PacketId>,
     /// Packets lost because their lifetime has ended.
@@ -16,16 +16,17 @@ pub(crate) struct Released {
 
 /// Packets with their receivers, in order, and the number of those already reported.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HandedUp {
+pub(crate) struct PassedUp {
     all: Vec<(u32, PacketId)>,
     reported: usize,
-    /// How long before the end of the PPDU each was received, if MPDUs are passed up singly; zero for those without.
+    /// How long before the end of the PPDU each packet was received, if MPDUs are passed up singly; otherwise zero or
+    /// absent.
     leads: Vec<Duration>,
-    /// That of the packet last taken.
+    /// The lead of the packet last taken.
     lead: Duration,
 }
 
-impl HandedUp {
+impl PassedUp {
     #[inline]
     pub fn push(&mut self, to: u32, id: PacketId) {
         self.all.push((to, id));
@@ -56,14 +57,14 @@ impl HandedUp {
         self.leads.resize(self.all.len(), lead);
     }
 
-    /// The same for packets with a time each.
+    /// Sets the lead of each packet added since a mark.
     #[inline]
     pub fn set_leads(&mut self, mark: usize, leads: impl Iterator<Item = Duration>) {
         self.leads.resize(mark, Duration::ZERO);
         self.leads.extend(leads);
     }
 
-    /// The packets added since a mark, provided that none was removed since, and their leads, if they have any.
+    /// The packets added since a mark, if none was removed meanwhile, and their leads, if any.
     #[inline]
     pub fn since(&self, mark: usize) -> (&[(u32, PacketId)], &[Duration]) {
         (&self.all[mark..], self.leads.get(mark..).unwrap_or_default())
@@ -86,13 +87,13 @@ impl HandedUp {
         &self.all[self.reported..]
     }
 
-    /// How long before the end of the PPDU they were received, if they have such times.
+    /// How long before the end of the PPDU each packet not yet reported was received; empty without leads.
     #[inline]
     pub fn rest_leads(&self) -> &[Duration] {
         self.leads.get(self.reported..).unwrap_or_default()
     }
 
-    /// A mark for [`HandedUp::since`].
+    /// A mark for [`PassedUp::since`].
     #[inline]
     pub fn mark(&self) -> usize {
         self.all.len()

@@ -67,7 +67,7 @@ impl SlotRules {
         if now < from { 0 } else { (now - from).div_floor(slot) + u64::from(self == Self::Edca) }
     }
 
-    /// When a contender without a backoff sends a packet that it gets at `now`, on an idle channel. Its slots count
+    /// When a contender without a backoff sends a packet that arrives at `now`, on an idle channel. Its slots count
     /// from `from`.
     pub(crate) fn without_backoff(self, from: Time, now: Time, slot: Duration) -> Time {
         if self == Self::Dcf || now <= from {
@@ -90,7 +90,7 @@ pub enum Classifier {
 }
 
 impl Classifier {
-    /// Index of a packet's category; 0 has the highest priority.
+    /// Index of a packet's category; index 0 has the highest priority.
     pub(crate) fn place(self, packet: &Packet, category: usize) -> usize {
         match self {
             Self::Kind(first) => usize::from(!first.takes(packet)),
@@ -122,7 +122,7 @@ pub struct AggregationRules {
     pub request_after_miss: bool,
     /// Maximum number of attempts of an MPDU.
     pub retry_limit: u8,
-    /// How long a recipient holds the first MPDU behind a gap before it passes over what is missing.
+    /// How long a recipient holds the first MPDU behind a gap before it gives up waiting for the missing MPDUs.
     pub reorder_timeout: Duration,
     /// How long a packet may wait and be retried, from its arrival in the queue; unlimited if absent. Checked when a
     /// packet is dequeued, and at the end of each exchange.
@@ -135,7 +135,8 @@ pub struct AggregationRules {
     pub pass_up_singly: bool,
     /// Whether agreements are set up by ADDBA frames; otherwise they exist from the start.
     pub agreements_on_air: bool,
-    /// Time without data after which a recipient ends an agreement set up by ADDBA frames; never if absent.
+    /// Time without data after which a recipient ends an agreement set up by ADDBA frames; if absent, agreements do not
+    /// end.
     pub inactivity_timeout: Option<Duration>,
     /// A sender with fewer packets than this holds them back, at most for this time; if absent, it sends what it has.
     pub wait_until: Option<(u32, Duration)>,
@@ -168,7 +169,7 @@ pub struct CategorySettings {
     pub parameters: Category,
     /// Waiting packets: one queue, or one for each receiver by its number.
     pub queues: Vec<Queue>,
-    /// Limit of each of them in packets, used by [`AggregationRules::count_in_flight`].
+    /// Limit of each queue in packets, used by [`AggregationRules::count_in_flight`].
     pub limit: usize,
     /// Random stream of backoffs.
     pub backoff: Stream,
@@ -177,14 +178,14 @@ pub struct CategorySettings {
 /// One station.
 #[derive(Clone, Debug)]
 pub struct EdcaStation {
-    /// Settings that do not depend on the category. Its windows, queue and backoff stream are not used.
+    /// Settings that do not depend on the category. The windows, queue and backoff stream in it are not used.
     pub common: StationSettings,
     /// Transmit mode of data to and from this station, and its band, for HT and later; if absent, a plain rate is used.
     pub mode: Option<(TxMode, Band)>,
     /// Further link settings.
     pub link: LinkSettings,
-    /// Aggregation rules for data to and from this station, which may be of an older amendment than the access point;
-    /// none for a pre-HT station.
+    /// Aggregation rules for data to and from this station, whose amendment may be older than the access point's; none
+    /// for a pre-HT station.
     pub aggregation: Option<AggregationRules>,
     /// Whether it is a pre-HT station among later ones: its data have no QoS field, and are all best effort.
     pub is_legacy: bool,
@@ -258,15 +259,15 @@ pub struct CategoryCounters {
     pub unanswered: u64,
     /// Internal collisions lost to a category of higher priority (10.22.2.2).
     pub internal_collisions: u64,
-    /// Air time of its data PPDUs that did not collide.
+    /// Air time of the data PPDUs that did not collide.
     pub data_air: Duration,
     /// Block ACKs sent to its station.
     pub block_acks: u64,
     /// Block ACKs that its station did not receive.
     pub block_acks_lost: u64,
-    /// Packets that receivers handed up.
-    pub handed_up: u64,
-    /// Total time that these waited at their receivers for earlier ones.
+    /// Packets that receivers passed up.
+    pub passed_up: u64,
+    /// Total time that packets passed up had waited at their receivers for earlier packets.
     pub reorder_delay: Duration,
 }
 
@@ -285,7 +286,7 @@ impl CategoryCounters {
             data_air: self.data_air - earlier.data_air,
             block_acks: self.block_acks - earlier.block_acks,
             block_acks_lost: self.block_acks_lost - earlier.block_acks_lost,
-            handed_up: self.handed_up - earlier.handed_up,
+            passed_up: self.passed_up - earlier.passed_up,
             reorder_delay: self.reorder_delay - earlier.reorder_delay,
         }
     }

@@ -13,8 +13,8 @@ use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
 const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 
 impl Edcafs {
-    /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
-    /// the rest was not sent. Returns the number of MPDUs delivered.
+    /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and no
+    /// data were sent. Returns the number of MPDUs delivered.
     pub(crate) fn settle(
         &mut self,
         now: Time,
@@ -34,7 +34,7 @@ impl Edcafs {
         if answered && self.contenders[sender].sends_run() {
             return self.settle_run(sender);
         }
-        // To and from stations without block ACK, data after RTS and CTS have a limit of their own.
+        // To and from stations without block ACK, data after RTS and CTS have a retry limit of their own.
         let own = &self.contenders[sender].ppdu;
         let is_long = own.has(ExchangeStep::Rts) && rules_between(&self.stations, station, own.to).is_none();
         let long = is_long.then_some(self.access.long_retry_limit);

@@ -2,10 +2,10 @@
 //!
 //! Most hardware has a single queue for all receivers: the packet chosen by the discipline determines the receiver. A
 //! FIFO and the airtime scheduler can then look for further packets to that receiver. Any other discipline keeps
-//! deciding which packet is next, and the aggregate takes it as long as it goes to the same receiver. By then a packet
-//! to another receiver has already left the queue, so it is sent next in any case (like Linux's `qdisc_peek_dequeued`).
-//! With one queue per receiver, receivers take turns, as in the Linux stack (one queue per station and traffic
-//! identifier).
+//! choosing the next packet, and the aggregate grows as long as that packet goes to the same receiver. The first packet
+//! to another receiver has then already left the queue, so it is sent next in any case (like Linux's
+//! `qdisc_peek_dequeued`). With one queue per receiver, receivers take turns, as in the Linux stack (one queue per
+//! station and traffic identifier).
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub(crate) struct CategoryQueues {
     /// empty.
     len: usize,
     full: usize,
-    /// In the single FIFO for all receivers: no packet to this receiver is before this position.
+    /// In a single FIFO for all receivers: a receiver, and a position before which no packet goes to that receiver.
     looked: (u32, usize),
     /// Length of the longest packet so far, in bytes; maintained unless there is a single FIFO.
     longest: u64,
@@ -49,7 +49,7 @@ impl CategoryQueues {
         }
     }
 
-    /// The queue, or the first of them.
+    /// The first queue, or the only one.
     pub fn first(&self) -> &Queue {
         &self.queues[0]
     }
@@ -60,7 +60,7 @@ impl CategoryQueues {
         if let [Queue::Fifo(fifo)] = &self.queues[..] { Some(fifo) } else { None }
     }
 
-    /// Modifies that queue.
+    /// Modifies the queue, which must be a single FIFO.
     pub fn change_fifo(&mut self, change: impl FnOnce(&mut Fifo)) {
         if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
             change(fifo);
@@ -118,7 +118,7 @@ impl CategoryQueues {
         result
     }
 
-    /// When a category that got no packet must ask again, if at all.
+    /// When a category whose queues returned no packet must ask again, if at all.
     pub fn retry_at(&self, now: Time) -> Option<Time> {
         if self.len() == 0 {
             return None;
@@ -154,7 +154,7 @@ impl CategoryQueues {
         }
     }
 
-    /// The same if the receiver matters, or if packets may be dropped.
+    /// Enqueues a packet to `to`, if the receiver matters or packets may be dropped.
     fn enqueue_to(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         self.longest = self.longest.max(packets[id].bytes().0);
         if self.is_one() {
@@ -193,8 +193,8 @@ impl CategoryQueues {
         None
     }
 
-    /// Dequeues the next packet for the receiver `to` that is certainly not longer than `room` bytes, as far as the
-    /// discipline allows. `next_hops` gives the receiver of a packet. [`CategoryQueues::count`] must be called after
+    /// Dequeues the next packet for the receiver `to`, as far as the discipline allows, if it is certain to be at most
+    /// `room` bytes long. `next_hops` gives the receiver of a packet. [`CategoryQueues::count`] must be called after
     /// the last of these calls.
     #[inline(always)]
     pub fn dequeue_for<'a>(
@@ -216,9 +216,9 @@ impl CategoryQueues {
         taken
     }
 
-    /// Dequeues packets that follow the one last returned by [`CategoryQueues::dequeue_for`], at most `most`, up to the
-    /// first that is not alike; only with a single FIFO for all receivers. All are `size` bytes long and are passed to
-    /// `take`. Returns their number; [`CategoryQueues::count`] must be called afterwards.
+    /// Dequeues up to `most` packets that follow the one last returned by [`CategoryQueues::dequeue_for`] and are like
+    /// it, and passes them to `take`; all are `size` bytes long. Only with a single FIFO for all receivers. Returns
+    /// their number; [`CategoryQueues::count`] must be called afterwards.
     #[inline]
     pub fn take_matching(
         &mut self,
@@ -246,14 +246,14 @@ impl CategoryQueues {
         count as u64
     }
 
-    /// Updates the number of packets after calls that did not.
+    /// Updates the number of packets after calls that do not keep it up to date.
     pub fn count(&mut self) {
         if let [Queue::Fifo(fifo)] = &self.queues[..] {
             self.len = fifo.len();
         }
     }
 
-    /// The same for any queues other than a single FIFO.
+    /// Like [`CategoryQueues::dequeue_for`], for any queues but a single FIFO.
     #[inline(never)]
     fn dequeue_from_others(
         &mut self,
@@ -266,7 +266,7 @@ impl CategoryQueues {
     ) -> Option<PacketId> {
         let index = if self.is_one() { 0 } else { to as usize };
         if self.next.is_some() || !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
-            return None; // its length is not known before it is dequeued
+            return None; // the length of a packet is not known before it is dequeued
         }
         if self.is_one() {
             let is_to = |packet: &Packet| next_hops.of(packet) == to;

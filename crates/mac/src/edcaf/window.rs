@@ -1,8 +1,8 @@
-//! MPDUs between one sender and one receiver in one category: outstanding, acknowledged, and handed up in order.
+//! MPDUs between one sender and one receiver in one category: outstanding, acknowledged, and passed up in order.
 //!
 //! The originator's window of sequence numbers and the recipient's reordering buffer (IEEE Std 802.11-2016, 10.24.7)
-//! share one list, because both ends are known here: an MPDU is removed when the originator has finished with it and
-//! the recipient has handed it up or passed over it. Sequence numbers are not reduced modulo 4096.
+//! share one list, because the simulation knows both ends: an MPDU is removed when the originator has finished with it
+//! and the recipient has passed it up or skipped it. Sequence numbers are not reduced modulo 4096.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
@@ -19,7 +19,7 @@ const RECEIVED: u8 = 1;
 const ACKNOWLEDGED: u8 = 2;
 /// The originator has given it up.
 const DISCARDED: u8 = 4;
-/// The recipient had already passed over it when it arrived.
+/// The recipient had already skipped it when it arrived.
 const LATE: u8 = 8;
 
 /// Linked lists of the packets in A-MSDUs, by packet number.
@@ -84,9 +84,9 @@ impl Mpdu {
         }
     }
 
-    /// Hands up its packets to the station `to`.
+    /// Passes up its packets to the station `to`.
     #[inline]
-    fn hand_up(&self, to: u32, chain: &Chain, released: &mut Released) {
+    fn pass_up(&self, to: u32, chain: &Chain, released: &mut Released) {
         if self.packets == 1 {
             released.up.push(to, self.first);
         } else {
@@ -118,19 +118,19 @@ pub(crate) struct SendWindow {
     size: u64,
     /// Whether block ACK is used; otherwise MPDUs are sent and acknowledged one by one.
     block_ack: bool,
-    /// State of the block ACK agreement; without it MPDUs are sent one by one.
+    /// State of the block ACK agreement; without an agreement MPDUs are sent one by one.
     pub agreement: Agreement,
     /// When the recipient last received data or a request.
     pub used_at: Time,
     /// The MPDUs from `start` to `next`, indexed by the low bits of the sequence number; its length is a power of two.
     ring: Vec<Mpdu>,
-    /// The first sequence number that one of the ends still needs.
+    /// The first sequence number that either end still needs.
     start: u64,
     /// The next sequence number to be assigned.
     next: u64,
     /// The originator's `WinStartO`: all earlier MPDUs are acknowledged or given up.
     origin: u64,
-    /// The recipient's `WinStartB`: all earlier MPDUs were handed up or passed over.
+    /// The recipient's `WinStartB`: all earlier MPDUs were passed up or skipped.
     released: u64,
     /// Number of MPDUs neither acknowledged nor given up, and of packets in them.
     pending: usize,
@@ -141,12 +141,12 @@ pub(crate) struct SendWindow {
     gave_up: bool,
     /// Whether a BlockAckReq is due: the recipient waits for an MPDU that was given up, or a block ACK is missing.
     pub request_due: bool,
-    /// When a block ACK for MPDUs sent for the first time was last missed, unless there was an answer since.
+    /// When a block ACK for MPDUs sent for the first time was last missed, unless a response has come since.
     pub missed_since: Option<Time>,
-    /// Number of MPDUs that the recipient holds behind a gap, and since when it has held the first.
+    /// Number of MPDUs that the recipient holds behind a gap, and since when it has held the first of them.
     buffered: usize,
     blocked_since: Option<Time>,
-    /// Time that packets handed up have waited for others, not yet collected by [`SendWindow::take_reorder_delay`].
+    /// Time that packets passed up have waited for others, not yet collected by [`SendWindow::take_reorder_delay`].
     reorder_delay: Duration,
 }
 
@@ -228,7 +228,7 @@ impl SendWindow {
         (self.origin + self.size).saturating_sub(self.next)
     }
 
-    /// Adds new MPDUs of one packet each, of the same length as the last one and first sent together with it.
+    /// Adds new MPDUs of one packet each, with the length of the last MPDU, first sent together with it.
     #[inline]
     pub fn push_together(&mut self, ids: &[PacketId]) {
         let mut mpdu = *self.mpdu(self.next - 1);
@@ -269,7 +269,7 @@ impl SendWindow {
         (is_new && mpdu.packets < u8::MAX && mpdu.is_pending()).then_some(last)
     }
 
-    /// Maximum length of a packet, LLC header included, that [`SendWindow::append`] can add to the last MPDU.
+    /// Maximum length, LLC header included, of a packet that [`SendWindow::append`] can add to the last MPDU.
     pub fn room_in_last(&self, overhead: u64, longest: u64) -> u64 {
         let Some(last) = self.last_unsent().map(|last| self.mpdu(last)) else { return 0 };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
@@ -302,7 +302,7 @@ impl SendWindow {
         self.has_msdus
     }
 
-    /// Tells the originator what the recipient has received; returns the number of MPDUs newly acknowledged.
+    /// Tells the originator which MPDUs the recipient has received; returns the number of MPDUs newly acknowledged.
     pub fn acknowledge_received(&mut self) -> u64 {
         let numbers = self.origin..self.next;
         let received = numbers.filter(|number| self.mpdu(*number).is_pending() && self.mpdu(*number).is_received());
@@ -320,7 +320,7 @@ impl SendWindow {
         &self.ring[self.place(number)]
     }
 
-    /// The same, mutable.
+    /// The MPDU with this sequence number, mutable.
     #[inline]
     pub fn mpdu_mut(&mut self, number: u64) -> &mut Mpdu {
         debug_assert!(self.start <= number && number < self.next, "an MPDU that the window holds");
@@ -334,7 +334,7 @@ impl SendWindow {
         number as usize & self.ring.len().wrapping_sub(1)
     }
 
-    /// Places of `count` MPDUs from this sequence number on, in the two parts in which they lie in the ring.
+    /// Positions in the ring of `count` MPDUs from this sequence number on, as two ranges.
     #[inline]
     fn places(&self, number: u64, count: usize) -> [std::ops::Range<usize>; 2] {
         let first = self.place(number);
@@ -362,7 +362,7 @@ impl SendWindow {
         self.start == self.next && is_quiet && self.agreement == Agreement::Established
     }
 
-    /// Passes over `count` sequence numbers of an unused window: these MPDUs were received and acknowledged.
+    /// Advances an unused window by `count` sequence numbers whose MPDUs were received and acknowledged.
     #[inline]
     pub fn pass(&mut self, count: u64) {
         self.next += count;
@@ -374,7 +374,7 @@ impl SendWindow {
         (self.origin..self.next).find(|number| self.mpdu(*number).is_pending())
     }
 
-    /// The recipient receives an MPDU; [`SendWindow::hand_up`] must follow after all MPDUs of the PPDU.
+    /// The recipient receives an MPDU; [`SendWindow::pass_up`] must follow after all MPDUs of the PPDU.
     #[inline]
     pub fn receive(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         let (is_next, is_alone, to) = (number == self.released, self.buffered == 0, self.to);
@@ -384,7 +384,7 @@ impl SendWindow {
         }
         mpdu.state |= RECEIVED;
         if is_next && is_alone {
-            mpdu.hand_up(to, chain, released);
+            mpdu.pass_up(to, chain, released);
             self.released += 1;
         } else {
             mpdu.received_at = now;
@@ -392,12 +392,12 @@ impl SendWindow {
         }
     }
 
-    /// The sequence number that the recipient waits for, if it holds nothing and has not passed over that MPDU.
+    /// The sequence number that the recipient waits for, if it holds nothing and has not skipped that MPDU.
     pub fn expected(&self) -> Option<u64> {
         (self.buffered == 0).then_some(self.released)
     }
 
-    /// The recipient receives `count` consecutive MPDUs, starting with the [expected](Window::expected) one.
+    /// The recipient receives `count` consecutive MPDUs, starting with the [expected](SendWindow::expected) one.
     #[inline]
     pub fn receive_run(&mut self, count: u64, chain: &Chain, released: &mut Released) {
         let to = self.to;
@@ -407,7 +407,7 @@ impl SendWindow {
             if self.has_msdus {
                 for mpdu in mpdus {
                     mpdu.state |= RECEIVED;
-                    mpdu.hand_up(to, chain, released);
+                    mpdu.pass_up(to, chain, released);
                 }
             } else {
                 released.up.push_all(mpdus.iter_mut().map(|mpdu| {
@@ -434,15 +434,15 @@ impl SendWindow {
         }
     }
 
-    /// Hands up a broadcast at its receivers.
+    /// Passes up a broadcast at its receivers.
     pub fn receive_broadcast(&mut self, number: u64) {
         self.mpdu_mut(number).state |= RECEIVED;
         self.released = number + 1;
     }
 
-    /// Hands up what is in order.
+    /// Passes up the MPDUs that are in order.
     #[inline]
-    pub fn hand_up(&mut self, now: Time, chain: &Chain, released: &mut Released) {
+    pub fn pass_up(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         if self.buffered == 0 {
             self.blocked_since = None;
             return;
@@ -457,7 +457,7 @@ impl SendWindow {
                 break;
             }
             let held = (now - mpdu.received_at) * u64::from(mpdu.packets);
-            mpdu.hand_up(self.to, chain, released);
+            mpdu.pass_up(self.to, chain, released);
             self.reorder_delay += held;
             self.released += 1;
             self.buffered -= 1;
@@ -471,13 +471,13 @@ impl SendWindow {
         if self.buffered > 0 { (self.released..self.next).find(is_held) } else { None }
     }
 
-    /// Lets the recipient pass over missing MPDUs before `number`.
+    /// Lets the recipient skip missing MPDUs before `number`.
     fn pass_over(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         for earlier in self.released..number.min(self.next) {
             let mpdu = self.mpdu(earlier);
             if mpdu.is_received() {
                 let held = (now - mpdu.received_at) * u64::from(mpdu.packets);
-                mpdu.hand_up(self.to, chain, released);
+                mpdu.pass_up(self.to, chain, released);
                 self.reorder_delay += held;
                 self.buffered -= 1;
             }
@@ -489,7 +489,7 @@ impl SendWindow {
     pub fn request(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         self.request_due = false;
         self.pass_over(now, self.origin, chain, released);
-        self.hand_up(now, chain, released);
+        self.pass_up(now, chain, released);
         self.trim();
     }
 
@@ -498,10 +498,10 @@ impl SendWindow {
         self.blocked_since
     }
 
-    /// Lets the recipient pass over the first gap after its timeout.
+    /// Lets the recipient skip the first gap after its timeout.
     pub fn time_out(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         self.pass_over(now, self.first_held().unwrap_or(self.released), chain, released);
-        self.hand_up(now, chain, released);
+        self.pass_up(now, chain, released);
         self.trim();
     }
 
@@ -562,7 +562,7 @@ impl SendWindow {
         self.start = self.start.max(self.origin.min(self.released));
     }
 
-    /// Returns and resets the time that packets handed up have waited for earlier ones.
+    /// Returns and resets the time that packets passed up have waited for earlier ones.
     pub fn take_reorder_delay(&mut self) -> Duration {
         std::mem::take(&mut self.reorder_delay)
     }
@@ -604,7 +604,7 @@ mod tests {
         let mut blocked = vec![];
         for (ms, number) in [(0, 1), (20, 4), (30, 6), (60, 0), (70, 3)] {
             window.receive(at(ms), number, &chain, &mut released);
-            window.hand_up(at(ms), &chain, &mut released);
+            window.pass_up(at(ms), &chain, &mut released);
             blocked.push(window.blocked_since());
         }
         assert_eq!(blocked, [at(0), at(0), at(0), at(20), at(70)].map(Some));
@@ -638,7 +638,7 @@ mod tests {
         assert_eq!(window.room_in_last(30, 3839), 2685);
     }
 
-    /// A broadcast has no ACK: its receivers hand it up when they get it, and nobody holds it any longer.
+    /// A broadcast has no ACK: its receivers pass it up when they get it, and nobody holds it any longer.
     #[test]
     fn nobody_holds_a_broadcast_that_was_received() {
         let mut packets = Packets::default();

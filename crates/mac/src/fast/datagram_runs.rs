@@ -1,28 +1,28 @@
-//! Datagrams of a source for which no packets are written, as runs.
+//! Datagrams for which no packets are written: stored as runs, with what they have in common.
 
 use std::collections::VecDeque;
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
 
-/// Datagrams that were sent one interval after the other.
+/// Consecutive datagrams sent at equal intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramRun {
     /// Payload offset of the first.
     pub seq: u64,
     /// When the first was sent.
     pub sent_at: Time,
-    /// Their number.
+    /// Number of datagrams.
     pub count: u64,
 }
 
-/// How long before their PPDU ended MPDUs of equal length were received.
+/// How long before the end of their PPDU MPDUs of equal length were received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MpduLeads {
-    /// Bytes behind the first, and from the end of one to that of the next.
+    /// Bytes from the end of the first MPDU to the end of the PSDU, and from the end of an MPDU to the end of the next.
     behind: u64,
     stride: u64,
-    /// Time that a byte takes, in 2^-32 ns; zero if all are passed up at the end of the PPDU.
+    /// Time that a byte takes, in 2^-32 ns; zero if all MPDUs are passed up at the end of the PPDU.
     byte: u64,
 }
 
@@ -31,14 +31,14 @@ impl MpduLeads {
         Self { behind, stride, byte }
     }
 
-    /// That of the MPDU at this place.
+    /// The lead of the MPDU with this index.
     #[inline]
     #[must_use]
     pub const fn of(&self, place: u64) -> Duration {
         Duration::from_nanos(self.fraction(place) >> 32)
     }
 
-    /// The same in 2^-32 ns.
+    /// The lead of the MPDU with this index, in 2^-32 ns.
     const fn fraction(&self, place: u64) -> u64 {
         self.behind.saturating_sub(self.stride * place) * self.byte
     }
@@ -54,31 +54,31 @@ pub struct DatagramRuns {
 }
 
 impl DatagramRuns {
-    /// No datagrams yet; they will be like this packet, and those of a run were sent at this interval.
+    /// An empty list for datagrams like this packet, sent at this interval within a run.
     #[must_use]
     pub fn of(like: &Packet, interval: Duration) -> Self {
         Self { like: *like, interval, ..Self::default() }
     }
 
-    /// A packet like all of them.
+    /// A packet like all of the datagrams.
     #[must_use]
     pub const fn like(&self) -> &Packet {
         &self.like
     }
 
-    /// The interval between those of a run.
+    /// The interval between the datagrams of a run.
     #[must_use]
     pub const fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Their number.
+    /// Number of datagrams.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no datagrams.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -89,13 +89,14 @@ impl DatagramRuns {
         self.runs.iter()
     }
 
-    /// Whether their ages fall from one to the next if they are received at the times that `leads` says.
+    /// Whether each datagram is younger at its reception than the one before, if `leads` gives the times of reception.
     #[must_use]
     pub fn are_ages_falling(&self, leads: &MpduLeads) -> bool {
         self.interval > leads.of(0).saturating_sub(leads.of(1)) + Duration::from_nanos(1)
     }
 
-    /// Ages of the datagrams, run by run, each at its lead before `end`, behind that of the first and of the last.
+    /// Ages of the datagrams when received, each at its lead before `end`. For each run: age of the first, age of the
+    /// last, and all ages.
     #[inline]
     pub fn ages(
         &self,
@@ -125,7 +126,7 @@ impl DatagramRuns {
         self.len = 0;
     }
 
-    /// Adds a run behind the others.
+    /// Adds a run at the end.
     pub(crate) fn push(&mut self, run: DatagramRun) {
         self.len += run.count;
         if let Some(last) = self.runs.back_mut()
@@ -137,7 +138,7 @@ impl DatagramRuns {
         }
     }
 
-    /// Removes the first datagrams, at most `most`, up to the end of their run.
+    /// Removes up to `most` datagrams from the first run.
     fn pop(&mut self, most: u64) -> Option<DatagramRun> {
         let first = self.runs.front_mut()?;
         let run = DatagramRun { count: first.count.min(most), ..*first };
@@ -152,7 +153,8 @@ impl DatagramRuns {
         Some(run)
     }
 
-    /// Moves up to `most` datagrams here from the front of others of the same source; returns their number.
+    /// Moves up to `most` datagrams from the front of `others`, of the same source, to the end of this list; returns
+    /// their number.
     pub(crate) fn take_from(&mut self, others: &mut Self, most: u64) -> u64 {
         let before = self.len;
         while self.len < before + most
@@ -163,8 +165,9 @@ impl DatagramRuns {
         self.len - before
     }
 
-    /// Writes packets for the first datagrams, at most `most`, and removes these. Calls `note` for packets that follow
-    /// each other in memory, with the first of them, their number, the time of the first and the interval between them.
+    /// Writes packets for up to `most` datagrams at the front, and removes these datagrams. Calls `note` for each group
+    /// of packets with consecutive numbers: the first packet, their number, the time of the first, and the interval
+    /// between them.
     pub(crate) fn write_out(
         &mut self,
         most: u64,

@@ -1,8 +1,8 @@
 //! A source of datagrams that is faster than its station can send.
 //!
-//! While a station has a frame in progress, a datagram that arrives affects nothing but its queue. So if a single
-//! source keeps a queue full, arrivals need no events: those due by then are enqueued when the station dequeues its
-//! next packet.
+//! While a station has a frame in progress, an arriving datagram affects nothing but the queue. So if a single source
+//! keeps a queue full, arrivals need no events: when the station dequeues its next packet, all datagrams due by then
+//! are enqueued.
 
 use wifair_engine::Stream;
 use wifair_packet::{Packet, PacketId, Packets};
@@ -20,15 +20,15 @@ pub struct SaturatedSource {
     pub next: Time,
     /// Interval between datagrams.
     pub interval: Duration,
-    /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
+    /// Each interval is uniformly distributed around `interval`, within plus or minus this fraction of it (0 to 1).
     pub jitter: f64,
     /// Random stream of the intervals.
     pub draws: Stream,
-    /// Number of datagrams generated since this was reset.
+    /// Number of datagrams generated since the last reset.
     pub came: u64,
-    /// Number of these for which the queue had no room.
+    /// Number of these datagrams for which the queue had no room.
     pub refused: u64,
-    /// Those in the queue for which no packets are written.
+    /// The datagrams in the queue for which no packets are written.
     pub(crate) unwritten: DatagramRuns,
 }
 
@@ -51,7 +51,7 @@ impl SaturatedSource {
         Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
     }
 
-    /// Whether all datagrams due before `end` fit into the queue, as far as that is known without counting them.
+    /// Whether all datagrams due before `end` certainly fit into the queue; computed without counting them.
     #[inline]
     pub(crate) fn fits(&self, end: Time, queue: &Fifo) -> bool {
         let room = queue.room_for(self.packet.size).unwrap_or(0).min(1 << 16);
@@ -81,7 +81,8 @@ impl SaturatedSource {
         }
     }
 
-    /// The same at equal intervals, without writing packets. Returns whether this is possible.
+    /// Enqueues the datagrams due before `end` without writing packets, if the intervals are equal. Returns whether it
+    /// did.
     #[inline]
     pub(crate) fn reserve_arrivals(&mut self, end: Time, queue: &mut Fifo) -> bool {
         if self.jitter > 0.0 || self.interval == Duration::ZERO {
@@ -103,7 +104,7 @@ impl SaturatedSource {
         true
     }
 
-    /// A source that has ended, with what waits of this one.
+    /// A source that has ended, with the waiting datagrams of this one.
     pub(crate) fn leave_waiting(&mut self) -> Self {
         let ended = Self::new(self.packet, Time::NEVER, self.interval, self.jitter, self.draws.clone());
         let unwritten = std::mem::replace(&mut self.unwritten, DatagramRuns::of(&self.packet, self.interval));

@@ -51,14 +51,14 @@ impl World {
         self.lead = Duration::ZERO;
     }
 
-    /// Forwards a packet that was handed up onto a wired link, and those handed up behind it that go the same way, each
+    /// Forwards a packet that was passed up onto a wired link, and those passed up behind it that go the same way, each
     /// as of the end of its MPDU.
     #[inline(never)]
     pub(super) fn forward_singly(&mut self, first: PacketId, link: u32, channel: usize) {
         let (hop, most, now) = (self.packets[first].hop, self.takes_since(link), self.now);
         let Self { packets, channels, links, dropped, .. } = self;
         let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
-        let (behind, leads) = (channel.handed_up(), channel.handed_up_leads());
+        let (behind, leads) = (channel.passed_up(), channel.passed_up_leads());
         let (mut id, mut lead, mut count, mut is_noteworthy) = (first, channel.lead(), 0, false);
         loop {
             packets[id].hop += 1;
@@ -70,7 +70,7 @@ impl World {
             lead = leads.get(count).copied().unwrap_or(Duration::ZERO);
             count += 1;
         }
-        channel.skip_handed_up(count);
+        channel.skip_passed_up(count);
         self.events += count as u64;
         if is_noteworthy || wire.next() < wire.eager_arrival().horizon(self.horizon, &self.timers) {
             self.update_link(link as usize);

@@ -402,7 +402,7 @@ impl World {
             MacEvent::Packet { id, .. } if self.fast_path => {
                 self.forward_from_air(index, id); // no other event can be due
                 if hands_up_more {
-                    self.forward_handed_up(index);
+                    self.forward_passed_up(index);
                 }
             }
             MacEvent::Datagrams { sender } => self.runs_arrive(index, sender),

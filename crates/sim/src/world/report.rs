@@ -110,7 +110,7 @@ impl World {
             block_ack_loss: aggregates(|own| own.block_acks_lost) / aggregates(|own| own.block_acks),
             reorder_delay_mean_s: aggregates(|own| own.reorder_delay.as_nanos())
                 / 1e9
-                / aggregates(|own| own.handed_up),
+                / aggregates(|own| own.passed_up),
             delay_voice_mean_s: delay(AccessCategory::Vo).mean(),
             delay_voice_p50_s: percentile(AccessCategory::Vo, 0.50),
             delay_voice_p95_s: percentile(AccessCategory::Vo, 0.95),
@@ -421,7 +421,7 @@ impl World {
                     block_acks_lost: sum(own, index, |counters| counters.block_acks_lost),
                     reorder_delay_mean_s: sum(own, index, |counters| counters.reorder_delay.as_nanos()) as f64
                         / 1e9
-                        / sum(own, index, |counters| counters.handed_up) as f64,
+                        / sum(own, index, |counters| counters.passed_up) as f64,
                     air_voice_s: air(own, index, AccessCategory::Vo),
                     air_video_s: air(own, index, AccessCategory::Vi),
                     air_best_effort_s: air(own, index, AccessCategory::Be),

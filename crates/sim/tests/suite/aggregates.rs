@@ -59,7 +59,7 @@ fn active_queue_management_drops_and_aggregates() {
 }
 
 /// An MPDU that a receiver holds behind a gap may have exceeded the reorder timeout when the gap before it is filled.
-/// It is handed up at once, not in the past.
+/// It is passed up at once, not in the past.
 #[test]
 fn a_gap_that_is_overdue_when_it_comes_first_is_passed_over_at_once() {
     let flow = |category: &str, direction: &str| {

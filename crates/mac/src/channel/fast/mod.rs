@@ -1,8 +1,8 @@
 //! Shortcuts for a whole channel, equivalent to the model but faster.
 //!
 //! [`SharedChannel`] is the [general channel](super::general) for the most common case: one category, single frames, no
-//! records. [`super::Channel::take_no_fast_paths`] and [`super::Channel::set_tap`] replace it by the general channel,
-//! and tests check that results are equal (`tests/equality/all_hear_all.rs`).
+//! records. [`super::Channel::take_no_fast_paths`] and [`super::Channel::set_tap`] replace it with the general channel;
+//! tests check that results are equal (`tests/equality/all_hear_all.rs`).
 
 mod shared;
 

@@ -1,9 +1,9 @@
 //! Backoff counters of contenders that hear each other, as slots on common grids: one grid per AIFS.
 //!
-//! All contenders with the same AIFS count the same idle slots. So each stores the number of the slot in which it
-//! sends, and freezing or resuming costs nothing, however many there are (see [`Slots`]). Contenders with another AIFS
-//! start counting at another instant, so each AIFS has its own grid. A contender whose slots are not aligned with the
-//! grid of its AIFS, or that sends without a backoff, is in a short list until a station sends.
+//! All contenders with the same AIFS count the same idle slots. Each stores the number of the slot in which it sends,
+//! so freezing and resuming cost nothing, for any number of contenders (see [`Slots`]). Contenders with another AIFS
+//! start counting at another instant, so each AIFS has its own grid. Contenders that send without a backoff, or whose
+//! slots are not aligned with the grid of their AIFS, are kept in a short list until a station sends.
 
 use wifair_units::{Duration, Time};
 
@@ -38,7 +38,7 @@ struct BackoffPlace {
     end: u64,
     /// Whether it has something to send.
     waits: bool,
-    /// Whether it is in the slots of its grid.
+    /// Whether it is listed in the slots of its grid.
     entered: bool,
 }
 
@@ -91,7 +91,7 @@ impl Backoffs {
         })
     }
 
-    /// Start of a contender's slot count, and slots left; the channel must be idle.
+    /// Start of a contender's slot count, and the number of slots left; the channel must be idle.
     pub fn position(&self, contender: u32) -> (Time, u64) {
         if let Some(off) = self.off_grid.iter().find(|off| off.contender == contender) {
             return (off.from, off.slots);
@@ -161,7 +161,7 @@ impl Backoffs {
         self.start_at(contender, from, slots, true);
     }
 
-    /// Lets a contender count from `from`, before the others with its AIFS, because it has no NAV.
+    /// Lets a contender that has no NAV count from `from`, before the others with its AIFS.
     pub fn resume_before_others(&mut self, contender: u32, from: Time) {
         if self.off_grid.iter().any(|off| off.contender == contender) {
             return;
@@ -192,7 +192,7 @@ impl Backoffs {
         self.changes.push((contender, aifs));
     }
 
-    /// The channel is idle from `idle`; all contenders count after their AIFS.
+    /// The channel is idle from `idle`: each contender counts slots once its AIFS has passed.
     pub fn idle_from(&mut self, idle: Time) {
         for grid in &mut self.grids {
             grid.origin = idle + grid.aifs;

@@ -19,7 +19,7 @@ impl GeneralChannel {
         self.senders.clear();
         for index in due.drain(..) {
             let index = index as usize;
-            // The category of higher priority of the same station comes first (internal collision).
+            // Categories of one station are in order of priority; the first one sends (internal collision).
             let station = self.edcafs.station_of(index);
             if self.senders.last().is_some_and(|last| self.edcafs.station_of(*last) == station) {
                 let contender = &mut self.edcafs.contenders[index];
@@ -74,7 +74,7 @@ impl GeneralChannel {
             if self.edcafs.loses_control(station, to, to, rate, rts)
                 || self.edcafs.loses_control(station, to, number(station), rate, cts)
             {
-                // Counted as a collision of the RTS with noise, with which the exchange ends.
+                // Counted as a collision of the RTS with noise, which ends the exchange.
                 self.phase = GeneralPhase::Collision;
                 self.next = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
                 return;
@@ -111,7 +111,7 @@ impl GeneralChannel {
         true
     }
 
-    /// Accounts for the air time of a data frame or BlockAckReq that ends at `now`, and of what preceded it.
+    /// Accounts for the air time of a data frame or BlockAckReq that ends at `now`, and of the frames before it.
     pub(super) fn account_exchange(&mut self, now: Time) {
         let sender = self.senders[0];
         let station = self.edcafs.station_of(sender);
@@ -147,7 +147,7 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// The channel is idle from `end`; all contenders count slots after their AIFS.
+    /// The channel is idle from `end`: each contender counts slots once its AIFS has passed.
     pub(super) fn idle_from(&mut self, end: Time) {
         self.phase = GeneralPhase::Idle;
         self.backoffs.idle_from(end);
@@ -206,8 +206,8 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// Extends the NAV of bystanders by `excess`. The receiver, which has no NAV, resumes before them; so does the
-    /// sender, unless it waits for the end of its TXOP.
+    /// Extends the NAV of bystanders by `excess`. The receiver has no NAV and resumes before them; so does the sender,
+    /// unless it waits for the end of its TXOP.
     fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
         if excess == Duration::ZERO {
             return;

@@ -1,7 +1,7 @@
 //! A channel on which all stations hear each other, with up to four access categories per station, and aggregation.
 //!
-//! What stations send is in [`edcaf`](crate::edcaf). Contenders count slots on common grids ([`backoffs`]), so the cost
-//! of an exchange does not depend on the number of stations.
+//! [`edcaf`](crate::edcaf) determines what stations send. Contenders count slots on common grids ([`backoffs`]), so the
+//! cost of an exchange does not depend on the number of stations.
 //!
 //! Departures from the standard:
 //!
@@ -10,9 +10,9 @@
 //!   ACK each MPDU has its own count of attempts, and the contention window has a retry count of its own.
 //! - If two categories of a station may send at the same instant, the one of higher priority does; the other doubles
 //!   its window and draws again (10.22.2.2), but no attempt is counted against its frame.
-//! - A TXOP ends with a frame that gets no response. A frame that would not fit is sent after a new contention. With
-//!   `cf_end` the NAV of all stations but the sender and its receiver then lasts until the TXOP would have ended, since
-//!   no CF-End is sent. A CF-End is read by all.
+//! - A TXOP ends when a frame gets no response; no CF-End is sent then. So with `cf_end`, the NAV of all stations but
+//!   the sender and its receiver lasts until the TXOP would have ended. A frame that does not fit into the TXOP is sent
+//!   after a new contention. A CF-End is read by all.
 //! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
 
 mod backoffs;
@@ -57,7 +57,7 @@ pub struct GeneralChannel {
     began: Time,
     /// Contenders that are sending.
     senders: Vec<usize>,
-    /// Contenders that start sending; empty between calls.
+    /// Contenders that start sending at this instant; empty between calls.
     due: Vec<u32>,
     receivers: Vec<u32>,
     next: Time,
@@ -107,7 +107,7 @@ impl GeneralChannel {
         &self.edcafs
     }
 
-    /// The same, mutable.
+    /// The stations, mutable.
     pub const fn edcafs_mut(&mut self) -> &mut Edcafs {
         &mut self.edcafs
     }
@@ -178,13 +178,13 @@ impl GeneralChannel {
         air
     }
 
-    /// Offers a packet to `station`, in the category given by its kind.
+    /// Offers a packet to `station`, in the category given by the packet's kind.
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
         self.offer_in(station, 0, id, call);
     }
 
-    /// The same in the category with index `category`, which is used if the kind does not decide. Returns whether
-    /// [`GeneralChannel::next`] may have changed.
+    /// Offers a packet to `station`, in the category with index `category` unless the packet's kind decides. Returns
+    /// whether [`GeneralChannel::next`] may have changed.
     pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) -> bool {
         let now = call.now;
         if self.append(now, station, category, id, call.packets) {
@@ -199,7 +199,7 @@ impl GeneralChannel {
         has_looked
     }
 
-    /// Like [`GeneralChannel::offer_in`], if it only extends a queue. Otherwise does nothing and returns false.
+    /// Like [`GeneralChannel::offer_in`] if the packet only joins a queue. Otherwise does nothing and returns false.
     #[inline]
     pub fn append(&mut self, now: Time, station: u32, category: usize, id: PacketId, packets: &mut Packets) -> bool {
         self.edcafs.append(now, station, category, id, packets)

@@ -10,7 +10,7 @@ use crate::frame_length;
 use crate::tap::{Fate, FrameKind, FrameRecord, Tap};
 
 impl GeneralChannel {
-    /// Records what ends at `now`.
+    /// Records the frames that end at `now`.
     #[cold]
     pub(super) fn record(&mut self, now: Time, packets: &Packets) {
         let Some(mut tap) = self.tap.take() else { return };
@@ -56,8 +56,8 @@ impl GeneralChannel {
         self.record_data(tap, sender, now, packets, None);
     }
 
-    /// Records the MPDUs of a PPDU, or a BlockAckReq, that end at `end`; `fate` is the outcome of all of them, if it is
-    /// the same.
+    /// Records the MPDUs of a PPDU, or a BlockAckReq, that end at `end`; `fate` is their common outcome, if they have
+    /// one.
     fn record_data(&self, tap: &mut Tap, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) {
         for record in self.edcafs.data_records(tap, sender, end, packets, fate, Fate::Error) {
             tap.push(record);

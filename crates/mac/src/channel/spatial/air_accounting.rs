@@ -10,7 +10,7 @@ use crate::AirTime;
 #[derive(Clone, Debug, Default)]
 pub struct AirAccounting {
     pub frames: u32,
-    /// Sum of their senders' numbers; if there is one frame, this is its sender.
+    /// Sum of the senders' numbers; with one frame, the number of its sender.
     pub sum: u64,
     /// Number of frames that their receivers cannot read because of another frame.
     pub collided: u32,
@@ -51,7 +51,7 @@ impl AirAccounting {
     }
 }
 
-/// Records that these stations of a word can no longer read a frame because of another.
+/// Records that these stations of a word can no longer read a frame because of another frame.
 #[inline]
 pub fn lose_readers(transmission: &mut Transmission, word: usize, bits: u64, accounting: &mut AirAccounting) {
     let for_all = transmission.is_for_all();

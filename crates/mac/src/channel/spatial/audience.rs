@@ -1,4 +1,4 @@
-//! The audience of each station, if links do not vary.
+//! The stations that hear each sender, if links do not vary.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::rx_power::RxPowers;
 pub struct Audience {
     pub word: u32,
     pub senses: u64,
-    /// Those among them that can read it.
+    /// The stations among `senses` that can read it.
     pub reads: u64,
 }
 
@@ -22,7 +22,8 @@ pub struct Audiences {
 }
 
 impl Audiences {
-    /// From the received powers; `clear` tells whether a frame that stands out from noise is required for reading.
+    /// Computes the audiences from the received powers; with `clear`, a frame can be read only if it stands out from
+    /// noise.
     #[allow(clippy::cast_possible_truncation)] // rows are counted in 32 bits as well
     pub fn new(stations: u32, rx_powers: &RxPowers, clear: bool) -> Self {
         let mut audiences = Self { first: vec![0], audiences: vec![] };
@@ -57,7 +58,7 @@ impl Audiences {
         self.at(from, word).reads & bit != 0
     }
 
-    /// Removes the next word of either row, and returns the audiences of both in it.
+    /// Removes the next word from both rows, and returns both audiences in that word.
     #[inline]
     pub fn next_of(&self, one: &mut Range<usize>, other: &mut Range<usize>) -> Option<(Audience, Audience)> {
         let word_at =

@@ -2,7 +2,7 @@
 
 use wifair_units::{Duration, Time};
 
-/// The state of a station that frames in its range change, besides the sets in [`super::signal::Signals`].
+/// What frames in range of a station change in its state, besides the sets in [`super::signal::Signals`].
 #[derive(Clone, Debug)]
 pub struct BackoffState {
     /// Start of the slot count, if the channel stays idle.
@@ -15,7 +15,7 @@ pub struct BackoffState {
     pub nav_check: Time,
     /// Slots of the backoff left.
     pub left: u32,
-    /// Whether it takes part in an exchange, so that its backoff is frozen.
+    /// Whether it takes part in an exchange; its backoff is then frozen.
     pub engaged: bool,
     /// Whether its exchange is over, and it resumes when the channel is idle.
     pub resumes_when_idle: bool,
@@ -54,7 +54,7 @@ impl BackoffState {
         }
     }
 
-    /// End of the NAV, unless it is confirmed or extended.
+    /// End of the NAV, unless a frame confirms or extends it.
     #[inline]
     pub fn nav_until(&self) -> Time {
         self.nav.min(self.nav_check)
@@ -142,8 +142,8 @@ impl Intervals {
         Self { slot, slots_per_time, difs, eifs, preamble }
     }
 
-    /// Whole slots in `time`: `time / slot` by multiplication. Exact up to 2^64 / slot (10 days, in ns), and beyond
-    /// that still at least a contention window.
+    /// Whole slots in `time`: `time / slot` by multiplication. Exact up to 2^64 / slot (10 days, in ns); for longer
+    /// times, the result is at least a contention window.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub fn slots(&self, time: Duration) -> u32 {

@@ -4,7 +4,7 @@ use wifair_units::Time;
 
 use super::bitset::{each, place};
 
-/// Action of a station. At one instant frames end before others begin.
+/// Action of a station. At one instant, frames end before other frames begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerAction {
     /// Its frame ends.
@@ -15,10 +15,10 @@ pub enum TimerAction {
 
 /// Planned actions in order, the end of each station's backoff, and the earliest of all.
 ///
-/// Stations that sense a frame freeze their backoffs and resume them later, dozens at a time, and hardly any of these
-/// times is ever reached. So the times are stored in plain blocks, about as many as a block has times, and a change
-/// costs one comparison. Only a block that lost its earliest time is searched again, when the earliest of all is
-/// needed.
+/// Dozens of stations at a time freeze their backoffs when they sense a frame, and resume later, so few of the times
+/// set are ever reached. Therefore the times are stored unsorted in blocks, roughly as many blocks as times per block,
+/// and a change costs one comparison. A block is searched only if its earliest time was removed, and only when the
+/// earliest time of all is needed.
 #[derive(Clone, Debug)]
 pub struct BackoffTimers {
     /// Ends of frames and planned responses: twice the time, plus one for [`TimerAction::Begin`], and the station; the
@@ -59,7 +59,7 @@ const fn word_of(block: usize, bits: u32) -> usize {
 }
 
 impl BackoffTimers {
-    /// Timers for this number of stations, none of which is set.
+    /// Timers for this number of stations, none set.
     #[must_use]
     pub fn new(stations: usize) -> Self {
         let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2).min(6) };
@@ -139,8 +139,8 @@ impl BackoffTimers {
         self.planned.is_empty()
     }
 
-    /// Whether a backoff ends by `time`, at an instant accepted by `meets`, of a station that is not among those
-    /// `spared` in its word.
+    /// Whether the backoff of any station ends by `time`, at an instant that `meets` accepts. Stations in `spared`, a
+    /// set per word, do not count.
     #[inline]
     pub fn interrupts(&self, time: Time, spared: impl Fn(usize) -> u64, meets: impl Fn(u32, Time) -> bool) -> bool {
         for (number, block) in (0..).zip(&self.blocks) {

@@ -59,7 +59,7 @@ impl InstantSet {
         Self(vec![(Time::NEVER, 0); stations.div_ceil(64)])
     }
 
-    /// Those of a word to which it happens at `now`.
+    /// The stations of a word to which it happens at `now`.
     #[inline]
     pub fn of(&self, word: usize, now: Time) -> u64 {
         let (time, bits) = self.0[word];

@@ -9,15 +9,15 @@ use super::{SpatialChannel, SpatialFrameKind, Transmission};
 pub struct ReceiverFate {
     /// Whether the receiver sensed it, and may resume when it ends.
     pub sensed: bool,
-    /// The receiver could read it.
+    /// Whether the receiver could read it.
     pub read: bool,
-    /// Whether the receiver could not read it, with other frames among the causes.
+    /// Whether other frames were among the causes why the receiver could not read it.
     pub collided: bool,
 }
 
 impl SpatialChannel {
-    /// The idle channel becomes busy for `station`, by a frame until `end`. Returns whether it has neither a backoff
-    /// nor a frame.
+    /// The idle channel becomes busy for `station`, with a frame that lasts until `end`. Returns whether the station
+    /// has neither a backoff nor a frame.
     #[inline(always)]
     pub(super) fn become_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
         let backoff = &mut self.backoffs[station as usize];

@@ -51,7 +51,7 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    /// Type of the frame that `sender` starts sending at `now`.
+    /// Type of the frame that `sender` starts sending now.
     #[inline(always)]
     fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> SpatialFrameKind {
         let now = call.now;
@@ -67,7 +67,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Receiver of what `initiator` sends, and air times of its data or request and of the response.
+    /// Receiver of the exchange of `initiator`, and air times of its data or BlockAckReq and of the response.
     #[inline]
     fn exchange_of(&self, initiator: u32) -> (u32, Duration, Duration) {
         if let Some(edca) = &self.edca {
@@ -110,7 +110,7 @@ impl SpatialChannel {
         Transmission { kind, to, rate, start: now, end, nav, readers: 0, collided: false, alone: Duration::ZERO }
     }
 
-    /// Rate of the data or request of `initiator`, or of the response.
+    /// Rate of the data or BlockAckReq of `initiator`, or of the response.
     fn rate_of(&self, initiator: u32, kind: SpatialFrameKind) -> BitRate {
         if let Some(edca) = &self.edca {
             return edca.rate_of(initiator, kind);
@@ -125,7 +125,7 @@ impl SpatialChannel {
         &mut counters[station as usize]
     }
 
-    /// Prepares `sender` to send; it receives nothing in the meantime.
+    /// Prepares `sender` to send: it receives nothing while sending.
     pub(super) fn switch_to_transmission(&mut self, sender: u32) {
         let backoff = &mut self.backoffs[sender as usize];
         let signals = &mut self.signals;
@@ -289,7 +289,7 @@ impl SpatialChannel {
         if transmission.kind != SpatialFrameKind::Cts {
             self.counters_mut(to).control += transmission.end - transmission.start;
         } else if self.eifs_is_nav {
-            // ns-2 waits for the data that its CTS permits, even if they do not come.
+            // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
             self.backoffs[sender as usize].set_nav(now + self.access.timing.sifs + data, Time::NEVER);
         }

@@ -5,9 +5,9 @@
 //! when the channel becomes idle, so idle slots cost nothing. Hidden and exposed nodes follow from the links.
 //!
 //! Modelled in addition to a [`super::SharedChannel`]: RTS, CTS, data and ACK as individual frames; the NAV that each
-//! of them sets where it is read (10.3.2.4), and its reset when no frame follows an RTS; EIFS after a frame that was
-//! not read; an RTS that is not answered because of the NAV; responses SIFS after the soliciting frame, regardless of
-//! the channel. If all stations hear each other without errors, a `SpatialChannel` behaves exactly like a
+//! frame sets where it is read (10.3.2.4), and the reset of the NAV when no frame follows an RTS; EIFS after a frame
+//! that was not read; an RTS that is not answered because of the NAV; responses SIFS after the soliciting frame,
+//! regardless of the channel. If all stations hear each other without errors, a `SpatialChannel` behaves exactly like a
 //! `SharedChannel`, draw by draw. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. Frames that begin at the same
@@ -19,9 +19,9 @@
 //! - A station that is waiting for a response does not respond to others.
 //! - A given probability of frame errors applies at the receiver, and all others read the frame, unless it is set to
 //!   apply at all stations.
-//! - A PPDU announces its own exchange in the NAV, not the rest of its TXOP. A bystander has read an A-MPDU only if it
-//!   could read all of it; its receiver gets the MPDUs that nothing disturbed, provided the preamble was not. With bit
-//!   errors a bystander has read an A-MPDU if any MPDU was correct.
+//! - The duration field of a PPDU covers its own exchange, not the rest of its TXOP. A bystander has read an A-MPDU
+//!   only if it could read all of it; the receiver gets the MPDUs that nothing disturbed, if the preamble was
+//!   undisturbed too. With bit errors a bystander has read an A-MPDU if any MPDU was correct.
 
 mod air_accounting;
 mod audience;
@@ -111,7 +111,7 @@ struct Transmission {
     nav: Time,
     /// Number of stations that may still read it, if it is a broadcast.
     readers: u32,
-    /// Whether its receiver cannot read it because of another frame.
+    /// Whether another frame prevents its receiver from reading it.
     collided: bool,
     /// Time for which it was the only frame on the air.
     alone: Duration,
@@ -168,12 +168,12 @@ pub struct SpatialChannel {
     allows_atomic: bool,
     /// The exchange in progress that no other frame overlaps.
     exchange: Option<AtomicExchange>,
-    /// Cache: time from the end of the last data frame to that of its ACK, and the duration field of the data frame.
+    /// Cache for the last data frame: time from its end to the end of its ACK, and its duration field.
     reserved: (Duration, Duration),
-    /// Stations with a backoff, a packet to send, or a NAV that may be reset, and possibly some that no longer have
-    /// any. A busy channel changes nothing for all others. Without shortcuts, all stations.
+    /// Stations with a backoff, a packet to send, or a NAV that may be reset, and possibly stations that no longer have
+    /// any of these. A busy channel changes nothing for the other stations. Without shortcuts, all stations.
     alert: StationSet,
-    /// Whether given errors apply at every station that could read a frame, not just at its receiver.
+    /// Whether given error probabilities apply at every station that could read a frame, not just at its receiver.
     errors_for_all: bool,
     /// Whether EIFS is a NAV.
     eifs_is_nav: bool,
@@ -305,7 +305,7 @@ impl SpatialChannel {
             && !(self.lossy || has_legacy || sends_cts_to_self);
     }
 
-    /// Sets powers, capture and random effects. By default, a frame is lost if its receiver senses another one during
+    /// Sets powers, capture and random effects. By default, a frame is lost if its receiver senses another frame during
     /// it.
     ///
     /// # Panics
@@ -348,7 +348,8 @@ impl SpatialChannel {
     }
 
     /// Sets whether given error probabilities apply at every station that could read a frame, independently, or at its
-    /// receiver only. A bystander uses the probability of frames to it, an access point that of frames from the sender.
+    /// receiver only. A bystander uses the probability for frames sent to it; an access point uses the probability for
+    /// frames from the sender.
     pub fn set_errors_for_all(&mut self, all: bool) {
         self.errors_for_all = all;
     }
@@ -516,8 +517,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Performs one step at `call.now`, which must be the time of [`SpatialChannel::next`]. An exchange that no other
-    /// frame overlaps advances `call.now`.
+    /// Performs one step at `call.now`, which must be the time of [`SpatialChannel::next`]. An atomic exchange advances
+    /// `call.now`.
     fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let mut event = MacEvent::Nothing;
         *steps += 1;

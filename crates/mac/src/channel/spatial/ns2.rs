@@ -1,13 +1,14 @@
 //! The receiver of ns-2, for which EIFS is a NAV ([`Eifs::Nav`](super::Eifs::Nav)).
 //!
-//! It follows the first frame that it senses, whether or not it can read it, even if that frame begins while the
-//! station is sending. A frame that begins meanwhile is ignored if the one being followed exceeds it by the capture
-//! threshold: the NAV is set to EIFS after its end, and it has no further effect, not even on a frame that begins
-//! before that end. Otherwise both are lost, and the one that ends last is followed. When a frame ends that was
-//! followed but not read, the NAV is set to EIFS, unless the station is sending at that instant.
+//! A receiver follows the first frame that it senses, even if it cannot read that frame, and even if the frame begins
+//! while the station is sending. A second frame that begins meanwhile is ignored if the first exceeds it by the capture
+//! threshold: the NAV is set to EIFS after the end of the second frame, which has no further effect, not even on a
+//! third frame that begins before that end. Otherwise both are lost, and the receiver follows the frame that ends last.
+//! When the frame being followed ends and was not read, the NAV is set to EIFS, unless the station is sending at that
+//! instant.
 //!
-//! In ns-2, propagation determines the order of frames that begin or end at the same instant: the strongest begins
-//! first, and a station's own frame ends before another's that began with it.
+//! In ns-2, propagation delay determines the order of frames that begin or end at the same instant: the strongest frame
+//! begins first, and a station's own frame ends before a frame of another station that began with it.
 
 use wifair_units::Time;
 
@@ -30,7 +31,7 @@ pub struct Ns2Arrival {
 }
 
 impl SpatialChannel {
-    /// Handles a frame that arrives at a station that senses it. Returns whether it will be read, unless another frame
+    /// Handles a frame at a station that senses it. Returns whether the station will read it, unless another frame
     /// follows.
     pub(super) fn arrive(&mut self, frame: &Ns2Arrival) -> bool {
         let Ns2Arrival { sender, station, now, end, reads, power } = *frame;
@@ -51,8 +52,8 @@ impl SpatialChannel {
         let mut follows = end > other_end;
         let mut clear = false;
         if signals.captures() {
-            // Here ns-2 rounds the sum of air time and EIFS, after a collision EIFS alone. So stations that capture a
-            // frame and those that do not have shifted slots, and do not collide.
+            // Here ns-2 rounds the sum of air time and EIFS, but after a collision EIFS alone. So the slots of stations
+            // that capture a frame are shifted against the slots of stations that do not, and the two never collide.
             let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
             if signals.keeps_reception(station, power) {
                 backoff.set_nav(nav(end), Time::NEVER);
@@ -76,8 +77,7 @@ impl SpatialChannel {
         clear
     }
 
-    /// Stations of a word whose own frame continues, so that they do not notice the end of the frame that they
-    /// followed.
+    /// Stations of a word whose own frame continues: they do not notice the end of the frame that they followed.
     pub(super) fn still_sending(&self, now: Time, word: usize, follow: u64) -> u64 {
         let transmission = each(word, follow & self.signals.sends.of(word));
         let goes_on = transmission.filter(|station| self.transmissions[*station as usize].end > now);

@@ -1,15 +1,15 @@
 //! Stations on channels that overlap, fully or in part.
 //!
-//! A frame is as wide as its sender sends it. Its power is spread over 20 MHz channels, and each receiver adds up what
-//! falls into its primary 20 MHz channel and its secondary ones ([`OperatingChannel`]). These sums determine:
+//! The power of a frame is spread over the 20 MHz channels in which it is sent. Each receiver adds up the power in its
+//! primary 20 MHz channel and in its secondary channels ([`OperatingChannel`]). These sums determine:
 //!
-//! - Carrier sense. A frame is sensed if it has a preamble in the primary channel, with at least the power in that
-//!   channel of a frame at the sensitivity level: -82 dBm in 20 MHz, and -79, -76 or -73 dBm in total for 40, 80 or 160
-//!   MHz (IEEE Std 802.11-2016, 21.3.18.5.3). Any other energy makes the primary channel busy if it adds up to -62 dBm
-//!   (or to the carrier-sense level, if that is configured).
-//! - Reception. Data are read by a receiver whose channel contains all of them, with its primary channel among them.
-//!   Control frames are sent in each 20 MHz channel of the PPDU that they protect or answer (non-HT duplicate,
-//!   10.7.6.6), and read in the receiver's primary channel. Interference and noise are those in the channels in which a
+//! - Carrier sense. A frame is sensed if it has a preamble in the primary channel and is at least as strong there as a
+//!   frame at the sensitivity level: -82 dBm in 20 MHz, and -79, -76 or -73 dBm in total for 40, 80 or 160 MHz (IEEE
+//!   Std 802.11-2016, 21.3.18.5.3). Any other energy makes the primary channel busy if it adds up to -62 dBm (or to the
+//!   carrier-sense level, if that is configured).
+//! - Reception. A receiver can read data if its channel contains the whole PPDU and the PPDU covers its primary
+//!   channel. Control frames are sent in each 20 MHz channel of the PPDU that they protect or answer (non-HT duplicate,
+//!   10.7.6.6), and read in the receiver's primary channel. Interference and noise count in the channels in which a
 //!   frame is read.
 //! - Whether a secondary channel is busy: at -62, -59 or -56 dBm in the secondary 20, 40 or 80 MHz; with
 //!   `detects_secondary` a PPDU in part of it is detected at -72 dBm, one of 80 MHz at -69 dBm (21.3.18.5.4).
@@ -26,7 +26,7 @@ use super::{ExchangeStage, SpatialChannel, SpatialFrameKind};
 use crate::Eifs;
 
 choice! {
-    /// What a station does if it may send, and a secondary channel that it needs has not been idle long enough.
+    /// What a station does if it may send but a secondary channel that it needs has not been idle long enough.
     pub enum Bandwidth {
         /// It draws a new backoff from the same contention window.
         Static = "static" from "IEEE Std 802.11-2016, 10.22.2.5 e",
@@ -50,7 +50,7 @@ pub struct ChannelSettings {
     pub idle_before: Duration,
 }
 
-/// What a station sent in one width.
+/// What a station sent at one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WidthCounters {
     /// Data PPDUs.
@@ -92,7 +92,7 @@ struct ChannelSegment {
     power: f64,
     /// Number of PPDUs detected by their preambles.
     detected: u32,
-    /// Since when it has been idle, or was until it became busy.
+    /// Start of the current idle period or, if the segment is busy, of the last one.
     idle_since: Time,
     /// Since when it has been busy; [`Time::NEVER`] if it is idle.
     busy_since: Time,
@@ -109,7 +109,7 @@ impl ChannelSegment {
         }
     }
 
-    /// Whether it has been idle for `time`; a frame that begins at this instant is not noticed.
+    /// Whether the segment has been idle for `time`; a frame that begins at this instant is not noticed.
     fn was_idle(&self, now: Time, time: Duration) -> bool {
         self.busy_since >= now && self.idle_since + time <= now
     }
@@ -142,7 +142,7 @@ pub(super) struct Overlap {
     energy: [f64; SEGMENTS],
     /// The same for the primary channel of each station.
     primary_energy: Vec<f64>,
-    /// Whether that is the carrier-sense level.
+    /// Whether `primary_energy` is the carrier-sense level.
     by_total: bool,
     detection: [f64; SEGMENTS - 1],
     segments: Vec<[ChannelSegment; SEGMENTS]>,
@@ -251,7 +251,8 @@ impl Overlap {
 }
 
 impl Signals {
-    /// Adds the power of the current sender's frame. The second set are the stations whose reception it corrupts.
+    /// Adds the power of the current sender's frame. The first set returned is empty; the second holds the stations
+    /// whose reception it corrupts.
     #[cold]
     pub(super) fn add_overlapping(&mut self, rx: &RxWord) -> (u64, u64) {
         let word = rx.word as usize;
@@ -290,8 +291,8 @@ impl Signals {
         }
     }
 
-    /// Sets EIFS at those of these stations that read the preamble of a new frame but cannot read its data, which are
-    /// too wide; they must be receiving no other frame.
+    /// Sets EIFS at the stations in `bits` that read the preamble of a new frame but not its data, which are too wide.
+    /// These stations must be receiving no other frame.
     pub(super) fn refuse_too_wide(&mut self, rx: &RxWord, bits: u64) {
         let Some(overlap) = self.overlap.as_ref().filter(|overlap| overlap.eifs_after_error) else { return };
         for station in each(rx.word as usize, bits & !rx.reads) {
@@ -406,8 +407,8 @@ impl SpatialChannel {
         is_dynamic
     }
 
-    /// Removes contenders from the stations about to send if a busy secondary channel makes them draw a new backoff,
-    /// and sets the width of the others' TXOP (10.22.2.5 for VHT; for HT the rules of 20/40 MHz operation).
+    /// Removes, from the stations about to send, those that must draw a new backoff because a secondary channel is
+    /// busy. Sets the width of the others' TXOP (10.22.2.5 for VHT; for HT the rules of 20/40 MHz operation).
     #[cold]
     pub(super) fn ask_secondary_channels(&mut self, now: Time) {
         if self.signals.overlap.is_none() {

@@ -9,12 +9,12 @@ use wifair_phy::Radio;
 /// How well one station hears another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hearing {
-    /// Not at all: the other's frames neither cause deferral nor interfere.
+    /// Not at all: its frames neither cause deferral nor interfere.
     #[default]
     Nothing,
-    /// It senses frames: it defers, and cannot read another frame meanwhile.
+    /// Senses its frames: defers, and cannot read another frame meanwhile.
     Senses,
-    /// It reads frames.
+    /// Reads its frames.
     Reads,
 }
 
@@ -91,8 +91,8 @@ impl RadioLinks {
         Self::from_hearing(stations, |_, _| Hearing::Reads)
     }
 
-    /// Links from radios and the path gain between each two of them, without antennas. A signal below `ignored` at its
-    /// receiver is omitted: it could neither be sensed nor interfere.
+    /// Links from radios and the path gain between each pair, antennas not included. A signal below `ignored` at its
+    /// receiver is omitted: it is too weak to be sensed or to interfere.
     ///
     /// # Panics
     /// If there are more than 2^32 links.
@@ -119,7 +119,7 @@ impl RadioLinks {
         links
     }
 
-    /// Sets a carrier sense that fails: `miss(from, to)` is the probability that `to` does not notice a frame of
+    /// Makes carrier sense fail at random: `miss(from, to)` is the probability that `to` does not notice a frame of
     /// `from`. The frame still interferes at `to`.
     #[must_use]
     pub fn with_misses(mut self, miss: impl Fn(u32, u32) -> f64) -> Self {

@@ -1,4 +1,4 @@
-//! Rate adaptation: which station uses which rate towards whom.
+//! Rate adaptation: the rate that each station uses towards each receiver.
 
 use wifair_engine::Stream;
 use wifair_units::{BitRate, Time};
@@ -11,7 +11,7 @@ use wifair_phy::rate::{Adaptation, RateControl, RateController};
 pub struct RateSettings {
     /// The algorithm.
     pub adaptation: Adaptation,
-    /// Available rates, lowest first. It starts with the highest that does not exceed the station's fixed rate.
+    /// Available rates, lowest first. The station starts with the highest that does not exceed its fixed rate.
     pub ladder: Vec<BitRate>,
     /// Random stream of the algorithm.
     pub draws: Stream,
@@ -20,7 +20,7 @@ pub struct RateSettings {
 #[derive(Clone, Debug)]
 struct SenderRates {
     settings: RateSettings,
-    /// The state towards each receiver so far, in the order of their numbers.
+    /// The state towards each receiver so far, by receiver number.
     controls: Vec<(u32, RateController)>,
     /// Number of attempts made for the current frame.
     attempt: u32,
@@ -49,8 +49,8 @@ impl RateChoices {
         sender.attempt - 1
     }
 
-    /// Chooses the rate of an attempt of `station` to send a frame to `to`; `None` if its rate is fixed. `base` is its
-    /// fixed rate.
+    /// Chooses the rate for the next attempt of `station` to send a frame to `to`; `None` if its rate is fixed. `base`
+    /// is the station's fixed rate.
     #[allow(clippy::too_many_arguments)]
     pub fn choose(
         &mut self,

@@ -21,9 +21,9 @@ struct ArrivingFrame<'a> {
     rx_row: (usize, &'a RxWord),
     /// Stations that are receiving other frames.
     receiving: u64,
-    /// Stations at which it stands out from noise and interference.
+    /// Stations at which the frame stands out from noise and interference.
     clear: u64,
-    /// Stations at which it may corrupt the frame being received.
+    /// Stations at which the frame may corrupt the frame being received.
     exceeded: u64,
 }
 
@@ -75,8 +75,8 @@ impl SpatialChannel {
         self.transmissions[sender as usize].readers = readers;
     }
 
-    /// The same for the 64 stations of one word, with its index. Returns the number of stations that will read it,
-    /// unless another frame follows.
+    /// Starts a frame of `sender` at the 64 stations of one word, given with its index. Returns the number of stations
+    /// that will read it, unless another frame follows.
     #[inline]
     fn begin_reception_in_word(&mut self, now: Time, sender: u32, end: Time, (at, rx): (usize, &RxWord)) -> u32 {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
@@ -125,8 +125,8 @@ impl SpatialChannel {
         read.count_ones()
     }
 
-    /// The same for ns-2 receivers; `was_busy` are the stations that sensed a frame before, `become_busy` those that
-    /// start to.
+    /// Starts a frame at the ns-2 receivers of a word. `busy` holds the stations that already sensed a frame, and those
+    /// that start to.
     fn arrive_in_word(&mut self, now: Time, sender: u32, end: Time, rx: &RxWord, busy: (u64, u64)) -> u32 {
         let mut readers = 0;
         for station in each(rx.word as usize, rx.senses) {
@@ -178,8 +178,8 @@ impl SpatialChannel {
         }
     }
 
-    /// A frame arrives at stations of a word that are receiving others. Returns those that turn to it, and those of
-    /// these that will read it unless another frame follows.
+    /// A frame arrives at stations of a word that are receiving others. Returns the stations that turn to it, and those
+    /// among them that will read it unless another frame follows.
     #[inline]
     fn interfere(&mut self, now: Time, arrives: &ArrivingFrame) -> (u64, u64) {
         let &ArrivingFrame { sender, rx_row: (_, rx), receiving, exceeded, .. } = arrives;
@@ -201,7 +201,7 @@ impl SpatialChannel {
         at_once
     }
 
-    /// The same for stations whose current frame began at the same instant.
+    /// A frame arrives at stations whose current frame began at the same instant; returns the same as `interfere`.
     fn interfere_at_once(&mut self, fresh: u64, arrives: &ArrivingFrame) -> (u64, u64) {
         let &ArrivingFrame { sender, rx_row: (_, rx), clear, exceeded, .. } = arrives;
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
@@ -214,7 +214,7 @@ impl SpatialChannel {
             }
             return (0, 0);
         }
-        // The stronger of the two counts as the first.
+        // The stronger of the two frames counts as the first.
         let is_stronger =
             |station: &u32| signals.rx_powers.power(rx, *station) > signals.received[*station as usize].power;
         let first = bits_of(each(word, fresh & rx.reads).filter(is_stronger));
@@ -239,8 +239,8 @@ impl SpatialChannel {
         (first & !neither, first & exceeds_threshold)
     }
 
-    /// A frame arrives at stations that are receiving earlier ones. Returns those that turn to it and will read it
-    /// unless another frame follows.
+    /// A frame arrives at stations that are receiving earlier frames. Returns the stations that turn to it and will
+    /// read it unless another frame follows.
     #[cold]
     fn interfere_late(&mut self, sender: u32, bits: u64, rx: &RxWord) -> u64 {
         let word = rx.word as usize;
@@ -271,8 +271,7 @@ impl SpatialChannel {
         }
     }
 
-    /// Ends the frame of `sender` at all stations that its signal reaches, except that its receiver, if any, does not
-    /// resume yet.
+    /// Ends the frame of `sender` at all stations that its signal reaches. Its receiver, if any, does not resume yet.
     pub(super) fn end_reception(&mut self, now: Time, sender: u32, transmission: &Transmission) -> ReceiverFate {
         let check = self.nav_check(now, transmission);
         let mut fate = ReceiverFate::default();
@@ -286,7 +285,7 @@ impl SpatialChannel {
         fate
     }
 
-    /// The same for the 64 stations of one word; `check` is when they may reset the NAV.
+    /// Ends the frame of `sender` at the 64 stations of one word; `check` is when they may reset the NAV.
     #[inline]
     fn end_reception_in_word(
         &mut self,
@@ -361,7 +360,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Which of the stations that could read a frame do, if errors may occur at each of them or it is a broadcast.
+    /// Which stations among those that could read a frame do read it, if errors may occur at each of them or the frame
+    /// is a broadcast.
     fn read_for_all(&mut self, sender: u32, transmission: &Transmission, word: usize, read: u64) -> u64 {
         let mut announced = 0;
         for station in each(word, read) {
@@ -376,7 +376,7 @@ impl SpatialChannel {
         announced
     }
 
-    /// Marks the frames received by `follow` as lost where bits are wrong, unless something else disturbed them.
+    /// Marks the frames received by the stations `follow` as lost where bits are wrong, unless they are already lost.
     fn lose_bits(
         &mut self,
         sender: u32,

@@ -8,8 +8,8 @@ use crate::exchange::ExchangeStep;
 use crate::tap::{Fate, FrameRecord};
 
 impl SpatialChannel {
-    /// Records a frame that ends at `station`, which `senses` it, `reads` it unless something interferes, and
-    /// `receives` it if it follows it; `by_bits` if only bit errors prevented reading.
+    /// Records a frame that ends at `station`: whether the station `senses` it, `reads` it unless something interferes,
+    /// and `receives` it (has followed it to its end). `by_bits` if only bit errors prevented reading.
     #[cold]
     pub(super) fn record_hearer(&mut self, station: u32, receives: bool, (senses, reads): (bool, bool), by_bits: bool) {
         let fate = match receives {
@@ -62,7 +62,7 @@ impl SpatialChannel {
         self.push_records(transmission, records);
     }
 
-    /// Adds records of MPDUs sent together; hearers other than the receiver have read all or nothing.
+    /// Adds records of MPDUs sent together; a hearer other than the receiver has read all of them or none.
     fn push_records(&mut self, transmission: &Transmission, records: Vec<FrameRecord>) {
         let receivers = &self.receivers;
         if let Some(tap) = &mut self.tap {

@@ -32,13 +32,13 @@ impl RxWord {
         first..first + usize::from(self.lanes)
     }
 
-    /// The first of them, relative to the word.
+    /// The first of [`RxWord::stations`], relative to the word.
     #[inline]
     pub fn first(&self) -> u32 {
         u32::from(self.first)
     }
 
-    /// Bits of these stations.
+    /// Bits of [`RxWord::stations`].
     #[inline]
     pub fn bits(&self) -> &'static [u64] {
         const BITS: [u64; 64] = {
@@ -73,7 +73,7 @@ pub struct RxPowers {
     rx_words: Vec<RxWord>,
     /// Powers in mW; zero if nothing arrives.
     powers: Vec<f64>,
-    /// Maximum total power of all frames among which this one stands out, in mW.
+    /// For each power, the maximum total power of all frames among which this frame stands out, in mW.
     bounds: Vec<f64>,
 }
 
@@ -83,8 +83,8 @@ pub fn whole_blocks(stations: usize) -> usize {
 }
 
 impl RxPowers {
-    /// `bound` computes, for a station and a power, the maximum total power of all frames among which this one stands
-    /// out.
+    /// Powers of all links. `bound` computes, for a station and a power, the maximum total power of all frames among
+    /// which a frame of that power stands out.
     pub fn new(links: &RadioLinks, bound: impl Fn(u32, f64) -> f64) -> Self {
         let mut rx_powers = Self { first: vec![0], rx_words: vec![], powers: vec![], bounds: vec![] };
         for from in 0..u32::try_from(links.stations()).expect("stations are numbered in 32 bits") {
@@ -190,7 +190,7 @@ impl RxPowers {
         &self.powers[rx.range()]
     }
 
-    /// For each of them, the maximum total power of all frames among which this one stands out.
+    /// For each of these powers, the maximum total power of all frames among which a frame of that power stands out.
     #[inline]
     pub fn bounds(&self, rx: &RxWord) -> &[f64] {
         &self.bounds[rx.range()]

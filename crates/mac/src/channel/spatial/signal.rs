@@ -1,4 +1,4 @@
-//! Signals at each receiver: capture, bit errors, fading, and carrier sense that fails. [`reception`](super::reception)
+//! Signals at each receiver: capture, bit errors, fading, and missed carrier sense. [`reception`](super::reception)
 //! applies them to the stations that a frame reaches.
 //!
 //! A receiver follows one frame at a time. The frame can be read to its end if its power exceeds noise and interference
@@ -68,7 +68,7 @@ pub(super) struct ReceptionErrors {
 
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
-    /// Received power of each sender at each station; if powers vary, those of the current frames.
+    /// Received power of each sender at each station; if powers vary, the power of its current frame.
     pub(super) rx_powers: RxPowers,
     pub(super) bits: Option<&'static BitErrors>,
     /// Stations that cannot read OFDM frames.
@@ -92,7 +92,7 @@ pub(super) struct Signals {
     pub(super) reception_errors: Vec<ReceptionErrors>,
     /// Total power of all frames at each station, in mW.
     pub(super) all: Vec<f64>,
-    /// Maximum total power of all frames, or of any other single frame, that does not corrupt the frame being received.
+    /// Maximum power that does not corrupt the frame being received: total power, or power of any other single frame.
     pub(super) limits: Vec<f64>,
     /// Number of frames in `all`.
     pub(super) frames: CountSet,
@@ -200,7 +200,7 @@ impl Signals {
         self.sensed.any(word) | self.over.of(word)
     }
 
-    /// Noise and total power of all frames at a station, in the channels in which it reads the frame of `sender`.
+    /// Noise and total power of all frames at a station, in the channels that it uses to read the frame of `sender`.
     #[inline]
     fn noise_and_power(&self, sender: u32, station: u32) -> (f64, f64) {
         let noise = self.noise[station as usize];
@@ -210,7 +210,8 @@ impl Signals {
         }
     }
 
-    /// Whether the frame of `sender`, with power `power`, stands out; `other` is the power of another single frame.
+    /// Whether the frame of `sender`, with power `power`, exceeds the reception threshold; `other` is the power of
+    /// another single frame.
     #[inline]
     pub(super) fn exceeds_threshold(&self, sender: u32, power: f64, station: u32, other: f64) -> bool {
         let (noise, all) = self.noise_and_power(sender, station);
@@ -227,7 +228,7 @@ impl Signals {
         self.exceeds_threshold(sender, self.received[station as usize].power, station, rival)
     }
 
-    /// Power of the strongest frame at a station, except that of `sender`.
+    /// Power of the strongest frame at a station, not counting the frame of `sender`.
     #[cold]
     fn strongest_but(&self, station: u32, sender: u32) -> f64 {
         let (word, bit) = place(station);
@@ -252,12 +253,12 @@ impl Signals {
         self.capture != CaptureEffect::None
     }
 
-    /// Whether the frame that `station` receives stands out from one of this power.
+    /// Whether the frame that `station` receives stands out from a frame of this power.
     pub fn keeps_reception(&self, station: u32, power: f64) -> bool {
         self.exceeds_threshold(self.sender_at(station), self.received[station as usize].power, station, power)
     }
 
-    /// Whether a frame of `sender` with this power stands out from the one that `station` receives.
+    /// Whether a frame of `sender` with this power stands out from the frame that `station` receives.
     pub fn captures_reception(&self, sender: u32, station: u32, power: f64) -> bool {
         self.exceeds_threshold(sender, power, station, self.received[station as usize].power)
     }
@@ -296,7 +297,7 @@ impl Signals {
         }
     }
 
-    /// The same if limits are not precomputed.
+    /// Like [`Self::follow`], if limits are not precomputed.
     #[cold]
     fn follow_general(&mut self, now: Time, sender: u32, rx: &RxWord, bits: u64) {
         for station in each(rx.word as usize, bits) {
@@ -324,7 +325,7 @@ impl Signals {
         self.followers[at] &= !bit;
     }
 
-    /// The chunk of the frame that `station` receives since the last call; must be called before conditions change.
+    /// The chunk since the last call of the frame that `station` receives; must be called before conditions change.
     pub(super) fn chunk(&mut self, station: u32, now: Time) -> Option<Chunk> {
         let (word, bit) = place(station);
         let (noise, power) = (self.noise[station as usize], self.received[station as usize].power);
@@ -366,8 +367,8 @@ impl Signals {
         state.log_success += bits.log_survival(LegacyMode::of(transmission.rate, !dsss), sinr, data);
     }
 
-    /// Adds the power of a frame. Returns the stations at which it stands out, if powers do not vary, and those whose
-    /// reception it corrupts, if they are receiving.
+    /// Adds the power of a frame. Returns the stations at which it stands out, if powers do not vary, and the stations
+    /// whose reception, if any, it corrupts.
     #[inline]
     pub(super) fn add(&mut self, rx: &RxWord, links: &RadioLinks) -> (u64, u64) {
         let word = rx.word as usize;
@@ -386,7 +387,7 @@ impl Signals {
         arrival
     }
 
-    /// Those of these stations at which a frame stands out whose power was not known in advance.
+    /// The stations in `bits` at which a frame stands out; used if its power was not known in advance.
     #[cold]
     pub(super) fn find_clear(&self, sender: u32, rx: &RxWord, bits: u64) -> u64 {
         bits_of(each(rx.word as usize, bits).filter(|station| {
@@ -395,8 +396,8 @@ impl Signals {
         }))
     }
 
-    /// The same for powers only; `rival` selects, from total power and power of the frame, the value that others must
-    /// exceed.
+    /// Like [`Self::add`], for powers only. `rival` selects, from total power and power of the frame, the value that
+    /// others must exceed.
     #[inline]
     fn add_powers(&mut self, rx: &RxWord, rival: impl Fn(f64, f64) -> f64) -> (u64, u64) {
         // Slices of equal length and no branches, so that the loop is vectorised.

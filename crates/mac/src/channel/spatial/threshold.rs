@@ -1,7 +1,8 @@
-//! Maximum power of other frames above which a frame stands out.
+//! The strongest interference above which a frame still stands out.
 //!
-//! This is needed for every station at every frame, so the largest power is computed once, to the last bit. A
-//! comparison then gives the same result as the formula, in which each step is monotonic in that power.
+//! Every frame is compared with this limit at every station, so the limit is computed once, exact to the last bit. As
+//! each step of the formula is monotonic in the interfering power, comparing with the limit gives the same result as
+//! the formula.
 
 use wifair_phy::{CaptureEffect, Interference, Reception};
 
@@ -23,7 +24,8 @@ impl Threshold {
         Self { ratio, by: reception.interference }
     }
 
-    /// Whether a frame stands out whose power is part of the total `all`; `other` is the power of another single frame.
+    /// Whether a frame with `power`, which is part of the total `all`, stands out; `other` is the power of another
+    /// single frame.
     #[inline]
     pub fn is_met(&self, power: f64, noise: f64, all: f64, other: f64) -> bool {
         match self.by {
@@ -32,21 +34,20 @@ impl Threshold {
         }
     }
 
-    /// Maximum total power of all frames among which one of this power stands out.
+    /// Maximum total power of all frames among which a frame of this power stands out.
     pub fn bound(&self, power: f64, noise: f64) -> f64 {
         let room = power / self.ratio;
         let near = power + if self.by == Interference::Sum { room - noise } else { room };
         largest(power, near, |all| self.is_met(power, noise, all, all - power))
     }
 
-    /// Maximum power of another frame above which one of this power stands out.
+    /// Maximum power of another single frame above which a frame of this power stands out.
     pub fn rival(&self, power: f64) -> f64 {
         largest(0.0, power / self.ratio, |other| power >= self.ratio * other)
     }
 }
 
-/// The largest number for which `is_right` holds, if it holds for `least` and is monotonic; the result is `near` this
-/// value.
+/// The largest number for which `is_right` holds, given that it holds for `least` and is monotonic. `near` is a guess.
 fn largest(least: f64, near: f64, is_right: impl Fn(f64) -> bool) -> f64 {
     if !is_right(least) {
         return f64::NEG_INFINITY;

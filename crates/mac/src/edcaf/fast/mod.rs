@@ -1,5 +1,5 @@
-//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue, and packets that join a
-//! queue together.
+//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue, and packets that are
+//! enqueued together.
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_queue::Discipline;
@@ -44,8 +44,8 @@ impl Edcafs {
         contender.source = Some(Box::new(source));
     }
 
-    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`. Datagrams without
-    /// packets stay with a source that has ended; no one else feeds that queue.
+    /// Detaches the source of a station, if any, after enqueueing its datagrams sent before `end`. Datagrams without
+    /// packets stay with a source that has ended, as nothing else feeds that queue.
     pub(crate) fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         let own = self.own(station);
         for index in own.clone() {
@@ -58,12 +58,12 @@ impl Edcafs {
         Some(*source)
     }
 
-    /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source.
+    /// A station whose queue became empty while arrivals were deferred. The caller detaches its source.
     pub(crate) fn take_exhausted(&mut self) -> Option<u32> {
         self.exhausted.pop()
     }
 
-    /// Whether there is such a station.
+    /// Whether the queue of any station became empty while arrivals were deferred.
     pub(crate) fn has_exhausted(&self) -> bool {
         !self.exhausted.is_empty()
     }
@@ -73,14 +73,14 @@ impl Edcafs {
         self.contenders.iter_mut().filter_map(|contender| contender.source.as_deref_mut())
     }
 
-    /// Enqueues what the sources send before `end`.
+    /// Enqueues the datagrams that the sources send before `end`.
     pub(crate) fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         for index in 0..self.contenders.len() {
             self.enqueue_arrivals_of(index, end, packets);
         }
     }
 
-    /// The same for one category.
+    /// Enqueues the datagrams that the source of one category, if any, sends before `end`.
     #[inline]
     pub(super) fn enqueue_arrivals_of(&mut self, index: usize, end: Time, packets: &mut Packets) {
         if let Some(source) = &mut self.contenders[index].source
@@ -90,8 +90,8 @@ impl Edcafs {
         }
     }
 
-    /// The same before a packet is dequeued, unless there is one and all arrivals fit even before that: then they can
-    /// be enqueued later.
+    /// Like [`Edcafs::enqueue_arrivals_of`], before a packet is dequeued. Does nothing if a packet waits and the
+    /// arrivals certainly fit: they can be enqueued later.
     #[inline]
     pub(super) fn enqueue_arrivals_before_next(&mut self, index: usize, end: Time, packets: &mut Packets) {
         let Edcaf { source, waiting, .. } = &self.contenders[index];
@@ -102,9 +102,9 @@ impl Edcafs {
         }
     }
 
-    /// Appends packets, which come to a station at the given times, to the queue of one of its categories, up to the
-    /// first that does not fit or for which `joins` says no; returns their number. The category has something to send,
-    /// and its queue is a single FIFO; otherwise nothing is done.
+    /// Appends packets that arrive at a station at the given times to the queue of one of its categories, up to the
+    /// first that does not fit or that `joins` rejects; returns their number. Does nothing unless the category has
+    /// something to send and its queue is a single FIFO.
     pub(crate) fn append_train(
         &mut self,
         station: u32,

@@ -1,9 +1,9 @@
-//! PPDUs of datagrams for which no packets are written.
+//! PPDUs of datagrams that are counted instead of written as packets.
 //!
-//! A window towards one receiver that holds datagrams of a [`SaturatedSource`] only, all of which are in each PPDU and
-//! cannot be lost one by one, needs no MPDUs: all of it is received or none. So it is kept as the runs of its
-//! datagrams, from the queue until the receiver hands them up, and what follows from their number is done in one step.
-//! Packets and MPDUs are written when datagrams may be given up, and when their source is detached.
+//! A window towards one receiver needs no MPDUs if it holds datagrams of a [`SaturatedSource`] only, each PPDU has all
+//! of them, and they cannot be lost one by one: the receiver gets all or none. Such datagrams are kept as runs from the
+//! queue until the receiver passes them up, and handled in one step for any number. Packets and MPDUs are written when
+//! datagrams may be given up, and when the source is detached.
 
 use wifair_packet::{NextHops, Packets};
 use wifair_units::{Duration, Time};
@@ -46,37 +46,38 @@ impl RunPlan {
 pub(crate) struct RunPpdu {
     datagrams: DatagramRuns,
     plan: Option<RunPlan>,
-    /// Number of PPDUs in which they were sent.
+    /// Number of PPDUs in which the datagrams were sent.
     attempts: u8,
-    /// Numbers of datagrams that joined at the same time, with the number of PPDUs before.
+    /// Batches of datagrams that joined together: the number of PPDUs sent before, and the number of datagrams.
     joined: Vec<(u8, u64)>,
-    /// Whether the receiver has them.
+    /// Whether the receiver has the datagrams.
     is_received: bool,
-    /// How long before the end of the PPDU it gets each, and the PSDU for which this holds.
+    /// How long before the end of the PPDU the receiver gets each datagram, and the length of the PSDU for which this
+    /// holds.
     leads: MpduLeads,
     leads_of: Bytes,
 }
 
 impl RunPpdu {
-    /// Expects datagrams of this source.
+    /// Prepares for datagrams of this source.
     pub fn begin_source(&mut self, source: &SaturatedSource) {
         self.datagrams = DatagramRuns::of(&source.packet, source.interval);
         self.plan = None;
         self.leads_of = Bytes(0);
     }
 
-    /// Number of datagrams that the sender has yet to be told of.
+    /// Number of datagrams of which the sender does not know whether they arrived.
     pub fn len(&self) -> u64 {
         self.datagrams.len()
     }
 
-    /// Number of datagrams that the receiver does not have.
+    /// Number of datagrams that the receiver does not have yet.
     #[allow(clippy::cast_possible_truncation)]
     pub fn len_under_way(&self) -> usize {
         if self.is_received { 0 } else { self.len() as usize }
     }
 
-    /// Takes up to `most` datagrams that wait.
+    /// Takes up to `most` datagrams from those waiting at the source.
     fn take_from(&mut self, source: &mut SaturatedSource, most: u64) -> u64 {
         let count = self.datagrams.take_from(&mut source.unwritten, most);
         match self.joined.last_mut() {
@@ -96,7 +97,7 @@ impl RunPpdu {
 }
 
 impl Edcaf {
-    /// Whether it sends datagrams for which no packets are written.
+    /// Whether the EDCAF sends datagrams for which no packets are written.
     #[inline]
     pub fn sends_run(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.len() > 0)
@@ -111,8 +112,8 @@ impl Edcaf {
 }
 
 impl Edcafs {
-    /// Makes the next datagram of an EDCAF's source what it sends, if none is before it; returns whether it did. If it
-    /// needs a packet, the queue has that packet then.
+    /// Makes an EDCAF send the next datagram of its source, if nothing is ahead of it; returns whether it does. If the
+    /// datagram needs a packet, the packet is written into the queue instead.
     pub(in crate::edcaf) fn begin_run(
         &mut self,
         now: Time,
@@ -145,7 +146,7 @@ impl Edcafs {
         true
     }
 
-    /// Finds out what the datagrams of a source to this receiver have in common.
+    /// Determines what the datagrams of a source to this receiver have in common.
     #[cold]
     fn plan_run(&mut self, now: Time, index: usize, to: u32) -> RunPlan {
         let station = self.station_of(index);
@@ -168,8 +169,8 @@ impl Edcafs {
         plan
     }
 
-    /// Whether all MPDUs of an EDCAF to this receiver are received or none, without RTS or anything else that has to
-    /// know them one by one, except that they are given up at their retry limit.
+    /// Whether the receiver gets all MPDUs of a PPDU or none, and nothing (such as RTS) handles MPDUs one by one,
+    /// except that they are given up at their retry limit.
     fn is_sent_whole(&self, index: usize, station: usize, to: u32, rules: &AggregationRules) -> bool {
         let Station { link, choice, routing_overhead, is_legacy, ap, .. } = &self.stations[station];
         let can_err = [station, to as usize].iter().any(|end| self.stations[*end].errors.are_possible());
@@ -188,8 +189,8 @@ impl Edcafs {
             && lifetime.is_none()
     }
 
-    /// Forms the next PPDU of an EDCAF that sends datagrams without packets: those that it has sent before, and more if
-    /// there are any and they fit.
+    /// Forms the next PPDU of an EDCAF that sends datagrams without packets: the datagrams sent before, and as many
+    /// more as are waiting and fit.
     pub(in crate::edcaf) fn form_run(&mut self, sender: usize, station: usize) {
         let Edcaf { run: Some(run), source, waiting, ppdu, counters, .. } = &mut self.contenders[sender] else {
             return;
@@ -216,7 +217,7 @@ impl Edcafs {
         self.time_ppdu(sender, station);
     }
 
-    /// The receiver gets the datagrams of `sender` and hands them up.
+    /// The receiver gets the datagrams of `sender`, and passes them up.
     pub(in crate::edcaf) fn receive_run(&mut self, now: Time, sender: usize) {
         let Edcaf { run: Some(run), ppdu, .. } = &self.contenders[sender] else { return };
         if self.passes_up_singly() && run.leads_of != ppdu.psdu {
@@ -224,7 +225,7 @@ impl Edcafs {
         }
         let Edcaf { run: Some(run), counters, .. } = &mut self.contenders[sender] else { return };
         run.is_received = true;
-        counters.handed_up += run.len();
+        counters.passed_up += run.len();
         if self.categories == self.delays.len() {
             let delays = &mut self.delays[sender % self.categories];
             let is_falling = run.datagrams.are_ages_falling(&run.leads);
@@ -260,8 +261,8 @@ impl Edcafs {
         count
     }
 
-    /// Without a response, the same PPDU is sent again, unless an MPDU has reached its retry limit: then MPDUs are
-    /// written. Returns whether it is sent again.
+    /// No response came: the same PPDU is sent again, unless an MPDU has reached its retry limit; then MPDUs are
+    /// written. Returns whether the PPDU is sent again.
     pub(in crate::edcaf) fn repeats_run(&mut self, sender: usize, packets: &mut Packets) -> bool {
         let contender = &self.contenders[sender];
         let (Some(run), Some(rules)) = (&contender.run, &self.aggregation) else { return false };
@@ -330,7 +331,7 @@ impl Edcafs {
         self.contenders[sender].run.as_ref().map(|run| (&run.datagrams, run.leads))
     }
 
-    /// Hands up packets for them, one by one.
+    /// Writes packets for these datagrams, which are then passed up one by one.
     #[cold]
     pub(crate) fn write_out_datagrams(&mut self, now: Time, sender: usize, packets: &mut Packets) {
         let Some(run) = &self.contenders[sender].run else { return };

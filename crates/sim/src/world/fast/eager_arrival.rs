@@ -153,8 +153,8 @@ impl World {
         self.flows[connection.flow as usize].record_delay(time - packet.sent_at());
     }
 
-    /// Forwards a datagram that was handed up onto a wired link, together with the following datagrams of the same
-    /// connection that are handed up at the same instant, as long as they arrive immediately.
+    /// Forwards a datagram that was passed up onto a wired link, together with the following datagrams of the same
+    /// connection that are passed up at the same instant, as long as they arrive immediately.
     #[inline(never)]
     pub(in crate::world) fn datagrams_arrive(&mut self, first: PacketId, link: u32, channel: usize) {
         if self.links[link as usize].eager_arrival() != EagerArrival::Always {
@@ -181,7 +181,7 @@ impl World {
             if wire.next() == Time::NEVER
                 && let Some((mut time, air, most)) = wire.alike(size)
             {
-                let next = channel.handed_up();
+                let next = channel.passed_up();
                 let next = &next[..next.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
                 delays.clear();
                 for (_, id) in next {
@@ -196,11 +196,11 @@ impl World {
                 packets.release_together(next[..delays.len()].iter().map(|(_, id)| *id));
                 owner.record_delays(delays);
                 connection.counters.arrive_together(count.into(), payload);
-                channel.skip_handed_up(count as usize);
+                channel.skip_passed_up(count as usize);
                 wire.send_together(count, size);
                 self.events += 2 * u64::from(count);
             }
-            let Some(next) = channel.take_handed_up_if(|id| is_alike(&packets[id])) else { break departure };
+            let Some(next) = channel.take_passed_up_if(|id| is_alike(&packets[id])) else { break departure };
             self.events += 1;
             id = next;
         };
@@ -217,9 +217,9 @@ impl World {
             return;
         }
         self.channels[channel].write_out_datagrams(self.now, sender, &mut self.packets);
-        if let Some(id) = self.channels[channel].take_handed_up() {
+        if let Some(id) = self.channels[channel].take_passed_up() {
             self.forward_from_air(channel, id);
-            self.forward_handed_up(channel);
+            self.forward_passed_up(channel);
         }
     }
 

@@ -139,12 +139,12 @@ impl World {
         self.events += came;
     }
 
-    /// Forwards the packets that receivers hand up at this instant, one after the other, until something else is due.
+    /// Forwards the packets that receivers pass up at this instant, one after the other, until something else is due.
     #[inline(never)]
-    pub(in crate::world) fn forward_handed_up(&mut self, channel: usize) {
+    pub(in crate::world) fn forward_passed_up(&mut self, channel: usize) {
         self.keep_packets(true);
         while self.now < self.next_events.earliest().min(self.until)
-            && let Some(id) = self.channels[channel].take_handed_up()
+            && let Some(id) = self.channels[channel].take_passed_up()
         {
             self.events += 1;
             match self.hops[self.packets[id].hop as usize + 1] {

@@ -1,6 +1,6 @@
 //! Trains: packets that travel a wired link one behind the other.
 //!
-//! The packets of an A-MPDU are handed up at one instant, and those for the same wired link follow each other there.
+//! The packets of an A-MPDU are passed up at one instant, and those for the same wired link follow each other there.
 //! They are put on it in one step. At an end where packets may be processed [early](super::eager_arrival), the arrival
 //! of the first is one event for all of them, up to the next timer or task. Packets that arrive at a station with a
 //! backlog one behind the other, and the segments released by the ACKs of one PPDU, join its queue in one step.
@@ -49,7 +49,7 @@ impl Train {
 }
 
 impl World {
-    /// Forwards a packet that was handed up onto a wired link. The packets handed up after it follow in the same step
+    /// Forwards a packet that was passed up onto a wired link. The packets passed up after it follow in the same step
     /// as long as they go the same way.
     #[inline(never)]
     pub(in crate::world) fn forward_train(&mut self, first: PacketId, link: u32, channel: usize) {
@@ -62,7 +62,7 @@ impl World {
             return;
         }
         let (mut arrival, mut count) = (first, 0);
-        for (_, id) in channel.handed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        for (_, id) in channel.passed_up().iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
             let packet = &mut self.packets[*id];
             if (packet.hop, packet.size) != (hop, size) {
                 break;
@@ -75,7 +75,7 @@ impl World {
         if count == 0 {
             return;
         }
-        channel.skip_handed_up(count as usize);
+        channel.skip_passed_up(count as usize);
         wire.send_together(count, size);
         self.events += u64::from(count);
         if wire.next() == Time::NEVER || first < wire.eager_arrival().horizon(self.horizon, &self.timers) {
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// ACKs that are handed up to a sender behind another one arrive, as long as the segments that they release go the
+    /// ACKs that are passed up to a sender behind another one arrive, as long as the segments that they release go the
     /// way of the last one.
     pub(in crate::world) fn acks_arrive(&mut self, channel: usize, hop: u32, flow: u32) {
         let index = flow as usize;
@@ -104,7 +104,7 @@ impl World {
         let mut count = 0;
         let mut is_due = self.now >= self.next_events.earliest().min(self.until);
         while !is_due
-            && let Some((_, id)) = channel.handed_up().get(count).copied()
+            && let Some((_, id)) = channel.passed_up().get(count).copied()
             && (packets[id].hop, packets[id].flow) == (hop, flow)
         {
             count += 1;
@@ -140,7 +140,7 @@ impl World {
                 is_due = next <= now;
             }
         }
-        channel.skip_handed_up(count);
+        channel.skip_passed_up(count);
         counters.acks_arrived += count as u64;
         self.events += count as u64;
         connection.cwnd.set(now, sender.cwnd());

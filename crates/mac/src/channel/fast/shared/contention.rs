@@ -82,7 +82,7 @@ impl SharedChannel {
         self.consider_off_grid();
     }
 
-    /// One or more stations start sending.
+    /// One or more stations start sending at `now`.
     #[inline(always)]
     pub(super) fn start(&mut self, now: Time) {
         if let Some(slot) = self.next_slot
@@ -123,7 +123,7 @@ impl SharedChannel {
         }
     }
 
-    /// Whether several stations are sending, so that their frames collide.
+    /// Whether several stations are sending: their frames collide.
     #[inline]
     pub(super) fn is_collision(&self) -> bool {
         self.senders.len() > 1
@@ -172,7 +172,7 @@ impl SharedChannel {
         self.next = begins + air;
     }
 
-    /// Lets stations off the grid that are due send; the others return to the common grid.
+    /// Stations off the grid that are due send; the others return to the common grid.
     #[inline(never)]
     pub(super) fn send_off_grid(&mut self, now: Time) {
         let slot = self.access.timing.slot;
@@ -232,7 +232,7 @@ impl SharedChannel {
         self.consider_off_grid();
     }
 
-    /// Takes into account a station off the grid that is due before all others.
+    /// Lets a station off the grid send next if it is due before all others.
     #[inline(always)]
     fn consider_off_grid(&mut self) {
         if self.off_grid.due < self.next {

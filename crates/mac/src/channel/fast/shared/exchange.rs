@@ -70,7 +70,7 @@ impl SharedChannel {
         self.reschedule();
     }
 
-    /// Number of frames that end at `now`, of those that began at `began`.
+    /// Number of the frames that began at `began` and end at `now`.
     #[inline(never)]
     pub(super) fn count_ending(&self, now: Time, began: Time) -> usize {
         self.on_air().iter().filter(|sender| began + self.opening(**sender) == now).count()
@@ -123,8 +123,8 @@ impl SharedChannel {
         event
     }
 
-    /// The same if the frame followed a CTS, or if frames may be lost. Returns whether the receiver did not have it
-    /// before.
+    /// Like [`SharedChannel::receive`], if the frame followed a CTS or if frames may be lost. Returns whether the frame
+    /// is new to its receiver.
     #[inline(never)]
     pub(super) fn general_receive(&mut self, now: Time) -> bool {
         let sender = self.sender;
@@ -136,7 +136,7 @@ impl SharedChannel {
         !std::mem::replace(&mut frame.received, true)
     }
 
-    /// Accounts for the air time of a data frame that ends, and of what preceded it.
+    /// Accounts for the air time of a data frame that ends, and of the frames before it.
     pub(super) fn account_exchange(&mut self, sender: u32, lost: bool) {
         let SharedStation { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
@@ -183,8 +183,8 @@ impl SharedChannel {
     }
 
     /// Completes a frame: contention window and retry counts are reset, and a backoff follows whether or not there is
-    /// another frame (10.3.4.3). If the NAV of bystanders is rounded up, sender and receiver, which have none, resume
-    /// before them.
+    /// another frame (10.3.4.3). If the NAV of bystanders is rounded up, sender and receiver resume before them, since
+    /// they have no NAV.
     #[inline(never)]
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let now = call.now;
@@ -219,7 +219,7 @@ impl SharedChannel {
 
     /// No CTS is received. Bystanders heard the RTS, and reset their NAV when no data frame follows (10.3.2.4).
     pub(super) fn cts_timeout(&mut self, now: Time) {
-        // Counted as a collision of the RTS with noise, with which the exchange ends.
+        // Counted as a collision of the RTS with noise, which ends the exchange.
         self.phase = SharedPhase::Collision { began: now };
         self.next = now + self.access.timing.rts();
     }

@@ -1,11 +1,11 @@
-//! Shortcuts: arrivals are enqueued when a station dequeues its next packet, not by events.
+//! Shortcuts: arrivals are enqueued when a station dequeues its next packet, instead of by an event each.
 
 use super::*;
 use wifair_packet::Packet;
 
 impl SharedChannel {
-    /// Offers a packet to a station other than the access point, if that only extends its queue. Otherwise does nothing
-    /// and returns false; the caller must then call [`SharedChannel::offer`].
+    /// Enqueues a packet at a station other than the access point, if the arrival has no other effect. Otherwise does
+    /// nothing and returns false; the caller must then call [`SharedChannel::offer`].
     #[inline(always)]
     pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
         let state = &mut self.stations[station as usize];
@@ -27,15 +27,15 @@ impl SharedChannel {
         self.stations[station as usize].source = Some(Box::new(source));
     }
 
-    /// Whether a source may be attached: the station has a frame in progress and a FIFO queue that drops arrivals only.
-    /// The access point may not have one, because its queue length is measured.
+    /// Whether a source may be attached to a station: it has a frame in progress and a FIFO that drops arrivals only.
+    /// The access point may not have a source, because the length of its queue is measured.
     #[must_use]
     pub fn can_attach_source(&self, station: u32) -> bool {
         let state = &self.stations[station as usize];
         station != self.ap && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
-    /// Enqueues what all attached sources send before `end`.
+    /// Enqueues the datagrams that all attached sources send before `end`.
     pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         for station in &mut self.stations {
             station.enqueue_arrivals(end, packets);
@@ -47,14 +47,14 @@ impl SharedChannel {
         self.stations.iter_mut().filter_map(|station| station.source.as_deref_mut())
     }
 
-    /// Detaches the source of a station, if it has one, after enqueueing what it sends before `end`.
+    /// Detaches the source of a station, if any, after enqueueing its datagrams sent before `end`.
     pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         let state = &mut self.stations[station as usize];
         state.enqueue_arrivals(end, packets);
         state.source.take().map(|source| *source)
     }
 
-    /// A station whose queue ran dry while arrivals were deferred. The caller detaches its source, or delivers all
+    /// A station whose queue became empty while arrivals were deferred. The caller detaches its source, or delivers all
     /// further arrivals as events.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
@@ -77,14 +77,14 @@ impl SharedChannel {
         state.frame.is_some() && waiting >= 2
     }
 
-    /// Declares that all arrivals at the access point before `time` are enqueued. When it is about to dequeue a packet
-    /// later than that, it returns [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`] it does not.
+    /// Declares that all arrivals at the access point before `time` are enqueued. Before the access point dequeues a
+    /// packet at a later time, the channel returns [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`], it never does.
     #[inline]
     pub fn set_arrivals_until(&mut self, time: Time) {
         self.arrivals_until = time;
     }
 
-    /// Whether the access point will return [`MacEvent::NeedsArrivals`] if it is advanced at `time`.
+    /// Whether the channel will return [`MacEvent::NeedsArrivals`] if it is advanced at `time`.
     #[inline]
     #[must_use]
     pub fn needs_arrivals(&self, time: Time) -> bool {

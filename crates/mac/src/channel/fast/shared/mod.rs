@@ -1,8 +1,8 @@
 //! A DCF channel on which all stations hear each other: the [general channel](GeneralChannel) for the common case.
 //!
-//! One cell with its access point, all stations in range of each other. All of them see the same idle slots; a frame
-//! that starts alone in its slot is received unless an error probability says otherwise, and frames that start in the
-//! same slot are lost. A whole exchange (RTS, CTS, data, ACK) takes three events, whatever the number of stations.
+//! One access point and its stations, all in range of each other. All see the same idle slots. A frame that starts
+//! alone in its slot is received unless an error probability says otherwise, and frames that start in the same slot are
+//! lost. An exchange (RTS, CTS, data, ACK) takes three events, whatever the number of stations.
 //!
 //! Modelled: DIFS, EIFS, SIFS, slots, backoff that freezes and resumes, post-backoff, doubling of the contention
 //! window, retry limits, ACK and CTS timeout, NAV (no station interrupts an exchange, or the gap of a missing ACK), RTS
@@ -34,7 +34,7 @@ use wifair_queue::{AirUse, Discipline, Gauge, Queue};
 #[derive(Clone, Debug)]
 struct SharedStation {
     frame: Option<Frame>,
-    /// Whether nothing can disturb the exchange: unicast, without RTS and errors.
+    /// Whether the exchange cannot fail: unicast, without RTS, and without errors.
     is_simple: bool,
     /// Slot of the common grid in which the pending backoff ends; in the past if it has ended.
     backoff_end: u64,
@@ -42,17 +42,17 @@ struct SharedStation {
     rate: BitRate,
     /// Air time of the ACK to a frame at the station's rate.
     ack: Duration,
-    /// Length of its frames minus that of the packets inside, except for routing messages.
+    /// Bytes that a frame of the station adds to its packet, except for routing messages.
     overhead: Bytes,
     counters: Counters,
     queue: Queue,
-    /// The only source that feeds the queue.
+    /// The only source that feeds the queue, if attached.
     source: Option<Box<SaturatedSource>>,
     errors: Errors,
 }
 
 impl SharedStation {
-    /// Enqueues what the source sends before `end`.
+    /// Enqueues the datagrams that the source sends before `end`.
     #[inline(never)]
     fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         if let (Some(source), Queue::Fifo(queue)) = (&mut self.source, &mut self.queue) {
@@ -65,8 +65,8 @@ impl SharedStation {
         self.frame.as_ref().expect("a sender has a frame")
     }
 
-    /// Draws a backoff that starts at `resumes`, on a channel whose slots are counted from `origin`. `number` is this
-    /// station's.
+    /// Draws a backoff that starts at `resumes`, on a channel whose slots are counted from `origin`. `number` is the
+    /// number of this station.
     #[inline(always)]
     fn back_off(
         &mut self,
@@ -133,11 +133,11 @@ impl OffGridContenders {
 enum SharedPhase {
     /// No station is sending.
     Idle,
-    /// A data frame, or the frames before it, is on the air and will be received.
+    /// A data frame that will be received, or a frame before it, is on the air.
     Data,
     /// The frame was received; the ACK is due or on the air.
     Ack,
-    /// A data frame is on the air that will be lost to an error.
+    /// A data frame that will be lost to an error is on the air.
     LostData,
     /// The frame was received, but its ACK will be lost.
     LostAck,
@@ -159,7 +159,7 @@ pub struct SharedChannel {
     /// Whether every exchange needs more than a backoff at its end: the rounded NAV outlasts its ACK, or a queue needs
     /// the air time used.
     needs_general_end: bool,
-    /// Whether this holds for every exchange, or for those with RTS, whose rounded NAV may outlast them.
+    /// Whether this holds for every exchange, or for exchanges with RTS, whose rounded NAV may outlast them.
     may_need_general_end: bool,
     slots: Slots,
     /// Start of the next idle slot, unless a station sends first.
@@ -179,12 +179,12 @@ pub struct SharedChannel {
     airs: AirTimes,
     ap_queue: Gauge,
     paused_queues: PausedQueues,
-    /// Stations whose queue ran dry while arrivals were deferred.
+    /// Stations whose queue became empty while arrivals were deferred.
     exhausted: Vec<u32>,
     /// All arrivals at the access point before this time are enqueued.
     arrivals_until: Time,
     air_use: AirUseMeter,
-    /// Air time that the stations' counters do not contain: RTS and CTS, collisions, and data frames lost to errors.
+    /// Air time that is not in the stations' counters: RTS and CTS, collisions, and data frames lost to errors.
     rts_cts: Duration,
     collision: Duration,
     lost: Duration,
@@ -195,7 +195,7 @@ pub struct SharedChannel {
 }
 
 impl SharedChannel {
-    /// A cell of these stations, of which `ap` is the access point.
+    /// A channel of these stations; `ap` is the number of the access point.
     #[must_use]
     pub fn new(access: Access, ap: u32, stations: Vec<StationSettings>) -> Self {
         let timing = &access.timing;
@@ -380,7 +380,7 @@ impl SharedChannel {
         self.fast_load(station, call)
     }
 
-    /// The same if no queue needs air times; the hot path.
+    /// Like [`Self::load`] if no queue needs air times; the hot path.
     #[inline(always)]
     fn fast_load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let now = call.now;
@@ -405,7 +405,7 @@ impl SharedChannel {
             packet.bytes() + state.overhead
         };
         match &mut state.frame {
-            // Same receiver and length as the previous frame, so the air times are the same, too.
+            // Same receiver and length as the previous frame, hence the same air times.
             Some(frame) if (frame.to, frame.length) == (to, length) => {
                 frame.id = id;
                 frame.received = false;
@@ -530,8 +530,7 @@ impl SharedChannel {
         (event, steps)
     }
 
-    /// Handles all phases except those of a successful unicast exchange. Returns the broadcast that was received, if
-    /// any.
+    /// Handles all phases but those of a successful unicast exchange. Returns the broadcast that was received, if any.
     #[inline(never)]
     fn general_advance(&mut self, call: &mut Call<'_>) -> Option<PacketId> {
         match self.phase {
@@ -554,7 +553,7 @@ impl SharedChannel {
     /// The equivalent general channel with the same stations, in its initial state.
     ///
     /// # Panics
-    /// If a packet was offered before.
+    /// If a packet was already offered.
     #[must_use]
     pub fn general(&self) -> GeneralChannel {
         let is_new = |station: &SharedStation| station.frame.is_none() && station.counters == Counters::default();

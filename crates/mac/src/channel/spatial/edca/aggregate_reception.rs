@@ -1,8 +1,8 @@
 //! Which MPDUs of an A-MPDU are received while other frames begin and end.
 //!
-//! A receiver that has read the preamble of a PPDU follows it to its end. Each MPDU has its own FCS, so only those
-//! MPDUs are lost during which interference was too strong. All are lost if that was during the preamble, or if the
-//! receiver turned to another frame.
+//! A receiver that has read the preamble of a PPDU follows the PPDU to its end. Each MPDU has its own FCS, so only
+//! MPDUs hit by strong interference are lost. All are lost if the interference hit the preamble, or if the receiver
+//! turned to another frame.
 
 use wifair_units::Time;
 
@@ -14,12 +14,12 @@ pub(super) struct AggregateReception {
     sender: u32,
     to: u32,
     start: Time,
-    /// Since when `is_clean` has had its value.
+    /// When `is_clean` last changed.
     since: Time,
     is_clean: bool,
     /// Intervals in which it was not clean.
     unclean: Vec<(Time, Time)>,
-    /// Whether the receiver does not follow it.
+    /// Whether the receiver has stopped following it.
     is_abandoned: bool,
 }
 
@@ -28,7 +28,7 @@ impl AggregateReception {
         Self { sender, to, start: now, since: now, is_clean: true, unclean: vec![], is_abandoned: false }
     }
 
-    /// Sets whether it can be read from `now` on.
+    /// Sets whether the A-MPDU can be read from `now` on.
     fn turn(&mut self, now: Time, is_clean: bool) {
         if self.is_clean && !is_clean {
             self.since = now;
@@ -47,7 +47,7 @@ impl SpatialChannel {
             let &mut AggregateReception { sender, to, start, .. } = reception;
             let is_followed = self.signals.receiving.has(to) && self.signals.sender_at(to) == sender;
             let is_clean = is_followed && self.signals.is_undisturbed(to, sender);
-            // A frame that cannot be read although nothing disturbs it is too weak, or in a mode unknown to the
+            // A frame that nothing disturbs and that still cannot be read is too weak, or in a mode unknown to the
             // receiver.
             let is_unreadable = now == start && is_clean && self.signals.corrupted.has(to);
             reception.is_abandoned |= !is_followed || is_unreadable;

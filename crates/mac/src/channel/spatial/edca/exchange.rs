@@ -10,7 +10,7 @@ use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
-    /// A backoff of `sender` has ended: of the categories that may send, the one with the highest priority does
+    /// A backoff of `sender` has ended: among the categories that may send, the one with the highest priority sends
     /// (10.22.2.4).
     pub(in crate::channel::spatial) fn win(&mut self, now: Time, sender: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
@@ -85,8 +85,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Determines what the receiver gets of the frame of `sender`; `could_read` tells whether it could read all of it.
-    /// Returns whether it gets anything.
+    /// Determines which MPDUs of the frame of `sender` its receiver gets; `could_read` tells whether it could read the
+    /// whole frame. Returns whether it gets any.
     pub(in crate::channel::spatial) fn read_in(
         &mut self,
         sender: u32,
@@ -110,7 +110,7 @@ impl SpatialChannel {
             ppdu.set_lost(|| !could_read);
             return could_read;
         }
-        // With bit errors the lost MPDUs are known by now; without, parts are lost to interference.
+        // With bit errors, the lost MPDUs are already known; without, interference determines which are lost.
         if if has_mpdus { !could_read } else { could_read || !ppdu.is_aggregate() } {
             ppdu.set_lost(|| !could_read);
         }
@@ -130,13 +130,14 @@ impl SpatialChannel {
         self.categories().edcafs.contenders[index].ppdu.is_read()
     }
 
-    /// The part of the time `alone` for which the PPDU of `sender` was alone on the air, that its lost MPDUs took.
+    /// The part of `alone` that the lost MPDUs took; `alone` is the time for which the PPDU of `sender` was alone on
+    /// the air.
     pub(in crate::channel::spatial) fn lost_part(&self, sender: u32, alone: Duration) -> Duration {
         let Some(edca) = &self.edca else { return Duration::ZERO };
         edca.ppdu_of(sender).lost_part(alone)
     }
 
-    /// Ends data or a request of `sender`.
+    /// Ends the data or BlockAckReq of `sender`.
     pub(in crate::channel::spatial) fn end_of_ppdu(
         &mut self,
         sender: u32,
@@ -236,7 +237,7 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Starts the slot count of the category whose exchange failed after its timeout, not before.
+    /// Delays the slot count of the category whose exchange failed until after its timeout.
     fn resume_after_timeout(&mut self, now: Time, station: u32, timeout: Time) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];

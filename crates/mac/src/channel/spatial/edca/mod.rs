@@ -1,8 +1,8 @@
 //! Stations with access categories on the spatial channel: EDCA, aggregation and block ACK with hidden nodes.
 //!
-//! What stations send is in [`edcaf`](crate::edcaf), as on the other channels; who hears it is in
-//! [`signal`](super::signal), as with DCF. This module connects them: each category of a station counts slots based on
-//! the station's carrier sense and NAV, and a frame that collides may reach its receiver in part.
+//! As on the other channels, [`edcaf`](crate::edcaf) determines what stations send; as with DCF,
+//! [`signal`](super::signal) determines who hears it. This module connects them: each category of a station counts
+//! slots based on the station's carrier sense and NAV, and a frame that collides may reach its receiver in part.
 
 mod aggregate_reception;
 mod backoff;
@@ -34,9 +34,9 @@ pub(super) struct SpatialEdca {
     txop_nav: Vec<Time>,
     /// A-MPDUs on the air.
     receptions: Vec<AggregateReception>,
-    /// With bit errors: the current or last transmission of each station, if it was an HT or later PPDU.
+    /// With bit errors: the current or last transmission of each station, if it is an HT or later PPDU.
     on_air: Vec<Option<OnAir>>,
-    /// What each station has received of the data of such a PPDU.
+    /// The chunks of such a PPDU that each station has received so far.
     chunks: Vec<Vec<DataChunk>>,
 }
 
@@ -46,18 +46,18 @@ impl SpatialEdca {
         self.current[station as usize]
     }
 
-    /// The PPDU of that category.
+    /// The PPDU of the category that `station` uses or used last.
     #[inline]
     pub fn ppdu_of(&self, station: u32) -> &Ppdu {
         &self.edcafs.contenders[self.current_of(station)].ppdu
     }
 
-    /// The contention state of that category.
+    /// The contention state of the category that `station` uses or used last.
     pub fn contention_of(&mut self, station: u32) -> &mut Contention {
         &mut self.edcafs.contenders[self.current[station as usize]].contention
     }
 
-    /// Rate of its data or request, or of the response.
+    /// Rate of a frame of this kind in the exchange of `station`: its data or BlockAckReq, or the response.
     pub fn rate_of(&self, station: u32, kind: SpatialFrameKind) -> BitRate {
         let (number, ppdu) = (station as usize, self.ppdu_of(station));
         match kind {
@@ -67,7 +67,7 @@ impl SpatialEdca {
         }
     }
 
-    /// Counts a block ACK addressed to it, received or lost.
+    /// Counts a block ACK addressed to `station`, received or lost.
     pub fn count_block_ack(&mut self, station: u32, read: bool) {
         let counters = &mut self.edcafs.contenders[self.current[station as usize]].counters;
         counters.block_acks += 1;
@@ -109,8 +109,8 @@ impl SpatialChannel {
         self.learn_audiences();
     }
 
-    /// Replaces the DCF shortcut by a single access category with the same parameters; must be called before any packet
-    /// is offered.
+    /// Replaces the DCF shortcut with a single access category with the same parameters; must be called before any
+    /// packet is offered.
     ///
     /// # Panics
     /// If a packet was offered before.
@@ -146,7 +146,7 @@ impl SpatialChannel {
         self.edca.as_ref().map(|edca| &edca.edcafs)
     }
 
-    /// The same, mutable.
+    /// The stations' queues and counters, mutable.
     pub fn edcafs_mut(&mut self) -> Option<&mut Edcafs> {
         self.edca.as_mut().map(|edca| &mut edca.edcafs)
     }
@@ -224,13 +224,13 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Whether a NAV was set by `sender` in its current TXOP, so that it does not prevent a response to that station
+    /// Whether `sender` set this NAV in its current TXOP. Such a NAV does not prevent a response to `sender`
     /// (10.22.2.4).
     pub(super) fn is_of_own_txop(&self, sender: u32, nav: Time) -> bool {
         self.edca.as_ref().is_some_and(|edca| nav <= edca.txop_nav[sender as usize])
     }
 
-    /// Handles what is due at the time of the call, regardless of the channel.
+    /// Handles reordering timeouts and packets to be passed up that are due at the time of the call.
     pub(super) fn handle_due(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
         let edcafs = &mut self.edca.as_deref_mut()?.edcafs;
         if let Some(event) = edcafs.due(call.now, call.retry_limit_drops) {

@@ -2,11 +2,11 @@
 //!
 //! The signal fields of the preamble are BPSK at rate 1/2 in 20 MHz, as before HT ([`BitErrors`]). Each MPDU after them
 //! has its own FCS, so its errors depend on the SINR during that MPDU alone: interference that begins or ends corrupts
-//! part of an aggregate. Error rates are those of [`mcs_errors`]; a PPDU of `w` times 20 MHz has `w` times the
-//! receiver's noise in 20 MHz, all interference counts, and streams share the power.
+//! part of an aggregate. Error rates are those of [`mcs_errors`]. A PPDU of `w` times 20 MHz has `w` times the
+//! receiver's noise in 20 MHz; all interference counts, and streams share the power.
 //!
-//! The receiver responds to what it has read. A bystander that has read any MPDU knows the NAV and does not wait for
-//! EIFS (10.3.2.3.7: EIFS follows a frame that did not result in the correct reception of a complete MAC frame).
+//! The receiver responds if it has read any MPDU. A bystander that has read any MPDU knows the NAV and does not wait
+//! for EIFS (10.3.2.3.7: EIFS follows a frame that did not result in the correct reception of a complete MAC frame).
 
 use wifair_engine::Stream;
 use wifair_phy::{BitErrors, Code, Constellation, LegacyMode, TxMode, mcs_errors};
@@ -72,8 +72,8 @@ impl SpatialEdca {
         self.on_air(sender, transmission).is_some()
     }
 
-    /// Records what `station` received of `sender` in a chunk until `now`. Returns the logarithm of the probability
-    /// that the part of the preamble in it is correct; `None` for a pre-HT frame.
+    /// Records the chunk, until `now`, of the frame of `sender` that `station` receives. Returns the logarithm of the
+    /// probability that the part of the preamble in it is correct; `None` for a pre-HT frame.
     pub fn accumulate_errors(
         &mut self,
         (station, sender): (u32, u32),
@@ -102,8 +102,8 @@ impl SpatialEdca {
         Some(preamble)
     }
 
-    /// Draws whether `station` reads any MPDU of the PPDU that `sender` ends and, if `is_receiver`, which ones.
-    /// `log_success` is that of the preamble. `None` for a pre-HT frame.
+    /// Draws whether `station` reads any MPDU of the PPDU that `sender` ends and, if `is_receiver`, which MPDUs.
+    /// `log_success` is the logarithm of the probability that the preamble is correct. `None` for a pre-HT frame.
     pub fn read_mpdus(
         &mut self,
         (station, sender, is_receiver): (u32, u32, bool),

@@ -1,4 +1,4 @@
-//! Width of a TXOP: what a station does if a secondary channel is busy when its backoff ends.
+//! Width of a TXOP, if a secondary channel is busy when the backoff ends.
 
 use wifair_units::Time;
 
@@ -6,9 +6,9 @@ use crate::channel::spatial::SpatialChannel;
 use crate::channel::spatial::overlap::Bandwidth;
 
 impl SpatialChannel {
-    /// Whether `station`, whose backoff has ended, may send when its secondary channels are idle up to the width `idle`
-    /// (in doublings of 20 MHz). If not, it draws a new backoff with the same window, as if the channel were busy and
-    /// no backoff pending (IEEE Std 802.11-2016, 10.22.2.5).
+    /// Whether `station`, whose backoff has ended, may send if its channel is idle up to the width `idle` (in doublings
+    /// of 20 MHz). If it may not, it draws a new backoff with the same window, as if the channel were busy and no
+    /// backoff pending (IEEE Std 802.11-2016, 10.22.2.5).
     pub(in crate::channel::spatial) fn opens_txop(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl SpatialChannel {
             let own = &mut edca.backoffs[index];
             own.left = contender.contention.draw();
             own.immediate = false;
-            // This slot boundary is used up; the next one is the first that counts.
+            // This slot boundary has been counted; counting continues at the next one.
             own.from = Some(now + self.intervals.slot);
         }
         self.signals.hold_back(station);

@@ -2,8 +2,8 @@
 //!
 //! Most data frames and their ACKs do not overlap with other frames: every station that might start sending hears the
 //! data or the ACK in time. The effects of such an exchange follow from the links of its two ends, so they are applied
-//! at once when the ACK ends. Until then no other station is affected. If another station gets a frame to send before
-//! that, the exchange is replaced by its frames, as far as they have progressed.
+//! at once when the ACK ends; until then, no other station is affected. If another station gets a frame to send before
+//! the ACK ends, the exchange is split into its individual frames at their current state.
 
 use wifair_units::{Duration, Time};
 
@@ -30,7 +30,7 @@ enum AtomicPhase {
 pub(in crate::channel::spatial) struct AtomicExchange {
     sender: u32,
     receiver: u32,
-    /// Index of the two stations among the pairs.
+    /// Index of its two stations in [`ExchangeAudiences`].
     pair: u32,
     phase: AtomicPhase,
     start: Time,

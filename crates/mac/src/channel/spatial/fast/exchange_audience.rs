@@ -9,7 +9,7 @@ use crate::channel::spatial::bitset::{bit_in, each, place};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hears {
     pub data: bool,
-    /// Implies that the data frame is sensed.
+    /// Whether the data frame is read, which implies that it is sensed.
     pub reads_data: bool,
     pub ack: bool,
     pub reads_ack: bool,
@@ -26,7 +26,7 @@ pub struct Hearers {
     pub missed: u64,
 }
 
-/// The audience of two stations that read each other.
+/// The audience of an exchange between two stations that read each other.
 #[derive(Clone, Debug)]
 pub struct ExchangeAudience {
     pub words: Range<usize>,
@@ -36,7 +36,8 @@ pub struct ExchangeAudience {
 /// Audiences of pairs of stations that have exchanged frames.
 #[derive(Clone, Debug, Default)]
 pub struct ExchangeAudiences {
-    /// For each sender, its receivers in order, each with the index of the pair; `None` if one cannot read the other.
+    /// For each sender, its receivers in order, each with the index of the pair; `None` if either cannot read the
+    /// other.
     peers: Vec<Vec<(u32, Option<u32>)>>,
     exchange_audiences: Vec<ExchangeAudience>,
     words: Vec<Hearers>,
