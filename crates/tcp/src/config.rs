@@ -39,7 +39,7 @@ choice! {
         Off = "off",
         /// Each sends one new segment.
         Rfc3042 = "rfc3042" from "RFC 3042",
-        /// Each sends the next segment, even one that is sent again after a timeout.
+        /// Each sends the next segment, even if that is a retransmission after a timeout.
         Ns2 = "ns2" from "ns-2.35, singledup_",
     }
 }
@@ -69,9 +69,9 @@ choice! {
         NewReno = "newreno" from "RFC 6582",
         /// A scoreboard of selective ACKs.
         Sack = "sack" from "RFC 6675",
-        /// Selective ACKs as in ns-2: three duplicate ACKs with news start recovery, a count of packets in the path
-        /// decides what is sent, and a timeout forgets what had arrived. The receiver does not report duplicates, and
-        /// its ACKs are 8 bytes longer for each block.
+        /// Selective ACKs as in ns-2: three duplicate ACKs that report something new start recovery, a count of packets
+        /// in the path decides what is sent, and a timeout clears the scoreboard. The receiver does not report
+        /// duplicates, and its ACKs are 8 bytes longer for each block.
         Sack1 = "sack1" from "ns-2.35, Agent/TCP/Sack1",
         /// Transmission times (RACK), with tail loss probes.
         Rack = "rack" from "RFC 8985",
@@ -130,8 +130,8 @@ pub struct StackOptions {
     pub max_cwnd: f64,
     /// Receive window until the receiver advertises one, in bytes.
     pub receive_window: u64,
-    /// The receive window is known from the start (ns-2). The window field of an ACK then counts only where it is below
-    /// its largest value, because an access point may have rewritten it.
+    /// The receive window is known from the start (ns-2). The window field of an ACK then counts only if it is below
+    /// its largest value: an access point may have rewritten it.
     pub window_known: bool,
     /// Window scale (RFC 7323, section 2).
     pub window_scale: u8,
@@ -143,7 +143,7 @@ pub struct StackOptions {
     pub recovery: Recovery,
     /// Number of duplicate ACKs that triggers fast retransmit.
     pub dup_threshold: u32,
-    /// Whether the duplicate ACKs before that send a segment each.
+    /// Whether the duplicate ACKs below `dup_threshold` send a segment each.
     pub limited_transmit: LimitedTransmit,
     /// How far one ACK lets the window grow.
     pub growth: Growth,
@@ -151,8 +151,8 @@ pub struct StackOptions {
     pub validate_window: bool,
     /// What the window is reduced from on loss.
     pub reduce_from: ReduceFrom,
-    /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow; what partial ACKs took off the
-    /// window stays off; each further timeout of a segment reduces `ssthresh` again; after a loss in slow start
+    /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow; the reduction by partial ACKs is
+    /// kept after recovery; each further timeout of a segment reduces `ssthresh` again; after a loss in slow start
     /// `ssthresh` is a whole number.
     pub ns2_recovery: bool,
     /// Only the first partial ACK restarts the retransmission timer (RFC 6582, section 3.2, step 3; the Impatient
@@ -211,8 +211,8 @@ pub struct ReceiverConfig {
     /// How long ACKs that report a gap are held back and merged, from the fourth on (Linux's SACK compression); zero
     /// for off.
     pub sack_compression: Duration,
-    /// Generic receive offload (Linux): segments that arrive within this time of the first are handed up as one. Zero
-    /// merges only segments that arrive at the same instant; `None` is off.
+    /// Generic receive offload (Linux): segments that arrive within this time of the first are handed to TCP as one.
+    /// Zero merges only segments that arrive at the same instant; `None` is off.
     pub gro: Option<Duration>,
     /// Whether selective ACKs are sent (RFC 2018), including reports of duplicates (RFC 2883).
     pub sack: bool,

@@ -1,12 +1,12 @@
 //! Generic receive offload (GRO): segments that arrive together are handed to TCP as one.
 //!
-//! Source: behaviour of Linux's `tcp_gro_receive`. Segments of one flow that the network card hands up together are
-//! merged if they are contiguous, equally long except for the last, carry the same timestamp and the same congestion
-//! mark, and fit into one IP packet. A segment with SYN or FIN ends the batch. TCP sees a batch as one arrival: it
-//! sends one ACK, and a batch out of order counts as one sign of loss.
+//! Source: behaviour of Linux's `tcp_gro_receive`. Segments of one flow that arrive together are merged if they are
+//! contiguous, equally long except for the last, carry the same timestamp and congestion mark, and fit into one IP
+//! packet. A segment with SYN or FIN ends the batch. TCP sees a batch as one arrival: it sends one ACK, and a batch out
+//! of order counts as one sign of loss.
 //!
-//! "Together" means within [`ReceiverConfig::gro`](crate::config::ReceiverConfig::gro) of the first segment. With zero
-//! these are the segments of one instant, that is of one PPDU.
+//! "Together" means within [`ReceiverConfig::gro`](crate::config::ReceiverConfig::gro) of the first segment. With zero,
+//! only segments that arrive at the same instant are merged, such as those of one PPDU.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
@@ -20,7 +20,7 @@ const TICK: u32 = 1000;
 /// Segments that have arrived but are not yet handed to TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
-    /// The first segment; its payload length is that of all but the last.
+    /// The first segment; all but the last have its payload length.
     pub first: Packet,
     /// Offset after the last byte.
     pub end: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Starts a batch that is handed up after `wait`, or at the end of this instant if that is later.
+    /// Starts a batch that is handed to TCP after `wait`, or at the end of this instant if that is later.
     pub fn new(now: Time, wait: Duration, first: &Packet) -> Self {
         Self { first: *first, end: first.end(), segments: 1, until: now + wait.max(Duration::from_nanos(1)) }
     }

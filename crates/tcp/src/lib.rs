@@ -1,4 +1,4 @@
-//! TCP sender, receiver, loss recovery and congestion control, sans I/O.
+//! TCP sender, receiver, loss recovery and congestion control, without I/O.
 //!
 //! A [`Sender`] and a [`Receiver`] are the two ends of a connection that carries data in one direction. Both are driven
 //! from outside: the caller passes in `(now, packet)`, calls `poll` until it returns no more packets, and calls

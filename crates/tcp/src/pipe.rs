@@ -53,7 +53,7 @@ pub struct Pipe {
     delay: Duration,
     /// Decides the fate of each packet.
     script: FateScript,
-    /// What would arrive within this interval arrives at its end instead, in order.
+    /// Packets due within this interval arrive at its end instead, in order.
     pub silence: (Time, Time),
     /// Packets in transit, keyed by arrival and order; `true` is towards the receiver.
     travelling: BTreeMap<(Time, u64), (bool, Packet)>,

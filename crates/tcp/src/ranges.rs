@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 /// Disjoint, non-adjacent ranges `start..end` in ascending order.
 ///
-/// New data extends the last range and retransmissions fill gaps near the front, so both ends are cheap whatever the
-/// number of ranges; the middle is found by binary search.
+/// New data extends the last range and retransmissions fill gaps near the front, so operations at both ends are cheap
+/// for any number of ranges. The middle is found by binary search.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     ranges: VecDeque<(u64, u64)>,
@@ -36,7 +36,7 @@ impl Ranges {
         }
     }
 
-    /// Adds `start..end`, merged with the ranges it touches. Returns the range that it is now in, or itself if it is
+    /// Adds `start..end`, merged with the ranges it touches. Returns the merged range, or `(start, end)` if it is
     /// empty.
     #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> (u64, u64) {

@@ -1,11 +1,11 @@
-//! The receiver of a connection: what has arrived, when to acknowledge it, and what the ACK contains.
+//! The receiver of a connection: tracks which data has arrived, and decides when to send ACKs and what they contain.
 //!
 //! Sources: RFC 9293 (section 3.8.6 window, 3.10.7 arrival of segments), RFC 5681, section 4.2 (delayed ACKs), RFC 2018
 //! (selective ACKs), RFC 2883 (reports of duplicates), RFC 7323 (timestamps, window scale), RFC 3168, section 6.1.3,
 //! and RFC 8257, section 3.2 (echo of congestion marks), Linux's receive offload ([`gro`](crate::gro)).
 //!
 //! Departures: the application reads data at once, so only out-of-order data closes the window; the receiver has no
-//! timer for its own SYN-ACK and FIN, which it repeats when the sender repeats its part.
+//! timer for its own SYN-ACK and FIN, but repeats them when the sender repeats its SYN or FIN.
 
 use wifair_packet::{Kind, MAX_SACK_BLOCKS, Packet, flag};
 use wifair_units::{Duration, Time};
@@ -15,7 +15,7 @@ use crate::gro::Batch;
 use crate::ranges::Ranges;
 use crate::{TIMESTAMP_OPTION, clock};
 
-/// Number of ACKs that report a gap at once before further ones are held back, and maximum number of these (Linux).
+/// Number of ACKs for a gap that are sent at once, and maximum number held back after them (Linux).
 const AT_ONCE: u32 = 3;
 const MOST_HELD: u32 = 44;
 
@@ -34,7 +34,7 @@ pub struct Receiver {
     next: u64,
     /// Ranges that arrived above `next`.
     ahead: Ranges,
-    /// Ranges to be reported, the latest first, as they were when they last grew; `(0, 0)` marks unused entries. Those
+    /// Ranges to be reported, the latest first, as they were when they last grew; `(0, 0)` marks unused entries. Ranges
     /// below `next` are no longer reported, but keep their places.
     recent: [(u64, u64); MAX_SACK_BLOCKS],
     /// A duplicate to report once (RFC 2883).
@@ -50,9 +50,10 @@ pub struct Receiver {
     ack_at: Time,
     /// Flags of the ACK sent at the next call of [`Receiver::poll`]; 0 for none.
     reply: u8,
-    /// Offset and ECN echo of an ACK to be sent before that one (RFC 8257, section 3.2).
+    /// Offset and ECN echo of an ACK to be sent before `reply` (RFC 8257, section 3.2).
     earlier: Option<(u64, bool)>,
-    /// Timestamp to echo, and the offset last acknowledged, which decides when it is updated (RFC 7323, section 4.3).
+    /// Timestamp to echo, and the offset last acknowledged, which decides when the timestamp is updated (RFC 7323,
+    /// section 4.3).
     ts_recent: u32,
     last_ack: u64,
     /// Whether ECE is set.
@@ -60,7 +61,7 @@ pub struct Receiver {
     /// Offset of the FIN; [`u64::MAX`] before it arrives.
     fin: u64,
     duplicates: u64,
-    /// Segments not yet handed up (generic receive offload).
+    /// Segments not yet processed (generic receive offload).
     batch: Option<Box<Batch>>,
     /// See [`Receiver::has_timer`].
     has_timer: bool,
@@ -116,7 +117,7 @@ impl Receiver {
         self.take(now, packet, packet.end(), 1, plain);
     }
 
-    /// Processes `segments` contiguous segments, the first of which is `packet` and which end at `end`.
+    /// Processes `segments` contiguous segments that begin with `packet` and end at `end`.
     #[inline(always)]
     fn take(&mut self, now: Time, packet: &Packet, end: u64, segments: u32, plain: bool) {
         if self.config.ecn {
@@ -146,8 +147,7 @@ impl Receiver {
         }
     }
 
-    /// Adds a segment to the batch, after handing up the batch if the segment does not belong to it. Returns false if
-    /// the segment must be processed at once.
+    /// Adds a segment to the batch, or to a new one. Returns false if the segment must be processed at once.
     #[inline(never)]
     fn collect(&mut self, now: Time, packet: &Packet, plain: bool) -> bool {
         let Some(wait) = self.config.gro.filter(|_| plain) else {
@@ -168,7 +168,8 @@ impl Receiver {
         }
     }
 
-    /// Handles a segment without data, or with a SYN or FIN. Returns whether it occupies a place in the stream.
+    /// Handles a segment without data, or with a SYN or FIN. Returns whether the segment occupies a place in the
+    /// stream.
     #[cold]
     fn take_syn_or_fin(&mut self, packet: &Packet) -> bool {
         if packet.has(flag::SYN) {
@@ -203,8 +204,8 @@ impl Receiver {
         }
     }
 
-    /// Whether an ACK that reports a gap is sent at once: the first three, which trigger fast retransmit, and the one
-    /// after the maximum number of held-back ACKs.
+    /// Whether an ACK for a gap is sent at once. This holds for the first three, which trigger fast retransmit, and for
+    /// the ACK after the maximum number of held-back ACKs.
     fn may_report_gap(&mut self) -> bool {
         if self.told_at != self.next {
             (self.told_at, self.told) = (self.next, 0);
@@ -263,7 +264,7 @@ impl Receiver {
         self.reply = flag::ACK;
     }
 
-    /// Moves a range that grew to the front (RFC 2018, section 4). It may have merged with others, which are removed.
+    /// Moves a range that grew to the front (RFC 2018, section 4), and removes other ranges that have merged with it.
     #[inline]
     fn remember(&mut self, range: (u64, u64)) {
         let is_part = |part: &(u64, u64)| (range.0..range.1).contains(&part.0);
@@ -320,7 +321,7 @@ impl Receiver {
         false
     }
 
-    /// Writes the ACK that precedes the one due; returns whether there is the latter.
+    /// Writes the ACK to be sent before the one due; returns whether one is due after it.
     #[cold]
     fn write_earlier(&mut self, now: Time, packet: &mut Packet) -> bool {
         if let Some((ack, echo)) = self.earlier.take() {
@@ -568,10 +569,10 @@ mod tests {
         assert_eq!(quick, [true, true, true, false, true, false]);
     }
 
-    /// The fourth ACK that reports a gap is held back for 1 ms, and others with it. The segment that fills the gap is
+    /// The fourth ACK for a gap is held back for 1 ms, together with those after it. The segment that fills the gap is
     /// acknowledged at once, and the next gap is reported at once again. Of many held-back ACKs the 45th is sent.
     #[test]
-    fn acks_that_tell_of_a_gap_are_held_back_together() {
+    fn acks_for_a_gap_are_held_back_together() {
         let mut receiver = receiver("sack = true\nsack_compression = '1 ms'");
         assert!(answer(&mut receiver, 0).is_none());
         let told: Vec<_> = (2..8).map(|n| answer(&mut receiver, 500 * n).is_some()).collect();
@@ -601,9 +602,9 @@ mod tests {
         (at_once, polled(receiver))
     }
 
-    /// Linux: segments handed up by one interrupt are one arrival. Ten segments get one ACK instead of five. A gap ends
-    /// a batch, and the batch after it is reported once. A short segment is the last of its batch, as is the one that
-    /// fills an IP packet: 130 times 500 bytes.
+    /// Linux: segments that the network card delivers together are one arrival. Ten segments get one ACK instead of
+    /// five. A gap ends a batch, and the batch after it is reported once. A batch ends with a short segment, or when an
+    /// IP packet is full: 130 times 500 bytes.
     #[test]
     fn a_batch_of_segments_has_one_ack() {
         let of = |numbers: std::ops::Range<u64>| numbers.map(|n| segment(500 * n)).collect::<Vec<_>>();
@@ -684,8 +685,8 @@ mod tests {
         assert!(receiver.is_finished());
     }
 
-    /// The segment that fills the first of two gaps came once: no block reports it, and the first block is that behind
-    /// the gap that remains.
+    /// The segment that fills the first of two gaps came once: no block reports it, and the first block is the range
+    /// behind the remaining gap.
     #[test]
     fn the_segment_that_fills_a_gap_is_no_duplicate() {
         let mut receiver = receiver("sack = true");

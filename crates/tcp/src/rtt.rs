@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The arithmetic is that of V. Jacobson, "Congestion Avoidance and Control", 1988, appendix A: integers, SRTT scaled
-//! by eight and RTTVAR by four. The unit is a nanosecond or, with a coarse clock, its tick, which then is G as well;
-//! with a tick of 10 ms the results equal those of ns-2.
+//! by eight and RTTVAR by four. The unit is a nanosecond or, with a coarse clock, the tick of the clock, which is then
+//! also G. With a tick of 10 ms the results equal those of ns-2.
 
 use wifair_units::{Duration, Time};
 

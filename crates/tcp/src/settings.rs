@@ -1,8 +1,9 @@
 //! TCP settings of a scenario, and the profiles (`stack`) that set their defaults.
 //!
 //! The values of `ns2` come from the defaults of ns-2.35 and from its traces of two nodes and a link. Those of `modern`
-//! are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x). `linux` adds what mattered in comparisons
-//! with emulated Linux hosts, including Linux's variants of a congestion control unless the user sets the variant.
+//! are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x). `linux` adds the settings that mattered in
+//! comparisons with emulated Linux hosts, including Linux's variants of congestion controls unless the user sets the
+//! variant.
 
 use wifair_config::{Limit, choice, table};
 use wifair_units::{Bytes, Duration};
@@ -58,10 +59,10 @@ const fn is_threshold(limit: &Limit) -> bool {
     matches!(limit, Limit::Packets(0..=MOST_PACKETS) | Limit::Bytes(Bytes(0..=MOST_BYTES)))
 }
 
-/// No path holds more than a window of so many packets: 100 Gb/s for two minutes.
+/// Largest window, in packets; no path holds more: 100 Gb/s for two minutes.
 const MOST_PACKETS: u64 = 1 << 30;
 
-/// The same in bytes, 1 TiB.
+/// Largest window in bytes, 1 TiB.
 const MOST_BYTES: u64 = 1 << 40;
 
 table! {
@@ -158,7 +159,7 @@ table! {
         pub recovery: Option<Recovery> = None;
         /// Number of duplicate ACKs that triggers fast retransmit.
         pub dup_threshold: u32 = 3, "1 or more" => |n| *n >= 1;
-        /// Whether the duplicate ACKs before that send a segment each.
+        /// Whether the duplicate ACKs below `dup_threshold` send a segment each.
         pub limited_transmit: LimitedTransmit =
             match stack { Stack::Ns2 => LimitedTransmit::Ns2, _ => LimitedTransmit::Rfc3042 }, by stack;
         /// How far one ACK lets the window grow.
@@ -172,8 +173,8 @@ table! {
         /// What the window is reduced from on loss.
         pub reduce_from: ReduceFrom =
             match stack { Stack::Rfc => ReduceFrom::Flight, _ => ReduceFrom::Window }, by stack;
-        /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow, what partial ACKs took off the
-        /// window stays off, each further timeout of a segment reduces ssthresh again.
+        /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow, the reduction by partial ACKs
+        /// is kept after recovery, each further timeout of a segment reduces ssthresh again.
         pub ns2_recovery: bool = stack == Stack::Ns2, by stack;
         /// Whether only the first partial ACK restarts the retransmission timer (RFC 6582, section 3.2, step 3; the
         /// Impatient variant of RFC 3782, section 4).
@@ -311,9 +312,9 @@ impl TcpSettings {
         (SenderConfig { cc: self.cc.clone(), custom_cc: None, options }, receiver)
     }
 
-    /// The same for a sender at a station, where `small_queue` applies. ns-2's `$ns run` resets the agents of wired
-    /// nodes, whose initial threshold becomes the receive window; agents of mobile nodes keep their default of 20
-    /// packets.
+    /// Like [`TcpSettings::resolve`], for a sender at a station, where `small_queue` applies. ns-2's `$ns run` resets
+    /// the agents of wired nodes, whose initial threshold becomes the receive window; agents of mobile nodes keep their
+    /// default of 20 packets.
     #[must_use]
     pub fn resolve_at_station(&self) -> (SenderConfig, ReceiverConfig) {
         let (mut sender, receiver) = self.resolve();
@@ -371,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_sets_habits_and_each_stays_settable() {
+    fn a_stack_sets_defaults_that_can_be_overridden() {
         let ns2 = read("stack = 'ns2'").expect("it is right");
         assert_eq!((ns2.min_rto, ns2.tick, ns2.receive_window), (ms(200), ms(10), Limit::Packets(20)));
         assert_eq!(ns2.initial_ssthresh, None);

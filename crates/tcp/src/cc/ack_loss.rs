@@ -4,9 +4,9 @@
 //! Wireless LAN Environment", 2011, and "Performance Evaluation and Improvement of Hybrid TCP Congestion Control
 //! Mechanisms in Wireless LAN Environment", 2008. Only the abstracts were available: senders on the stations activate
 //! congestion control when they detect lost ACKs. This file is an interpretation of that. A receiver acknowledges every
-//! `segments_per_ack` segments, so a new ACK for more segments reveals lost ACKs; once a round has lost `threshold` of
-//! them, the window is reduced as after a loss, once. ACKs in recovery, and the first after it, cover more for other
-//! reasons and do not count.
+//! `segments_per_ack` segments, so a new ACK for more segments reveals lost ACKs. Once `threshold` ACKs of a round are
+//! lost, the window is reduced as after a loss, once. ACKs in recovery and the first ACK after recovery do not count:
+//! they cover more segments for other reasons.
 
 use wifair_config::table;
 
@@ -15,7 +15,7 @@ use crate::cc::window::by_inner;
 use crate::cc::{Ack, CongestionControl, Round, Start};
 
 table! {
-    /// NewReno that takes lost ACKs for congestion (after M. Hashimoto, G. Hasegawa and M. Murata, 2011).
+    /// NewReno that treats lost ACKs as congestion (after M. Hashimoto, G. Hasegawa and M. Murata, 2011).
     pub struct Params {
         /// Segments covered by an ACK when none is lost: 2 with delayed ACKs.
         pub segments_per_ack: f64 = 1.0, "1 or more" => |v| *v >= 1.0;
@@ -83,7 +83,7 @@ mod tests {
         new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(16.0) })
     }
 
-    /// By hand: an ACK for three segments reveals two lost ones; the window of 16 halves once in the round.
+    /// By hand: an ACK for three segments reveals two lost ACKs; the window of 16 halves once in the round.
     #[test]
     fn a_lost_ack_halves_the_window_once_a_round() {
         let mut cc = cc();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_fills_a_hole_tells_nothing() {
+    fn an_ack_that_fills_a_hole_reveals_no_loss() {
         let mut cc = cc();
         cc.on_ack(&ack(0.0, 0.1, 1, 17));
         cc.on_ack(&Ack { duplicate: true, bytes: 0, segments: 0.0, ..ack(0.0, 0.1, 1, 17) });
@@ -111,9 +111,10 @@ mod tests {
         assert_eq!((cc.lost, cc.cwnd()), (0.0, 18.0));
     }
 
-    /// A timeout is Reno's, and the ACK after it tells nothing: it may cover what had arrived.
+    /// A timeout is handled as in Reno, and the ACK after it reveals nothing: it may cover segments that had arrived
+    /// before.
     #[test]
-    fn an_ack_after_a_timeout_tells_nothing() {
+    fn an_ack_after_a_timeout_reveals_no_loss() {
         let mut cc = cc();
         cc.on_ack(&ack(0.0, 0.1, 1, 17));
         cc.on_rto(16.0);
@@ -122,8 +123,8 @@ mod tests {
         assert_eq!(cc.cwnd(), 2.0);
     }
 
-    /// The window halves from what was in flight before the ACK: 13 segments and the three that it covers, not what
-    /// remains.
+    /// The window falls to half of what was in flight before the ACK: the 13 segments that remain, and the three that
+    /// it covers.
     #[test]
     fn what_the_ack_covers_was_in_flight() {
         let mut cc = cc();

@@ -12,15 +12,15 @@
 //! queue; ProbeBW cycles through the gains 5/4, 3/4 and six times 1, one RTprop each; when RTprop is 10 s old, ProbeRTT
 //! keeps 4 segments in flight for 200 ms.
 //!
-//! Losses do not enter the model: for one round, recovery keeps as much in flight as is delivered, and at its end the
-//! window is restored (section 4.2.3.4). The policer detection of Linux's module is left out. The first phase of
+//! Losses do not enter the model. In its first round, recovery sends only as much as is delivered; when recovery ends,
+//! the window is restored (section 4.2.3.4). The policer detection of Linux's module is left out. The first phase of
 //! ProbeBW is drawn from the seed of the connection. The window is kept across idle periods, because segments are
 //! paced.
 //!
 //! The variant `linux` follows Linux's later changes (net/ipv4/tcp_bbr, 5.1 to 6.18): pacing 1 % below the model; a
 //! window of an even number of segments, with two more in the phase of gain 5/4; and an allowance for ACK aggregation
 //! ([`AckAggregation`], also in N. Cardwell et al., draft-ietf-ccwg-bbr). Left out: the time that segments wait in the
-//! pacing queue, and the rule that an ACK which may have been delayed does not renew RTprop.
+//! pacing queue, and the rule that a possibly delayed ACK does not renew RTprop.
 
 use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
@@ -82,16 +82,16 @@ pub struct Bbr {
     cwnd_gain: f64,
     cwnd: f64,
     prior_cwnd: f64,
-    /// In bytes per second.
+    /// Pacing rate, in bytes per second.
     pacing: f64,
     /// Whether an RTT sample has replaced the RTT assumed for the initial pacing rate.
     has_seen_rtt: bool,
-    /// Largest delivery rate of each of the last rounds (ring buffer), and the largest of them, in bytes per second.
+    /// Largest delivery rate of each of the last rounds (ring buffer), and the largest of all, in bytes per second.
     rates: [f64; BANDWIDTH_ROUNDS],
     bandwidth: f64,
     /// Whether a round has begun since the last sample that counted.
     aged: bool,
-    /// In seconds, infinite before the first sample.
+    /// RTprop in seconds; infinite before the first sample.
     rtprop: f64,
     rtprop_stamp: Time,
     round: usize,
@@ -425,7 +425,7 @@ mod tests {
         assert_relative_eq!(cc.pacing, 2.885 * 10.0 * 1000.0 / 0.1);
     }
 
-    /// The handshake took 20 ms; the first data waited 30 ms longer, behind that of other flows.
+    /// The handshake took 20 ms; the first data waited 30 ms longer, behind the data of other flows.
     #[test]
     fn the_round_trip_time_of_the_handshake_counts() {
         let mut cc = new(&Params::default(), start());
@@ -623,9 +623,9 @@ mod tests {
         assert_eq!(cc.inflight(2.0, 0.0), 10.0);
     }
 
-    /// Section 4.2.3: lost segments are taken off the window, delivered ones let it grow up to the target of 2 * 100 +
-    /// 6; the first round of recovery keeps in flight what is delivered. Until the pipe is full the target does not
-    /// limit the initial window, and the window is never below four segments.
+    /// Section 4.2.3: lost segments are subtracted from the window, and delivered segments let it grow up to the target
+    /// of 2 * 100 + 6; the first round of recovery sends only as much as is delivered. Until the pipe is full the
+    /// target does not limit the initial window, and the window is never below four segments.
     #[test]
     fn the_window_follows_its_target() {
         let mut cc = full();
@@ -649,7 +649,7 @@ mod tests {
     /// Linux adds the ACK aggregation once the pipe is full, limited to 100 ms at the bottleneck bandwidth: 100
     /// segments.
     #[test]
-    fn linux_makes_room_for_acks_that_come_at_once() {
+    fn linux_makes_room_for_aggregated_acks() {
         let mut cc = full();
         cc.aggregation.deliver(time(1.0), 40.0, 1000.0, 1e9);
         assert_eq!(cc.room(), 0.0);
@@ -661,7 +661,7 @@ mod tests {
         assert_eq!(cc.room(), 0.0);
     }
 
-    /// Random losses do not slow it down: at 1 % Reno would have 12 segments, BBR fills the pipe of 100.
+    /// Random losses do not slow BBR down: at 1 % Reno would have 12 segments, but BBR fills the pipe of 100.
     #[test]
     fn random_losses_leave_the_rate_as_it_is() {
         let mut cc = new(&Params::default(), start());

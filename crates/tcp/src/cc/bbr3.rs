@@ -1,4 +1,4 @@
-//! BBR, version 3: BBR whose model also limits what is in flight by the level at which losses began.
+//! BBR, version 3: the model also limits what is in flight to the level at which losses began.
 //!
 //! Source: N. Cardwell, I. Swett and J. Beshay (editors), draft-ietf-ccwg-bbr-04, 2025, sections 2 and 5, checked
 //! against public implementations. As in version 1 the model has the largest delivery rate (here of two probing cycles)
@@ -75,7 +75,7 @@ pub struct Bbr3 {
     has_seen_rtt: bool,
     /// Largest rates of the last probing cycle and of this one.
     rates: [f64; 2],
-    /// A probe has ended; its last segments are acknowledged within a round.
+    /// Whether a probe has ended and its last segments are being acknowledged, for one round.
     ending: bool,
     short_rate: f64,
     short_flight: f64,
@@ -276,9 +276,9 @@ impl Bbr3 {
         }
     }
 
-    /// A round after a probe, ACKs are for data sent after it: losses no longer count against the bound (section
-    /// 5.5.10.2), and the rates of the previous probing cycle expire (section 5.5.6), unless the samples since were
-    /// application-limited or there were none (Linux).
+    /// From a round after a probe on, ACKs are for data sent after the probe: losses no longer count against the bound
+    /// (section 5.5.10.2), and the rates of the previous probing cycle expire (section 5.5.6), unless there were no
+    /// samples since, or only application-limited ones (Linux).
     fn end_probe(&mut self, ack: &Ack) {
         (self.ending, self.probing) = (false, false);
         let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);

@@ -119,8 +119,8 @@ pub fn first_pacing(gain: f64, window: f64, mss: f64, rtt: f64) -> f64 {
     gain * window * mss / rtt
 }
 
-/// The window after `acked` segments, on its way to `target`, which limits it once the pipe is `full`. Before that it
-/// grows while it is below the target, and while it is `early`, in the initial window.
+/// The window after `acked` segments. Once the pipe is `full`, `target` limits it. Before that, it grows while it is
+/// below `target`, or `early`: still within the initial window.
 pub fn approach(cwnd: f64, acked: f64, target: f64, full: bool, early: bool) -> f64 {
     if full {
         (cwnd + acked).min(target)
@@ -165,8 +165,8 @@ pub(crate) use by_model;
 mod tests {
     use super::*;
 
-    /// At 1000 segments a second, ACKs for 40 segments arrive every 40 ms at once: 40 more than expected each time. Of
-    /// a single burst of 100 nothing is left ten rounds later.
+    /// At 1000 segments a second, ACKs for 40 segments arrive together every 40 ms: an excess of 40 each time. Ten
+    /// rounds after a single burst of 100, no excess is left.
     #[test]
     fn bursts_of_acks_are_an_excess_for_a_while() {
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);

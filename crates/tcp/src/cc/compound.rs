@@ -16,7 +16,7 @@
 //! At loss rate p the continuous approximation has a peak of 0.331 p^-0.833 and a mean of 0.241 p^-0.833 segments.
 //!
 //! Where the papers leave a choice: both right-hand sides of (3) use the windows before the loss; rounds are delimited
-//! by sequence numbers; `swnd` in (4) to (6) is what was in flight when the round began; `rtt` is the mean of the
+//! by sequence numbers; `swnd` in (4) to (6) is the amount in flight when the round began; `rtt` is the mean of the
 //! round's samples (a setting); a round in which a loss was repaired leads to no decision; the threshold after a loss
 //! is swnd / 2. The rule of Tan et al. that `dwnd` acts only from 41 segments up is off (a setting).
 //!
@@ -148,7 +148,8 @@ impl Compound {
 
     fn begin_round(&mut self, ack: &Ack) {
         self.delays.clear();
-        // Segments acknowledged by this ACK belong to the round as well: those that they release are not sent yet.
+        // Segments acknowledged by this ACK belong to the round as well: the segments that they release are not sent
+        // yet.
         self.sent = ((ack.nxt - ack.una) as f64 + ack.bytes as f64) / ack.mss;
     }
 
@@ -232,7 +233,7 @@ impl CongestionControl for Compound {
         self.ack(ack);
     }
 
-    /// Window reduction (equation 3), and that of `dwnd`.
+    /// Reduces `cwnd` and `dwnd` (equation 3).
     fn on_loss(&mut self, _: f64) {
         let (cwnd, swnd) = (self.window.cwnd, self.swnd());
         self.dwnd_before = self.dwnd;
@@ -417,8 +418,8 @@ mod tests {
         }
     }
 
-    /// What recovery leaves in flight limits the sending window: the delay window is reduced first, then the loss
-    /// window.
+    /// The amount that recovery leaves in flight limits the sending window: the delay window is reduced first, then the
+    /// loss window.
     #[test]
     fn the_end_of_recovery_takes_the_delay_window_first() {
         for (at_most, left) in

@@ -9,7 +9,7 @@
 //! (7) f = ceil(2 cwnd / 3)     (8) f = ceil(cwnd - 1/2)     (9) f = cwnd
 //! ```
 //!
-//! The round decides on `dwnd` first, and then looks whether it is zero. `cwnd` stays at least one.
+//! A round first decides on `dwnd`, and then checks whether `dwnd` is zero. `cwnd` stays at least one.
 //!
 //! Equation 8 as printed leaves integer windows as they are and rounds 12.7 up to 13, although the paper calls it a
 //! linear decrease and requires f(x) <= x. So `rounding = "real"` subtracts half a segment each round, which also makes

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! After a timeout, and after a slow start without loss, the plateau is where congestion avoidance begins (sections 4.8
-//! and 4.10). Time in which the window does not limit what is sent does not count (sections 4.2 and 5.8). HyStart and
+//! and 4.10). Time during which the window does not limit sending does not count (sections 4.2 and 5.8). HyStart and
 //! HyStart++ (RFC 9406) are settings.
 
 use wifair_config::table;
@@ -265,10 +265,10 @@ mod tests {
     }
 
     /// The cycle of K = cbrt(0.3 * W_max / 0.4) seconds is a round longer in the pipe, where recovery takes a round
-    /// without growth, and the loss is noticed a round late. Around its peak, the mean over 0.925, the curve is so flat
-    /// that from another start it takes many cycles to get there, so the test begins with a loss at the peak. Fast
-    /// convergence is off: of equal peaks every other one is slightly lower than the one before, which the analysis
-    /// leaves out.
+    /// without growth, and the loss is noticed a round late. The curve is so flat around its peak (the mean divided by
+    /// 0.925) that from any other start it takes many cycles to get there, so the test begins with a loss at the peak.
+    /// Fast convergence is off: with equal peaks, every other peak would be slightly lower than the one before, which
+    /// the analysis leaves out.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {
         let p = 1e-5;

@@ -1,8 +1,8 @@
 //! CUBIC's congestion avoidance in whole segments, as in Linux.
 //!
-//! Departures of Linux from RFC 9438, from its behaviour (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead by
-//! the minimum RTT instead of SRTT, and its height is a whole number of segments; the step is recomputed at most every
-//! 1/32 s while the window does not change; before the first loss the window grows by at least one segment for 20
+//! Where Linux departs from RFC 9438, by its behaviour (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead by the
+//! minimum RTT instead of SRTT, and its height is a whole number of segments; the step is recomputed at most every 1/32
+//! s while the window does not change; before the first loss the window grows by at least one segment for 20
 //! acknowledged; it never grows by more than one for two; Reno's window grows by one for 15/8 of the window; a loss
 //! keeps 717/1024; the minimum RTT ignores the second after a loss.
 

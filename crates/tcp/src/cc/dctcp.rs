@@ -7,8 +7,8 @@
 //! marked: cwnd *= 1 - alpha / 2, once a window
 //! ```
 //!
-//! Growth and the response to loss are Reno's. The receiver has to echo each mark as it came (section 3.2), which
-//! [`CongestionControl::wants_mark_per_packet`] requests. Without ECN, DCTCP behaves like Reno.
+//! Growth and the response to loss are Reno's. The receiver must echo the mark of each segment (section 3.2);
+//! [`CongestionControl::wants_mark_per_packet`] requests that. Without ECN, DCTCP behaves like Reno.
 
 use wifair_config::table;
 

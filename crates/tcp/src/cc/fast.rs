@@ -10,7 +10,7 @@
 //! `rtt` is a moving average in which a sample has the weight min(3 / w, 1/4). The window is set once a round trip; the
 //! paper spreads the change over it. The rule at most doubles the window, so it also serves as slow start, and the
 //! slow-start threshold is only reported. A loss halves the window (the paper leaves recovery to Reno). The paper gives
-//! no default of `alpha`; 20 suits a WLAN, paths with a large bandwidth-delay product need 100 and more.
+//! no default for `alpha`: 20 suits a WLAN; paths with a large bandwidth-delay product need 100 and more.
 
 use wifair_config::table;
 

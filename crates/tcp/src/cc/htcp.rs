@@ -9,8 +9,8 @@
 //! loss: beta = RTT_min / RTT_max, between 0.5 and 0.8; 0.5 where the throughput changed by more than a fifth
 //! ```
 //!
-//! RTT_max is the largest since the last loss but one, so old values expire. `rtt_scaling` multiplies a by RTT / 100
-//! ms, between 0.1 and 2, as Linux does by default.
+//! RTT_max is the largest RTT since the second-to-last loss, so old values expire. `rtt_scaling` multiplies a by RTT /
+//! 100 ms, between 0.1 and 2, as Linux does by default.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -144,8 +144,9 @@ mod tests {
         assert_relative_eq!(scaled.increase(2.0), 5.625);
     }
 
-    /// By hand: 100 ms over 140 ms keep 0.714, a longer queue a half, a short one 0.8; a jump in throughput a half. So
-    /// does the first loss (in Linux, tcp_htcp.c, `modeswitch` is 0 at first), also if it comes before a throughput.
+    /// By hand: 100 ms over 140 ms keep 0.714, a longer queue a half, a short queue 0.8; a jump in throughput keeps a
+    /// half. So does the first loss (in Linux, tcp_htcp.c, `modeswitch` is 0 at first), even if no throughput is known
+    /// yet.
     #[test]
     fn the_backoff_by_hand() {
         for (longest, throughput, kept) in [
@@ -166,7 +167,7 @@ mod tests {
     }
 
     /// By hand: 100 ms over 125 keep 0.8, so the threshold is 80 and a round adds 0.4. One segment is left after the
-    /// timeout, and the second of Reno's growth begins with the next ACK.
+    /// timeout, and the one second of Reno's growth begins with the next ACK.
     #[test]
     fn a_timeout_by_hand() {
         let mut cc = htcp(&Params::default());

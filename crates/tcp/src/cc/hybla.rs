@@ -7,8 +7,8 @@
 //! slow start: cwnd += 2^rho - 1,   congestion avoidance: cwnd += rho^2 / cwnd
 //! ```
 //!
-//! so that cwnd / RTT grows as with RTT_0. As in Linux, rho is computed from the minimum RTT, and is at most 16 in the
-//! exponent of slow start. The paper's SACK recovery, timestamps and pacing are settings of the sender.
+//! The rate cwnd / RTT then grows as fast as with RTT_0. As in Linux, rho is computed from the minimum RTT, and is at
+//! most 16 in the exponent of slow start. The paper's SACK recovery, timestamps and pacing are settings of the sender.
 
 use wifair_config::table;
 use wifair_units::Duration;

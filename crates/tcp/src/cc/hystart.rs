@@ -59,7 +59,7 @@ impl HyStart {
         }
     }
 
-    /// Processes an ACK on which the window must not grow: Linux's HyStart uses its arrival time and RTT all the same.
+    /// Processes an ACK on which the window must not grow; Linux's HyStart still uses its arrival time and RTT.
     pub fn watch(&mut self, window: &mut Window, ack: &Ack) {
         if let Self::Classic(classic) = self
             && window.in_slow_start()
@@ -146,8 +146,8 @@ impl Classic {
         self.train(cwnd, ack) || self.delayed(rtt)
     }
 
-    /// Whether an ACK train has lasted for half the minimum RTT, or for all of it where segments are paced, because
-    /// pacing alone may stretch them over half of it.
+    /// Whether an ACK train has lasted for half the minimum RTT. Where segments are paced, for the whole minimum RTT,
+    /// because pacing alone may stretch a train over half of it.
     fn train(&mut self, cwnd: f64, ack: &Ack) -> bool {
         let close = ack.now.saturating_since(self.last).as_secs() <= ACK_DELTA;
         if close {

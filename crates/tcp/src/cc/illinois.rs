@@ -63,7 +63,7 @@ pub fn new(params: &Params, start: Start) -> Illinois {
 }
 
 impl Illinois {
-    /// Growth for a mean queueing delay of `da`, the largest being `dm`, both in seconds.
+    /// Growth for a mean queueing delay of `da`, if the largest is `dm`, both in seconds.
     fn alpha(&mut self, da: f64, dm: f64) -> f64 {
         let Params { alpha_min, alpha_max, theta, .. } = self.params;
         let low = dm / 100.0;
@@ -190,9 +190,8 @@ mod tests {
         }
     }
 
-    /// Linux: after a timeout the threshold is what a loss would leave of the window, and growth and reduction are
-    /// Reno's until the next round. An ACK adds its share of alpha, and nothing in recovery or while the window is not
-    /// used.
+    /// Linux: after a timeout the threshold is the window that a loss would leave, and growth and reduction are Reno's
+    /// until the next round. An ACK adds its share of alpha, and nothing in recovery or while the window is not used.
     #[test]
     fn a_timeout_makes_it_reno_for_a_round() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(100.0) });

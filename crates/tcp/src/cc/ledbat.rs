@@ -28,9 +28,9 @@ table! {
     }
 }
 
-/// Number of samples of which the current delay is the minimum (`CURRENT_FILTER`).
+/// The current delay is the minimum of this many samples (`CURRENT_FILTER`).
 const CURRENT: usize = 4;
-/// Number of minutes of which the base delay is the minimum (`BASE_HISTORY`).
+/// The base delay is the minimum of this many minutes (`BASE_HISTORY`).
 const MINUTES: usize = 10;
 /// Minimum window in segments (`MIN_CWND`).
 const LEAST: f64 = 2.0;
@@ -133,7 +133,7 @@ mod tests {
         pipe.run(&mut cc, 420.0, |_, cc| assert!((cc.cwnd() - 201.0).abs() <= 2.0, "{}", cc.cwnd()));
     }
 
-    /// A minimum of eleven minutes ago has expired.
+    /// A minimum from eleven minutes ago has expired.
     #[test]
     fn the_base_delay_is_forgotten_after_ten_minutes() {
         let mut cc = new(&Params::default(), Start::with_window(2.0));

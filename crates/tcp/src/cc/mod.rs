@@ -1,11 +1,12 @@
 //! Congestion controls, one file each.
 //!
-//! An algorithm is a state machine: its input are ACKs, losses and sent segments, its output a window and, if it paces,
-//! a rate. It has no access to socket, clock or queue. Windows are in segments, as in the papers; the sender alone
-//! converts them to bytes. Inflation during fast recovery, limited transmit, proportional rate reduction and the bound
-//! `max_cwnd` are the sender's as well.
+//! An algorithm is a state machine. Its inputs are ACKs, losses and sent segments; its output is a window and, if it
+//! paces, a rate. It has no access to socket, clock or queue. Windows are in segments, as in the papers; the sender
+//! alone converts them to bytes. The sender also handles inflation during fast recovery, limited transmit, proportional
+//! rate reduction and the bound `max_cwnd`.
 //!
-//! To add one: a file with `Params`, `new` and tests, its `mod` line, and an entry in the list `algorithms!` below.
+//! To add an algorithm, write a file with `Params`, `new` and tests, and add its `mod` line and an entry to the list
+//! `algorithms!` below.
 
 use std::fmt;
 use std::sync::Arc;
@@ -91,8 +92,8 @@ pub struct Ack {
     pub lost: f64,
     /// Delivery rate sample, if [`CongestionControl::wants_rate_samples`].
     pub rate: Option<RateSample>,
-    /// Whether the window, and not the application or the receiver, limited what was sent. An unused window must not
-    /// grow; stacks that let it grow all the same (ns-2) always pass `true`.
+    /// Whether the window limited what was sent, rather than the application or the receiver. An unused window must not
+    /// grow; stacks that still let it grow (ns-2) always pass `true`.
     pub window_limited: bool,
     /// Whether the ACK echoes a congestion mark (RFC 3168, section 6.1.3).
     pub ecn_echo: bool,
@@ -168,12 +169,12 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Nothing was sent for an RTO: the window falls to `at_most` segments (RFC 5681, section 4.1).
     fn on_idle_restart(&mut self, at_most: f64);
 
-    /// The receiver echoed a congestion mark; called at most once per window (RFC 3168, section 6.1.2).
+    /// The receiver echoed a congestion mark. Called at most once per window (RFC 3168, section 6.1.2).
     fn on_ecn(&mut self, in_flight: f64) {
         self.on_loss(in_flight);
     }
 
-    /// The last loss or timeout was spurious: undo its effect (RFC 4015).
+    /// The last loss or timeout was spurious: undoes its effect (RFC 4015).
     fn on_spurious(&mut self) {}
 
     /// Congestion window in segments, at least one.
@@ -229,7 +230,8 @@ pub trait CongestionControl: fmt::Debug + Send {
 #[derive(Clone)]
 pub struct CustomControl {
     make: Arc<dyn Fn(Start) -> Box<dyn CongestionControl> + Send + Sync>,
-    /// [`CongestionControl::wants_mark_per_packet`] of all its products, which the receiver must know in advance.
+    /// [`CongestionControl::wants_mark_per_packet`] of every control that it makes, which the receiver must know in
+    /// advance.
     pub wants_mark_per_packet: bool,
 }
 
@@ -446,7 +448,7 @@ algorithms! {
     /// Loss decides when the window shrinks, delay by how much and how fast it grows.
     Illinois(illinois::Illinois, illinois::Params) = "illinois"
         from "S. Liu, T. Basar and R. Srikant, TCP-Illinois, 2008" in illinois, NewReno;
-    /// Reno that takes a loss without a queue for a bit error.
+    /// Reno that treats a loss without a queue as a bit error.
     Veno(veno::Veno, veno::Params) = "veno"
         from "C. P. Fu and S. C. Liew, TCP Veno, 2003" in veno, NewReno;
     /// The window shrinks in proportion to the part of the segments that were marked.
@@ -473,7 +475,7 @@ algorithms! {
     /// For data centres: probes the bandwidth in two stages, then acts on a predicted round-trip time.
     Shimonishi(shimonishi::Shimonishi, shimonishi::Params) = "shimonishi"
         from "H. Shimonishi et al., 2008" (outline) in shimonishi, NewReno;
-    /// NewReno that takes lost ACKs for congestion.
+    /// NewReno that treats lost ACKs as congestion.
     AckLoss(ack_loss::AckLoss, ack_loss::Params) = "ack-loss"
         from "M. Hashimoto, G. Hasegawa and M. Murata, 2011" (outline) in ack_loss, NewReno;
     /// A class of your own in Python; `cc = "module:Class"` names it.

@@ -69,9 +69,9 @@ mod tests {
     use crate::cc::testing::{BottleneckPath, published};
 
     /// Periodic loss of one segment in 1/p. The fluid model has a peak of a/(b p) and, over time, a mean of peak * b /
-    /// ln(1/(1 - b)). In the pipe a window of segments is acknowledged in recovery, without growth: then b W = a (1/p -
-    /// W), and a round at 7/8 of the peak joins the 13.4 of growth. The remaining difference is the rounding of the
-    /// window to whole segments.
+    /// ln(1/(1 - b)). In the pipe, one window of segments is acknowledged in recovery, without growth: then b W = a
+    /// (1/p - W), and one round at 7/8 of the peak is added to the 13.4 rounds of growth. The remaining difference is
+    /// the rounding of the window to whole segments.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {
         let (a, b, segments) = (0.01, 0.125, 10_000.0);

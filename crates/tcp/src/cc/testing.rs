@@ -1,4 +1,4 @@
-//! Shared by the tests of the algorithms: made-up ACKs, and a pipe with one queue.
+//! Shared by the tests of the algorithms: synthetic ACKs, and a path with one queue.
 
 use std::collections::VecDeque;
 
@@ -119,8 +119,8 @@ impl Numbers {
     }
 }
 
-/// Drives a congestion control by the scripts of `tests/oracle/traces.py` and compares windows and thresholds with
-/// `traces.csv`, which that program writes from the published rules.
+/// Runs a congestion control through the scripts of `tests/oracle/traces.py` and compares windows and thresholds with
+/// `traces.csv`, which that program computes from the published rules.
 pub fn follow<C: CongestionControl>(control: &str, new: impl Fn(Start) -> C) {
     for (connection, window, ssthresh, rarity) in
         [(0, 10.0, f64::INFINITY, 200), (1, 100.0, 50.0, 200), (2, 30.0, 300.0, 1000)]
@@ -144,7 +144,7 @@ pub fn follow<C: CongestionControl>(control: &str, new: impl Fn(Start) -> C) {
     }
 }
 
-/// A connection as a script: what comes when is pseudorandom, and what is sent fills the window.
+/// A connection as a script: events are pseudorandom, and the sender always fills the window.
 struct ScriptedConnection {
     numbers: Numbers,
     rarity: u64,
@@ -251,8 +251,8 @@ fn uniform(state: &mut u64) -> f64 {
     (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once and only the congestion
-/// control is told, so that nothing but its own arithmetic matters.
+/// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once and reported to the congestion
+/// control alone, so that nothing but its arithmetic matters.
 #[derive(Debug)]
 pub struct BottleneckPath {
     /// Segments per second.
@@ -263,7 +263,7 @@ pub struct BottleneckPath {
     pub buffer: f64,
     /// Queue length in segments above which it marks; infinite for never.
     pub mark_at: f64,
-    /// What is lost.
+    /// Which segments are lost.
     pub lose: Lose,
     /// Current time, in seconds.
     pub now: f64,

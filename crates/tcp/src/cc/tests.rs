@@ -36,7 +36,7 @@ fn call() -> impl Strategy<Value = AlgorithmCall> {
     ]
 }
 
-/// Makes the calls, with counters that only grow, and checks the window after each.
+/// Makes the calls, with counters that only grow, and checks the window after each call.
 fn hold(cc: &mut Algorithm, calls: &[AlgorithmCall]) -> Result<(), TestCaseError> {
     let (mut now, mut una, mut nxt, mut min_rtt) = (0.0, 0u64, 1u64, f64::INFINITY);
     for call in calls {
@@ -118,8 +118,9 @@ fn sawteeth_last_as_long_as_in_ns2() {
     }
 }
 
-/// RFC 3168, section 6.1.2: the response to a mark is that to a loss. Exceptions: CUBIC keeps 0.85 (RFC 9438, section
-/// 4.6), DCTCP uses the fraction of marks (RFC 8257), Tahoe halves, and algorithms with a rate model ignore marks.
+/// RFC 3168, section 6.1.2: the response to a mark is the response to a loss. Exceptions: CUBIC keeps 0.85 (RFC 9438,
+/// section 4.6), DCTCP uses the fraction of marks (RFC 8257), Tahoe halves, and algorithms with a rate model ignore
+/// marks.
 #[test]
 fn a_mark_is_answered_as_a_loss() {
     const OWN: [&str; 7] = ["cubic", "dctcp", "tahoe", "bbr", "bbr3", "tsunami", "python"];
@@ -147,7 +148,7 @@ fn a_mark_is_answered_as_a_loss() {
 
 /// A transfer of 400 segments with losses at its start and in its middle, and a run of losses, under each stack.
 #[test]
-fn every_algorithm_brings_a_transfer_to_its_end() {
+fn every_algorithm_completes_a_transfer() {
     for name in AlgorithmChoice::NAMES.into_iter().filter(|name| *name != "python") {
         for stack in ["ns2", "rfc", "modern"] {
             let both = ends(&format!("stack = '{stack}'\ncc = '{name}'\nmss = '1000 B'"));
@@ -161,7 +162,7 @@ fn every_algorithm_brings_a_transfer_to_its_end() {
     }
 }
 
-/// What a sender has to provide: an RTT sample of each ACK to controls that decide by delay or bandwidth, delivery
+/// What a sender has to provide: an RTT sample from each ACK to controls that decide by delay or bandwidth, delivery
 /// rates to BBR, the end of each segment to Vegas-Fair, every mark to DCTCP (RFC 8257, section 3.2), the finer timer to
 /// Vegas (Brakmo and Peterson 1995). Controls that set a rate also rule recovery, and they alone pace.
 #[test]
@@ -203,11 +204,11 @@ fn controls_say_what_they_need() {
     assert!(Algorithm::new(&hystart, Start::with_window(10.0)).wants_every_rtt());
 }
 
-/// A window is at most what the sender says at the end of recovery (RFC 6582) and after a pause (RFC 5681, section
-/// 4.1), and is given back with its threshold if a loss was spurious (RFC 4015). BBR and Tsunami have a model instead;
-/// UDT keeps its rate; Vegas-Fair takes a pause for a timeout, as ns-2's Vegas does.
+/// The window is limited to the sender's value at the end of recovery (RFC 6582) and after a pause (RFC 5681, section
+/// 4.1), and is restored with its threshold if a loss was spurious (RFC 4015). BBR and Tsunami have a model instead;
+/// UDT keeps its rate; Vegas-Fair treats a pause as a timeout, like ns-2's Vegas.
 #[test]
-fn windows_are_limited_and_given_back() {
+fn windows_are_limited_and_restored() {
     for name in AlgorithmChoice::NAMES
         .into_iter()
         .filter(|name| !["bbr", "bbr3", "tsunami", "udt", "vegas-fair"].contains(name))

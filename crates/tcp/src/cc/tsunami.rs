@@ -6,12 +6,12 @@
 //!
 //! ```text
 //! e > E: ipd * (1 + (25/24 - 1) * (1 + e - E) / (100000 - E)),   else ipd * 5/6
-//! between that of the target rate and 10 ms;   e smooths a quarter of the last report into each new one
+//! limited to between the delay at the target rate and 10 ms;   e has a quarter of the previous e
 //! ```
 //!
 //! Modelled: the rate control on top of this crate's reliable transport, with ACKs instead of the control channel; an
-//! error is a segment that the sender considers lost. There is no window; the reported one is what the rate fills in
-//! four round trips plus 64 segments, so that it never limits.
+//! error is a segment that the sender considers lost. There is no window; the reported one is the amount sent in four
+//! round trips plus 64 segments, so that it never limits.
 //!
 //! As with the program, the user should set the target near the rate of the path: from 650 Mb/s it takes many reports
 //! to slow down. Lost retransmissions require `stack = "modern"` (RACK); other stacks wait for timeouts.

@@ -72,7 +72,7 @@ pub fn new(params: &Params, start: Start) -> Udt {
     }
 }
 
-/// Packets by which a SYN interval increases what is sent per interval, with `spare` bit/s of unused capacity.
+/// Packets added to the number sent per SYN interval, with `spare` bit/s of unused capacity.
 fn increment(spare: f64, mss: f64) -> f64 {
     let least = 1.0 / mss;
     if spare <= 0.0 {
@@ -112,7 +112,7 @@ impl Udt {
         self.period_before = self.period;
     }
 
-    /// Limited to a minute, so that sending resumes.
+    /// Sets the period, limited to a minute so that sending resumes.
     fn set_period(&mut self, period: f64) {
         self.period = period.clamp(1e-9, 60.0);
     }
@@ -207,8 +207,8 @@ mod tests {
         assert_relative_eq!(cc.pacing_rate().expect("it paces"), before * 8.0 / 9.0);
     }
 
-    /// A bottleneck of 12.5 Mb/s (segments of 1000 bytes at 1562.5 a second) is used to more than 8/9 between losses:
-    /// the rate never falls by more on a loss.
+    /// A bottleneck of 12.5 Mb/s (segments of 1000 bytes at 1562.5 a second) is used to more than 8/9 between losses,
+    /// since a loss takes only a ninth off the rate.
     #[test]
     fn the_pipe_is_kept_full() {
         let params = Params { capacity: Some(BitRate::from_kbps(12_500)) };

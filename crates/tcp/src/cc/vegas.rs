@@ -10,8 +10,9 @@
 //! ```
 //!
 //! In slow start the window doubles every other round and stays constant in between, so that the comparison is valid;
-//! slow start ends when `diff` exceeds `gamma`. The paper uses the RTT of a distinguished segment, and what was sent
-//! since; here that is the first segment acknowledged by the ACK which ends the round: a delayed ACK gives its RTT.
+//! slow start ends when `diff` exceeds `gamma`. The paper uses the RTT of a distinguished segment and the amount sent
+//! since that segment. Here the distinguished segment is the first one that the round's last ACK acknowledges, whose
+//! RTT a delayed ACK gives.
 //!
 //! | variant | departs from the paper |
 //! |---|---|
@@ -95,7 +96,8 @@ fn in_transit(ack: &Ack) -> f64 {
     (ack.nxt - ack.una + ack.bytes) as f64 / ack.mss
 }
 
-/// The same in ns-2, which counts one acknowledged segment whatever the ACK acknowledges: its `t_seqno_ - last_ack_`.
+/// Like [`in_transit`] in ns-2, which counts one acknowledged segment whatever the ACK acknowledges: its `t_seqno_ -
+/// last_ack_`.
 fn in_transit_in_ns2(ack: &Ack) -> f64 {
     (ack.nxt - ack.una) as f64 / ack.mss + 1.0
 }
@@ -138,7 +140,7 @@ impl Vegas {
         over
     }
 
-    /// Decision at the end of a round, with the segments sent since the one whose round-trip time the round gives.
+    /// Decision at the end of a round. `sent` counts the segments sent since the segment whose RTT was measured.
     fn decide(&mut self, ack: &Ack, sent: f64) {
         let ns2 = self.variant == VegasVariant::Ns2;
         let Some(mean) = self.delays.mean() else {
@@ -362,10 +364,10 @@ mod tests {
         }
     }
 
-    /// With delayed ACKs a round ends with an ACK of two segments, and either may be the first of the round. All the
-    /// same 20 were in flight and were sent since: the backlog is that of the test before.
+    /// With delayed ACKs a round ends with an ACK of two segments, and either may be the first of the round. In either
+    /// case 20 were in flight and were sent since, so the backlog is that of the previous test.
     #[test]
-    fn all_that_a_delayed_ack_acknowledges_was_in_flight() {
+    fn a_delayed_ack_counts_all_its_segments_as_in_flight() {
         for first in [1, 2] {
             let mut cc = vegas(VegasVariant::Paper, 2.0);
             (cc.delays.base, cc.window.cwnd) = (0.1, 20.0);
@@ -438,7 +440,7 @@ mod tests {
     /// ns-2.35, an idle connection with its default restart: at each expiry of the timer the window falls to 2 and the
     /// threshold to half of the window, at least 2.
     #[test]
-    fn ns2_takes_the_end_of_an_idle_timer_for_a_timeout() {
+    fn ns2_treats_the_end_of_an_idle_timer_as_a_timeout() {
         let mut cc = vegas(VegasVariant::Ns2, 40.0);
         cc.window.cwnd = 16.3;
         cc.on_idle_restart(1.0);

@@ -9,12 +9,12 @@
 //! last = now
 //! ```
 //!
-//! Interpretation: the first segment of a connection counts as one after a pause; retransmissions count, because they
-//! pass through the same function; the length of a session is measured in payload. The figure detects a second raise by
-//! comparing alpha with its configured value, this file by a flag. Three consequences of the figure are kept: the
-//! segment that opens a session is sent with the old parameters; a session whose first segment alone reaches the
-//! introduction ends it only with the second; a stall of more than a pause within a session, as after a timeout, opens
-//! a new one.
+//! Interpretation: the first segment of a connection counts as the first after a pause; retransmissions count, because
+//! they pass through the same function; the length of a session is measured in payload. To avoid raising twice, the
+//! figure compares alpha with its configured value; this file uses a flag. Three consequences of the figure are kept:
+//! the segment that opens a session is sent with the old parameters; an introduction that the first segment alone
+//! completes ends only with the second segment; a stall longer than a pause within a session, as after a timeout, opens
+//! a new session.
 
 use wifair_config::table;
 use wifair_units::{Bytes, Duration, Time};

@@ -8,7 +8,7 @@
 //! loss: N < beta: ssthresh = 4/5 cwnd;   else 1/2
 //! ```
 //!
-//! `rtt` is the minimum RTT of the last round, as in Linux; the paper does not say which.
+//! `rtt` is the minimum RTT of the last round, as in Linux; the paper does not say which RTT it is.
 
 use wifair_config::table;
 

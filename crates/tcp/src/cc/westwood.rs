@@ -10,10 +10,10 @@
 //! loss:    ssthresh = BWE * RTTmin / mss
 //! ```
 //!
-//! If no ACK arrives for `tau / m`, samples of zero are added. A duplicate ACK counts as a segment, which the next
-//! cumulative ACK then excludes. ACKs of the same instant form one sample. The threshold is at least two segments.
-//! Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, has the same window with
-//! NewReno's recovery.
+//! If no ACK arrives for `tau / m`, samples of zero are added. A duplicate ACK counts as one arrived segment; the next
+//! cumulative ACK does not count that segment again. ACKs of the same instant form one sample. The threshold is at
+//! least two segments. Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, has the same
+//! window with NewReno's recovery.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -31,7 +31,8 @@ table! {
     }
 }
 
-/// Bytes reported as arrived by an ACK: duplicates count, and are not counted again.
+/// Counts the bytes that an ACK reports as arrived: duplicate ACKs count, and later ACKs do not count the same bytes
+/// again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counter {
     accounted_for: f64,
@@ -198,9 +199,10 @@ mod tests {
     }
 
     /// Casetti et al., 2002, AckedCount: a duplicate ACK stands for an arrived segment. A later ACK for several
-    /// excludes these; an ACK for fewer than there were is a delayed ACK of a segment.
+    /// segments does not count those again; an ACK for fewer segments than were counted is a delayed ACK of one
+    /// segment.
     #[test]
-    fn what_duplicates_told_counts_once() {
+    fn segments_reported_by_duplicates_count_once() {
         let mut counter = Counter::default();
         let segments = |n: u64| Ack { bytes: n * MSS, ..ack(0.0, 0.1, 1, 20) };
         let dup = Ack { duplicate: true, bytes: 0, ..ack(0.0, 0.1, 1, 20) };

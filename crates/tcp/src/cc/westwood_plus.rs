@@ -341,7 +341,8 @@ mod tests {
         assert_eq!(cc.cwnd(), 6.0);
     }
 
-    /// A connection that meets a full queue takes its delay for that of the path: ns-2 keeps the smallest SRTT.
+    /// A connection that starts with a full queue mistakes the queueing delay for path delay: ns-2 keeps the smallest
+    /// SRTT.
     #[test]
     fn ns2_looks_at_the_smallest_smoothed_round_trip_time() {
         let mut cc = new(&Params { filter: EstimateFilter::Ns2, ..Params::default() }, Start::with_window(20.0));
@@ -361,7 +362,8 @@ mod tests {
     }
 
     /// Linux, tcp_westwood: a sample takes more than the RTT and more than 50 ms. 51 segments of 1000 B that came in 51
-    /// ms, without the one that ends the round, are 1 MB/s; of the next sample, half of that, an eighth counts, twice.
+    /// ms, without the one that ends the round, are 1 MB/s. The next sample is half of that, and passes two filters
+    /// with a weight of an eighth each.
     #[test]
     fn linux_samples_after_more_than_fifty_milliseconds() {
         for filter in [EstimateFilter::Linux, EstimateFilter::Ns2] {

@@ -40,7 +40,7 @@ impl Window {
         self.cwnd = cwnd.clamp(1.0, LARGEST);
     }
 
-    /// Adds `segments` (which may be negative), down to a window of one.
+    /// Adds `segments`, which may be negative; the window stays at least one.
     #[inline]
     pub fn add(&mut self, segments: f64) {
         self.set(self.cwnd + segments);
@@ -93,9 +93,9 @@ impl Window {
     }
 }
 
-/// Methods of [`CongestionControl`](crate::cc::CongestionControl) that only use `self.window`: `only` those that are
-/// named, or the usual ones `and` those that are named. With `on_loss` and `on_rto` the window falls to `self.kept`;
-/// with `half_of_flight` or `half_of_window` both halve it. `few_rtts`: one timed segment at a time is enough.
+/// Methods of [`CongestionControl`](crate::cc::CongestionControl) that only use `self.window`: `only` the methods
+/// named, or the usual ones `and` the methods named. With `on_loss` and `on_rto` the window falls to `self.kept`; with
+/// `half_of_flight` or `half_of_window` both halve it. `few_rtts`: one timed segment at a time is enough.
 macro_rules! by_window {
     () => {
         by_window!(and);
@@ -168,7 +168,7 @@ macro_rules! by_window {
     };
 }
 
-/// Methods that an algorithm built on another delegates to it, the field `self.$inner`.
+/// Methods that an algorithm delegates to the algorithm in its field `self.$inner`.
 macro_rules! by_inner {
     ($inner:ident: $($method:ident),*) => {
         $(by_inner!(@ $inner $method);)*

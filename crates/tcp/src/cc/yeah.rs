@@ -21,9 +21,9 @@ table! {
     pub struct Params {
         /// Maximum number of segments in the queue.
         pub q_max: f64 = 80.0, "more than 0" => |v| *v > 0.0;
-        /// Per round trip one part in this many of the queue is drained.
+        /// Divisor of the queue: the part drained per round trip.
         pub gamma: f64 = 1.0, "more than 0" => |v| *v > 0.0;
-        /// The queue counts as long when it adds more than one part in this many to the minimum RTT.
+        /// The queue counts as long when it adds more than the minimum RTT divided by this.
         pub phi: f64 = 8.0, "more than 0" => |v| *v > 0.0;
         /// Rounds in slow mode after which a loss is attributed to competition with Reno.
         pub rho: f64 = 16.0, "0 or more" => |v| *v >= 0.0;
@@ -128,7 +128,8 @@ mod tests {
         });
     }
 
-    /// By hand: 200 segments at 150 ms over 100 ms are 66.7 in the queue: a loss removes those, not half of the window.
+    /// By hand: 200 segments at 150 ms over 100 ms are 66.7 in the queue. A loss removes 66.7 segments, not half of the
+    /// window.
     #[test]
     fn a_loss_takes_the_queue_off_the_window() {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });

@@ -17,8 +17,8 @@ impl Sender {
         self.refresh();
     }
 
-    /// Like [`Sender::on_packet`]; `brings` tells that the segment also carries data of the other direction, so that it
-    /// is no duplicate ACK (RFC 5681, section 2).
+    /// Like [`Sender::on_packet`]. If the segment also `brings` data of the other direction, it is not a duplicate ACK
+    /// (RFC 5681, section 2).
     pub fn on_segment(&mut self, now: Time, packet: &Packet, brings: bool) {
         if !brings || packet.ack > self.una || packet.sack[0] != (0, 0) {
             self.on_packet(now, packet);
@@ -36,7 +36,7 @@ impl Sender {
         } else if self.state == SenderState::Finished && packet.has(flag::FIN) {
             self.due |= due::ACK;
         } else if self.state == SenderState::Established && self.options.handshake == Handshake::ThreeWay {
-            // Our third segment of the handshake was lost, or the SYN was sent twice.
+            // The sender's third segment of the handshake was lost, or the SYN was sent twice.
             self.due |= due::ACK;
         }
     }
@@ -113,7 +113,7 @@ impl Sender {
             self.rto_at = Time::NEVER;
             self.restart_timer(now, true);
         }
-        // The receiver has seen the FIN, so it was sent, even if a timeout made the sender forget that.
+        // The receiver has seen the FIN, so it was sent, even if a timeout has reset `nxt` below it.
         if packet.has(flag::FIN) && self.closing && self.una == self.supplied {
             self.finish();
             self.due = due::ACK;
@@ -288,8 +288,8 @@ impl Sender {
         }
         let ends = self.una >= self.recover || self.options.recovery != Recovery::NewReno;
         if ends {
-            // RFC 6582, section 3.2, step 3, option 1: avoids a burst when little is in flight. ns-2: what the partial
-            // ACKs took off the window stays off.
+            // RFC 6582, section 3.2, step 3, option 1: avoids a burst when little is in flight. ns-2: the reduction by
+            // partial ACKs is kept.
             let at_most = if self.options.ns2_recovery {
                 if self.inflation < 0 {
                     self.cwnd - self.segments(self.inflation.unsigned_abs())
@@ -356,8 +356,8 @@ impl Sender {
         });
     }
 
-    /// Window growth on an ACK without new data: if the path is known to reorder, what it reports as arrived counts as
-    /// acknowledged (Linux).
+    /// Window growth on an ACK without new data: if the path is known to reorder, data that the ACK reports as arrived
+    /// counts as acknowledged (Linux).
     #[inline(never)]
     pub(super) fn growth_under_reordering(&self, ack_summary: &AckSummary) -> f64 {
         let known =

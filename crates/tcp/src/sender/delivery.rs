@@ -17,7 +17,7 @@ pub struct AckDelivery {
     pub first_sent: Option<Time>,
     /// See `first_sent`.
     pub last_sent: Option<Time>,
-    /// End of the lowest of these segments.
+    /// End of the lowest segment delivered among those sent only once.
     pub once: Option<u64>,
     /// Whether a retransmitted segment was cumulatively acknowledged. Segments acknowledged with it may have arrived
     /// long before, so their transmission times yield no RTT (Linux).

@@ -28,11 +28,11 @@ pub struct Info {
     pub ssthresh: f64,
     /// State of loss recovery.
     pub state: RecoveryState,
-    /// Sent and not cumulatively acknowledged.
+    /// Segments sent and not cumulatively acknowledged.
     pub unacked: u64,
-    /// Of these, selectively acknowledged.
+    /// Unacknowledged segments that were selectively acknowledged.
     pub sacked: u64,
-    /// Of these, considered lost.
+    /// Unacknowledged segments considered lost.
     pub lost: u64,
     /// Retransmissions in flight.
     pub retransmitted: u64,

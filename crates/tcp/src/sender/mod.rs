@@ -1,7 +1,7 @@
 //! The sender of a connection: what to send, and what to retransmit.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 (congestion control, fast retransmit and fast recovery), RFC 6582
-//! (NewReno; it has only RFC 2582's careful variant, in which an ACK has to cover more than `recover`), RFC 6298 (RTO),
+//! (NewReno; only the careful variant of RFC 2582, in which an ACK has to cover more than `recover`), RFC 6298 (RTO),
 //! RFC 3042 (limited transmit), RFC 7323 (timestamps), RFC 3168 (ECN).
 //!
 //! Departures: the retransmission timer restarts at fast retransmit, as in BSD, Linux and ns-2; without SACK the sender
@@ -71,11 +71,11 @@ mod due {
     pub const TAIL: u8 = 16;
 }
 
-/// Input of the congestion control from one ACK that is neither in the packet nor in the sender's state.
+/// What one ACK means for the congestion control, beyond the packet and the sender's state.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckSummary {
     acked: u64,
-    /// Bytes newly known to have arrived; with selective ACKs some of `acked` were known before.
+    /// Bytes newly known to have arrived; with selective ACKs, some of `acked` was known before.
     delivered: u64,
     in_flight: u64,
     /// Bytes selectively acknowledged.
@@ -120,7 +120,7 @@ pub struct SenderCounters {
 /// The sender of a connection.
 #[derive(Debug)]
 pub struct Sender {
-    /// SND.UNA, SND.NXT, and the end of what was ever sent.
+    /// SND.UNA, SND.NXT, and the end of the data ever sent.
     una: u64,
     nxt: u64,
     max: u64,
@@ -130,13 +130,13 @@ pub struct Sender {
     rwnd: u64,
     /// Largest receive window so far, in bytes.
     most_rwnd: u64,
-    /// Last window field received; a value that no field has before the first ACK.
+    /// Last window field received; before the first ACK, a value that no field can have.
     window_field: u32,
     /// End of what was outstanding when recovery began.
     recover: u64,
     /// Congestion window with inflation, in bytes; updated by [`Sender::refresh`].
     window: u64,
-    /// Congestion window, in segments; updated by [`Sender::tell`] and [`Sender::steer`].
+    /// Congestion window, in segments; updated by [`Sender::update_cc`] and [`Sender::pass_ack`].
     cwnd: f64,
     /// Offset at which the window ends, and the offset up to which full segments may be sent without further checks (0:
     /// none); updated by [`Sender::refresh`].
@@ -162,8 +162,8 @@ pub struct Sender {
     fin_alone: bool,
     /// The FIN was sent at least once, even if a timeout requires it to be sent again.
     fin_ever: bool,
-    /// The receive window is closed: `rto_at` is the persist timer, and the byte of a probe counts only once
-    /// acknowledged.
+    /// The receive window is closed: `rto_at` is the persist timer, and the byte of a window probe counts as sent only
+    /// when it is acknowledged.
     probing: bool,
     /// The SYN was retransmitted.
     syn_again: bool,
@@ -175,7 +175,7 @@ pub struct Sender {
     used: WindowUse,
     /// End of the last short segment; Nagle's algorithm waits for its ACK.
     short_end: u64,
-    /// Since when outstanding data has gone without an ACK; used by the user timeout.
+    /// Since when outstanding data has not been acknowledged; used by the user timeout.
     unanswered: Time,
     /// End of the window reduced for the last congestion mark, and whether proportional rate reduction is still
     /// reducing it.
@@ -215,7 +215,7 @@ pub struct Sender {
     cc: Algorithm,
     /// Template of a full segment.
     full: Packet,
-    /// Segments need more than the template: ECN bits, transmission times or a call of the congestion control.
+    /// Segments need more than the template: ECN bits, transmission times or a call to the congestion control.
     annotates: bool,
     /// Every new ACK yields an RTT sample.
     measures_each: bool,
@@ -235,7 +235,7 @@ impl Sender {
         Self::with_algorithm(&config.options, cc, flow)
     }
 
-    /// Initial state for the congestion control of such a sender.
+    /// Initial state for the congestion control of a sender with these options.
     #[must_use]
     pub fn start(options: &StackOptions, flow: u32) -> Start {
         let mss = f64::from(options.mss);
@@ -331,7 +331,7 @@ impl Sender {
         }
     }
 
-    /// Disables the short code path. It changes no result; tests compare both.
+    /// Disables the short code path. Results stay the same; tests compare both paths.
     pub fn disable_fast_path(&mut self) {
         self.plain = false;
         self.refresh();
@@ -375,7 +375,7 @@ impl Sender {
         self.run = 0;
     }
 
-    /// Ends the data: a FIN follows the last byte if the configuration has one.
+    /// Ends the data: a FIN follows the last byte if `fin` is set.
     pub fn close(&mut self) {
         self.closing = true;
         self.finish_without_fin();

@@ -154,8 +154,8 @@ impl Sender {
         Some(self.segment_of(now, seq, len))
     }
 
-    /// Starts the persist timer if the receive window is closed, or open by less than silly window avoidance requires
-    /// (`silly`), and nothing outstanding will be acknowledged.
+    /// Starts the persist timer if nothing is outstanding and the receive window is closed, or too small for silly
+    /// window avoidance (`silly`).
     pub(super) fn probe_closed_window(&mut self, now: Time, silly: bool) {
         if (self.rwnd == 0 || silly) && !self.probing && !self.outstanding() {
             self.probing = true;
@@ -203,8 +203,8 @@ impl Sender {
         full
     }
 
-    /// Reports that this many bytes of payload left the queue of the sender's own station. Returns whether data waited
-    /// for it.
+    /// Reports that this many bytes of payload left the queue of the sender's own station. Returns whether data was
+    /// waiting for that.
     pub fn on_departure(&mut self, bytes: u64) -> bool {
         self.queued = self.queued.saturating_sub(bytes);
         self.queue_waits
@@ -431,7 +431,7 @@ impl Sender {
             if self.max <= UNPACED * self.mss {
                 return;
             }
-            // A segment that leaves late shortens the gap behind it, by half at most (Linux).
+            // A segment that leaves late shortens the gap after it, by half at most (Linux).
             gap = gap.saturating_sub((gap / 2).min(now.saturating_since(self.pace_at)));
         }
         let begins = now >= self.pace_at;

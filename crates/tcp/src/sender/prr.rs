@@ -1,8 +1,8 @@
 //! Proportional rate reduction (PRR): how much may be sent for each ACK in recovery.
 //!
 //! Source: M. Mathis, N. Cardwell, Y. Cheng and N. Dukkipati, RFC 9937, 2025, section 6.2. While more is in flight than
-//! `ssthresh`, each delivered byte allows `ssthresh / RecoverFS` bytes. Below that it allows one byte, plus one segment
-//! for each ACK that advances without reporting a further loss.
+//! `ssthresh`, each delivered byte allows `ssthresh / RecoverFS` bytes. Otherwise each delivered byte allows one byte,
+//! plus one segment for each ACK that advances without reporting a further loss.
 
 /// State of PRR in one recovery. All sizes are in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,7 +64,7 @@ mod tests {
     /// 20 segments in flight, segment 0 lost, two more sent by limited transmit, a window of 10 after the loss: one
     /// segment leaves for every two delivered, starting with the ACK of segment 3, until 10 are in flight.
     #[test]
-    fn above_the_target_a_share_of_what_is_delivered_leaves() {
+    fn above_the_target_a_share_of_the_delivered_data_is_sent() {
         let mut prr = Prr::new(20, 10);
         let (mut in_flight, mut sent) = (18, Vec::new());
         for ack in 3..20 {
@@ -79,8 +79,8 @@ mod tests {
         assert_eq!((sent, in_flight), (vec![3, 5, 7, 9, 11, 13, 15, 17], 10));
     }
 
-    /// RFC 6937, section 3.1, second example: the first 15 of 20 segments are lost. What is sent at the ACKs of 17, 18
-    /// and 19, and what is in flight then: 1, 1, 1 at 4, 4, 4 with the conservative bound; 2, 2, 2 at 4, 5, 6 with the
+    /// RFC 6937, section 3.1, second example: the first 15 of 20 segments are lost. Segments sent at the ACKs of 17, 18
+    /// and 19, and segments then in flight: 1, 1, 1 at 4, 4, 4 with the conservative bound; 2, 2, 2 at 4, 5, 6 with the
     /// slow-start bound.
     #[test]
     fn below_the_target_the_bounds_are_those_of_the_example() {

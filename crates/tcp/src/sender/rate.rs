@@ -29,8 +29,7 @@ pub struct RateSampler {
     first_sent: Time,
     /// Samples are application-limited until this many bytes are delivered; 0 if they are not.
     app_limited: u64,
-    /// Of the segments delivered by this ACK, the one sent last: its record, and the interval in which the data was
-    /// sent.
+    /// Record of the latest-sent segment that this ACK delivered, and the interval in which the data was sent.
     newest: Option<(Mark, Duration)>,
 }
 

@@ -2,18 +2,17 @@
 //!
 //! Source: ns-2.35 (tcp-sack1.cc, scoreboard-rq.cc) and its traces (`golden_ns2/sack1_*.txt`). The algorithm is that of
 //! K. Fall and S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", Computer Communication Review
-//! 26(3), 1996: `pipe` counts the packets that are thought to be in the path, and each ACK takes one off it, a partial
-//! ACK two.
+//! 26(3), 1996: `pipe` counts the packets thought to be in the path. Each ACK subtracts one, a partial ACK two.
 //!
 //! What differs from RFC 6675:
 //!
 //! - A duplicate ACK counts only if it reports something new, and none counts after a timeout until new data is
 //!   acknowledged.
-//! - The ACK that starts recovery sends one segment. Gaps are repaired in order, each once; what is lost above the
-//!   highest block is not known to be lost.
+//! - The ACK that starts recovery sends one segment. Gaps are repaired in order, each once; losses above the highest
+//!   block are not detected.
 //! - `pipe` begins with all that is outstanding less three: lost segments stay in it, so a burst of losses soon stops
 //!   the sender until the retransmission timer expires.
-//! - After a timeout the scoreboard is empty: everything is sent again in order, also what had arrived.
+//! - After a timeout the scoreboard is empty: everything is sent again in order, even segments that had arrived.
 //!
 //! Left out: ACKs that others overtook.
 

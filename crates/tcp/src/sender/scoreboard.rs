@@ -10,8 +10,8 @@
 //! If transmission times are not needed, full segments about which nothing is known yet are stored as a range of
 //! offsets (`tail`), and expanded when a selective ACK or a loss distinguishes them.
 //!
-//! Departure: RFC 6675 considers a segment lost when three discontiguous ranges above it have arrived, or more bytes
-//! than two full segments hold; here segments are counted, whatever their size and place, as in Linux.
+//! Departure: RFC 6675 considers a segment lost when three discontiguous ranges above it have arrived, or more than two
+//! full segments' worth of bytes; here arrived segments are counted, whatever their size and place, as in Linux.
 
 mod rack;
 
@@ -33,7 +33,7 @@ use crate::clock;
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
-    /// Full segments after these, not stored individually.
+    /// Full segments after those in `segments`, not stored individually.
     tail: Range<u64>,
     /// Number of `segments[0]`; segments of the connection are numbered from 0.
     first: u64,
@@ -123,7 +123,7 @@ impl Scoreboard {
         self.sacked == 0 && self.retransmitted.is_empty()
     }
 
-    /// Number of segments not cumulatively acknowledged; of these selectively acknowledged, considered lost, and
+    /// Number of segments that are not cumulatively acknowledged, selectively acknowledged, considered lost, and
     /// retransmissions in flight. Visits each segment.
     pub fn counts(&self) -> (u64, u64, u64, u64) {
         let count = |marks: u8| self.segments.iter().filter(|segment| segment.is(marks)).count() as u64;
@@ -248,8 +248,8 @@ impl Scoreboard {
         }
     }
 
-    /// Whether all that has arrived did so in order and transmission times are not needed, so that an ACK only advances
-    /// `una`.
+    /// Whether everything has arrived in order so far and transmission times are not needed, so that an ACK only
+    /// advances `una`.
     #[inline]
     pub const fn is_simple(&self) -> bool {
         self.sacked == 0 && !self.timed
@@ -488,7 +488,7 @@ impl Scoreboard {
         newly
     }
 
-    /// Marks the first segment as lost, on the count of duplicate ACKs; returns whether it was not so before.
+    /// Marks the first segment as lost, on the count of duplicate ACKs; returns whether it is newly lost.
     pub fn mark_first_lost(&mut self) -> bool {
         self.unroll();
         let new =
@@ -511,9 +511,9 @@ impl Scoreboard {
         }
     }
 
-    /// Marks losses after a timeout. With `only_late` these are the first segment and overdue ones (RFC 8985, section
-    /// 6.3), else all that have not arrived. If the receiver has reneged on its first selective ACK (RFC 2018, section
-    /// 8), all selective ACKs are discarded and all segments are lost, as in Linux.
+    /// Marks losses after a timeout. With `only_late`, the first segment and overdue segments are lost (RFC 8985,
+    /// section 6.3), else all that have not arrived. If the receiver has reneged on its first selective ACK (RFC 2018,
+    /// section 8), all selective ACKs are discarded and all segments are lost, as in Linux.
     pub fn on_timeout(&mut self, now: Time, only_late: bool) {
         self.unroll();
         let taken_back = self.segments.front().is_some_and(|segment| segment.is(mark::SACKED));

@@ -4,8 +4,8 @@
 //! sent in recovery), RFC 3522 and RFC 4015 (spurious recoveries, detected by timestamps).
 //!
 //! Departures: each segment has its own reordering deadline, where RFC 8985 uses that of the last one; as in Linux, no
-//! segment is considered lost while everything that arrived did so in order, even if a retransmission overtook it; the
-//! flight at the start of recovery is at most the window, which excludes what limited transmit sent.
+//! segment is considered lost while everything has arrived in order, even if a retransmission overtook it; the flight
+//! at the start of recovery is at most the window, which excludes segments sent by limited transmit.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
@@ -129,8 +129,8 @@ impl Selective {
 }
 
 impl Sender {
-    /// Fast path of [`Sender::on_ack_selective`]: an ACK of new data while nothing is missing, to which the response is
-    /// only to send new data. Returns false, without any effect, otherwise.
+    /// Fast path of [`Sender::on_ack_selective`]: an ACK of new data while nothing is missing, which only lets new data
+    /// be sent. Otherwise returns false and has no effect.
     #[inline(never)]
     pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         if self.phase != RecoveryPhase::Open || self.reducing {

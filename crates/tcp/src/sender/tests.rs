@@ -106,10 +106,10 @@ fn a_connection_opens_and_closes_as_in_rfc_9293() {
     assert_eq!(pipe.sender.deadline(), Time::NEVER);
 }
 
-/// Receive window 20 packets of 1000 B, known from the start: the receiver's field says nothing (65535), until an
-/// access point writes 5000 B into an ACK.
+/// Receive window 20 packets of 1000 B, known from the start: the window field of ACKs carries no information (65535),
+/// until an access point writes 5000 B into an ACK.
 #[test]
-fn a_window_that_is_known_from_the_start_can_still_be_cut_on_the_way() {
+fn an_access_point_can_reduce_a_window_known_from_the_start() {
     let (mut sender, mut receiver) = ends("stack = 'ns2'\nreceive_window = '20 packets'");
     sender.open(Time::ZERO);
     sender.supply(100_000);
@@ -297,7 +297,7 @@ proptest! {
     /// Whatever arrives, in any order and even if no receiver would send it, a sender stays within its windows, has a
     /// timer while something is outstanding, and retransmits nothing without need.
     #[test]
-    fn nothing_that_comes_in_upsets_a_sender(
+    fn a_sender_withstands_any_input(
         settings in any_settings(),
         acts in prop::collection::vec(any_act(), 1..200),
     ) {
@@ -341,7 +341,7 @@ proptest! {
     /// Segments in any order, with any overlap and any flags: the receiver counts each byte once, and its ACKs are
     /// correct.
     #[test]
-    fn nothing_that_comes_in_upsets_a_receiver(
+    fn a_receiver_withstands_any_input(
         settings in any_settings(),
         parts in prop::collection::vec((0_u64..40_000, 0_u16..3_000, any::<u8>(), 0_u64..400), 1..200),
     ) {
@@ -500,9 +500,9 @@ fn a_short_detour_is_no_loss_by_time() {
     assert_eq!(pipe.sender.counts().retransmissions, 0);
 }
 
-/// Nothing arrives between 1 s and 3 s, then all that was sent meanwhile. The RTO expires, but the ACKs echo timestamps
-/// from before the retransmission, so the window is restored, and nothing is retransmitted but by the timer and the
-/// probe.
+/// Nothing arrives between 1 s and 3 s; then everything sent meanwhile arrives. The RTO expires, but the ACKs echo
+/// timestamps from before the retransmission, so the window is restored, and nothing is retransmitted but by the timer
+/// and the probe.
 #[test]
 fn a_delay_is_told_from_a_loss_by_timestamps() {
     for settings in ["stack = 'modern'", "stack = 'rfc'\ntimestamps = true\nmin_rto = '200 ms'"] {
@@ -685,10 +685,10 @@ fn paced_segments_keep_their_distance() {
     assert!(late.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }
 
-/// One segment in a hundred is really lost, so no recovery is spurious: the ACK of one recovery's retransmission that
-/// arrives after the next recovery has begun is not taken for an ACK of the original transmission.
+/// One segment in a hundred is really lost, so no recovery is spurious. If the ACK of a retransmission arrives after
+/// the next recovery has begun, it must not count as an ACK of the original transmission.
 #[test]
-fn a_late_ack_of_a_retransmission_makes_no_recovery_needless() {
+fn a_late_ack_of_a_retransmission_makes_no_recovery_spurious() {
     let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\ncc = 'bbr'")
         .with_script(|o| if o.forward && o.n % 100 == 99 { SegmentFate::LOST } else { SegmentFate::ARRIVES });
     pipe.sender.open(Time::ZERO);

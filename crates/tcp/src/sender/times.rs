@@ -74,8 +74,8 @@ impl Times {
     }
 
     /// Acknowledges all before `una`. Returns when the last of these segments was sent, if it was sent only once.
-    /// Without the fine timer none of the others may have been retransmitted either: the last one may have arrived long
-    /// before (Linux). With it (ns-2's Vegas) they do not matter.
+    /// Without the fine timer, the time counts only if none of the other segments was retransmitted either, as the last
+    /// one may have arrived long before (Linux). With the fine timer (ns-2's Vegas), the others do not matter.
     pub fn acknowledge(&mut self, now: Time, una: u64) -> Option<Time> {
         let mut last = None;
         let mut retransmitted = false;
@@ -168,8 +168,8 @@ mod tests {
         assert_eq!(times.acknowledge(at(700), 2000), None);
     }
 
-    /// Both segments arrived at once and both ACKs were lost. The retransmission of the first brings an ACK for both
-    /// after 30 s, which is no RTT of the second.
+    /// Both segments arrived at once and both ACKs were lost. The ACK of the first segment's retransmission covers both
+    /// after 30 s, which is not the RTT of the second.
     #[test]
     fn an_ack_for_a_retransmission_gives_no_sample_of_what_came_with_it() {
         for (fine_timer, sample) in [(false, None), (true, Some(at(10)))] {

@@ -10,8 +10,8 @@ fn start() -> Start {
     Start::with_window(10.0)
 }
 
-/// An ACK at `now` seconds with a rate sample of `rate` segments a second; `delivered` segments in total, of which
-/// `prior` when the sampled segment was sent.
+/// An ACK at `now` seconds with a rate sample of `rate` segments a second; `delivered` segments in total, `prior` of
+/// them when the sampled segment was sent.
 fn sampled(now: f64, rate: f64, delivered: u64, prior: u64, app_limited: bool) -> Ack {
     let sample = RateSample { rate: rate * MSS as f64, prior_delivered: prior * MSS, app_limited };
     Ack { rate: Some(sample), ..ack(now, 0.1, delivered, delivered + 10) }
@@ -48,7 +48,7 @@ fn samples_of_a_limited_application_only_raise_the_rate() {
 }
 
 /// Section 5.6.2: ten segments of 1000 bytes in the first RTT of 100 ms, times 2.77, even if the first ACK has a rate
-/// sample (100 segments a second, of which 2.77 * 0.99 are less).
+/// sample (100 segments a second, whose 2.77 * 0.99-fold is less).
 #[test]
 fn the_first_pacing_rate_follows_from_the_first_round_trip_time() {
     let mut cc = new(&Params::default(), start());
@@ -104,7 +104,7 @@ fn the_long_term_bound_is_raised_faster_each_round() {
     (cc.state, cc.long_flight) = (Bbr3State::Up, 200.0);
     let mut bounds = Vec::new();
     for _ in 0..3 {
-        // Somewhat more ACKs than a window, which grows meanwhile.
+        // Slightly more ACKs than a window, since the window grows meanwhile.
         for i in 1..=210 {
             cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), i == 210, 1.0);
             cc.cwnd = cc.long_flight;
@@ -112,7 +112,7 @@ fn the_long_term_bound_is_raised_faster_each_round() {
         bounds.push(cc.long_flight);
     }
     assert_eq!(bounds, [201.0, 203.0, 207.0]);
-    // Not if something else than the window limits what is sent.
+    // The bound is not raised if anything but the window limits what is sent.
     let idle = Ack { window_limited: false, ..ack(1.0, 0.1, 1, 200) };
     cc.adapt_long_term_bound(&idle, true, 200.0);
     assert_eq!(cc.long_flight, 207.0);
@@ -212,7 +212,7 @@ fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
 }
 
 /// ProbeRTT comes every 5 s. It takes 0.2 s and a few rounds and restarts the wait of 2 to 3 s for the next bandwidth
-/// probe, so one or two of these come in between.
+/// probe, so one or two bandwidth probes come in between.
 #[test]
 fn it_probes_as_often_as_the_draft_says() {
     let mut cc = new(&Params::default(), start());
@@ -243,7 +243,7 @@ fn losses_up_to_the_threshold_are_tolerated() {
 }
 
 /// The aim of version 3: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version 1,
-/// which ignores them when it probes.
+/// which ignores losses when it probes.
 #[test]
 fn a_short_queue_overflows_less_than_under_version_1() {
     let mut old = bbr::new(&bbr::Params::default(), start());
@@ -257,10 +257,10 @@ fn a_short_queue_overflows_less_than_under_version_1() {
     assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
 }
 
-/// Section 5.3.4.3: ProbeRTT's own minimum RTT expires after 5 s. It replaces that of the model if it is smaller, or if
-/// that of the model is more than 10 s old.
+/// Section 5.3.4.3: ProbeRTT's own minimum RTT expires after 5 s. It replaces the model's minimum RTT if it is smaller,
+/// or if the model's is more than 10 s old.
 #[test]
-fn the_smallest_round_trip_time_is_of_two_windows() {
+fn the_minimum_rtt_has_two_windows() {
     let mut cc = cruising();
     (cc.probe_rtt_stamp, cc.min_rtt_stamp) = (time(1.0), time(1.0));
     let millis = |seconds: f64| (seconds * 1e3).round() as u64;
@@ -284,7 +284,7 @@ fn the_smallest_round_trip_time_is_of_two_windows() {
     assert_eq!(at(12.1, Some(130)), (120, time(7.5), 120, time(7.5), false));
     assert_eq!(at(12.6, None), (120, time(7.5), 120, time(7.5), true));
     assert_eq!(at(12.7, Some(0)), (120, time(7.5), 120, time(7.5), true));
-    // Before any sample the RTT of the handshake is used; without it nothing is probed.
+    // Before any sample the RTT of the handshake is used; without a handshake nothing is probed.
     let mut young = new(&Params::default(), start());
     young.update_min_rtt(&Ack { rtt: None, min_rtt: Duration::MAX, ..ack(9.0, 0.1, 1, 11) }, false);
     assert_eq!((young.state, young.min_rtt), (Bbr3State::Startup, f64::INFINITY));

@@ -14,7 +14,7 @@ pub(super) struct Rack {
     pub(super) highest: u64,
     /// Whether a segment arrived after one that was sent later.
     pub(super) reordered: bool,
-    /// Number of such events; the largest distance from such a segment to the highest delivered one, in segments.
+    /// Number of such reorderings, and their largest distance to the highest delivered segment, in segments.
     pub(super) reorderings: u64,
     pub(super) degree: u64,
     /// Reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult); raised by reports of duplicates.
@@ -43,8 +43,8 @@ impl Scoreboard {
         (min_rtt * u64::from(self.rack.quarters) / 4).min(srtt)
     }
 
-    /// Marks segments as lost by time (RFC 8985, section 6.2, step 5). Returns how many are newly lost and when the
-    /// next may be: each segment has its own deadline, where the RFC uses that of the last one.
+    /// Marks segments as lost by time (RFC 8985, section 6.2, step 5). Returns how many are newly lost, and when the
+    /// next may be lost: each segment has its own deadline, where the RFC uses the deadline of the last one.
     pub fn mark_lost_by_time(
         &mut self,
         now: Time,

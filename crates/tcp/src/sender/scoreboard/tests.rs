@@ -1,5 +1,5 @@
-//! The scoreboard compared with a plain list of segments that is searched from end to end, as RFC 6675, section 4, and
-//! RFC 8985, section 6.2, are written.
+//! The scoreboard compared with a plain list of segments, searched from end to end exactly as RFC 6675, section 4, and
+//! RFC 8985, section 6.2, describe.
 
 use proptest::prelude::*;
 
@@ -39,8 +39,8 @@ struct List {
     dsack_round: u64,
 }
 
-/// What an ACK delivered: bytes, segments by SACK, first and last transmission time of segments sent once, and where
-/// the lowest of these ends.
+/// What an ACK delivered: bytes, segments by SACK, first and last transmission time of segments sent once, and the end
+/// of the lowest such segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Told {
     bytes: u64,
@@ -375,7 +375,7 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
 /// A timeout reveals that a receiver has reneged on its selective ACKs: all that is not acknowledged is lost, even if
 /// it was sent too recently to be overdue.
 #[test]
-fn all_is_lost_where_a_receiver_takes_back_what_it_had() {
+fn all_is_lost_if_the_receiver_reneges() {
     let before = [(0, 0, 9), (0, 12, 2), (18, 0, 0), (12, 3, 0), (0, 0, 1), (0, 0, 0), (0, 0, 10), (0, 0, 0)];
     let after = [(0, 0, 3), (0, 0, 5), (12, 7, 4), (0, 0, 0), (17, 0, 1), (21, 0, 0), (18, 0, 1), (9, 0, 0)];
     play(true, false, &[before, after].concat());

@@ -1,5 +1,4 @@
 //! Recovery with selective ACKs by hand: reordering timer, tail loss probes, overtaken ACKs; and use of the window.
-//! in use.
 
 use super::*;
 
@@ -107,7 +106,7 @@ fn a_fin_is_probed() {
 /// acknowledged without a report that 9 came twice, the probe has repaired a loss, and the window is halved. If 9 came
 /// twice (RFC 2883), or an ACK reports nothing new, only the ACK was lost.
 #[test]
-fn what_an_ack_says_of_a_probe() {
+fn the_ack_of_a_probe_shows_what_was_lost() {
     let twice = Packet { sack: [(u32::MAX - 999, 0), (0, 0), (0, 0)], ..ack(10, &[]) };
     for (answers, halved) in [
         (vec![ack(10, &[])], true),
@@ -166,7 +165,7 @@ fn an_ack_that_was_overtaken_tells_of_what_arrived() {
 /// RFC 6582, section 3.2, step 1: after a timeout duplicate ACKs start no fast retransmit until more is acknowledged
 /// than was outstanding then.
 #[test]
-fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
+fn duplicates_after_a_timeout_are_no_loss() {
     let mut sender = ten_in_flight("cc = 'newreno'");
     let timeout = sender.deadline();
     sender.on_timer(timeout);
@@ -187,7 +186,7 @@ fn duplicates_of_what_a_timeout_repeats_are_no_loss() {
 /// Linux, tcp_is_cwnd_limited: in slow start the window of 10 grows while it is less than twice the most that was in
 /// flight, so from 6 segments on; after it only if the window was full within the last round trip.
 #[test]
-fn a_window_grows_that_is_in_use() {
+fn a_window_in_use_grows() {
     let grows = |settings: &str, sack: bool, rounds: &[u64]| {
         let text = format!("track_use = true\nsack = {sack}\ngrowth = 'bytes'\nidle_restart = 'never'\n{settings}");
         let (mut sender, _) =
@@ -214,10 +213,11 @@ fn a_window_grows_that_is_in_use() {
     }
 }
 
-/// Linux, tcp_cwnd_validate: the most in flight is of a round trip, and rises within it. Of a window of 10 one segment
-/// was in flight, then six: twice as many are more than the window, so it grows in slow start; with four it does not.
+/// Linux, tcp_cwnd_validate: the most in flight is of a round trip, and rises within it. With a window of 10, one
+/// segment was in flight, then six: twice six is more than the window, so it grows in slow start; with four it does
+/// not.
 #[test]
-fn a_window_grows_that_is_used_later_in_the_round() {
+fn a_window_used_later_in_the_round_grows() {
     for (sack, more, window) in [(false, 5, 11.0), (true, 5, 11.0), (false, 3, 10.0), (true, 3, 10.0)] {
         let text = format!("track_use = true\nsack = {sack}\ngrowth = 'bytes'\nmss = '1000 B'");
         let (mut sender, _) = ends(&format!("{text}\nhandshake = 'none'\ninitial_window = '10 packets'"));
@@ -231,9 +231,9 @@ fn a_window_grows_that_is_used_later_in_the_round() {
     }
 }
 
-/// RFC 7661, section 4.4, in its simplest form: what the receive window holds back is not held back by the congestion
-/// window, which does not grow. With windows of 10 and 9 segments, of which 9 are in flight, the one would let exactly
-/// one more segment leave.
+/// RFC 7661, section 4.4, in its simplest form: while the receive window limits what is sent, the congestion window
+/// does not grow. With 9 segments in flight, a congestion window of 10 and a receive window of 9, the former would let
+/// exactly one more segment leave.
 #[test]
 fn a_window_that_the_receiver_leaves_unused_does_not_grow() {
     for sack in [false, true] {

@@ -30,7 +30,7 @@ enum AtomicPhase {
 pub(in crate::channel::spatial) struct AtomicExchange {
     sender: u32,
     receiver: u32,
-    /// Index of its two stations in [`ExchangeAudiences`].
+    /// Index of its two stations among the pairs of [`super::exchange_audience`].
     pair: u32,
     phase: AtomicPhase,
     start: Time,
