@@ -75,6 +75,38 @@ def test_an_a_mpdu_and_its_block_ack() -> None:
     assert answer.efficiency == pytest.approx(answer.throughput_bps / 65e6)
 
 
+@pytest.mark.parametrize(
+    ("standard", "size", "length"),
+    [
+        ("802.11n", None, 32),
+        ("802.11ac", None, 32),
+        ("802.11ax", 64, 32),
+        ("802.11ax", 65, 56),
+        ("802.11ax", None, 56),
+        ("802.11be", 256, 56),
+        ("802.11be", 512, 88),
+        ("802.11be", None, 152),
+    ],
+)
+def test_a_run_has_the_same_block_ack(standard: str, size: int | None, length: int) -> None:
+    """For each buffer size, lengths of IEEE Std 802.11ax-2021 and 802.11be, 9.3.1.8.2, and equal air times."""
+    wlan = {"standard": standard, "mcs": 7} | ({} if size is None else {"aggregation": {"window": size}})
+    document = {
+        "duration": "20 ms",
+        "wlan": wlan,
+        "stations": [{"name": "sta"}],
+        "servers": [{"name": "server"}],
+        "flows": [{"name": "up", "station": "sta", "transport": "udp", "udp": {"rate": "60 Mb/s"}}],
+    }
+    frames = package.run(package.Scenario.from_dict(document), seeds=[1], frames=True).frames
+    assert frames is not None
+    of_block_acks = frames["kind"] == "block-ack"
+    response = airtime(standard=standard, mcs=7, mpdu_length=1538, mpdus=2, buffer_size=size).details["response"]
+    assert set(frames["length_bytes"][of_block_acks]) == {length} == {response["bytes"]}
+    times = (frames["end_s"] - frames["start_s"])[of_block_acks] * 1e9
+    assert set(times.round()) == {response["duration_ns"]}
+
+
 def test_responses() -> None:
     """Rates follow the reference rate; a single MPDU of 802.11ac is answered by an ACK; bitmaps have three sizes."""
 

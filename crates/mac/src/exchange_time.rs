@@ -7,6 +7,7 @@ use wifair_phy::{
 use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::frame_length;
+use crate::receiver_limits::{largest_window, longest_mpdu};
 
 /// Content of the PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl ExchangeTime {
     pub fn new(query: &ExchangeQuery) -> Result<Self, ModeError> {
         let (band, mode) = query.amendment.mode(&query.mode)?;
         if let Some(size) = query.buffer_size {
-            let (most, name) = (largest_buffer(query.amendment), query.amendment.name());
+            let (most, name) = (largest_window(query.amendment), query.amendment.name());
             if most == 0 || !(1..=most).contains(&size) {
                 let there =
                     if most == 0 { "802.11n, ac, ax and be have one".to_owned() } else { format!("1 to {most}") };
@@ -90,7 +91,8 @@ impl ExchangeTime {
                 return Err(ModeError { key: "buffer_size", message });
             }
         }
-        let longest_mpdu = longest_mpdu(query.amendment, query.content);
+        let in_ampdu = matches!(query.content, ExchangeContent::AMpdu(..));
+        let longest_mpdu = longest_mpdu(query.amendment, in_ampdu);
         let (psdu, mpdu_bytes, mpdus) = psdu(query, longest_mpdu)?;
         if psdu > mode.max_psdu() {
             let message = format!(
@@ -124,7 +126,7 @@ impl ExchangeTime {
                 let length = if kind == Response::Ack {
                     frame_length::ACK
                 } else {
-                    let size = query.buffer_size.unwrap_or_else(|| largest_buffer(query.amendment).max(1));
+                    let size = query.buffer_size.unwrap_or_else(|| largest_window(query.amendment).max(1));
                     frame_length::block_ack(size)
                 };
                 let mode = query.basic_rates.response(mode);
@@ -231,16 +233,6 @@ impl ExchangeTime {
     }
 }
 
-/// Longest MPDU: 11454 bytes from 802.11ac on, which has no separate A-MSDU limit; in HT 4095 in an A-MPDU, otherwise
-/// an A-MSDU of 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
-fn longest_mpdu(amendment: Amendment, content: ExchangeContent) -> Bytes {
-    Bytes(match (amendment, content) {
-        (Amendment::B | Amendment::A | Amendment::G, _) | (Amendment::N, ExchangeContent::AMpdu(..)) => 4_095,
-        (Amendment::N, _) => 7_965,
-        _ => 11_454,
-    })
-}
-
 /// Length of the PSDU, bytes of MPDUs in it, and number of MPDUs.
 fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Option<u32>), ModeError> {
     let name = query.amendment.name();
@@ -260,7 +252,7 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     if matches!(query.content, ExchangeContent::Mpdu(_)) && query.amendment < Amendment::Ac {
         return Ok((mpdu, mpdu, Some(1)));
     }
-    let most = query.buffer_size.unwrap_or_else(|| largest_buffer(query.amendment));
+    let most = query.buffer_size.unwrap_or_else(|| largest_window(query.amendment));
     if most == 0 {
         return Err(ModeError {
             key: "mpdus",
@@ -275,16 +267,6 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     let one = frame_length::DELIMITER.0 + mpdu.0;
     let psdu = Bytes(one.next_multiple_of(4) * u64::from(count - 1) + one);
     Ok((psdu, total, Some(count)))
-}
-
-/// The largest buffer of a block ACK agreement, in MPDUs; zero before 802.11n.
-const fn largest_buffer(amendment: Amendment) -> u32 {
-    match amendment {
-        Amendment::B | Amendment::A | Amendment::G => 0,
-        Amendment::N | Amendment::Ac => 64,
-        Amendment::Ax => 256,
-        Amendment::Be => 1024,
-    }
 }
 
 /// The usual response. An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can mark it, and

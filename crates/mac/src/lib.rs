@@ -16,6 +16,7 @@ mod exchange_time;
 mod fast;
 pub mod frame_length;
 mod queue_hooks;
+pub mod receiver_limits;
 mod station;
 mod tap;
 

@@ -1,6 +1,7 @@
 //! Transmit modes and rules of 802.11n, ac, ax and be, and what in their keys does not go together.
 
 use wifair_config::{At, Limit};
+use wifair_mac::receiver_limits::{largest_window, longest_mpdu};
 use wifair_mac::{Category, edcaf};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming, TxMode};
@@ -210,17 +211,13 @@ impl Wlan {
         let has_vht = amendment >= Amendment::Ac;
         let longest = longest_ampdu(amendment);
         let max_ampdu = keys.max_ampdu.map_or(longest, |size| size.min(longest));
-        let largest = largest_window(amendment);
+        let largest = largest_window(amendment.max(Amendment::N)); // older stations ignore it
         let window = keys.window.map_or(largest, |window| window.min(largest));
         edcaf::AggregationRules {
             window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
             max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
             max_amsdu: keys.max_amsdu.map_or(Bytes(0), |size| if has_vht { size } else { size.min(Bytes(7935)) }),
-            max_mpdu: Bytes(match (has_vht, max_ampdu.0) {
-                (true, _) => 11_454,
-                (false, 0) => 7_965, // a single A-MSDU of 7935 bytes
-                (false, _) => 4_095,
-            }),
+            max_mpdu: longest_mpdu(amendment, max_ampdu.0 > 0),
             max_duration: keys.max_ppdu_time,
             min_start_spacing: keys.min_start_spacing,
             single_in_ampdu: has_vht,
@@ -366,12 +363,4 @@ const fn longest_ampdu(amendment: Amendment) -> Bytes {
         Amendment::Be => 15_523_200,
         _ => 65_535,
     })
-}
-
-const fn largest_window(amendment: Amendment) -> u32 {
-    match amendment {
-        Amendment::Ax => 256,
-        Amendment::Be => 1024,
-        _ => 64,
-    }
 }
