@@ -620,7 +620,8 @@ impl Edcafs {
             to => self.stations[self.rate_of(station, to)].rate,
         };
         let bare = rate.unwrap_or_else(of_station);
-        let is_dsss = self.mode_towards(station, to).is_none() && self.access.timing.is_dsss(bare);
+        let has_mcs = to != BROADCAST && self.mode_towards(station, to).is_some();
+        let is_dsss = !has_mcs && self.access.timing.is_dsss(bare);
         match (self.access.protection, self.access.protects_by_rts && to != BROADCAST) {
             (Some(_), true) if !is_dsss => Protection::RtsCts,
             (Some(_), false) if !is_dsss => Protection::CtsToSelf,

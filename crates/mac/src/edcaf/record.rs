@@ -21,6 +21,11 @@ impl Edcafs {
         if self.access.cf_end { (contender.won_at + contender.txop).saturating_since(now) } else { Duration::ZERO }
     }
 
+    /// SIFS and the response to a PPDU, if any.
+    fn after_data(&self, ppdu: &Ppdu) -> Duration {
+        if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response }
+    }
+
     /// Record of a frame before the data that began at `began`.
     pub(crate) fn control_record(&self, sender: usize, step: ExchangeStep, began: Time, fate: Fate) -> FrameRecord {
         let timing = &self.access.timing;
@@ -39,7 +44,7 @@ impl Edcafs {
         let reserves = match step {
             ExchangeStep::Rts => self.reserves(sender, end, after_rts),
             ExchangeStep::Cts => self.reserves(sender, end - cts, after_rts) - cts,
-            _ => self.reserves(sender, end, timing.sifs * 2 + ppdu.air + ppdu.response),
+            _ => self.reserves(sender, end, timing.sifs + ppdu.air + self.after_data(ppdu)),
         };
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
     }
@@ -60,8 +65,7 @@ impl Edcafs {
         let station = self.station_of(sender);
         let span = (end - ppdu.air, end);
         let ends = (number(station), ppdu.to);
-        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
-        let reserves = self.reserves(sender, end, answer);
+        let reserves = self.reserves(sender, end, self.after_data(ppdu));
         let fate_of = |is_lost: bool| fate.unwrap_or(if is_lost { unread_fate } else { Fate::Read });
         let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
         if ppdu.is_action()

@@ -3,10 +3,12 @@
 use crate::common::{NEXT_HOPS, Run, at_us, chances, long_preamble, signals, station};
 use approx::assert_relative_eq;
 use wifair_engine::{Stream, stream};
+use wifair_mac::edcaf::EdcaSettings;
 use wifair_mac::{
-    Access, BROADCAST, Call, MacEvent, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,
-    StationSettings,
+    Access, BROADCAST, Call, Fate, FrameKind, GeneralChannel, MacEvent, RadioLinks, RateSettings, SharedChannel,
+    SignalSettings, SpatialChannel, StationSettings,
 };
+use wifair_packet::{Packet, Packets};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelParams};
 use wifair_phy::{BitErrors, CaptureEffect, Dsss, LegacyMode, Radio, Reception, Spoils, Timing};
@@ -273,6 +275,42 @@ fn protection_costs_a_cts_and_sifs() {
         let measured = run.arrivals.len() as f64;
         assert!((measured - expected).abs() < 4.0 * expected.sqrt() * sd / cycle + 1.0, "{measured}, {expected}");
         assert_eq!(run.space.air_time(at_us(20_000_000)).total(), Duration::from_secs(20));
+    }
+}
+
+/// Nobody answers a CTS-to-self, so its sender does not notice that it collides, and sends its data after SIFS all the
+/// same. Both stations begin after DIFS, 50 us; each CTS takes 248 us, 1500 B at 54 Mb/s 254 us. Data that follow two
+/// CTS collide again; data that meet a frame of 802.11b (1536 B at 11 Mb/s, 192 + 1118 us) are lost with it; but a TCP
+/// ACK of 802.11b (76 B, 192 + 56 us) is over when they begin.
+#[test]
+fn data_follow_a_cts_to_self_that_has_collided() {
+    let (lost, read) = (Fate::Collision, Fate::Read);
+    for (rate, size, frames, idle_from) in [
+        (54, 1500, [(FrameKind::Data, 308, 562, lost), (FrameKind::Data, 308, 562, lost)], 562),
+        (11, 1500, [(FrameKind::Data, 50, 1360, lost), (FrameKind::Data, 308, 562, lost)], 1360),
+        (11, 40, [(FrameKind::Data, 50, 298, lost), (FrameKind::Data, 308, 562, read)], 606),
+    ] {
+        let stations = vec![station(1, 0, (15, 1023), mbps(54)), station(1, 1, (15, 1023), mbps(rate))];
+        let mut channel = GeneralChannel::new(EdcaSettings::dcf(mixed(Some(mbps(2))), &[], stations));
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut given_up) = (Packets::default(), vec![], vec![]);
+        for (from, size) in [(0, 1500), (1, size)] {
+            let id = packets.insert(Packet { flow: from, hop: 1 - from, size, ..Packet::default() });
+            let call = &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut given_up, NEXT_HOPS);
+            channel.offer(from, id, call);
+        }
+        while channel.next() < at_us(3000) {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut given_up, NEXT_HOPS));
+            assert_eq!(channel.air_time(now).total(), now - Time::ZERO);
+        }
+        let records = channel.tap().expect("it was set").frames();
+        let mut found: Vec<_> = records.iter().map(|frame| (frame.kind, frame.start, frame.end, frame.fate)).collect();
+        found.sort_by_key(|(kind, start, ..)| (*start, *kind != FrameKind::Data));
+        let next = found.iter().find(|(_, start, ..)| *start > at_us(600)).expect("lost frames are sent again");
+        assert!(next.1 >= at_us(idle_from + 50) && next.1 < at_us(idle_from + 50 + 32 * 20), "{next:?}");
+        let data: Vec<_> = found.into_iter().filter(|(kind, ..)| *kind == FrameKind::Data).take(2).collect();
+        assert_eq!(data, frames.map(|(kind, start, end, fate)| (kind, at_us(start), at_us(end), fate)));
     }
 }
 

@@ -45,6 +45,7 @@ impl GeneralChannel {
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
+        self.is_reserved = false;
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let station = self.edcafs.station_of(sender);
@@ -52,21 +53,14 @@ impl GeneralChannel {
             self.edcafs.form(now, sender, call.packets, call.dropped, call.next_hops);
         }
         if self.senders.len() > 1 {
-            let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
             self.phase = GeneralPhase::Collision;
-            self.next = now + longest.expect("there are several");
+            self.next = self.collision_end();
             return;
         }
         let sender = self.senders[0];
         let station = self.edcafs.station_of(sender);
         let ppdu = &mut self.edcafs.contenders[sender].ppdu;
         let to = ppdu.to;
-        if to == BROADCAST {
-            self.phase = GeneralPhase::Broadcast;
-            self.next = now + ppdu.air;
-            return;
-        }
-        let mut begins = now;
         if ppdu.has(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
@@ -81,18 +75,75 @@ impl GeneralChannel {
             }
             self.edcafs.contenders[sender].contention.clear();
         }
+        let mut begins = now;
         for step in self.edcafs.contenders[sender].ppdu.before_data() {
             begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
-        self.edcafs.draw_losses(sender);
-        self.phase = GeneralPhase::Data;
-        self.next = begins + self.edcafs.contenders[sender].ppdu.air;
+        self.send_data(sender, begins);
     }
 
-    /// Air time of a sender's first frame: the RTS or the data frame.
-    pub(super) fn opening(&self, sender: usize) -> Duration {
+    /// The data frame of a sender begins at `begins`, alone on the air.
+    fn send_data(&mut self, sender: usize, begins: Time) {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        ppdu.before_data().first().map_or(ppdu.air, |step| control_air(&self.edcafs.access, *step))
+        self.next = begins + ppdu.air;
+        if ppdu.to == BROADCAST {
+            self.phase = GeneralPhase::Broadcast;
+        } else {
+            self.phase = GeneralPhase::Data;
+            self.edcafs.draw_losses(sender);
+        }
+    }
+
+    /// The frames that a sender has sent since [`GeneralChannel::began`] before its data.
+    pub(super) fn before_data(&self, sender: usize) -> &'static [ExchangeStep] {
+        if self.is_reserved { &[] } else { self.edcafs.contenders[sender].ppdu.before_data() }
+    }
+
+    /// Air time of a sender's first frame: an RTS, a CTS-to-self or the data frame.
+    pub(super) fn opening(&self, sender: usize) -> Duration {
+        let air = self.edcafs.contenders[sender].ppdu.air;
+        self.before_data(sender).first().map_or(air, |step| control_air(&self.edcafs.access, *step))
+    }
+
+    /// Whether data of a sender follow even if its first frame collides: nobody answers a CTS-to-self.
+    pub(super) fn goes_on(&self, sender: usize) -> bool {
+        self.before_data(sender).contains(&ExchangeStep::CtsToSelf)
+    }
+
+    /// When data begin that follow a CTS-to-self in a collision.
+    pub(super) fn data_begin(&self) -> Time {
+        let access = &self.edcafs.access;
+        self.began + control_air(access, ExchangeStep::CtsToSelf) + access.timing.sifs
+    }
+
+    /// When the air is free again after a collision, at least for the gap between CTS-to-self and data.
+    fn collision_end(&self) -> Time {
+        let openings = self.senders.iter().map(|sender| self.began + self.opening(*sender));
+        let end = openings.max().expect("there are senders");
+        if end <= self.data_begin() {
+            return end;
+        }
+        self.senders.iter().map(|sender| self.last_end(*sender)).fold(end, Time::max)
+    }
+
+    /// Air time of what a sender has sent in a collision.
+    fn spoilt_air(&self, sender: usize) -> Duration {
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        let reserves = ppdu.has(ExchangeStep::CtsToSelf);
+        if reserves {
+            control_air(&self.edcafs.access, ExchangeStep::CtsToSelf) + ppdu.air
+        } else {
+            self.opening(sender)
+        }
+    }
+
+    /// End of the last frame of a sender in a collision, including data that follow its CTS-to-self.
+    pub(super) fn last_end(&self, sender: usize) -> Time {
+        if self.goes_on(sender) {
+            self.data_begin() + self.edcafs.contenders[sender].ppdu.air
+        } else {
+            self.began + self.opening(sender)
+        }
     }
 
     /// Ends a data frame or BlockAckReq; returns whether its receiver responds.
@@ -115,10 +166,15 @@ impl GeneralChannel {
     pub(super) fn account_exchange(&mut self, now: Time) {
         let sender = self.senders[0];
         let station = self.edcafs.station_of(sender);
+        let before_data = self.before_data(sender);
         let contender = &mut self.edcafs.contenders[sender];
         let ppdu = &contender.ppdu;
         let counters = &mut self.edcafs.counters[station];
-        for step in ppdu.before_data() {
+        self.air.idle += self.began.saturating_since(self.accounted);
+        if self.is_reserved {
+            counters.control += control_air(&self.edcafs.access, ExchangeStep::CtsToSelf);
+        }
+        for step in before_data {
             let air = control_air(&self.edcafs.access, *step);
             self.air.idle += self.edcafs.access.timing.sifs;
             self.air.rts_cts += air;
@@ -260,22 +316,30 @@ impl GeneralChannel {
     /// Ends a collision, or an RTS without response.
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
-        self.air.collision += now - self.accounted;
+        self.air.idle += self.began.saturating_since(self.accounted);
+        self.air.collision += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.edcafs.access.timing;
-        let senders = std::mem::take(&mut self.senders);
+        let mut senders = std::mem::take(&mut self.senders);
         let is_collision = senders.len() > 1;
-        // EIFS - DIFS + AIFS (10.3.2.3.7).
-        self.idle_from(match self.edcafs.access.eifs {
-            Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
-            Eifs::Nav if is_collision => now + self.edcafs.access.eifs(),
-            _ => now,
-        });
-        let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
+        let mut remaining: Vec<usize> = vec![];
+        if now <= self.data_begin() {
+            remaining.extend(senders.extract_if(.., |sender| self.goes_on(*sender)));
+        }
+        if remaining.is_empty() {
+            // EIFS - DIFS + AIFS (10.3.2.3.7).
+            self.idle_from(match self.edcafs.access.eifs {
+                Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
+                Eifs::Nav if is_collision => now + self.edcafs.access.eifs(),
+                _ => now,
+            });
+        }
+        let last = senders.iter().filter(|sender| self.last_end(**sender) == now).count();
         for &sender in &senders {
             let (to, air, station) =
-                (self.edcafs.contenders[sender].ppdu.to, self.opening(sender), self.edcafs.station_of(sender));
-            let nav = self.edcafs.access.nav_after_own(last > 1 || self.began + air < now);
+                (self.edcafs.contenders[sender].ppdu.to, self.spoilt_air(sender), self.edcafs.station_of(sender));
+            let ended = self.last_end(sender);
+            let nav = self.edcafs.access.nav_after_own(last > 1 || ended < now);
             let counters = &mut self.edcafs.counters[station];
             *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
@@ -291,19 +355,33 @@ impl GeneralChannel {
                     call.retry_limit_drops,
                     call.next_hops,
                 );
-                let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
-                self.backoffs.start_at(number(sender), from, slots, more);
+                self.draw_backoff(sender, from, more);
             } else {
                 let by_rts = self.edcafs.contenders[sender].ppdu.has(ExchangeStep::Rts);
-                let ended = self.began + air;
                 let aifs = self.edcafs.contenders[sender].aifs;
                 let from = (self.edcafs.access.eifs == Eifs::Nav)
                     .then(|| (ended + self.edcafs.access.answer_timeout).max(now + nav) + aifs);
                 self.fail(sender, by_rts, ended, from, call);
             }
         }
+        if !remaining.is_empty() {
+            self.go_on(remaining);
+            return;
+        }
         self.senders = senders;
         self.next = self.backoffs.next();
+    }
+
+    /// After a collision of their CTS-to-self these send their data.
+    fn go_on(&mut self, senders: Vec<usize>) {
+        self.began = self.data_begin();
+        self.is_reserved = true;
+        self.senders = senders;
+        if let [sender] = self.senders[..] {
+            self.send_data(sender, self.began);
+        } else {
+            self.next = self.collision_end();
+        }
     }
 
     /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout, or from `from`,
@@ -322,7 +400,17 @@ impl GeneralChannel {
         });
         let more =
             self.edcafs.fail(now, sender, by_rts, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
+        self.draw_backoff(sender, from, more);
+    }
+
+    /// Draws a backoff of a sender in a collision, counted from `from`, or after the frames of others that follow: a
+    /// sender that hears one waits for its response no longer (10.3.2.9).
+    fn draw_backoff(&mut self, sender: usize, from: Time, more: bool) {
         let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
-        self.backoffs.start_at(number(sender), from, slots, more);
+        if self.phase == GeneralPhase::Idle {
+            self.backoffs.start_at(number(sender), from, slots, more);
+        } else {
+            self.backoffs.start(number(sender), slots, more);
+        }
     }
 }

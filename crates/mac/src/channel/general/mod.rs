@@ -55,6 +55,8 @@ pub struct GeneralChannel {
     phase: GeneralPhase,
     /// Start of the current phase, or of the first frame of a collision.
     began: Time,
+    /// Whether data are on the air whose CTS-to-self collided before [`GeneralChannel::began`].
+    is_reserved: bool,
     /// Contenders that are sending.
     senders: Vec<usize>,
     /// Contenders that start sending at this instant; empty between calls.
@@ -82,6 +84,7 @@ impl GeneralChannel {
             edcafs,
             phase: GeneralPhase::Idle,
             began: Time::ZERO,
+            is_reserved: false,
             senders: vec![],
             due: vec![],
             receivers: vec![],
@@ -155,11 +158,15 @@ impl GeneralChannel {
         };
         match self.phase {
             GeneralPhase::Idle | GeneralPhase::Gap => air.idle += spend(Duration::MAX),
-            GeneralPhase::Collision => air.collision += spend(Duration::MAX),
+            GeneralPhase::Collision => {
+                air.idle += spend(self.began.saturating_since(self.accounted));
+                air.collision += spend(Duration::MAX);
+            }
             GeneralPhase::Data | GeneralPhase::Broadcast => {
                 let sifs = self.edcafs.access.timing.sifs;
                 let ppdu = &self.edcafs.contenders[self.senders[0]].ppdu;
-                for step in ppdu.before_data() {
+                air.idle += spend(self.began.saturating_since(self.accounted));
+                for step in self.before_data(self.senders[0]) {
                     air.rts_cts += spend(control_air(&self.edcafs.access, *step));
                     air.idle += spend(sifs);
                 }

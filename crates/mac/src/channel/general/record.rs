@@ -30,10 +30,12 @@ impl GeneralChannel {
             GeneralPhase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
-                    let opening = self.opening(sender);
-                    match self.edcafs.contenders[sender].ppdu.before_data().first() {
-                        Some(step) => tap.push(self.edcafs.control_record(sender, *step, self.began, fate)),
-                        None => self.record_data(&mut tap, sender, self.began + opening, packets, Some(fate)),
+                    let first = self.before_data(sender).first();
+                    if let Some(step) = first {
+                        tap.push(self.edcafs.control_record(sender, *step, self.began, fate));
+                    }
+                    if first.is_none() || self.goes_on(sender) && now > self.data_begin() {
+                        self.record_data(&mut tap, sender, self.last_end(sender), packets, Some(fate));
                     }
                 }
             }
@@ -46,10 +48,10 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         let mut began = now - ppdu.air;
-        for step in ppdu.before_data() {
+        for step in self.before_data(sender) {
             began = began - control_air(&self.edcafs.access, *step) - self.edcafs.access.timing.sifs;
         }
-        for step in ppdu.before_data() {
+        for step in self.before_data(sender) {
             tap.push(self.edcafs.control_record(sender, *step, began, Fate::Read));
             began += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }

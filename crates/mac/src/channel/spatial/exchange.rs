@@ -8,6 +8,7 @@ use super::air_accounting::lose_readers;
 use super::backoff_timers::TimerAction;
 use super::bitset::place;
 use super::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
+use crate::exchange::ExchangeStep;
 use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
@@ -219,7 +220,6 @@ impl SpatialChannel {
         }
         let event = match transmission.kind {
             SpatialFrameKind::CtsToSelf => {
-                self.counters_mut(sender).control += transmission.end - transmission.start;
                 self.plan(now, sender, SpatialFrameKind::Data, sender);
                 MacEvent::Nothing
             }
@@ -375,7 +375,7 @@ impl SpatialChannel {
         let Transmission { kind, collided, end, .. } = self.transmissions[station as usize];
         let (_, air, _) = self.exchange_of(station);
         let by_rts = kind == SpatialFrameKind::Rts;
-        let lost = if by_rts { self.rts } else { air };
+        let lost = if by_rts { self.rts } else { air + self.cts_to_self(station) };
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
         let counters = self.counters_mut(station);
@@ -413,6 +413,15 @@ impl SpatialChannel {
         } else {
             self.resume_dcf(now, station, timeout);
         }
+    }
+
+    /// Air time of the CTS-to-self before the data of `station`, if there is one.
+    pub(super) fn cts_to_self(&self, station: u32) -> Duration {
+        let is_sent = match (&self.edca, &self.stations[station as usize].frame) {
+            (Some(edca), _) => edca.ppdu_of(station).has(ExchangeStep::CtsToSelf),
+            (None, frame) => frame.is_some_and(|frame| self.first_frame_of(&frame) == SpatialFrameKind::CtsToSelf),
+        };
+        if is_sent { self.cts } else { Duration::ZERO }
     }
 
     /// The packet that `station` has sent, if no station has received it.

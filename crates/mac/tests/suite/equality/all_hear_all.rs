@@ -68,8 +68,9 @@ proptest! {
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
         (by_receiver, is_dcf, is_narrow) in any::<(bool, bool, bool)>(),
+        protection in protection(),
     ) {
-        let mut scenario = scenario;
+        let mut scenario = scenario.protected(protection);
         scenario.categories = categories.len();
         scenario.queue_limit *= 4;
         scenario.burst *= 3;

@@ -99,6 +99,24 @@ pub fn access() -> impl Strategy<Value = Access> {
         })
 }
 
+/// The rate of frames that protect OFDM frames, if any, and whether these are RTS and CTS.
+pub fn protection() -> impl Strategy<Value = (Option<BitRate>, bool)> {
+    let rate = prop_oneof![Just(None), Just(Some(2)), Just(Some(24))];
+    (rate.prop_map(|rate| rate.map(BitRate::from_mbps)), any::<bool>())
+}
+
+impl Scenario {
+    /// The same with this protection; without ns-2's rounded NAV and short timeouts, as ns-2 has no protection.
+    pub fn protected(mut self, (rate, by_rts): (Option<BitRate>, bool)) -> Self {
+        if rate.is_some() {
+            self.access.nav_unit = Duration::ZERO;
+            self.access.timeout_without_difs = false;
+        }
+        (self.access.protection, self.access.protects_by_rts) = (rate, by_rts);
+        self
+    }
+}
+
 pub fn scenario() -> impl Strategy<Value = Scenario> {
     (
         (any::<u64>(), 2_u32..12, access()),

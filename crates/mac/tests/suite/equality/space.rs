@@ -169,8 +169,9 @@ proptest! {
         first in prop_oneof![Just(Prioritized::None), Just(Prioritized::Udp)],
         slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
+        protection in protection(),
     ) {
-        let mut scenario = scenario;
+        let mut scenario = scenario.protected(protection);
         // With agreements the first category responds to requests.
         let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
         if scenario.access.eifs == Eifs::AfterCollision && uses_several {

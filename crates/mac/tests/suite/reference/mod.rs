@@ -90,6 +90,8 @@ pub struct ReferenceChannel {
     phase: ReferencePhase,
     /// Start of the current phase, or of the first frame of a collision.
     began: Time,
+    /// Whether what is on the air are data whose CTS-to-self collided.
+    is_after_cts: bool,
     /// Contenders that are sending.
     senders: Vec<usize>,
     receivers: Vec<u32>,
@@ -143,6 +145,7 @@ impl ReferenceChannel {
             categories,
             phase: ReferencePhase::Idle,
             began: Time::ZERO,
+            is_after_cts: false,
             senders: vec![],
             receivers: vec![],
             next: Time::NEVER,
@@ -391,25 +394,20 @@ impl ReferenceChannel {
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
+        self.is_after_cts = false;
         for index in self.senders.clone() {
             self.nodes[self.functions[index].station].counters.attempts += 1;
             self.form(index, call);
         }
         if self.senders.len() > 1 {
-            let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
             self.phase = ReferencePhase::Collision;
-            self.next = now + longest.expect("there are several");
+            self.next = self.collision_end();
             return;
         }
         let sender = self.senders[0];
-        let (station, ReferencePpdu { to, rts, air, .. }) =
+        let (station, ReferencePpdu { to, rts, cts_to_self, .. }) =
             (self.functions[sender].station, self.functions[sender].ppdu().clone());
-        if to == BROADCAST {
-            self.phase = ReferencePhase::Broadcast;
-            self.next = now + air;
-            return;
-        }
-        let mut begins = now;
+        let (sifs, mut begins) = (self.access.timing.sifs, now);
         if rts {
             if self.nodes[to as usize].loses_control() || self.nodes[station].loses_control() {
                 // Counted as a collision of the RTS with noise, with which the exchange ends.
@@ -418,7 +416,22 @@ impl ReferenceChannel {
                 return;
             }
             self.functions[sender].short_retries = 0;
-            begins += self.protection();
+            begins += self.rts() + sifs;
+        }
+        if rts || cts_to_self {
+            begins += self.cts() + sifs;
+        }
+        self.send_data(sender, begins);
+    }
+
+    /// The data of a sender, or its request, begin alone on the air.
+    pub(super) fn send_data(&mut self, sender: usize, begins: Time) {
+        let station = self.functions[sender].station;
+        let ReferencePpdu { to, air, .. } = self.functions[sender].ppdu().clone();
+        self.next = begins + air;
+        if to == BROADCAST {
+            self.phase = ReferencePhase::Broadcast;
+            return;
         }
         let from = self.nodes[station].settings.data_error_from;
         let receiver = &mut self.nodes[to as usize];
@@ -428,13 +441,35 @@ impl ReferenceChannel {
         }
         ppdu.mpdus.iter_mut().for_each(|(_, is_lost)| *is_lost = receiver.loses_data(from));
         self.phase = ReferencePhase::Data;
-        self.next = begins + air;
     }
 
-    /// Air time of a sender's first frame: the RTS, or the data or request.
-    fn opening(&self, sender: usize) -> Duration {
-        let ppdu = self.functions[sender].ppdu();
-        if ppdu.rts { self.rts() } else { ppdu.air }
+    /// What a sender puts on the air in a collision, from one instant to another each: an RTS; a CTS-to-self and, as
+    /// nobody answers that, data; or data alone.
+    pub(super) fn sends(&self, sender: usize) -> Vec<(Time, Time)> {
+        let (ppdu, began) = (self.functions[sender].ppdu(), self.began);
+        if self.is_after_cts || !(ppdu.rts || ppdu.cts_to_self) {
+            return vec![(began, began + ppdu.air)];
+        }
+        if ppdu.rts {
+            return vec![(began, began + self.rts())];
+        }
+        let cts = (began, began + self.cts());
+        let data = cts.1 + self.access.timing.sifs;
+        vec![cts, (data, data + ppdu.air)]
+    }
+
+    /// When all that has begun in a collision has ended, and nothing else begins before.
+    fn collision_end(&self) -> Time {
+        let mut end = self.began;
+        let mut frames: Vec<(Time, Time)> = self.senders.iter().flat_map(|sender| self.sends(*sender)).collect();
+        frames.sort_unstable();
+        for (from, until) in frames {
+            if from >= end && end > self.began {
+                break;
+            }
+            end = end.max(until);
+        }
+        end
     }
 
     /// Ends data or a request; returns whether the receiver responds.

@@ -147,22 +147,32 @@ impl ReferenceChannel {
     /// Ends a collision, or an RTS without response.
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
-        self.air.collision += now - self.accounted;
+        self.air.idle += self.began.saturating_since(self.accounted);
+        self.air.collision += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.access.timing;
-        let senders = std::mem::take(&mut self.senders);
-        let is_collision = senders.len() > 1;
-        // EIFS - DIFS + AIFS (10.3.2.3.7).
-        self.idle_from(match self.access.eifs {
-            Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
-            Eifs::Nav if is_collision => now + self.access.eifs(),
-            _ => now,
-        });
-        let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
+        let all = std::mem::take(&mut self.senders);
+        let is_collision = all.len() > 1;
+        let last_end = |channel: &Self, sender: usize| channel.sends(sender).last().expect("it sends something").1;
+        let (senders, go_on): (Vec<usize>, Vec<usize>) =
+            all.into_iter().partition(|sender| last_end(self, *sender) <= now);
+        if go_on.is_empty() {
+            // EIFS - DIFS + AIFS (10.3.2.3.7).
+            self.idle_from(match self.access.eifs {
+                Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
+                Eifs::Nav if is_collision => now + self.access.eifs(),
+                _ => now,
+            });
+        }
+        let last = senders.iter().filter(|sender| last_end(self, **sender) == now).count();
         for &sender in &senders {
-            let (to, rts, air) =
-                (self.functions[sender].ppdu().to, self.functions[sender].ppdu().rts, self.opening(sender));
-            let ended = self.began + air;
+            let ReferencePpdu { to, rts, cts_to_self, air, .. } = self.functions[sender].ppdu().clone();
+            let ended = last_end(self, sender);
+            let air = match (rts, cts_to_self) {
+                (true, _) => self.rts(),
+                (false, true) => self.cts() + air,
+                (false, false) => air,
+            };
             // ns-2 takes its own frame that overlapped with another one for an error if it ended first or last alike.
             let is_outlasted = last > 1 || ended < now;
             let nav = if is_outlasted && self.access.eifs == Eifs::Nav { self.access.eifs() } else { Duration::ZERO };
@@ -181,14 +191,26 @@ impl ReferenceChannel {
                 self.functions[sender].draw();
             } else {
                 self.fail(sender, rts, ended, call);
-                if self.access.eifs == Eifs::Nav {
+                if go_on.is_empty() && self.access.eifs == Eifs::Nav {
                     let expired = ended + self.access.answer_timeout;
                     self.functions[sender].from = expired.max(now + nav) + self.functions[sender].aifs;
                 }
             }
         }
-        self.senders = senders;
-        self.reschedule();
+        if go_on.is_empty() {
+            self.senders = senders;
+            self.reschedule();
+            return;
+        }
+        // They have not noticed the collision of their CTS-to-self. The channel has been idle for less than SIFS.
+        self.began = self.sends(go_on[0])[1].0;
+        self.is_after_cts = true;
+        self.senders = go_on;
+        if let [sender] = self.senders[..] {
+            self.send_data(sender, self.began);
+        } else {
+            self.next = self.collision_end();
+        }
     }
 
     /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout.

@@ -29,6 +29,7 @@ pub struct ReferencePpdu {
     /// Whether a request is lost.
     pub request_lost: bool,
     pub rts: bool,
+    pub cts_to_self: bool,
     pub air: Duration,
     pub response: Duration,
 }
@@ -126,22 +127,35 @@ impl ReferenceChannel {
         self.access.timing.frame(self.response_length(station, to, content), self.control_rate(station, to))
     }
 
-    /// Whether a PSDU is preceded by RTS and CTS.
-    fn is_protected(&self, to: u32, psdu: Bytes) -> bool {
-        to != BROADCAST && psdu > self.access.rts_threshold
+    /// Whether a PSDU is preceded by RTS and CTS, and whether by a CTS-to-self.
+    fn guard(&self, station: usize, to: u32, psdu: Bytes) -> (bool, bool) {
+        let is_dsss = self.mode(station, to).is_none() && self.access.timing.is_dsss(self.data_rate(station, to));
+        let is_guarded = self.access.protection.is_some() && !is_dsss;
+        let by_rts = psdu > self.access.rts_threshold || is_guarded && self.access.protects_by_rts;
+        let rts = to != BROADCAST && by_rts;
+        (rts, is_guarded && !rts)
     }
 
-    /// Duration of RTS and CTS with the gaps after them.
-    pub(super) fn protection(&self) -> Duration {
-        self.rts() + self.access.timing.sifs + self.cts() + self.access.timing.sifs
+    /// Duration of the frames before a PSDU with the gaps after them.
+    fn before(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
+        let sifs = self.access.timing.sifs;
+        match self.guard(station, to, psdu) {
+            (true, _) => self.rts() + sifs + self.cts() + sifs,
+            (false, true) => self.cts() + sifs,
+            (false, false) => Duration::ZERO,
+        }
+    }
+
+    pub(super) fn guard_rate(&self) -> BitRate {
+        self.access.protection.unwrap_or(self.access.timing.basic_rate)
     }
 
     pub(super) fn rts(&self) -> Duration {
-        self.access.timing.frame(self.access.timing.sizes.rts, self.access.timing.basic_rate)
+        self.access.timing.frame(self.access.timing.sizes.rts, self.guard_rate())
     }
 
     pub(super) fn cts(&self) -> Duration {
-        self.access.timing.frame(self.access.timing.sizes.cts, self.access.timing.basic_rate)
+        self.access.timing.frame(self.access.timing.sizes.cts, self.guard_rate())
     }
 
     /// Length of the PSDU of a single MPDU.
@@ -159,8 +173,10 @@ impl ReferenceChannel {
         let left = function.txop.saturating_sub(now - function.won_at);
         let fits = |psdu: u64| {
             let (air, psdu) = (self.data_air(station, to, Bytes(psdu)), Bytes(psdu));
-            let protection = if self.is_protected(to, psdu) { self.protection() } else { Duration::ZERO };
-            let exchange = protection + air + self.access.timing.sifs + self.response_air(station, to, content);
+            let exchange = self.before(station, to, psdu)
+                + air
+                + self.access.timing.sifs
+                + self.response_air(station, to, content);
             air <= rules.max_duration && (function.txop == Duration::ZERO || exchange <= left)
         };
         let threshold = self.access.rts_threshold.0;
@@ -229,6 +245,7 @@ impl ReferenceChannel {
                     request_lost: false,
 
                     rts: false,
+                    cts_to_self: false,
                     air: self.access.timing.frame(psdu, self.control_rate(station, to)),
                     response: self.response_air(station, to, Content::Request),
                 });
@@ -304,13 +321,15 @@ impl ReferenceChannel {
             let length = self.functions[index].peers[peer].mpdu(mpdus[0].0).length;
             self.single_psdu(station, to, length)
         };
+        let (rts, cts_to_self) = self.guard(station, to, psdu);
         self.functions[index].ppdu = Some(ReferencePpdu {
             to,
             content,
             mpdus,
             request_lost: false,
 
-            rts: self.is_protected(to, psdu),
+            rts,
+            cts_to_self,
             air: self.data_air(station, to, psdu),
             response: self.response_air(station, to, content),
         });
@@ -335,9 +354,8 @@ impl ReferenceChannel {
                 let first = usize::try_from(originator.start()).expect("few MPDUs");
                 let psdu = self.single_psdu(station, to, originator.mpdus[first].length);
                 let answer = if to == BROADCAST { Duration::ZERO } else { sifs };
-                let protection = if self.is_protected(to, psdu) { self.protection() } else { Duration::ZERO };
                 let air = self.data_air(station, to, psdu);
-                sifs + protection + air + answer + self.response_air(station, to, Content::Single)
+                sifs + self.before(station, to, psdu) + air + answer + self.response_air(station, to, Content::Single)
             }
         };
         function.txop > Duration::ZERO && now + exchange - function.won_at <= function.txop

@@ -25,12 +25,18 @@ impl ReferenceChannel {
         };
         match self.phase {
             ReferencePhase::Idle | ReferencePhase::Gap => air.idle += spend(Duration::MAX),
-            ReferencePhase::Collision => air.collision += spend(Duration::MAX),
+            ReferencePhase::Collision => {
+                air.idle += spend(self.began.saturating_since(self.accounted));
+                air.collision += spend(Duration::MAX);
+            }
             ReferencePhase::Data | ReferencePhase::Broadcast => {
                 let ppdu = self.functions[self.senders[0]].ppdu();
+                air.idle += spend(self.began.saturating_since(self.accounted));
                 if ppdu.rts {
                     air.rts_cts += spend(self.rts());
                     air.idle += spend(self.access.timing.sifs);
+                }
+                if ppdu.rts || ppdu.cts_to_self && !self.is_after_cts {
                     air.rts_cts += spend(self.cts());
                     air.idle += spend(self.access.timing.sifs);
                 }
@@ -55,10 +61,18 @@ impl ReferenceChannel {
         let ppdu = function.ppdu().clone();
         let (rts, cts) = (self.rts(), self.cts());
         let counters = &mut self.nodes[function.station].counters;
+        self.air.idle += self.began.saturating_since(self.accounted);
         if ppdu.rts {
-            self.air.idle += self.access.timing.sifs * 2;
-            self.air.rts_cts += rts + cts;
-            counters.control += rts + cts;
+            self.air.idle += self.access.timing.sifs;
+            self.air.rts_cts += rts;
+            counters.control += rts;
+        }
+        if ppdu.rts || ppdu.cts_to_self {
+            counters.control += cts;
+            if !self.is_after_cts {
+                self.air.idle += self.access.timing.sifs;
+                self.air.rts_cts += cts;
+            }
         }
         if ppdu.is_request() {
             self.air.ack += ppdu.air;
@@ -99,9 +113,11 @@ impl ReferenceChannel {
                 let ppdu = self.functions[sender].ppdu();
                 let began = now - ppdu.air;
                 if ppdu.rts {
-                    let cts_began = began - sifs - self.cts();
-                    frames.push(self.rts_record(sender, cts_began - sifs - self.rts(), Fate::Read));
-                    frames.push(self.cts_record(sender, cts_began));
+                    let rts_began = began - sifs - self.cts() - sifs - self.rts();
+                    frames.push(self.rts_record(sender, rts_began, Fate::Read));
+                }
+                if ppdu.rts || ppdu.cts_to_self && !self.is_after_cts {
+                    frames.push(self.cts_record(sender, began - sifs - self.cts(), Fate::Read));
                 }
                 frames.extend(self.data_records(sender, now, packets, None));
             }
@@ -111,15 +127,15 @@ impl ReferenceChannel {
             ReferencePhase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
-                    if self.functions[sender].ppdu().rts {
+                    let (sends, ppdu) = (self.sends(sender), self.functions[sender].ppdu());
+                    if ppdu.rts {
                         frames.push(self.rts_record(sender, self.began, fate));
-                    } else {
-                        frames.extend(self.data_records(
-                            sender,
-                            self.began + self.opening(sender),
-                            packets,
-                            Some(fate),
-                        ));
+                    } else if ppdu.cts_to_self && !self.is_after_cts {
+                        frames.push(self.cts_record(sender, self.began, fate));
+                    }
+                    let data_end = sends.last().expect("it sends something").1;
+                    if !ppdu.rts && data_end <= now {
+                        frames.extend(self.data_records(sender, data_end, packets, Some(fate)));
                     }
                 }
             }
@@ -141,22 +157,29 @@ impl ReferenceChannel {
             ends,
             kind: FrameKind::Rts,
             fate,
-            rate: timing.basic_rate,
+            rate: self.guard_rate(),
             length: timing.sizes.rts,
             reserves: self.reserved_by_rts(sender),
             ..Told::plain()
         }
     }
 
-    fn cts_record(&self, sender: usize, began: Time) -> Told {
+    fn cts_record(&self, sender: usize, began: Time, fate: Fate) -> Told {
         let timing = &self.access.timing;
+        let (ppdu, station) = (self.functions[sender].ppdu(), self.functions[sender].station as u32);
+        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { timing.sifs + ppdu.response };
         Told {
             span: (began, began + self.cts()),
-            ends: (self.functions[sender].ppdu().to, self.functions[sender].station as u32),
+            ends: (if ppdu.cts_to_self { station } else { ppdu.to }, station),
             kind: FrameKind::Cts,
-            rate: timing.basic_rate,
+            fate,
+            rate: self.guard_rate(),
             length: timing.sizes.cts,
-            reserves: self.reserved_by_rts(sender) - timing.sifs - self.cts(),
+            reserves: if ppdu.cts_to_self {
+                self.access.round_nav(timing.sifs + ppdu.air + answer)
+            } else {
+                self.reserved_by_rts(sender) - timing.sifs - self.cts()
+            },
             ..Told::plain()
         }
     }

@@ -146,7 +146,7 @@ impl SpatialChannel {
         call: &mut Call<'_>,
     ) -> MacEvent {
         let now = call.now;
-        let protection = self.rts + self.cts;
+        let (protection, cts_to_self) = (self.rts + self.cts, self.cts_to_self(sender));
         let edca = self.categories();
         let index = edca.current[sender as usize];
         let contender = &mut edca.edcafs.contenders[index];
@@ -161,6 +161,7 @@ impl SpatialChannel {
             true if ppdu.is_dataless() => counters.control += ppdu.air,
             true => {
                 counters.data += ppdu.air;
+                counters.control += cts_to_self;
                 contender.counters.data_air += ppdu.air;
             }
             false => {}

@@ -123,8 +123,12 @@ impl SpatialChannel {
         if is_unicast && self.rates.is_some() {
             self.choose_rate(now, sender);
         }
-        let frame = self.stations[sender as usize].frame.as_ref().expect("a sender has a frame");
-        if is_unicast && self.access.protects(frame.length) {
+        self.first_frame_of(self.stations[sender as usize].frame.as_ref().expect("a sender has a frame"))
+    }
+
+    /// Type of the frame with which the exchange of `frame` begins.
+    pub(in crate::channel::spatial) fn first_frame_of(&self, frame: &Frame) -> SpatialFrameKind {
+        if frame.to != BROADCAST && self.access.protects(frame.length) {
             SpatialFrameKind::Rts
         } else if self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate) {
             SpatialFrameKind::CtsToSelf
@@ -147,12 +151,14 @@ impl SpatialChannel {
         frame.received |= read;
         let (id, air) = (frame.id, frame.air);
         let protected = transmission.to != BROADCAST && self.access.protects(frame.length);
+        let cts_to_self = self.cts_to_self(sender);
         let counters = &mut self.counters[sender as usize];
         if protected {
             counters.control += self.rts + self.cts;
         }
         if !transmission.collided {
             counters.data += air;
+            counters.control += cts_to_self;
         }
         if transmission.to == BROADCAST {
             self.end_broadcast(now, sender);
