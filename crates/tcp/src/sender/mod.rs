@@ -10,6 +10,7 @@
 
 mod acks;
 mod delivery;
+mod fast;
 mod info;
 mod output;
 mod prr;
@@ -331,12 +332,6 @@ impl Sender {
         }
     }
 
-    /// Disables the short code path. Results stay the same; tests compare both paths.
-    pub fn disable_fast_path(&mut self) {
-        self.plain = false;
-        self.refresh();
-    }
-
     /// Opens the connection: a SYN becomes due or, without a handshake, data may leave at once and the receive window
     /// is `receive_window` until an ACK arrives. ns-2 sends its SYN with the first data.
     ///
@@ -413,25 +408,6 @@ impl Sender {
         } else {
             0
         };
-    }
-
-    /// Whether the windows alone decide on the next segment.
-    #[inline(always)]
-    fn only_windows_limit(&self) -> bool {
-        if !self.plain || self.due != 0 || self.state != SenderState::Established {
-            return false;
-        }
-        match &self.selective {
-            None => {
-                let by_sack1 = self.sack1.is_some() && self.phase == RecoveryPhase::Recovery;
-                self.nxt > self.una && self.dup_acks == 0 && !by_sack1
-            }
-            Some(s) => {
-                // Rules 3 and 4 of NextSeg (RFC 6675, section 4) may apply in a recovery without RACK.
-                let by_rules = self.phase == RecoveryPhase::Recovery && self.options.recovery != Recovery::Rack;
-                !by_rules && !s.awaits_retransmission() && s.in_flight() > 0 && self.nxt == self.max
-            }
-        }
     }
 
     /// Calls the congestion control with an event that may change its window.

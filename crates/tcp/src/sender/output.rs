@@ -25,44 +25,6 @@ impl Sender {
         if self.is_held() { None } else { self.poll_more(now) }
     }
 
-    /// Whether the next segment is a full one within the windows, so that [`Sender::write`] may be called.
-    #[inline]
-    #[must_use]
-    pub const fn is_running(&self) -> bool {
-        self.nxt + self.mss <= self.run
-    }
-
-    /// Whether data is waiting for the window to open. False does not imply that [`Sender::poll`] returns a segment.
-    #[inline]
-    pub fn is_held(&mut self) -> bool {
-        let held = self.run > 0 && !self.is_running();
-        if held {
-            self.window_limited = self.nxt + self.mss > self.reach;
-            if self.options.track_use {
-                self.note_use();
-            }
-        }
-        held
-    }
-
-    /// Writes the next segment into `packet`. The caller has checked [`Sender::is_running`].
-    #[inline(always)]
-    pub fn write(&mut self, now: Time, packet: &mut Packet) {
-        let end = self.nxt + self.mss;
-        *packet = self.full;
-        packet.seq = self.nxt;
-        self.nxt = end;
-        let (mut is_probe_due, prr_counts) = (false, self.prr_counts());
-        if let Some(s) = &mut self.selective {
-            s.push(now, end, self.mss, prr_counts);
-            is_probe_due = s.is_probe_due(now, self.phase != RecoveryPhase::Open);
-        }
-        self.note_segment(now, end, packet);
-        if is_probe_due {
-            self.arm_probe_after_new(now);
-        }
-    }
-
     #[inline(never)]
     pub(super) fn poll_more(&mut self, now: Time) -> Option<Packet> {
         let next = self.poll_next(now);

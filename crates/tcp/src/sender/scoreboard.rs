@@ -296,7 +296,7 @@ impl Scoreboard {
         self.examined = self.examined.max(self.first);
     }
 
-    /// Fast path of `acknowledge` for leading segments that were sent once and have no marks, without delivery rate
+    /// Acknowledges the leading segments that were sent once and have no marks all at once, without delivery rate
     /// samples. They were sent in order, so only the first and the last matter.
     #[inline]
     fn acknowledge_unmarked(&mut self, now: Time, una: u64, delivery: &mut AckDelivery) {

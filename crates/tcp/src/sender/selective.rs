@@ -27,7 +27,7 @@ pub struct Selective {
     pub(super) scoreboard: Scoreboard,
     pub(super) prr: Prr,
     /// RFC 8985: when the reordering timer expires.
-    reorder_at: Time,
+    pub(super) reorder_at: Time,
     /// RFC 8985: when a tail loss probe is due, and when that was computed.
     probe_at: Time,
     armed_at: Time,
@@ -82,21 +82,10 @@ impl Selective {
         self.scoreboard.awaits_retransmission()
     }
 
-    /// Processes an ACK of new data if nothing is lost, everything arrives in order and transmission times are not
-    /// needed; returns whether it did.
-    #[inline(always)]
-    pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
-        let in_order = self.scoreboard.is_simple() && self.scoreboard.lost() == 0 && packet.sack[0] == (0, 0);
-        if in_order {
-            self.scoreboard.acknowledge_in_order(now, packet.ack);
-        }
-        in_order
-    }
-
     /// Whether an ACK without SACK blocks only advances `una`, if no recovery is under way: nothing is lost, all
     /// arrives in order, no probe is in flight, and F-RTO is not running.
     #[inline]
-    fn is_calm(&self) -> bool {
+    pub(super) fn is_calm(&self) -> bool {
         let is_in_order = self.scoreboard.is_in_order() && self.scoreboard.lost() == 0;
         is_in_order && self.probe_end == 0 && self.forward == Forward::Off
     }
@@ -129,37 +118,6 @@ impl Selective {
 }
 
 impl Sender {
-    /// Fast path of [`Sender::on_ack_selective`]: an ACK of new data while nothing is missing, which only lets new data
-    /// be sent. Otherwise returns false and has no effect.
-    #[inline(never)]
-    pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
-        if self.phase != RecoveryPhase::Open || self.reducing {
-            return false;
-        }
-        let Some(mut s) = self.selective.take_if(|s| packet.sack[0] == (0, 0) && s.is_calm()) else { return false };
-        let acked = packet.ack - self.una;
-        let mut delivery =
-            AckDelivery { echo: self.options.timestamps.then_some(packet.ts_ecr), ..AckDelivery::default() };
-        s.scoreboard.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
-        self.una = packet.ack;
-        self.dup_acks = 0;
-        self.measure_selective(now, packet, acked, &delivery);
-        s.reorder_at = Time::NEVER;
-        let ack_summary = AckSummary {
-            acked,
-            delivered: delivery.bytes,
-            in_flight: s.scoreboard.in_flight(),
-            rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
-            ..AckSummary::default()
-        };
-        self.pass_ack(now, packet, &ack_summary);
-        self.restart_timer(now, true);
-        self.arm_probe(now, &mut s, true);
-        self.selective = Some(s);
-        self.finish_without_fin();
-        true
-    }
-
     /// Processes an ACK that is neither old nor for data never sent.
     #[inline(never)]
     pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
@@ -264,7 +222,7 @@ impl Sender {
     }
 
     /// Takes an RTT sample from each ACK: from transmission times if all segments were sent once, else from the echo.
-    fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
+    pub(super) fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
         let by_times = self.options.recovery == Recovery::Rack;
         if !self.options.timestamps && !by_times {
             if self.timed != 0 && packet.ack >= self.timed {
