@@ -252,9 +252,12 @@ impl Channel {
     /// Turns off shortcuts; results stay the same. Must be called before any packet is offered.
     pub fn take_no_fast_paths(&mut self) {
         match self {
-            Self::Shared(cell) => *self = Self::General(Box::new(cell.general())),
+            Self::Shared(cell) => {
+                *self = Self::General(Box::new(cell.general()));
+                self.take_no_fast_paths();
+            }
             Self::Spatial(channel) => channel.set_fast_paths(false),
-            Self::General(_) => {} // it has no shortcuts
+            Self::General(general) => general.take_no_fast_paths(),
         }
     }
 

@@ -419,38 +419,6 @@ impl Edcafs {
         own.fold((0, false), |(len, is_full), waiting| (len + waiting.len(), is_full | waiting.is_full()))
     }
 
-    /// Fast path of [`Edcafs::enqueue`]: appends a packet if the category has something to send and its queue is a
-    /// single FIFO with room. Otherwise does nothing and returns false.
-    #[inline]
-    pub(crate) fn append(
-        &mut self,
-        now: Time,
-        station: u32,
-        category: usize,
-        id: PacketId,
-        packets: &mut Packets,
-    ) -> bool {
-        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
-        let packet = &mut packets[id];
-        let category = if is_legacy { AccessCategory::Be.index() } else { category };
-        let index = self.index(station, self.classifier.place(packet, category));
-        let contender = &mut self.contenders[index];
-        let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
-        let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
-        if is_taken {
-            self.arrived.note(id, now);
-            match ap {
-                None => {}
-                Some(_) if is_gauge_late => self.read_gauge(now, station as usize),
-                Some(ap) => {
-                    self.ap_queues[ap].grow(now, contender.waiting.is_full());
-                    debug_assert_eq!(self.ap_queues[ap].level(), self.level(station as usize));
-                }
-            }
-        }
-        is_taken
-    }
-
     /// Enqueues a packet at `station`, in the category with index `category` unless the packet's kind decides. Returns
     /// the index of the category among all of the channel, whether it had nothing to send before, and if so, whether it
     /// has something to send now.

@@ -573,24 +573,6 @@ impl World {
         }
     }
 
-    /// Fast path for a channel with categories: enqueues a packet at a station that already has something to send.
-    /// Returns whether it did.
-    #[inline(never)]
-    fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
-        if !self.kept.is_empty() {
-            self.join_kept();
-        }
-        let Channel::General(general) = &mut self.channels[index] else { return false };
-        let packet = &self.packets[id];
-        let Some(connection) = self.connections.get(packet.flow as usize) else { return false };
-        let is_taken =
-            packet.kind != Kind::Routing && general.append(self.now, from, connection.category, id, &mut self.packets);
-        if is_taken {
-            self.kept.follow(&self.packets[id]);
-        }
-        is_taken
-    }
-
     #[inline(never)]
     fn offer(&mut self, index: usize, from: u32, id: PacketId) {
         if self.lazy_links.is_on && self.lazy_links.lead_to(index, from) {

@@ -50,6 +50,8 @@ enum GeneralPhase {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct GeneralChannel {
+    /// Whether shortcuts are used.
+    fast_paths: bool,
     edcafs: Edcafs,
     backoffs: Backoffs,
     phase: GeneralPhase,
@@ -80,6 +82,7 @@ impl GeneralChannel {
         let edcafs = Edcafs::new(settings);
         let aifs: Vec<Duration> = edcafs.contenders.iter().map(|contender| contender.aifs).collect();
         Self {
+            fast_paths: true,
             backoffs: Backoffs::new(edcafs.access.timing.slot, edcafs.slot_rules, &aifs),
             edcafs,
             phase: GeneralPhase::Idle,
@@ -206,10 +209,11 @@ impl GeneralChannel {
         has_looked
     }
 
-    /// Like [`GeneralChannel::offer_in`] if the packet only joins a queue. Otherwise does nothing and returns false.
+    /// Like [`GeneralChannel::offer_in`] if the packet only joins a queue. Otherwise, and without shortcuts, it does
+    /// nothing and returns false.
     #[inline]
     pub fn append(&mut self, now: Time, station: u32, category: usize, id: PacketId, packets: &mut Packets) -> bool {
-        self.edcafs.append(now, station, category, id, packets)
+        self.fast_paths && self.edcafs.append(now, station, category, id, packets)
     }
 
     /// Determines what a contender sends next; returns whether there is anything.
@@ -328,6 +332,11 @@ impl GeneralChannel {
             call.now = next;
             steps += 1;
         }
+    }
+
+    /// Turns shortcuts off; results stay the same. Must be called before any packet is offered.
+    pub fn take_no_fast_paths(&mut self) {
+        self.fast_paths = false;
     }
 
     /// Turns records of frames and backoffs on or off.

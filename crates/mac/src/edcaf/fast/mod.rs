@@ -1,5 +1,5 @@
-//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue, and packets that are
-//! enqueued together.
+//! Shortcuts: datagrams that are enqueued only when their EDCA function looks into its queue, packets that are enqueued
+//! together, and packets that join a queue and have no other effect.
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_queue::Discipline;
@@ -16,6 +16,38 @@ use crate::fast::SaturatedSource;
 const BACKLOG: usize = 1;
 
 impl Edcafs {
+    /// Does the same as [`Edcafs::enqueue`], with fewer steps, if the category has something to send and its queue is a
+    /// single FIFO with room. Otherwise does nothing and returns false.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &mut Packets,
+    ) -> bool {
+        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
+        let packet = &mut packets[id];
+        let category = if is_legacy { AccessCategory::Be.index() } else { category };
+        let index = self.index(station, self.classifier.place(packet, category));
+        let contender = &mut self.contenders[index];
+        let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
+        let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
+        if is_taken {
+            self.arrived.note(id, now);
+            match ap {
+                None => {}
+                Some(_) if is_gauge_late => self.read_gauge(now, station as usize),
+                Some(ap) => {
+                    self.ap_queues[ap].grow(now, contender.waiting.is_full());
+                    debug_assert_eq!(self.ap_queues[ap].level(), self.level(station as usize));
+                }
+            }
+        }
+        is_taken
+    }
+
     /// Whether a [`SaturatedSource`] may be attached as the only source of this category: the category has something to
     /// send, its queue is a FIFO that drops arrivals only, and its length is not measured.
     pub(crate) fn can_attach_source(&self, station: u32, category: usize) -> bool {

@@ -14,8 +14,8 @@ pub(in crate::world) mod trains;
 
 use std::collections::BTreeMap;
 
-use wifair_mac::SaturatedSource;
-use wifair_packet::{Kind, Packet};
+use wifair_mac::{Channel, SaturatedSource};
+use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::Time;
 
 use self::lazy_links::LazyLinks;
@@ -34,6 +34,24 @@ impl World {
         self.find_lone_sources();
         self.find_eager_links();
         self.find_lazy_links();
+    }
+
+    /// Enqueues a packet at a station that already has something to send, on a channel with categories. Returns whether
+    /// it did.
+    #[inline(never)]
+    pub(in crate::world) fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
+        if !self.kept.is_empty() {
+            self.join_kept();
+        }
+        let Channel::General(general) = &mut self.channels[index] else { return false };
+        let packet = &self.packets[id];
+        let Some(connection) = self.connections.get(packet.flow as usize) else { return false };
+        let is_taken =
+            packet.kind != Kind::Routing && general.append(self.now, from, connection.category, id, &mut self.packets);
+        if is_taken {
+            self.kept.follow(&self.packets[id]);
+        }
+        is_taken
     }
 
     /// Finds the flows of datagrams that have the queue of their first station to themselves.
