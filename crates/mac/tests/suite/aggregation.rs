@@ -52,8 +52,8 @@ const VI: Category = Category { cw_min: 7, cw_max: 15, aifsn: 2, txop: Duration:
 pub const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
 const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Duration::ZERO, burst: 1 };
 
-/// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that
-/// of ns-3: SIFS, a slot and 20 us.
+/// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The response
+/// timeout is ns-3's: SIFS, a slot and 20 us.
 fn channel(mode: TxMode, rules: AggregationRules, categories: &[Category], seed: u64) -> GeneralChannel {
     lossy(mode, rules, categories, seed, 0.0, 0.0)
 }
@@ -350,8 +350,8 @@ fn protection_is_part_of_the_txop() {
     }
 }
 
-/// What a station gives up at the retry limit is what its receiver never gets, if no block ACK is lost: MPDUs are given
-/// up one by one, even if the block ACK reports others. With a lifetime of 2 ms, less than a PPDU of 28 MPDUs, none
+/// If no block ACK is lost, a station gives up exactly the MPDUs that its receiver never gets. MPDUs are given up one
+/// by one, even if the block ACK acknowledges others. With a lifetime of 2 ms, less than a PPDU of 28 MPDUs, none
 /// reaches the limit of 7, and all losses are expired MPDUs.
 #[test]
 fn each_mpdu_given_up_counts_with_its_cause() {
@@ -384,10 +384,10 @@ fn each_mpdu_given_up_counts_with_its_cause() {
 }
 
 /// Data after an RTS are sent if and only if the CTS is received. With ten saturated stations many RTSs collide, and
-/// each PPDU that was sent is in the records of frames. These give the number of MPDUs and of retries, and a frame is a
-/// retry if and only if it was on the air before.
+/// each PPDU that was sent is in the records of frames. The records also give the number of MPDUs and of retries; a
+/// frame is a retry if and only if it was on the air before.
 #[test]
-fn data_whose_rts_got_no_answer_were_not_sent() {
+fn data_are_not_sent_without_a_cts() {
     for request_after_miss in [false, true] {
         let rules = AggregationRules { request_after_miss, ..aggregation() };
         let stations = vec![(ht_mcs7(), BE); 11];
@@ -487,8 +487,8 @@ fn every_packet_ends_once_or_is_held() {
     }
 }
 
-/// With three in ten MPDUs lost there is always some gap at the receiver, but hardly one MPDU in a thousand million is
-/// sent 18 times. As the receiver waits for it, nothing is given up.
+/// With three in ten MPDUs lost there is always a gap at the receiver, but hardly one MPDU in a thousand million is
+/// sent 18 times. As the receiver waits for each missing MPDU, nothing is given up.
 #[test]
 fn a_receiver_waits_for_each_missing_mpdu_by_itself() {
     let rules = AggregationRules { retry_limit: 255, ..aggregation() };
@@ -635,8 +635,8 @@ fn data_wait_for_the_response_to_the_request() {
     }
 }
 
-/// A train of packets joins those that wait, up to the first that does not fit or that is refused, where something is
-/// being sent; a category that has nothing to send takes none.
+/// If something is being sent, a train of packets joins the queue, up to the first packet that does not fit or is
+/// refused. A category that has nothing to send takes none.
 #[test]
 fn a_train_joins_what_waits() {
     let mut channel = Channel::General(Box::new(channel(ht_mcs7(), aggregation(), &[BE], 1)));

@@ -1,5 +1,5 @@
-//! Frames that reserve the channel to the end of a TXOP, and the CF-End that gives it back (IEEE
-//! Std 802.11-2016, 9.2.5.2).
+//! Frames that reserve the channel to the end of a TXOP, and the CF-End that releases it (IEEE Std 802.11-2016,
+//! 9.2.5.2).
 
 use wifair_mac::edcaf::AggregationRules;
 use wifair_mac::{Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
@@ -8,8 +8,9 @@ use wifair_units::{Bytes, Duration, Time};
 
 use crate::aggregation::{BE, aggregation, ht_mcs7, micros, settings};
 
-/// The frames of stations with so many packets each, to the access point, in TXOPs of `txop` us; `data_error_from` is
-/// that of station 1, which draws from a window of 255 slots if there is any. PPDUs take at most 1 ms.
+/// The frames of `stations` stations, each with `count` packets to the access point, in TXOPs of `txop` us.
+/// `data_error_from` is the error probability of station 1; if it is not zero, station 1 draws from a window of 255
+/// slots. PPDUs take at most 1 ms.
 fn frames((stations, count, txop): (u32, u64, u64), cf_end: bool, data_error_from: f64, rts: bool) -> Vec<FrameRecord> {
     let rules = AggregationRules { max_duration: micros(1000), ..aggregation() };
     let cw_min = |station| if station == 1 && data_error_from > 0.0 { 255 } else { 15 };
@@ -44,10 +45,10 @@ fn frames((stations, count, txop): (u32, u64, u64), cf_end: bool, data_error_fro
     frames
 }
 
-/// Every frame of a TXOP announces the TXOP's end, 4 ms after its start, but the CF-End, which announces nothing. TXOPs
-/// are told apart by gaps longer than SIFS.
+/// Every frame of a TXOP announces the end of the TXOP, 4 ms after its start, except the CF-End, whose duration is
+/// zero. Gaps longer than SIFS separate TXOPs.
 #[test]
-fn frames_reserve_the_medium_to_the_end_of_the_txop() {
+fn frames_reserve_the_channel_to_the_end_of_the_txop() {
     for rts in [false, true] {
         let frames = frames((1, 200, 4000), true, 0.0, rts);
         let (mut won_at, mut last_end, mut ended) = (Time::ZERO, Time::ZERO, 0);
@@ -68,12 +69,12 @@ fn frames_reserve_the_medium_to_the_end_of_the_txop() {
     }
 }
 
-/// Nothing of what station 1 sends arrives, so that it gets no answer and its TXOP ends without a CF-End: the other
-/// station waits until 2 ms after its start, for AIFS, 43 us, and a backoff of its own, unless a later CF-End of
-/// station 1 gives the channel back. Without `cf_end` its NAV ends after the block ACK that does not come, SIFS and 32
+/// Nothing that station 1 sends arrives, so its TXOP ends without a response and without a CF-End. The other station
+/// waits until 2 ms after the start of the TXOP, then for AIFS, 43 us, and its own backoff, unless a later CF-End of
+/// station 1 releases the channel. Without `cf_end` its NAV ends after the block ACK that does not come, SIFS and 32
 /// us.
 #[test]
-fn others_wait_for_the_end_of_a_txop_that_is_not_given_back() {
+fn others_wait_for_the_end_of_a_txop_that_is_not_released() {
     for cf_end in [false, true] {
         let frames = frames((2, 1900, 2000), cf_end, 1.0, false);
         let (mut held_until, mut earliest, mut seen) = (Time::ZERO, Duration::MAX, 0);
@@ -101,8 +102,8 @@ fn others_wait_for_the_end_of_a_txop_that_is_not_given_back() {
     }
 }
 
-/// Two stations with ten packets each in TXOPs of 20 ms: what the CF-End of one gives back the other may use at once,
-/// after AIFS and at most the 15 slots of a first attempt.
+/// Two stations with ten packets each in TXOPs of 20 ms: when a CF-End of one station releases the channel, the other
+/// may send after AIFS and at most the 15 slots of a first attempt.
 #[test]
 fn a_cf_end_ends_the_nav_of_the_others() {
     let frames = frames((2, 10, 20_000), true, 0.0, false);

@@ -175,7 +175,8 @@ fn a_burst_needs_one_contention() {
     }
 }
 
-/// Of a station's two categories, both without backoff, the high-priority one always sends first; this is no collision.
+/// Of a station's two categories, both without backoff, the one with high priority always sends first; that is not a
+/// collision.
 #[test]
 fn what_goes_first_wins_within_a_station() {
     let category = Category::dcf(0, 0);
@@ -197,8 +198,8 @@ fn parameters_can_change() {
     assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11)));
 }
 
-/// Station 1 is the access point. Of four packets that come at once to each of its categories and one to the other
-/// station, the first of each category is on its way, so six wait.
+/// Station 1 is the access point. Four packets arrive at once in each of its two categories, and one at the other
+/// station. The first packet of each category is being sent, so six wait.
 #[test]
 fn the_queues_of_any_access_point_are_read() {
     let categories = [Category::dcf(15, 15), Category::dcf(15, 15)];

@@ -56,7 +56,7 @@ fn ns2_chains_hear_as_far_as_its_ranges_say() {
 /// Stations 1 and 2 repeatedly start sending to station 0 at the same instant (no backoff). Beyond the crossover
 /// distance power falls with the fourth power of the distance, so 10 dB are a factor of 10^(1/4) = 1.778 in distance.
 #[test]
-fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
+fn the_near_frame_is_captured_if_the_far_one_is_weaker_by_the_threshold() {
     let model = Propagation::TwoRay(two_ray::Params::default());
     for (far, captured) in [(100.0, false), (177.0, false), (178.5, true), (240.0, true)] {
         for capture in [CaptureEffect::First, CaptureEffect::Header, CaptureEffect::Late, CaptureEffect::None] {
@@ -95,7 +95,7 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
 /// Senders 1 and 2 do not hear each other; their broadcasts reach station 0 with -50 dBm and -70 dBm, the second 500 us
 /// after the first (each takes about 1 ms).
 #[test]
-fn what_of_two_overlapping_frames_is_received() {
+fn which_of_two_overlapping_frames_is_received() {
     let received = |capture: CaptureEffect, first_is_strong: bool, later_us: u64| {
         let links = budget(3, |from, to| match (from, to) {
             (1, 0) => 50.0,

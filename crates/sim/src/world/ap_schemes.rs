@@ -33,8 +33,8 @@ impl World {
         }
     }
 
-    /// Passes a packet that has made a hop to the schemes, if it has reached an access point. Returns whether it is
-    /// forwarded.
+    /// Passes a packet that has made a hop to the schemes of the access point that it has reached, if any. Returns
+    /// whether it is forwarded.
     pub(super) fn pass_schemes(&mut self, id: PacketId) -> bool {
         let here = self.packets[id].hop as usize;
         for index in 0..self.scheme_aps.len() {
@@ -119,7 +119,7 @@ impl World {
         self.next_events.set(CONTROL, self.next_control());
     }
 
-    /// The hop on the path from `start` by which packets leave the access point in this direction.
+    /// The hop on the path from `start` on which packets leave the access point in this direction.
     fn leaves_ap(&self, start: usize, scheme_ap: &ApWithSchemes, toward: Toward) -> Option<usize> {
         let path = self.hops[start..].iter().take_while(|hop| **hop != Hop::End);
         let here = |channel: u16, station: u32| usize::from(channel) == scheme_ap.channel && station == scheme_ap.ap;
@@ -135,7 +135,7 @@ impl World {
         .map(|position| start + position)
     }
 
-    /// Returns an echo that has reached its end by the reverse path.
+    /// Sends an echo that has reached its end back on the reverse path.
     pub(super) fn return_echo(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         debug_assert_eq!(packet.kind, Kind::Icmp);

@@ -27,8 +27,8 @@ pub(super) struct Flow {
     pub(super) workload: WorkloadPlan,
     /// Index of its packets' access category.
     pub(super) category: usize,
-    /// Its connections; a closed one is kept as long as its packets may still be in the network. The first is the
-    /// flow's own.
+    /// Its connections; a closed connection is kept as long as its packets may still be in the network. The first one
+    /// is opened at the start of the flow.
     pub(super) connections: VecDeque<u32>,
     /// Counters of connections whose number has been reused.
     pub(super) retired: FlowCounters,
@@ -44,9 +44,9 @@ pub(super) struct Flow {
     /// Finished sessions that no connection holds any more.
     pub(super) log: SessionLog,
     pub(super) users: Option<Box<Users>>,
-    /// The channel and station of its source, if no other packets use that queue and no one observes them.
+    /// The channel and station of its source, if no other packets use that queue and nobody observes the packets.
     pub(super) saturates: Option<(usize, u32)>,
-    /// Whether its bursty source is in a pause.
+    /// Whether its bursty source is pausing.
     pub(super) silent: bool,
     pub(super) stopped: bool,
     /// When its application starts and stops.
@@ -66,7 +66,7 @@ pub(super) struct Connection {
     pub(super) counters: FlowCounters,
     pub(super) cwnd: TimeMean,
     pub(super) sessions: Option<Box<SessionProgress>>,
-    /// Whether it is closed when its transfer is done.
+    /// Whether the connection is closed when its transfer is done.
     pub(super) single: bool,
     /// The user of a web flow who waits for its data.
     pub(super) user: Option<u32>,
@@ -92,7 +92,7 @@ pub(super) enum Ends {
     Real,
 }
 
-/// The number of a connection is reused no earlier than this after its end, when all its packets are gone: twice the
+/// Minimum time from the end of a connection, when all its packets are gone, until its number is reused: twice the
 /// maximum segment lifetime as implemented in stacks (RFC 9293, section 3.6.1, has 4 minutes).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
@@ -101,7 +101,7 @@ const MOST_ON_CONNECTION: usize = 1000;
 
 /// Memory of a connection, with its timers and its ends' records of segments in flight [B]; used by estimates.
 pub const CONNECTION_BYTES: usize = size_of::<Connection>() + size_of::<SessionProgress>() + 400;
-/// How long it is kept after its end.
+/// How long a connection is kept after its end.
 pub const CONNECTION_KEPT: Duration = TIME_WAIT;
 
 /// Headers of IPv4 and ICMP (RFC 791, RFC 792), in bytes.
@@ -575,13 +575,13 @@ impl Connection {
         sender.deadline()
     }
 
-    /// Whether the connection has carried its transfer, and this was not known before.
+    /// Whether the connection has carried its transfer, and this is the first time that it is noticed.
     fn is_over(&self, deadline: Time) -> bool {
         let Ends::Tcp { sender, .. } = &self.ends else { return false };
         !self.ended && sender.una() == sender.supplied() && deadline == Time::NEVER
     }
 
-    /// Records the progress of the receiver. Returns the user who was waiting for what is now complete.
+    /// Records the progress of the receiver. Returns the user who was waiting for data that is now complete.
     fn follow_receiver(&mut self, now: Time) -> Option<u32> {
         let (Some(sessions), Ends::Tcp { receiver, .. }) = (&mut self.sessions, &self.ends) else { return None };
         if sessions.follow_receiver(now, receiver.delivered()) { self.user } else { None }
@@ -595,13 +595,13 @@ pub(super) fn datagram(flow: &Flow, index: usize, sent: u64, payload: u16, size:
     Packet { seq: sent, flow: index as u32, hop: flow.forward, payload, size, kind: Kind::Udp, ..Packet::default() }
 }
 
-/// Kept out of the code for each ACK: without timestamps there is only one sample per round trip.
+/// A function of its own, outside the hot path: without timestamps there is only one sample per round trip.
 #[inline(never)]
 fn count_rtt(flow: &mut Flow, rtt: Duration) {
     flow.rtt.add(rtt);
 }
 
-/// Updates the counters of a connection that its ends keep, or that follow from others.
+/// Updates the counters of a connection that its ends keep, or that follow from other counters.
 pub(super) fn refresh(connection: &mut Connection) {
     let counters = &mut connection.counters;
     match &connection.ends {

@@ -1,7 +1,8 @@
-//! Packets that a channel reports: when the next hop takes them.
+//! Packets that a channel reports, and when their next hop takes them.
 //!
-//! A channel reports the packets of a PPDU at its end. If receivers pass up each MPDU when it ends, a wire without a
-//! gate takes a packet as of then, but no earlier than its own delay allows, and one-way delays end then.
+//! A channel reports the packets of a PPDU when the PPDU ends. If receivers pass up each MPDU when the MPDU ends, a
+//! wired link without a gate treats the packet as put on it at that earlier time, limited by the link's delay, and
+//! one-way delays end at that time.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
@@ -37,7 +38,7 @@ impl World {
         }
     }
 
-    /// How long before it is reported a packet may have come to this link.
+    /// How long before its report a packet may have been put on this link.
     #[inline]
     pub(super) fn takes_since(&self, link: u32) -> Duration {
         if self.passes_up_singly { self.links[link as usize].takes_since() } else { Duration::ZERO }
@@ -51,8 +52,8 @@ impl World {
         self.lead = Duration::ZERO;
     }
 
-    /// Forwards a packet that was passed up onto a wired link, and those passed up behind it that go the same way, each
-    /// as of the end of its MPDU.
+    /// Forwards a packet that was passed up onto a wired link, and the packets passed up behind it that go the same
+    /// way. Each is put on the link when its MPDU ends.
     #[inline(never)]
     pub(super) fn forward_singly(&mut self, first: PacketId, link: u32, channel: usize) {
         let (hop, most, now) = (self.packets[first].hop, self.takes_since(link), self.now);

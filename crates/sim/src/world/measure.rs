@@ -25,9 +25,9 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// How many there are.
+    /// Number of kinds of loss.
     pub const COUNT: usize = 7;
-    /// Names, in order.
+    /// Their names, in order.
     pub const NAMES: [&'static str; Self::COUNT] =
         ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route", "lifetime"];
 }
@@ -37,8 +37,8 @@ impl Loss {
 pub struct FlowCounters {
     /// Data packets handed down, retransmissions included.
     pub data_sent: u64,
-    /// Air hops of data packets that were lost later or, with dynamic routing, of all. The air hops of packets that
-    /// arrived follow from their path.
+    /// Air hops of data packets that were lost later; with dynamic routing, of all data packets. On fixed paths, the
+    /// air hops of packets that arrived follow from the path.
     pub air_hops: u64,
     /// ACK packets handed down.
     pub acks_sent: u64,
@@ -209,7 +209,7 @@ impl TimeMean {
 /// A session of a flow: a start and a number of bytes (jung2016, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// When it was scheduled.
+    /// When the session was scheduled.
     pub start: Time,
     /// Its length in bytes.
     pub length: u64,

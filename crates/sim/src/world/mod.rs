@@ -93,7 +93,7 @@ pub struct World {
     now: Time,
     warm_up: Time,
     next_events: NextEventTree,
-    /// The channel that is being advanced; its next event is determined at the end.
+    /// The channel that is being advanced; its next event is determined afterwards.
     on_turn: Option<usize>,
     packets: Packets,
     hops: Vec<Hop>,
@@ -109,15 +109,15 @@ pub struct World {
     watch: Option<Box<Watch>>,
     /// Whether packets are observed on their path, by schemes or by a watch.
     observed: bool,
-    /// Whether senders bound what waits in the queue of their own station, and so have to know when packets leave it.
+    /// Whether senders limit their data in the queue of their own station, and so must be told when packets leave it.
     small_queues: bool,
     /// Whether packets are not observed and paths are fixed.
     fast_path: bool,
-    /// Senders take their short code path.
+    /// Whether senders take their short code path.
     short_paths: bool,
     /// Whether receivers pass MPDUs up one by one.
     passes_up_singly: bool,
-    /// How long before now the packet that arrives was received.
+    /// How long before now the packet being handled was received.
     lead: Duration,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
@@ -134,7 +134,7 @@ pub struct World {
     queue_counts: AllQueueCounts,
     queue_counts_at_warm_up: AllQueueCounts,
     dropped: Dropped,
-    /// Delays of datagrams that arrive together, for a moment.
+    /// Delays of datagrams that arrive together; scratch space.
     delays: Vec<Duration>,
     retry_limit_drops: Vec<(u32, PacketId)>,
     sample_every: Option<Duration>,
@@ -278,7 +278,7 @@ impl World {
         if self.lazy_links.is_on {
             self.catch_up_links(self.now);
         }
-        let task = self.event_queue.pop().expect("the agenda has the task that it announced");
+        let task = self.event_queue.pop().expect("the queue has the task that it announced");
         if matches!(task, AppTask::EndWarmUp | AppTask::Sample) {
             self.catch_up(self.now);
         }
@@ -367,7 +367,7 @@ impl World {
         }
     }
 
-    /// A channel, and the arguments of a call of it.
+    /// A channel, and the arguments of a call to it.
     #[inline(always)]
     fn call_of(&mut self, index: usize) -> (&mut Channel, Call<'_>) {
         let call = Call {
@@ -560,7 +560,7 @@ impl World {
         }
     }
 
-    /// Puts a packet on a wired link, which takes it as of `since`.
+    /// Puts a packet on a wired link, as if at the earlier time `since`.
     #[inline(always)]
     fn send_on_wire(&mut self, link: u32, id: PacketId, since: Time) {
         let index = link as usize;

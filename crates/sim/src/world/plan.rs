@@ -26,7 +26,7 @@ pub enum Hop {
         /// The receiving station.
         to: u32,
     },
-    /// Over the air, but the station has no route at present. Packets already in its queue are still sent.
+    /// Over the air, but the station currently has no route. Packets already in its queue are still sent.
     NoPath {
         /// Index of the channel.
         channel: u16,
@@ -159,7 +159,7 @@ pub enum TransportPlan {
         size: u16,
         /// Interval between datagrams.
         interval: Duration,
-        /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
+        /// Each interval is uniformly distributed around `interval`, within plus or minus this fraction of it (0 to 1).
         jitter: f64,
     },
     /// Echo requests, each answered at once.
@@ -183,10 +183,10 @@ pub enum WorkloadPlan {
     Transfer(Bytes),
     /// Sessions.
     Sessions {
-        /// Scheduled start and length of each, in order.
+        /// Scheduled start and length of each session, in order.
         list: Schedule,
-        /// Whether each session has a connection of its own; otherwise one connection carries all and pauses in
-        /// between.
+        /// Whether each session has a connection of its own; otherwise one connection carries all sessions, with pauses
+        /// between them.
         fresh: bool,
     },
     /// Users who view web pages.

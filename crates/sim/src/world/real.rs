@@ -1,4 +1,4 @@
-//! Packets of real programs: injected at one host, and delivered at another or lost on the way.
+//! Packets of real programs: injected at one host, and delivered to another or lost on the way.
 //!
 //! The simulation carries a [`Packet`] with the headers that queues and schemes examine. The bytes stay with the
 //! caller, who identifies them by a number. A world without such packets does not use this module.
@@ -39,7 +39,7 @@ pub struct Carried {
 /// Packets of real programs in transit, and those that have arrived or been lost.
 #[derive(Debug, Default)]
 pub(super) struct RealTraffic {
-    /// By the packet's number in the arena.
+    /// Packets in transit, by their number in the arena.
     under_way: Vec<Option<RealPacket>>,
     carried: VecDeque<Carried>,
 }
@@ -126,9 +126,9 @@ impl World {
         }
     }
 
-    /// The places, as two masks over hops for arrivals and for departures, at which each packet of real programs is
-    /// seen once: at the first access point on its path, where it arrives from or leaves for a wired link; or at its
-    /// destination, if there is no access point.
+    /// Where each packet of real programs is observed exactly once, as two masks over hops, for arrivals and for
+    /// departures: at the first access point on its path, when the packet arrives from a wired link or leaves for one;
+    /// without an access point, at its destination.
     #[must_use]
     pub fn hops_at_access_points(&self) -> (Vec<bool>, Vec<bool>) {
         let mut arrivals = vec![false; self.hops.len()];

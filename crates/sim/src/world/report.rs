@@ -15,7 +15,7 @@ use super::routing::RoutingCounters;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
-/// A transfer has got what it asked for if at least this fraction has arrived; the rest may still be in transit.
+/// A transfer counts as satisfied if at least this fraction of its data has arrived; the rest may still be in transit.
 const SATISFIED: f64 = 0.9;
 
 /// Names and directions needed only for the report.
@@ -156,7 +156,7 @@ impl World {
         RoutingCounters { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
     }
 
-    /// Air hops of data packets: packets that arrived made all air hops of the path; those of lost packets were
+    /// Air hops of data packets: packets that arrived made all air hops of the path; the air hops of lost packets were
     /// counted.
     fn data_air_hops(&self, flow: &Flow, counters: &FlowCounters) -> u64 {
         if self.routing.is_some() {

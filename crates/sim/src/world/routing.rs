@@ -27,7 +27,7 @@ pub(super) struct RoutingState {
     /// The start of the rows in the table of hops, and (below) the destination of each row.
     first_row: usize,
     destinations: Vec<u32>,
-    /// The hop used by announcements.
+    /// The hop that announcements use.
     announced: u32,
     /// The contents of announcements in transit, by the number that the packet carries.
     texts: Vec<Vec<UpdateEntry>>,
@@ -40,7 +40,7 @@ pub(super) struct RoutingState {
 /// Announcements passed down to the stations' queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoutingCounters {
-    /// How many.
+    /// Number of announcements.
     pub packets: u64,
     /// Bytes of their IP packets.
     pub bytes: u64,
@@ -82,7 +82,7 @@ impl RoutingState {
         }
     }
 
-    /// The hop at which packets from one station to another start, if both are on the channel that has routing.
+    /// The first hop of packets from one station to another, if both are on the channel that has routing.
     pub(super) fn start(&self, path: &[Hop]) -> Option<u32> {
         let [Hop::Air { channel, from, to }, Hop::End] = path else { return None };
         let row = self.destinations.binary_search(to).ok()?;
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// Applies what `station` has learnt, and sends packets that were waiting for it.
+    /// Applies the routes that `station` has learnt, and sends packets that were waiting for them.
     fn follow(&mut self, station: u32) {
         let Some(routing) = &mut self.routing else { return };
         let mut found = vec![];
@@ -240,7 +240,7 @@ impl World {
     #[cold]
     pub(super) fn hold(&mut self, id: PacketId) {
         let hop = self.packets[id].hop;
-        let Some(routing) = &mut self.routing else { unreachable!("without routing every way is known") };
+        let Some(routing) = &mut self.routing else { unreachable!("without routing every path is known") };
         let line = routing.held.entry(hop).or_default();
         line.push_back(id);
         if line.len() > routing.params.hold as usize {

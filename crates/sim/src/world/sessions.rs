@@ -97,7 +97,7 @@ pub(super) struct Tally {
     until: Time,
     /// The number of sessions that began after the warm-up.
     pub(super) measured: u64,
-    /// Finish ratios of those, by time to send and by time to acknowledgement.
+    /// Finish ratios of these sessions, by time to send and by time to acknowledgement.
     pub(super) ratios: [FinishRatios; 2],
 }
 
@@ -151,7 +151,7 @@ pub(super) struct SessionLog {
     full: usize,
     /// Figures of all earlier sessions, for a fair share of one byte per second.
     settled: Tally,
-    /// Rows sampled from those.
+    /// Rows sampled from these earlier sessions.
     sample: Reservoir,
 }
 

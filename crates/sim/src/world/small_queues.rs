@@ -1,9 +1,9 @@
 //! Linux's TCP small queues: senders that limit their data in the queue of their own station are notified of
 //! departures.
 //!
-//! A packet has departed when it is received at the end of its first hop, or lost on it. In Linux it has departed when
-//! the driver reports it as sent; so here the packets of an A-MPDU that wait in the reordering buffer depart slightly
-//! later.
+//! A packet has departed when it is received at the end of its first hop, or lost on that hop. In Linux, it has
+//! departed when the driver reports it as sent. So packets of an A-MPDU that wait in the reordering buffer depart
+//! slightly later here.
 
 use wifair_packet::PacketId;
 

@@ -10,8 +10,8 @@ use crate::traffic::{Web, exponential};
 /// The users of one web flow.
 ///
 /// The arrivals of users and their numbers of pages are drawn from one random stream; the sizes of a user's objects and
-/// the times between requests from a stream of that user. So two queue disciplines face the same users, who request the
-/// same objects, however fast these are served.
+/// the times between requests from a stream of that user. So runs with different queue disciplines have the same users,
+/// who request the same objects, however fast these are served.
 #[derive(Debug)]
 pub(super) struct Users {
     draws: Stream,

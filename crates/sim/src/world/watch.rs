@@ -29,7 +29,7 @@ pub struct Stamp {
     pub connection: u32,
     /// Number of its flow.
     pub flow: u32,
-    /// Timestamp that a segment of the data sender echoes.
+    /// Timestamp echoed by a segment of the data sender.
     pub ts_ecr: u32,
     /// The station that forwarded it last, under dynamic routing.
     pub previous: Option<u32>,
@@ -56,7 +56,7 @@ pub struct Sighting {
     pub stamp: Stamp,
     /// The hop at that time.
     pub hop: Hop,
-    /// Whether it is about to make the hop; otherwise it has just arrived there.
+    /// Whether the packet is about to make the hop; otherwise it has just arrived there.
     pub departs: bool,
 }
 
@@ -151,7 +151,8 @@ impl World {
         self.watch.as_ref().map_or(&[], |watch| &watch.seen)
     }
 
-    /// The frames observed since then: for each channel its records, and the stamp of the packet in each frame.
+    /// The frames observed since [`World::clear_watch`]: for each channel its records, and the stamp of the packet in
+    /// each frame.
     pub fn aired(&self) -> impl Iterator<Item = (&Tap, &[Option<Stamp>])> {
         let stamps = self.watch.iter().flat_map(|watch| &watch.aired);
         self.channels.iter().filter_map(Channel::records).zip(stamps.map(Vec::as_slice))

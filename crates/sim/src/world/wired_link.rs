@@ -4,11 +4,11 @@
 //! the packet goes directly onto the delay line, and waiting packets are counted by those times. Other disciplines
 //! choose a packet each time the link becomes free.
 //!
-//! With a burst the link is a token bucket, like the shaper of Linux (man 8 tc-tbf): a packet leaves at once if the
-//! bucket holds as many bytes, which it then removes; the bucket fills at the rate, up to the burst. The bucket's state
-//! is the time at which it will be full (ITU-T I.371, 2004, annex A: the generic cell rate algorithm). The time at
-//! which the next packet may leave is estimated from the size of the previous one; a larger packet waits for the rest
-//! outside the queue.
+//! With a burst the link is a token bucket, like the shaper of Linux (man 8 tc-tbf): a packet leaves at once, and its
+//! size is removed from the bucket, if the bucket holds that many bytes; the bucket fills at the rate, up to the burst.
+//! The bucket's state is the time at which it will be full (ITU-T I.371, 2004, annex A: the generic cell rate
+//! algorithm). When the next packet may leave is estimated from the size of the previous packet; a larger packet waits
+//! for the missing bytes outside the queue.
 
 use std::collections::VecDeque;
 
@@ -50,11 +50,11 @@ pub(super) enum EagerArrival {
 /// The result of putting a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Departure {
-    /// It is on its way.
+    /// The packet is on the line.
     OnItsWay,
-    /// It is on its way, or lost; the caller must call `World::update_link`.
+    /// The packet is on the line, or lost; the caller must call `World::update_link`.
     Noteworthy,
-    /// It will arrive at this time and may be processed immediately: it is not on the line.
+    /// The packet will arrive at this time and may be processed immediately: it is not on the line.
     Arrives(Time),
 }
 
@@ -128,7 +128,7 @@ impl WaitingRuns {
     }
 
     /// Adds `count` packets of `size` bytes that will be sent back to back from `start` on, if there is room and none
-    /// can be marked; those sent by `now` do not wait. Returns whether it did.
+    /// can be marked; packets sent by `now` do not wait. Returns whether it did.
     #[inline]
     fn join_run(&mut self, now: Time, start: Time, air: Duration, size: u16, count: u64) -> bool {
         if self.first <= now {
@@ -283,10 +283,10 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
-    /// Whether further packets of `size` bytes put on the link at this instant would wait like the last one. If so,
-    /// returns when the first of them will arrive, the time between them, and how many fit. The caller processes them
-    /// immediately, if [`WiredLink::next`] is never, or calls [`WiredLink::enqueue_arrival`] for each;
-    /// [`WiredLink::send_together`] must then be called with their number.
+    /// If further packets of `size` bytes put on the link at this instant would wait like the last packet, returns when
+    /// the first of them will arrive, the time between arrivals, and how many fit. The caller processes these packets
+    /// immediately if [`WiredLink::next`] is [`Time::NEVER`], or calls [`WiredLink::enqueue_arrival`] for each; then it
+    /// must call [`WiredLink::send_together`] with their number.
     #[inline]
     pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
         let ServiceOrder::Arrival(WaitingRuns { room, last, .. }) = &self.order else { return None };
@@ -300,14 +300,14 @@ impl WiredLink {
         self.line.push(arrival, id);
     }
 
-    /// Packets on the way with their arrival times, the next one first; none if a gate has to let them pass.
+    /// Packets on the line with their arrival times, the next one first; none if the link has a gate.
     #[inline]
     pub(super) fn under_way(&self) -> impl Iterator<Item = (Time, PacketId)> {
         let count = if self.has_gate() { 0 } else { usize::MAX };
         self.line.iter().map(|(time, id)| (time, *id)).take(count)
     }
 
-    /// Removes the next `count` of them.
+    /// Removes the next `count` packets on the line.
     #[inline]
     pub(super) fn let_arrive(&mut self, count: usize) {
         self.line.remove(count);
@@ -329,7 +329,8 @@ impl WiredLink {
         Some(start + air + self.delay)
     }
 
-    /// The same for packets that come further apart than their transmission takes, between these times.
+    /// Like [`WiredLink::send_run`], for packets that are put on the link between `first` and `last`, further apart
+    /// than their transmission takes.
     #[inline]
     pub(super) fn send_apart(&mut self, first: Time, last: Time, horizon: Time, air: Duration) -> bool {
         let end = last + air;
@@ -376,7 +377,7 @@ impl WiredLink {
     pub(super) fn set_eager_arrival(&mut self, eager_arrival: EagerArrival) {
         debug_assert!(
             eager_arrival == EagerArrival::Never || !self.has_gate(),
-            "when a gate lets a packet pass is not known before"
+            "with a gate, departures are not known in advance"
         );
         self.eager_arrival = eager_arrival;
     }
@@ -387,7 +388,7 @@ impl WiredLink {
         self.line.pop_before(end)
     }
 
-    /// The same, if `is_wanted` accepts it.
+    /// Like [`WiredLink::take_arrived`], if `is_wanted` accepts the packet.
     #[inline]
     pub(super) fn take_arrived_if(
         &mut self,
@@ -403,7 +404,7 @@ impl WiredLink {
         self.delay
     }
 
-    /// How long ago a packet that is put on the link may have come: its delay, or nothing if a gate lets packets pass.
+    /// How far in the past a packet may be put on the link: up to the link's delay, or zero if the link has a gate.
     #[inline]
     pub(super) fn takes_since(&self) -> Duration {
         if self.has_gate() { Duration::ZERO } else { self.delay }
@@ -414,7 +415,7 @@ impl WiredLink {
         self.rate.is_none() && self.delay == Duration::ZERO
     }
 
-    /// Whether a gate releases packets, which takes events.
+    /// Whether the link has a gate, which releases packets by events.
     #[inline]
     pub(super) fn has_gate(&self) -> bool {
         matches!(self.order, ServiceOrder::Gate(_))
@@ -536,8 +537,8 @@ mod tests {
     use super::*;
 
     /// By hand: ten packets of 1000 B arrive at once at 8 Mb/s, so each takes a millisecond. A bucket of 3000 B passes
-    /// three at once, then one every millisecond; after 2.5 ms of silence it holds 2500 B: two packets and half of the
-    /// next.
+    /// three packets at once, then one every millisecond; after 2.5 ms of silence it holds 2500 B: two packets and half
+    /// of the next.
     #[test]
     fn a_bucket_passes_its_burst_and_then_the_rate() {
         let mut link = WiredLink::new(WiredLinkPlan {
@@ -593,7 +594,7 @@ mod tests {
         /// A link that computes transmission times at arrival behaves like a gate that chooses a packet each time the
         /// link becomes free.
         #[test]
-        fn who_waits_is_sent_when_the_link_is_free(
+        fn a_waiting_packet_is_sent_when_the_link_is_free(
             waits in prop::collection::vec((0_u64..30, prop_oneof![Just(15_u16), 1_u16..20]), 1..80),
             limit in prop_oneof![
                 (1_u64..5).prop_map(Limit::Packets),

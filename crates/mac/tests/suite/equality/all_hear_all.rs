@@ -59,8 +59,8 @@ proptest! {
         assert_same(&plain, &general);
     }
 
-    /// Four categories with A-MPDUs, A-MSDUs and block ACK are what two ends of an agreement that share nothing make of
-    /// them: each MPDU, retry, request, release and loss at the same instant.
+    /// Four categories with A-MPDUs, A-MSDUs and block ACK give the same results as a model whose originator and
+    /// recipient share nothing: each MPDU, retry, request, release and loss comes at the same instant.
     #[test]
     fn aggregates_equal_reference(
         scenario in scenario(),

@@ -1,5 +1,5 @@
-//! Equivalence of channels: where all stations hear each other, of the general and the fast one; with powers that make
-//! no difference, of the spatial one with and without powers. Also properties that hold on any channel.
+//! Equivalence of channels. If all stations hear each other, the general channel equals the fast one; with powers that
+//! make no difference, the spatial channel equals itself without powers. Also properties that hold on any channel.
 
 #[macro_use]
 mod scenario;

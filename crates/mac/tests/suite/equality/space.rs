@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn every_packet_ends_once_whatever_the_medium(
+    fn every_packet_ends_once_whatever_the_channel(
         scenario in scenario(),
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
@@ -123,7 +123,7 @@ proptest! {
 
     /// An exchange that no other frame overlaps takes one step instead of two.
     #[test]
-    fn leaps_are_as_good_as_steps(
+    fn atomic_exchanges_equal_single_frames(
         scenario in scenario(),
         reception in capture(),
         (eifs_is_nav, protected, for_all) in any::<(bool, bool, bool)>(),

@@ -86,7 +86,7 @@ impl Originator {
         self.mpdus.last_mut().filter(is_new)
     }
 
-    /// Acknowledges an MPDU; returns whether that is news.
+    /// Acknowledges an MPDU; returns whether it was not yet acknowledged.
     pub fn acknowledge(&mut self, number: u64) -> bool {
         let mpdu = self.mpdu(number);
         let is_news = mpdu.outcome == Outcome::Pending;
@@ -173,7 +173,7 @@ impl Recipient {
         }
     }
 
-    /// Waits no longer for MPDUs before `number`.
+    /// Stops waiting for MPDUs before `number`.
     pub fn pass_over(&mut self, number: u64, up: &mut Vec<u64>) {
         if number > self.start {
             let behind = self.held.split_off(&number);

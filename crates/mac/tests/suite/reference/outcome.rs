@@ -173,7 +173,8 @@ impl ReferenceChannel {
                 (false, true) => self.cts() + air,
                 (false, false) => air,
             };
-            // ns-2 takes its own frame that overlapped with another one for an error if it ended first or last alike.
+            // ns-2 treats a station's own frame that overlapped with another as an error if it ended first or at the
+            // same time.
             let is_outlasted = last > 1 || ended < now;
             let nav = if is_outlasted && self.access.eifs == Eifs::Nav { self.access.eifs() } else { Duration::ZERO };
             let station = self.functions[sender].station;

@@ -4,12 +4,12 @@
 //! The arrival time of a packet is known when it is put on a link. Suppose the link ends at the packet's receiver, and
 //! the receiver's answers leave by a link that nothing else enters. Then it makes no difference whether the packet is
 //! processed at its arrival time or immediately, because the answer is put on its link with the correct time either
-//! way. So the packet is processed immediately, without an event: a datagram is counted when it is sent, a segment is
-//! turned into its ACK.
+//! way. So the packet is processed immediately, without an event: a datagram is counted when it is sent, and a segment
+//! is turned into its ACK.
 //!
-//! The shortcut applies only to arrivals before the next task of the applications and before the end of the run, when
-//! results may be read; and, if receivers have timers (delayed ACKs), before the next timer. Other packets stay on the
-//! link and either arrive by events or are processed early when the next packet is put on the link or arrives.
+//! The shortcut applies only to arrivals before the next task of the applications, before the end of the run, when
+//! results may be read, and, if receivers have timers (delayed ACKs), before the next timer. Other packets stay on the
+//! link. They arrive by events, or are processed early when the next packet is put on the link or arrives.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
@@ -101,7 +101,7 @@ impl World {
     /// Whether packets of a flow that end at the far end of `link`, with responses by `answer`, may be processed early.
     fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<LinkOrigin>]) -> EagerArrival {
         let waits = match (&flow.transport, &flow.workload) {
-            // In these workloads the order of events matters: packets are taken out, users react to objects, and
+            // In these workloads the order of events matters: packets leave the simulation, users react to objects, and
             // connection numbers are reused.
             (_, WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }) => {
                 return EagerArrival::Never;
@@ -122,7 +122,7 @@ impl World {
     /// The path that begins at `start`.
     fn path(&self, start: u32) -> &[Hop] {
         let path = &self.hops[start as usize..];
-        let end = path.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
+        let end = path.iter().position(|hop| *hop == Hop::End).expect("a path ends somewhere");
         &path[..=end]
     }
 
@@ -209,8 +209,8 @@ impl World {
         }
     }
 
-    /// Takes datagrams for which no packets are written from the sender's channel. If all arrive immediately by a wired
-    /// link, they are counted; otherwise they become packets.
+    /// Takes datagrams for which no packets are written from the sender's channel. If all arrive immediately over a
+    /// wired link, they are counted; otherwise packets are written for them.
     #[inline(never)]
     pub(in crate::world) fn runs_arrive(&mut self, channel: usize, sender: usize) {
         if self.runs_arrive_eagerly(channel, sender) {
@@ -223,7 +223,7 @@ impl World {
         }
     }
 
-    /// The same, if all arrive immediately. Otherwise does nothing and returns false.
+    /// Counts these datagrams if all arrive immediately. Otherwise does nothing and returns false.
     fn runs_arrive_eagerly(&mut self, channel: usize, sender: usize) -> bool {
         let is_first = self.now < self.next_events.earliest().min(self.until);
         let Self { now, horizon, hops, links, channels, connections, flows, events, .. } = self;
@@ -238,7 +238,7 @@ impl World {
         let owner = &mut flows[connection.flow as usize];
         let (first, last, apart) = (leads.of(0), leads.of(count - 1), leads.of(0).saturating_sub(leads.of(1)));
         if first.min(wire.takes_since()) == Duration::ZERO {
-            // One behind the other, from now on.
+            // The datagrams follow each other without a gap, from now on.
             if air > datagrams.interval() {
                 return false;
             }
@@ -248,7 +248,7 @@ impl World {
                 arrival += air * run.count;
             }
         } else {
-            // Each as of the end of its MPDU.
+            // Each datagram is put on the link when its MPDU ends.
             let are_alone = first <= wire.takes_since() && apart > air && datagrams.are_ages_falling(&leads);
             if !are_alone || !wire.send_apart(*now - first, *now - last, *horizon, air) {
                 return false;
@@ -263,8 +263,8 @@ impl World {
     }
 
     /// Processes packets that are already on a wired link, as far as allowed. If receivers have timers and a packet
-    /// should have arrived before now, such a timer might have been due before now as well: this is left to
-    /// [`Self::catch_up_links`].
+    /// should have arrived before now, a timer might have been due before now as well; [`Self::catch_up_links`] handles
+    /// that case.
     pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
         loop {
             let place = &mut self.links[link];
@@ -281,8 +281,7 @@ impl World {
         }
     }
 
-    /// Segments of one connection that are on a wired link behind another one reach their receiver, as far as they may
-    /// be processed now.
+    /// Delivers segments of one connection that follow another on a wired link, as far as they may be processed now.
     fn segments_arrive(&mut self, link: usize, flow: u32) {
         let index = flow as usize;
         let connection = &mut self.connections[index];

@@ -1,20 +1,20 @@
 //! Lazy links: while an access point has a backlog, arrivals on its wired links are computed on demand instead of being
 //! scheduled as events.
 //!
-//! A packet that arrives by a wired link at an access point with a frame in progress changes nothing but its queue, so
-//! it is enough to process arrivals when the access point dequeues its next packet. An arrival at the far end of a
-//! wired link affects only the transport there, whose response leaves by a wired link as well, so it can be deferred
-//! equally long. When an access point finds its queue empty, links become event sources again, until all access points
+//! A packet that arrives over a wired link at an access point with a frame in progress changes nothing but the queue,
+//! so arrivals need not be processed before the access point dequeues its next packet. An arrival at the far end of a
+//! wired link affects only the transport there, whose response leaves over a wired link as well, so it can be deferred
+//! for as long. When an access point finds its queue empty, links become event sources again, until all access points
 //! have a backlog.
 //!
-//! Deferred arrivals are processed in the order that events would have, each at its own time, interleaved with the
-//! timers that they set. They are always processed before anything that might interact with them: tasks of
+//! Deferred arrivals are processed in the order of the events that they replace, each at its own time, interleaved with
+//! the timers that they set. They are always processed before anything that might interact with them: tasks of
 //! applications, timers, packets that reach an access point over the air.
 //!
-//! A link may be lazy if each of its packets continues to a lazy link, to an access point on the shared channel whose
-//! queue is a drop-tail FIFO, or to an end that responds by a lazy link; and if either all packets that enter it are
-//! deferred, or all enter it by events. A link that packets cross in no time must not be entered by events of other
-//! links: with events a packet would arrive before those links move the next packet of the same instant.
+//! A link may be lazy under two conditions. Each of its packets continues to a lazy link, to an access point on the
+//! shared channel whose queue is a drop-tail FIFO, or to an end that responds over a lazy link. And either all packets
+//! that enter the link are deferred, or all enter it by events. Packets must not enter a link without delay by events
+//! of other links: with events, a packet would arrive before those links move their next packet of the same instant.
 
 use wifair_engine::NextEventTree;
 use wifair_mac::Channel;
@@ -39,8 +39,8 @@ pub(in crate::world) struct LazyLinks {
     leads: Vec<LeadsTo>,
     /// The only link that leads to an access point, if there is exactly one.
     only: Option<usize>,
-    /// The time of the next arrival on each link, by link number: in `to_aps` for links that lead to access points
-    /// (unused if there is only one such link), in `others` for the rest.
+    /// The time of the next arrival on each link, by link number. `to_aps` holds links that lead to access points
+    /// (unused if there is only one), `others` the rest.
     to_aps: NextEventTree,
     others: NextEventTree,
     /// The minimum time between an arrival at an end and any effect of it at an access point.
@@ -55,10 +55,10 @@ enum LeadsTo {
     /// To the access point of a channel. Arrivals there have no effect before the access point dequeues a packet, so
     /// they can be processed after everything else.
     Ap(usize),
-    /// To the end of every path through it, where responses leave by links without a gate that nothing else enters.
-    /// Arrivals affect only these ends, so they need not be processed in order with other links.
+    /// To the end of every path through it. Responses leave over links without a gate that nothing else enters.
+    /// Arrivals affect only these ends, so their order relative to other links does not matter.
     End,
-    /// To several destinations, to another link, or to a destination to which the other cases do not apply.
+    /// To several destinations, to another link, or to any other destination.
     On,
 }
 
@@ -92,7 +92,7 @@ impl LazyLinks {
         tree.set(link, time);
     }
 
-    /// Defers the arrivals on a link, the next of which is due at `next`, if it is lazy; returns whether it is.
+    /// Defers the arrivals on a link if it is lazy; the next is due at `next`. Returns whether the link is lazy.
     pub(in crate::world) fn defer(&mut self, link: usize, next: Time) -> bool {
         let is_lazy = self.is_on && self.links.contains(&link);
         if is_lazy {
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
     /// The path that begins at `start`.
     fn path(&self, start: u32) -> &'a [Hop] {
         let path = &self.hops[start as usize..];
-        let end = path.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
+        let end = path.iter().position(|hop| *hop == Hop::End).expect("a path ends somewhere");
         &path[..=end]
     }
 
@@ -130,8 +130,8 @@ impl<'a> Search<'a> {
                 Hop::Air { channel, .. } => self.channels[usize::from(channel)],
                 Hop::NoPath { .. } => false,
                 Hop::End => match (&flow.transport, &flow.workload) {
-                    // In these workloads the order of events matters: packets are taken out, users react to objects,
-                    // and connection numbers are reused.
+                    // In these workloads the order of events matters: packets leave the simulation, users react to
+                    // objects, and connection numbers are reused.
                     (_, WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }) => {
                         false
                     }
@@ -204,7 +204,7 @@ impl World {
             for (link, entered) in entered.into_iter().enumerate() {
                 // A gate must release waiting packets before others arrive at it.
                 let must_be_told = entered[0] && self.links[link].has_gate();
-                // With events, its packets take turns with those of the links that they come from.
+                // With events, its packets alternate with those of the links that they come from.
                 let takes_turns = entered_by_link_events[link] && self.links[link].takes_no_time();
                 let may = entered != [true; 2] && !must_be_told && !takes_turns;
                 if !may && std::mem::replace(&mut search.links[link], false) {
@@ -377,7 +377,7 @@ impl World {
         }
     }
 
-    /// The same for several of these links.
+    /// Like [`Self::arrive_at_aps`], for several links.
     #[inline(never)]
     fn arrive_at_several(&mut self, end: Time) {
         loop {

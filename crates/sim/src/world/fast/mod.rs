@@ -1,9 +1,9 @@
-//! Shortcuts: things that happen without an event of their own, because they only affect counters.
+//! Shortcuts: events that only affect counters or queues are left out, and their effect is computed later or earlier.
 //!
-//! Datagrams that go to a queue which no other flow uses, and which is full or has a sufficient backlog (see
-//! [`SaturatedSource`]), are generated only when the queue is inspected or runs dry. Arrivals by wired links at a busy
-//! access point are deferred too: see [`lazy_links`]. Arrivals at the far end of a wired link may be processed early:
-//! see [`eager_arrival`]. Packets that are put on a wired link together take one step together: see [`trains`].
+//! If no other flow uses a queue, and it is full or has a sufficient backlog (see [`SaturatedSource`]), datagrams for
+//! it are generated only when the queue is inspected or becomes empty. Arrivals over wired links at a busy access point
+//! are deferred too: see [`lazy_links`]. Arrivals at the far end of a wired link may be processed early: see
+//! [`eager_arrival`]. Packets that are put on a wired link together are handled in one step: see [`trains`].
 //!
 //! Results equal those of the plain model. If packets are observed on their way (see [`crate::world::watch`]), or
 //! access points have schemes, nothing is deferred.
@@ -83,8 +83,8 @@ impl World {
         self.lazy_links = LazyLinks::never();
     }
 
-    /// Hands a source of datagrams, whose next one is due at `next`, over to the queue that it has filled, if it has
-    /// filled one. Returns whether it did; if not, the source needs a timer.
+    /// Attaches a source of datagrams to the queue that it has filled, if any; its next datagram is due at `next`.
+    /// Returns whether it did; if not, the source needs a timer.
     #[inline]
     pub(in crate::world) fn leave_to_saturated_source(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;
@@ -108,7 +108,7 @@ impl World {
         true
     }
 
-    /// Handles stations whose queue ran dry while arrivals were deferred.
+    /// Handles stations whose queue became empty while arrivals were deferred.
     #[inline]
     pub(in crate::world) fn resume_exhausted(&mut self, channel: usize) {
         while let Some(station) = self.channels[channel].take_exhausted() {
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// Either turns links into event sources again, or gives the source that had filled its queue its timer back.
+    /// Either turns links into event sources again, or restores the timer of the source that had filled the queue.
     #[inline(never)]
     fn source_exhausted(&mut self, channel: usize, station: u32) {
         if self.lazy_links.is_on && self.lazy_links.lead_to(channel, station) {
@@ -126,14 +126,14 @@ impl World {
         }
     }
 
-    /// Takes a stopped flow back from the queue that it had filled.
+    /// Detaches a stopped flow from the queue that it had filled.
     pub(in crate::world) fn detach_source_of(&mut self, flow: usize) {
         if let Some((channel, station)) = self.flows[flow].saturates {
             self.detach_source(channel, station);
         }
     }
 
-    /// Makes the source of a station's datagrams an ordinary one again.
+    /// Turns the source of a station's datagrams back into an ordinary source with a timer.
     #[inline(never)]
     fn detach_source(&mut self, channel: usize, station: u32) {
         let Some(source) = self.channels[channel].detach_source(station, self.now, &mut self.packets) else { return };
@@ -183,7 +183,7 @@ impl World {
         self.keep_packets(false);
     }
 
-    /// Processes everything deferred that happens before `end`.
+    /// Processes everything deferred that is due before `end`.
     #[inline(never)]
     pub(in crate::world) fn catch_up(&mut self, end: Time) {
         if self.lazy_links.is_on {

@@ -1,9 +1,9 @@
-//! Trains: packets that travel a wired link one behind the other.
+//! Trains: packets that follow each other on a wired link or into a queue, handled in one step.
 //!
-//! The packets of an A-MPDU are passed up at one instant, and those for the same wired link follow each other there.
-//! They are put on it in one step. At an end where packets may be processed [early](super::eager_arrival), the arrival
-//! of the first is one event for all of them, up to the next timer or task. Packets that arrive at a station with a
-//! backlog one behind the other, and the segments released by the ACKs of one PPDU, join its queue in one step.
+//! The packets of an A-MPDU are passed up at one instant, and packets for the same wired link are put on it in one
+//! step. Where packets may be processed [early](super::eager_arrival), the arrival of the first is one event for all of
+//! them, up to the next timer or task. Consecutive packets that arrive at a station with a backlog join its queue in
+//! one step; so do the segments released by the ACKs of one PPDU.
 
 use wifair_packet::{Packet, PacketId};
 use wifair_units::Time;
@@ -13,7 +13,7 @@ use crate::world::plan::Hop;
 use crate::world::wired_link::EagerArrival;
 use crate::world::{TIMERS, World};
 
-/// Packets of one connection that go to one queue at one instant, and join it together.
+/// Packets of one connection that go to one queue at one instant and join it together.
 #[derive(Debug, Default)]
 pub(in crate::world) struct Train {
     /// Whether packets are kept now.
@@ -24,7 +24,7 @@ pub(in crate::world) struct Train {
 }
 
 impl Train {
-    /// Keeps a packet that goes the same way as the last one; returns whether it does.
+    /// Keeps a packet if it goes the same way as the last one; returns whether it did.
     #[inline]
     pub(in crate::world) fn take(&mut self, way: (u32, u32), id: PacketId) -> bool {
         let is_taken = self.way == Some(way);
@@ -50,7 +50,7 @@ impl Train {
 
 impl World {
     /// Forwards a packet that was passed up onto a wired link. The packets passed up after it follow in the same step
-    /// as long as they go the same way.
+    /// as long as they go to the same link.
     #[inline(never)]
     pub(in crate::world) fn forward_train(&mut self, first: PacketId, link: u32, channel: usize) {
         let Packet { hop, size, .. } = self.packets[first];
@@ -83,8 +83,8 @@ impl World {
         }
     }
 
-    /// ACKs that are passed up to a sender behind another one arrive, as long as the segments that they release go the
-    /// way of the last one.
+    /// Delivers the ACKs that are passed up to a sender behind another one, as long as the segments that they release
+    /// go the same way as the last segment.
     pub(in crate::world) fn acks_arrive(&mut self, channel: usize, hop: u32, flow: u32) {
         let index = flow as usize;
         let connection = &mut self.connections[index];
@@ -146,8 +146,8 @@ impl World {
         connection.cwnd.set(now, sender.cwnd());
     }
 
-    /// Packets behind one that has arrived by a wired link at a station, and that arrive before anything else is due,
-    /// join the queue of that station in one step, if it has something to send.
+    /// A packet has arrived at a station over a wired link: the packets behind it that arrive before anything else is
+    /// due join the queue of that station in one step, if it has something to send.
     #[inline]
     pub(in crate::world) fn join_behind(&mut self, link: usize) {
         let bound = self.next_events.earliest_until(self.until);
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// Begins or stops to keep packets.
+    /// Starts or stops keeping packets.
     #[inline]
     pub(in crate::world) fn keep_packets(&mut self, is_on: bool) {
         self.kept.is_on = is_on;
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// The packets kept join their queue.
+    /// Lets the packets kept join their queue.
     #[inline(never)]
     pub(in crate::world) fn join_kept(&mut self) {
         let Some((hop, flow)) = self.kept.way.take() else { return };
