@@ -9,7 +9,16 @@ TEXTS = {
 }
 COUNTS = {
     *("received_bytes", "data_packets_sent", "retransmissions", "timeouts", "rtt_samples", "connection", "syns"),
-    *("answers", "attempts", "data_frames", "retries", "aggregates", "largest_aggregate", "aggregates_unanswered"),
+    *(
+        "answers",
+        "attempts",
+        "data_frames",
+        "retries",
+        "frames_without_rate",
+        "aggregates",
+        "largest_aggregate",
+        "aggregates_unanswered",
+    ),
     *("block_acks", "length_bytes", "packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples"),
 }
 FLAGS = {"starved", "near_threshold", "had_no_more", "unsure", "window_hidden", "access_point"}
@@ -95,7 +104,8 @@ STATIONS = SEED | {
     "width_mhz": "Their width [MHz].",
     "guard_interval_ns": "Their guard interval [ns].",
     "mode_share": "Share of these among the frames at an MCS.",
-    "airtime_s": "Time on the air [s].",
+    "airtime_s": "Time on the air of its frames of known rate [s].",
+    "frames_without_rate": "Frames of unknown rate, whose air time is not known.",
     "airtime_share": "Share in the air time of all stations.",
     "signal_mean_dbm": "Mean signal at the capturing radio [dBm].",
     "access_point": "Whether it sent data from the distribution system.",

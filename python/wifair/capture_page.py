@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.capture_report import aggregate_rows, head, limit, round_trip_s, transmitter
+from wifair.capture_report import aggregate_rows, air_time, head, limit, round_trip_s, transmitter, unknown_air_time
 from wifair.explaining import explain
 from wifair.report import NOTHING, percent, rate, ratio, time
 from wifair.words import KEPT, size
@@ -71,7 +71,7 @@ def page(capture: Capture) -> str:
         body += ["<h2>Echoes</h2>", _echoes(capture)]
     if capture.stations.rows:
         body += ["<h2>Transmitters on the air</h2>", _transmitters(capture)]
-        if not np.isnan(capture.stations["mcs"]).all():
+        if len(aggregate_rows(capture, most=1)) > 1:
             body += ["<h2>Modes and aggregates</h2>", _aggregates(capture)]
     shown = shown_flows(capture)
     if shown:
@@ -225,18 +225,12 @@ def _transmitters(capture: Capture) -> str:
     titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "signal"]
     rows = []
     for row in sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row])):
-        shown = _cells(
-            stations,
-            row,
-            attempts=_whole,
-            data_frames=_whole,
-            retry_fraction=percent,
-            airtime_s=time,
-            airtime_share=percent,
-            signal_mean_dbm=_dbm,
-        )
-        rows.append([(transmitter(stations, row), None), *shown])
-    return _table(titles, rows)
+        figures = _cells(stations, row, attempts=_whole, data_frames=_whole, retry_fraction=percent)
+        for name, shown in zip(("airtime_s", "airtime_share"), air_time(stations, row), strict=True):
+            figures.append((shown, float(stations[name][row])))
+        figures += _cells(stations, row, signal_mean_dbm=_dbm)
+        rows.append([(transmitter(stations, row), None), *figures])
+    return _table(titles, rows) + "".join(f"<p>{said}</p>" for said in unknown_air_time(stations))
 
 
 def _aggregates(capture: Capture) -> str:

@@ -39,8 +39,9 @@ def text(capture: Capture, width: int | None = None) -> str:
         parts.append("\n".join(_echoes(capture)))
     if capture.stations.rows:
         parts.append("\n".join(_stations(capture)))
-        if not np.isnan(capture.stations["mcs"]).all():
-            parts.append("\n".join(aligned(aggregate_rows(capture, MOST_STATIONS), left=range(1))))
+        aggregates = aggregate_rows(capture, MOST_STATIONS)
+        if len(aggregates) > 1:
+            parts.append("\n".join(aligned(aggregates, left=range(1))))
     others = capture.document["not_analysed"]
     if others:
         line = "not analysed: " + ", ".join(_left_out(count, name) for name, count in others.items())
@@ -217,13 +218,25 @@ def _stations(capture: Capture) -> list[str]:
                 transmitter(stations, row),
                 str(stations["attempts"][row]),
                 percent(float(stations["retry_fraction"][row])),
-                time(float(stations["airtime_s"][row])),
-                percent(float(stations["airtime_share"][row])),
+                *air_time(stations, row),
                 NOTHING if math.isnan(signal) else f"{signal:.0f} dBm",
             ]
         )
     more = left_out(stations.rows - MOST_STATIONS, "more station", "--json or --csv has all")
-    return [*aligned(rows, left=range(1)), *more]
+    return [*aligned(rows, left=range(1)), *more, *unknown_air_time(stations)]
+
+
+def air_time(stations: Columns, row: int) -> tuple[str, str]:
+    """Show the air time of a station and its share, if the rate of any of its frames is known."""
+    if stations["frames_without_rate"][row] == stations["attempts"][row]:
+        return NOTHING, NOTHING
+    return time(float(stations["airtime_s"][row])), percent(float(stations["airtime_share"][row]))
+
+
+def unknown_air_time(stations: Columns) -> list[str]:
+    """Say how many frames the air times leave out, if any."""
+    frames = int(stations["frames_without_rate"].sum())
+    return [f"air time without {counted(frames, 'frame')} of unknown rate"] if frames else []
 
 
 def transmitter(stations: Columns, row: int) -> str:
@@ -232,14 +245,15 @@ def transmitter(stations: Columns, row: int) -> str:
 
 
 def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
-    """Give titles, then modes and aggregates of at most `most` stations that send at an MCS, the busiest first.
+    """Give titles, then modes and aggregates of at most `most` stations that send at an MCS or in A-MPDUs.
 
-    The mode is that of most of their frames at an MCS.
+    The busiest come first. The mode is that of most of their frames at an MCS, if any is known.
     """
     stations = capture.stations
     largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
     rows = [["station", "MCS", "streams", "width", "GI", "of frames", "A-MPDUs", "MPDUs each", "most", "no block ACK"]]
-    for row in [row for row in largest if not math.isnan(stations["mcs"][row])][:most]:
+    has_mcs = ~np.isnan(stations["mcs"]) | (stations["aggregates"] > 0)
+    for row in [row for row in largest if has_mcs[row]][:most]:
         mcs, streams, width, guard = (
             float(stations[name][row]) for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")
         )
@@ -248,10 +262,10 @@ def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
         rows.append(
             [
                 transmitter(stations, row),
-                f"{mcs:.0f}",
-                f"{streams:.0f}",
+                NOTHING if math.isnan(mcs) else f"{mcs:.0f}",
+                NOTHING if math.isnan(mcs) else f"{streams:.0f}",
                 NOTHING if math.isnan(width) else f"{width:.0f} MHz",
-                f"{guard:.0f} ns",
+                NOTHING if math.isnan(mcs) else f"{guard:.0f} ns",
                 percent(float(stations["mode_share"][row])),
                 str(sent),
                 NOTHING if math.isnan(mean) else f"{mean:.1f}",

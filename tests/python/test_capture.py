@@ -355,6 +355,33 @@ def test_a_page_has_modes_and_aggregates_of_each_station_and_a_notebook_shows_th
     assert "no block ACK" in shown
 
 
+def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:
+    """Radiotap of 802.11be frames that a run writes has no rate, so their air time is unknown, and not 0 ms."""
+    cell = """
+        duration = "50 ms"
+        wlan = { standard = "802.11be" }
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta" }]
+        flows = [{ name = "up", station = "sta", transport = "udp", udp = { rate = "99 Mb/s" } }]
+    """
+    wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",), snap=160))
+    found = wifair.read_capture(tmp_path / "air.pcap")
+    assert list(found.stations["airtime_s"] > 0) == [False, True]  # the station, and the block ACKs of its access point
+    data = found.stations["data_frames"][0]
+    assert list(found.stations["frames_without_rate"]) == [data, 0]
+    shown = capture_report.text(found)
+    assert f"air time without {data} frames of unknown rate" in shown
+    name = str(found.stations["name"][0])
+    rows = [re.split("  +", line) for line in shown.splitlines() if line.startswith(name)]
+    assert rows[0][3:5] == ["-", "-"]
+    assert rows[1][1:6] == ["-"] * 5  # the mode
+    assert float(rows[1][7]) > 10  # MPDUs in each A-MPDU
+    found.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "of unknown rate" in page
+    assert "Modes and aggregates" in page
+
+
 def test_sessions_away_from_the_sender_come_with_a_warning() -> None:
     note = "away from the sender, a wait for a retransmission timer looks like a pause"
     between = wifair.read_capture(capture("d_intermittent_ap.pcap"), pause="500 ms")
