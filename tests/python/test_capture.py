@@ -365,7 +365,7 @@ def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path)
         flows = [{ name = "up", station = "sta", transport = "udp", udp = { rate = "99 Mb/s" } }]
     """
     wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",), snap=160))
-    found = wifair.read_capture(tmp_path / "air.pcap")
+    found = wifair.read_capture(tmp_path / "air.pcap", packets=True)
     assert list(found.stations["airtime_s"] > 0) == [False, True]  # the station, and the block ACKs of its access point
     data = found.stations["data_frames"][0]
     assert list(found.stations["frames_without_rate"]) == [data, 0]
