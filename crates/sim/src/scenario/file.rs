@@ -295,7 +295,7 @@ table! {
         /// Access category of the packets (802.11n and later); if absent, that of `dscp`, or best effort.
         pub category: Option<FlowCategory> = None;
         /// Differentiated services code point of the packets, 0 to 63. `dscp_mapping` in `[wlan]` maps it to an access
-        /// category (802.11n and later).
+        /// category (802.11n and later). What stations of an older `standard` send has none: they use DCF for all.
         pub dscp: Option<u8> = None, "from 0 to 63" => |dscp| dscp.is_none_or(|dscp| dscp < 64);
         /// Start of the flow.
         pub start: Duration = Duration::ZERO;
