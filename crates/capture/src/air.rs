@@ -60,7 +60,7 @@ pub struct AirStation {
     pub aggregates: u64,
     /// Their MPDUs.
     pub aggregated: u64,
-    /// The number of MPDUs in the largest of them.
+    /// The number of MPDUs in the largest A-MPDU.
     pub largest_aggregate: u32,
     /// A-MPDUs not followed by a block ACK to the sender before another data PPDU.
     pub aggregates_unanswered: u64,

@@ -160,7 +160,7 @@ struct BinClock {
 /// Connections counted together, because there are larger ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Others {
-    /// How many there are. A connection that continues after it was counted here counts again.
+    /// Number of connections. A connection that continues after it was counted here counts again.
     pub connections: u64,
     /// Their segments.
     pub packets: u64,
@@ -306,7 +306,7 @@ impl Analyzer {
         }
     }
 
-    /// Finds the bin of a time outside the current one.
+    /// Finds the bin of a time outside the current bin.
     #[cold]
     fn turn_bin(&mut self, nanos: u64) {
         let origin = self.first.unwrap_or(nanos);

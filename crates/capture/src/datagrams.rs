@@ -241,7 +241,8 @@ mod tests {
         assert!((flow.quic.spin_rtt.mean().expect("it turns") - 0.03).abs() < 1e-9);
     }
 
-    /// As many flows as are kept: each kind takes a look at the opposite direction alone, not at all flows.
+    /// With the maximum number of flows: finding the kind of a flow examines only the opposite direction, not all
+    /// flows.
     #[test]
     fn a_flow_is_quic_if_the_opposite_direction_is() {
         let mut all = Datagrams::default();
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_headers_end_in_nothing() {
+    fn damaged_headers_are_ignored() {
         for length in 0..14 {
             let mut all = Datagrams::default();
             let long = [0xc3, 0, 0, 0, 1, 255, 1, 2, 3, 4, 5, 6, 7, 8];

@@ -5,7 +5,7 @@ use crate::link::wifi::{Mac, WifiFrame};
 use crate::segment::Segment;
 use crate::table::{HashKey, Registry, mix};
 
-/// Number of packets remembered: between a packet and its copy there are no more others than a queue holds.
+/// Number of packets remembered: between a packet and its copy there are no more packets than a queue holds.
 const REMEMBERED: usize = 1 << 14;
 /// The longest time between a packet and its copy, in ns.
 const WITHIN: u64 = 2_000_000_000;

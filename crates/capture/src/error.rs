@@ -1,5 +1,5 @@
-//! Problems with a capture: an error means that nothing can be read; damage ends the reading early, and what came
-//! before is good.
+//! Problems with a capture: an error means that nothing can be read; damage ends the reading early, and everything
+//! before it is valid.
 
 use std::fmt;
 use std::io;
@@ -53,7 +53,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Where and why the reading ended before the end of the file. Everything before that is good.
+/// Where and why the reading ended before the end of the file. Everything before that place is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Offset in the (decompressed) file, in bytes.

@@ -7,15 +7,16 @@
 //! over the time in which all flows are active.
 //!
 //! Starvation is defined as for simulated runs (`wifair_metrics::starved`): a flow starves if it gets less than a tenth
-//! of its max-min fair share of what all flows got, or of the fair share that is given. A flow is considered to have
-//! asked for only what it got if its application limited it for longer than everything else, or if it ended with
-//! everything acknowledged while others continued; every other flow asked for more.
+//! of its max-min fair share of what all flows got, or of the fair share that is given. A flow counts as having asked
+//! only for what it got if its application limited it for longer than everything else, or if it ended with everything
+//! acknowledged while others continued. Every other flow asked for more.
 //!
-//! What a flow got, in the sense of a run, is what its receiver could hand to the application. A capture gives a lower
-//! bound, the acknowledged bytes, and an upper one, the bytes without a hole before them. Data in an 802.11 frame has
-//! passed the queue of its transmitter, and the ACK may still be lost in the queue of the access point: there the upper
-//! bound counts. Data in other captures may be lost in a queue further on, and the lower bound counts. A flow for which
-//! it matters which of them counts, or which is within a tenth of the threshold, is marked as near the threshold.
+//! In a simulated run, a flow got the bytes that its receiver could hand to the application. A capture gives a lower
+//! bound, the acknowledged bytes, and an upper bound, the bytes without a hole before them. Data in an 802.11 frame has
+//! passed the queue of its transmitter, and the ACK may still be lost in the queue of the access point, so in 802.11
+//! captures the upper bound counts. In other captures, data may still be lost in a later queue, so the lower bound
+//! counts. A flow is marked as near the threshold if the choice of the bound matters, or if it is within a tenth of the
+//! threshold.
 //!
 //! A connection that never carried data is no flow. If it was not refused and its SYN was repeated, or answered
 //! without an ACK of the client within 3 s, it is an attempt.
@@ -69,11 +70,11 @@ pub struct CapturedFlow {
     pub longest_stall_s: f64,
 }
 
-/// The initial retransmission timeout of RFC 2988, rule 2.1, in ns; RFC 6298 lowered it to 1 s.
+/// The initial retransmission timeout of RFC 2988, rule 2.1, in ns; RFC 6298 lowered that timeout to 1 s.
 ///
-/// A client that gets the answer to its SYN acknowledges it at once. So long after the answer passed, either its ACK
-/// has passed as well or the timer of the client, of the server, or of both has expired, and the handshake failed so
-/// far. Before that the ACK may still be on its way.
+/// A client that gets the answer to its SYN acknowledges it at once. By this time after the answer passed, either the
+/// client's ACK has passed too, or the timer of the client, the server or both has expired and the handshake has failed
+/// so far. Before that, the ACK may still be on its way.
 const INITIAL_RTO: u64 = 3_000_000_000;
 
 /// A connection that was asked for in vain: its SYN was repeated, or answered without an ACK of the
@@ -118,7 +119,7 @@ pub struct FlowSessions {
     pub dropped: u64,
     /// Instantaneous fairness index with times up to the last byte sent.
     pub index_sent: Option<f64>,
-    /// The same with times up to the last byte acknowledged.
+    /// Instantaneous fairness index with times up to the last byte acknowledged.
     pub index_acked: Option<f64>,
 }
 
@@ -251,7 +252,7 @@ impl Analysis {
         }
     }
 
-    /// Finds out which flows starve; `sides` are those of the flows, `bin_s` is the width of a bin.
+    /// Determines which flows starve; `sides` are the sides of the flows, `bin_s` is the width of a bin.
     fn judge(&self, flows: &mut [CapturedFlow], sides: &[&Side], bin_s: f64) {
         let is_heard = |flow: &CapturedFlow| self.connections[flow.connection].sides[1 - flow.side].packets > 0;
         let received = |(flow, side): (&CapturedFlow, &&Side)| side.received(is_heard(flow)).map(|bytes| bytes as f64);

@@ -5,7 +5,7 @@
 //!                                                                                               --> JSON, xplot
 //! ```
 //!
-//! Every layer is sans I/O except for the `Read` at the bottom, allocates nothing per packet, and accepts any bytes:
+//! No layer does I/O except for the `Read` at the bottom. Each allocates nothing per packet and accepts any bytes:
 //! damaged input ends in [`Error`] or [`Damage`], never in a panic.
 
 pub mod adjust;

@@ -35,9 +35,9 @@ pub struct Rows {
     pub rtt: Vec<u64>,
     /// Bytes outstanding after it in its own direction (for an ACK without data: in the other direction).
     pub outstanding: Vec<u64>,
-    /// The same, without what SACK reported.
+    /// `outstanding` without the data that SACK reported.
     pub in_flight: Vec<u64>,
-    /// The same, in the network by RFC 6675.
+    /// `outstanding` without data counted as lost: data in the network by RFC 6675.
     pub pipe: Vec<u64>,
     /// SACK blocks: row, left edge, right edge, numbered like `ack`.
     pub sacks: Vec<(u32, i64, i64)>,

@@ -150,7 +150,7 @@ pub struct Segment<'a> {
     pub window: u16,
     /// Urgent pointer.
     pub urgent: u16,
-    /// Payload in bytes, computed from the lengths in the headers, however little of it was captured.
+    /// Payload in bytes, computed from the lengths in the headers, even if little of it was captured.
     pub payload: u32,
     /// Bytes of header and payload that were not captured.
     pub missing: u32,

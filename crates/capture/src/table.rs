@@ -1,9 +1,8 @@
 //! A hash table of numbers without iteration.
 //!
-//! The standard hash map is iterated in an order that differs from run to run. Here the entries themselves are in a
-//! vector in the order in which they were found; this table only maps hashes to their indices: open addressing with
-//! linear probing, at most five eighths full, hashing by multiplication and folding (as in wyhash) with fixed
-//! constants.
+//! The iteration order of the standard hash map differs from run to run. Here the entries are in a vector, in the order
+//! in which they were found; this table only maps their hashes to indices: open addressing with linear probing, at most
+//! five eighths full, hashing by multiplication and folding (as in wyhash) with fixed constants.
 
 /// Maps hashes to the indices of entries that are kept elsewhere.
 #[derive(Clone, Debug)]
@@ -83,7 +82,7 @@ impl HashTable {
     }
 }
 
-/// A key that says how it is hashed.
+/// A key that computes its own hash.
 pub(crate) trait HashKey: Copy + PartialEq {
     /// A hash with its information in all bits.
     fn hash(self) -> u64;
@@ -143,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_in_is_found_again() {
+    fn inserted_entries_are_found() {
         let mut table = HashTable::default();
         let hash = |entry: u32| mix(u64::from(entry / 3), 1); // three entries share a hash
         for entry in 0..10_000 {

@@ -1,4 +1,4 @@
-//! Builds modes from user input, such as `802.11ax` with MCS 11 and 80 MHz.
+//! Builds transmit modes from user input, such as `802.11ax` with MCS 11 and 80 MHz.
 
 use wifair_units::{BitRate, Duration};
 
@@ -28,7 +28,7 @@ pub enum Amendment {
     Be,
 }
 
-/// A requested mode; absent parts get the amendment's defaults.
+/// A requested mode; parts left out get the amendment's defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModeRequest {
     /// 2.4, 5 or 6 GHz; default 2.4 for b and g, 5 for all others.
@@ -82,7 +82,7 @@ impl Amendment {
         })
     }
 
-    /// The bands in which it exists, the usual one first.
+    /// The bands in which the amendment exists, the usual one first.
     pub const fn bands(self) -> &'static [Band] {
         match self {
             Self::B | Self::G => &[Band::Ghz2_4],
@@ -92,7 +92,7 @@ impl Amendment {
         }
     }
 
-    /// Which MCSs, widths and guard intervals it has; `None` if there are only rates.
+    /// Which MCSs, widths and guard intervals the amendment has; `None` if it has rates only.
     const fn limits(self) -> Option<&'static McsLimits> {
         match self {
             Self::B | Self::A | Self::G => None,

@@ -49,7 +49,7 @@ impl Band {
         self.sifs() + self.slot(long_slot) * aifsn
     }
 
-    /// Silence of 6 us at the end of every OFDM PPDU in 2.4 GHz, which makes SIFS effectively as long as in 5 GHz
+    /// Silence of 6 us at the end of every OFDM PPDU in 2.4 GHz, so that SIFS is effectively as long as in 5 GHz
     /// (18.3.2.4, 19.3.2).
     pub const fn signal_extension(self) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) { 6 } else { 0 })

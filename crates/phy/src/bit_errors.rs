@@ -91,8 +91,8 @@ impl LegacyMode {
         Self::Ofdm(constellation, code)
     }
 
-    /// Natural logarithm of the probability that a bit is right; a symbol's error probability is spread evenly over its
-    /// bits.
+    /// Natural logarithm of the probability that a bit is correct; the error probability of a symbol is spread evenly
+    /// over its bits.
     fn log_success(self, sinr: f64) -> f64 {
         match self {
             Self::Dsss1 => libm::log1p(-0.5 * libm::exp(-22.0 * sinr)),
@@ -194,7 +194,7 @@ impl Code {
         }
     }
 
-    /// Union bound of the bit error probability after decoding, from the one before.
+    /// Union bound of the bit error probability after decoding, from `p`, the one before decoding.
     fn first_errors(self, p: f64) -> f64 {
         let (bits, first, step, weights) = self.spectrum();
         let d = libm::sqrt(4.0 * p * (1.0 - p));
@@ -209,7 +209,8 @@ impl Code {
     }
 }
 
-/// Union bound of the bit error probability after decoding at a code rate of HT or later, from the one before.
+/// Union bound of the bit error probability after decoding at a code rate of HT or later, from `p`, the one before
+/// decoding.
 pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
     match rate.coded {
         2 => Code::Half,
@@ -220,7 +221,7 @@ pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
     .first_errors(p)
 }
 
-/// Tabulated curves of all modes: the logarithm of the probability that a bit is right, by SINR in dB.
+/// Tabulated curves of all modes: the logarithm of the probability that a bit is correct, by SINR in dB.
 #[derive(Clone, Debug)]
 pub struct BitErrors {
     curves: Vec<ErrorCurve>,
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn far_off_the_table_everything_or_nothing_survives() {
+    fn beyond_the_table_everything_or_nothing_survives() {
         let errors = BitErrors::tables();
         for mbps in [1, 2, 11, 6, 54] {
             for ofdm in [false, true] {

@@ -20,7 +20,7 @@ pub(crate) struct DataField {
     pub symbol: Duration,
     /// Data bits of `bit_scale` symbols.
     pub bits_per_symbol: u32,
-    /// 1; but 1000 for DSSS, whose symbols of 1 us hold 5.5 bits at 5.5 Mb/s.
+    /// 1, but 1000 for DSSS: its symbols of 1 us hold 5.5 bits at 5.5 Mb/s.
     pub bit_scale: u32,
     /// Coded bits of a symbol.
     pub coded_bits_per_symbol: u32,

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Natural logarithm of the probability that one bit is right, by SINR.
+/// Natural logarithm of the probability that one bit is correct, by SINR.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorCurve {
     /// Lowest tabulated SINR, in dB.

@@ -8,12 +8,12 @@
 //!   and G. Bégin, IEEE Transactions on Communications 37(11), 1989.
 //! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity
 //!   C and dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information
-//!   Theory 56(5), 2010): the limit of a good code of that length. Real decoders lose some tenths of a dB to 1 dB
-//!   against it, which is left out.
+//!   Theory 56(5), 2010): the limit for a good code of that length. Real decoders need some tenths of a dB to 1 dB
+//!   more, which is left out.
 //! - Dual carrier modulation: combining both copies of a bit doubles the SINR.
 //!
 //! Do not compare BCC with LDPC here: hard decisions cost BCC some 2 dB and the union bound more, while LDPC is ideal,
-//! so that they lie 6 to 8 dB apart at the same MCS. Compare modes that use the same code.
+//! so the two lie 6 to 8 dB apart at the same MCS. Compare modes that use the same code.
 //!
 //! Left out: correlation between streams, phase noise and other impairments of radios, which limit 1024-QAM and
 //! 4096-QAM in practice.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     /// Success of 2000 bytes by SINR in dB, for the MCSs that also exist as OFDM rates, compared with the published
-    /// values of those (ns-3's program ofdm-validation.cc, see [`crate::BitErrors`]).
+    /// values for OFDM (ns-3's program ofdm-validation.cc, see [`crate::BitErrors`]).
     #[test]
     fn bcc_agrees_with_the_published_values_of_ofdm() {
         for (mcs, db, published, digits) in [
@@ -190,8 +190,9 @@ mod tests {
     const MINIMUM_SENSITIVITY: [f64; 12] =
         [-82.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0, -64.0, -59.0, -57.0, -54.0, -52.0];
 
-    /// BCC by the union bound for hard decisions needs what such a receiver needs, or up to 2.5 dB more; LDPC, as good
-    /// as a code of its length can be, needs what a receiver without implementation loss does, or up to 2.5 dB less.
+    /// BCC, by the union bound for hard decisions, needs the power that such a receiver needs, or up to 2.5 dB more.
+    /// LDPC, as good as a code of its length can be, needs the power that a receiver without implementation loss needs,
+    /// or up to 2.5 dB less.
     #[test]
     fn a_tenth_is_lost_near_the_minimum_sensitivity() {
         for (mcs, level) in (0..).zip(MINIMUM_SENSITIVITY) {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn far_off_the_table_everything_or_nothing_survives() {
+    fn beyond_the_table_everything_or_nothing_survives() {
         for coding in [Coding::Bcc, Coding::Ldpc] {
             let mode = mode("802.11n", 7, coding);
             assert_eq!(log_survival(mode, 1e7, 1e5), Some(0.0));

@@ -18,7 +18,7 @@ pub(crate) struct McsMode {
 pub(crate) struct McsLimits {
     pub name: &'static str,
     pub highest_mcs: u8,
-    /// Why there are no higher ones, in parentheses, if that needs to be said.
+    /// Why there is no higher MCS, in parentheses, if that needs explaining.
     pub note: &'static str,
     pub widths: &'static [ChannelWidth],
     pub guard_intervals: &'static [GuardInterval],
@@ -53,7 +53,7 @@ impl McsLimits {
     }
 }
 
-/// Methods of a mode that return what its field `common` has.
+/// Methods of a mode that return the parts of its field `common`.
 macro_rules! common_parts {
     () => {
         common_parts!(mcs: u8, streams: u8, width: ChannelWidth, guard_interval: GuardInterval, coding: Coding);

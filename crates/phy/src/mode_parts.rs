@@ -1,11 +1,12 @@
-//! What modes consist of: width, guard interval, training fields, code; and how a mode is refused.
+//! Parts of a transmit mode: width, guard interval, training fields, code; and the error for a mode that does not
+//! exist.
 
 use std::fmt;
 
 use wifair_config::choice;
 use wifair_units::Duration;
 
-/// Why a mode does not exist, and which modes do.
+/// Why a mode does not exist, and which modes exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeError {
     /// The part of the mode that is wrong: `standard`, `band`, `width`, `mcs`, `rate`, `streams`, `guard_interval` ...

@@ -1,9 +1,9 @@
 //! Channel numbers, bonded channels, and the fraction of a frame's power that falls into another channel.
 //!
 //! A channel is given by its primary 20 MHz channel and its width. Bonding follows IEEE Std 802.11-2020, annex E (table
-//! E-4) and, in 6 GHz, 802.11ax-2021, 27.3.23: two adjacent 20 MHz channels form one of 40 MHz, two of these one of 80
-//! MHz, and so on. At each width the half without the primary 20 MHz channel is a secondary channel: secondary 20, 40
-//! and 80 MHz.
+//! E-4) and, in 6 GHz, 802.11ax-2021, 27.3.23: two adjacent 20 MHz channels form a 40 MHz channel, two of these an 80
+//! MHz channel, and so on. At each width the half without the primary 20 MHz channel is a secondary channel: secondary
+//! 20, 40 and 80 MHz.
 //!
 //! A frame's power is spread evenly over its 20 MHz channels. In 5 and 6 GHz two 20 MHz channels are identical or
 //! disjoint, and none receives power from another. In 2.4 GHz channel numbers are 5 MHz apart: another channel receives
@@ -21,7 +21,7 @@ pub const SEGMENTS: usize = 4;
 /// Channels of 2.4 GHz whose centres are closer than this overlap, in MHz (clause 16).
 const OVERLAP_LIMIT_MHZ: u32 = 25;
 
-/// A channel that does not exist, and those that do.
+/// The error for a channel that does not exist: it lists the channels that exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelError {
     /// Whether the width, and not the number, is wrong.
@@ -47,8 +47,7 @@ pub struct OperatingChannel {
     width: ChannelWidth,
     /// Whether frames have the spectrum of DSSS.
     is_dsss: bool,
-    /// Centres of its 20 MHz channels in MHz: that of the primary channel, then those of the secondary 20, 40 and 80
-    /// MHz.
+    /// Centres of its 20 MHz channels in MHz: the primary channel, then the secondary 20, 40 and 80 MHz.
     centres: Vec<u32>,
 }
 
@@ -149,7 +148,7 @@ impl OperatingChannel {
         self.width
     }
 
-    /// Whether a frame on one of the two may be noticed on the other.
+    /// Whether a frame on either channel may be noticed on the other.
     pub fn overlaps(&self, other: &Self) -> bool {
         let near = |own: &u32| other.centres.iter().any(|centre| leaks(self.band, own.abs_diff(*centre)));
         self.band == other.band && self.centres.iter().any(near)
@@ -193,7 +192,7 @@ const fn leaks(band: Band, apart: u32) -> bool {
     apart < if matches!(band, Band::Ghz2_4) { OVERLAP_LIMIT_MHZ } else { 20 }
 }
 
-/// The fraction of a frame's power in its own 20 MHz channel that arrives in one `apart` MHz away.
+/// The fraction of the power in a frame's own 20 MHz channel that arrives in a channel `apart` MHz away.
 fn leakage(band: Band, is_dsss: bool, apart: u32) -> f64 {
     if !leaks(band, apart) {
         return 0.0;
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused_with_what_does() {
+    fn the_error_for_a_missing_channel_lists_the_existing_ones() {
         let error = |band, number, mhz| {
             let error = OperatingChannel::new(band, number, ChannelWidth::from_mhz(mhz).unwrap(), false).unwrap_err();
             (error.is_width, format!("{}: {}", error.message, error.note))
@@ -313,7 +312,7 @@ mod tests {
     /// The OFDM mask is flat for 18 MHz, of which a receiver's 20 MHz at a distance of 5, 10 and 15 MHz contain 14, 9
     /// and 4 MHz. The skirts, whose density is at most -20 dB at 11 MHz, add to that.
     #[test]
-    fn overlapping_channels_of_2_4_ghz_receive_what_the_mask_lets_through() {
+    fn overlapping_channels_of_2_4_ghz_receive_the_power_under_the_mask() {
         let first = channel(Band::Ghz2_4, 1, 20);
         let share = |number| first.arrival(ChannelWidth::Mhz20, &channel(Band::Ghz2_4, number, 20)).shares[0];
         for (number, flat) in [(2, 14.0), (3, 9.0), (4, 4.0)] {

@@ -67,7 +67,7 @@ mod tests {
     /// begins, and must not fail before it ends. Here that is 0.3 / 0.5 * exp(-1/15) = 0.5613. Frames are 4 s apart,
     /// eight times the mean cycle, so that they are independent: four standard errors of 20,000 frames are 0.014.
     #[test]
-    fn frames_get_through_as_often_as_the_chain_says() {
+    fn frames_survive_as_often_as_the_markov_chain_predicts() {
         let means = Outage { up: Duration::from_millis(300), down: Duration::from_millis(200) };
         let mut link = OutageProcess::new(means, stream(1, "outage", "far/up"));
         let frames = 20_000_u32;
@@ -82,7 +82,7 @@ mod tests {
 
     /// The states are a function of time, however often they are queried in between.
     #[test]
-    fn what_is_asked_does_not_change_the_link() {
+    fn queries_do_not_change_the_link() {
         let means = Outage { up: Duration::from_millis(30), down: Duration::from_millis(20) };
         let link = || OutageProcess::new(means.clone(), stream(7, "outage", "far/up"));
         let at = |millis| Time::ZERO + Duration::from_millis(millis);

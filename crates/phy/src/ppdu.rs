@@ -82,7 +82,7 @@ impl PpduTiming {
         Self::with_options(mode, band, PpduOptions::default())
     }
 
-    /// The same with options for packet extension and the extra symbol of LDPC.
+    /// Air times of `mode` in `band`, with options for packet extension and the extra symbol of LDPC.
     pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
         let preamble = mode.preamble().iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
         let dsss = matches!(mode, TxMode::Dsss(_));
@@ -104,7 +104,7 @@ impl PpduTiming {
         self.preamble + data.round_up_to(self.data.grid) + self.signal_extension
     }
 
-    /// The same in parts.
+    /// The parts of the air time of a PSDU of `length`.
     pub fn parts(&self, length: Bytes) -> PpduParts {
         let (symbols, quarters) = self.symbols_and_quarters(length);
         let data = self.data.symbol * symbols;
@@ -120,8 +120,8 @@ impl PpduTiming {
         }
     }
 
-    /// The longest PSDU such that the PPDUs of all up to it take at most `time`; `None` if not even an empty one fits.
-    /// With an extra symbol or packet extension it may be up to a symbol shorter than that.
+    /// The longest PSDU such that this PSDU and all shorter ones take at most `time`; `None` if not even an empty PSDU
+    /// fits. With an extra symbol or packet extension, the result may be up to a symbol shorter.
     pub fn longest(&self, time: Duration) -> Option<Bytes> {
         let extra = if self.options.ldpc_extra_symbol { self.data.symbol } else { Duration::ZERO };
         let fixed = self.preamble + self.signal_extension + extra + self.packet_extension(4);

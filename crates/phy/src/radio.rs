@@ -49,11 +49,12 @@ choice! {
     pub enum CaptureEffect {
         /// None.
         None = "none",
-        /// The first one that it senses, readable or not, if it is stronger than each later one by the threshold.
+        /// The first frame that it senses, readable or not, if that frame is stronger than each later one by the
+        /// threshold.
         First = "first" from "ns-2 2.35, mac/mac-802_11.cc",
-        /// The first one whose header it can read.
+        /// The first frame whose header it can read.
         Header = "header" from "ns-3, YansWifiPhy without frame capture",
-        /// As `header`; in addition, a later one takes over if it is stronger than all others by the threshold.
+        /// As `header`; in addition, a later frame takes over if it is stronger than all others by the threshold.
         Late = "late" from "J. Lee et al., WiNTECH 2007: measured with Atheros chips",
     }
 }
@@ -101,7 +102,7 @@ table! {
             Spoils::Threshold => 10.0,
             Spoils::Bits => 4.0,
         }), by spoils, "from -100 dB to 100 dB" => is_gain;
-        /// What interferes with it.
+        /// What interferes with a frame that is being received.
         pub interference: Interference = Interference::Sum;
         /// What makes the channel busy.
         pub carrier_sense: CarrierSense = CarrierSense::Frame;

@@ -82,7 +82,7 @@ impl TxMode {
         (!matches!(self, Self::Dsss(_))).then(|| self.data().symbol)
     }
 
-    /// What it has from 802.11n on.
+    /// The parts that all modes from 802.11n on have; `None` for older modes.
     const fn common(self) -> Option<McsMode> {
         match self {
             Self::Dsss(_) | Self::Ofdm(_) => None,
@@ -98,7 +98,7 @@ impl TxMode {
         self.common().map(|mode| mode.mcs)
     }
 
-    /// Modulation and code by their index, which is that of the MCS in a single stream; `None` for DSSS and OFDM.
+    /// Index of modulation and code rate (the MCS of a single stream), and the code; `None` for DSSS and OFDM.
     pub(crate) fn modulation(self) -> Option<(u8, Coding)> {
         let is_ht = matches!(self, Self::Ht(_));
         self.common().map(|mode| (if is_ht { mode.mcs % 8 } else { mode.mcs }, mode.coding))

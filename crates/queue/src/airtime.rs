@@ -3,19 +3,19 @@
 //!
 //! Source: T. Høiland-Jørgensen, M. Kazior, D. Täht, P. Hurtig and A. Brunstrom, "Ending the Anomaly: Achieving Low
 //! Latency and Airtime Fairness in WiFi", USENIX ATC 2017, sections 3.1 and 3.2, as in Linux (mac80211,
-//! net/mac80211/tx.c; the deficit scheduler, which replaced a trial of scheduling by virtual time). Each station has a
+//! net/mac80211/tx.c; the deficit scheduler, not the short-lived scheduler by virtual time). Each station has a
 //! deficit, counted in air time. The scheduler looks at the first station that has just received a packet (new) or, if
-//! there is none, at the first of the others (old). A station with no deficit left gets a quantum and goes to the end
-//! of the old ones; otherwise it sends. Every frame to or from a station, retries included, is charged to its deficit.
-//! A station without packets is removed; if it was new it moves to the old ones first. Air time that a station uses
-//! after it has had no packets here for 100 ms is not charged: otherwise a station that mostly sends would wait long
-//! for its first packet.
+//! there is none, at the first of the others (old). A station whose deficit is used up gets a quantum and goes to the
+//! end of the old stations; otherwise it sends. Every frame to or from a station, retries included, is charged to its
+//! deficit. A station without packets is removed; a new one moves to the old stations first. Air time that a station
+//! uses after it has had no packets here for 100 ms is not charged: otherwise a station that mostly sends would wait
+//! long for its first packet.
 //!
 //! Linux adds 256 us at a time (its default weight), the paper 300 us. The flows of a station share by deficit round
 //! robin with a quantum of 300 B, each with CoDel: target 20 ms and interval 100 ms, as in mac80211.
 //!
-//! Departures: flows have lines of their own instead of hashed ones; the air time handed to the hardware is not limited
-//! (AQL), because the MAC here takes one frame at a time; CoDel's parameters do not depend on a station's rate.
+//! Departures: each flow has a line of its own, not a hashed one; the air time queued in hardware is not limited (AQL),
+//! because the MAC here takes one frame at a time; CoDel's parameters do not depend on a station's rate.
 
 use std::collections::VecDeque;
 
@@ -267,7 +267,7 @@ mod tests {
     /// After 99 rounds they have -1 and 1: station 1, which is asked first, gets its quantum and goes behind 2, which
     /// sends. Both have 1 then. 2 uses two halves, and 1 sends next.
     #[test]
-    fn many_rounds_without_a_packet_pass_at_once() {
+    fn many_rounds_without_a_packet_take_one_step() {
         let mut bench = QueueBench::new(Airtime::new(&Params::default(), &QueueBench::<Airtime>::SITE));
         for to in [1, 1, 2, 2] {
             bench.put_to(Packet { flow: to, size: 1000, ..Packet::default() }, to);

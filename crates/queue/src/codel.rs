@@ -7,8 +7,9 @@
 //! next = previous + interval / sqrt(count)          count: drops in this episode
 //! ```
 //!
-//! An episode that begins within 16 intervals of the previous one starts from the count by which that one had grown.
-//! Nothing is dropped while the queue holds no more than one full packet. ECN-capable packets are marked instead.
+//! An episode that begins within 16 intervals of the previous one starts with the number of drops by which the count
+//! grew in that episode. Nothing is dropped while the queue holds no more than one full packet. ECN-capable packets are
+//! marked instead.
 //!
 //! Departure: a marked packet ends the search for a packet to send, because it is itself sent (as in Linux); so one
 //! departure marks at most one packet.
@@ -91,7 +92,7 @@ impl CodelState {
         time + Duration::from_secs_f64(params.interval.as_secs() / f64::from(self.count.max(1)).sqrt())
     }
 
-    /// The packet to send: `pop` takes packets from the head of the queue; those passed over are dropped.
+    /// The packet to send: `pop` takes packets from the head of the queue, and skipped packets are dropped.
     pub fn dequeue(
         &mut self,
         now: Time,
@@ -151,7 +152,7 @@ impl CodelState {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Codel {
-    /// With times of arrival.
+    /// Waiting packets with their times of arrival.
     line: BoundedLine<Time>,
     params: Params,
     control: CodelState,
@@ -319,7 +320,7 @@ mod tests {
 
     /// The discipline decides which packet is next, so an aggregate gets that one, wherever it goes.
     #[test]
-    fn an_aggregate_gets_the_next_packet_whoever_it_is_for() {
+    fn an_aggregate_gets_the_next_packet_for_any_station() {
         let mut bench = codel(&Params::default());
         bench.put_all([1, 2].map(|hop| Packet { hop, ..packet(0) }));
         assert_eq!(bench.get_for(2).expect("two packets wait").hop, 1);

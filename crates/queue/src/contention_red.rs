@@ -12,8 +12,8 @@
 //! ```
 //!
 //! An arrival is marked or dropped with probability p. With pacing the queue waits for the air time of one packet after
-//! each departure, so that the packet has been forwarded by the next node before the next one starts. Packets leave
-//! first in, first out.
+//! each departure, so that the next node has forwarded the packet before the next one starts. Packets leave first in,
+//! first out.
 //!
 //! Our readings: the values of the parameters; dropping on arrival; the wait is the air time of the last frame. On a
 //! chain of seven nodes these values drop far too much (docs/schemes.md): retries are common there, each hop drops up

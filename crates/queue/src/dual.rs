@@ -14,7 +14,8 @@
 //! ```
 //!
 //! or with a given `data_share`. If the chosen line is empty, the other one is served. Each line gets half of the
-//! limit, but at least one packet, so a limit of one packet holds two. Whatever is not a TCP ACK waits with the data.
+//! limit, but at least one packet, so a limit of one packet holds two. Packets that are not TCP ACKs wait with the
+//! data.
 
 use wifair_config::{Limit, table};
 use wifair_engine::Stream;

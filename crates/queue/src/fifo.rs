@@ -3,8 +3,8 @@
 //! Source of drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, "The Drop from Front Strategy in TCP and in TCP over
 //! ATM", INFOCOM 1996. Dropping at the head lets the sender learn of the loss earlier.
 //!
-//! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet fewer than its limit says,
-//! because it refuses the arrival that would make it `limit` long: write 49 for its 50.
+//! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet fewer than its limit,
+//! because it refuses the arrival that would make the queue `limit` long: for a limit of 50 in ns-2, write 49.
 
 use std::collections::VecDeque;
 
@@ -67,13 +67,14 @@ impl Fifo {
         self.line.push_back(id);
     }
 
-    /// How many packets of `size` bytes fit, none of which may be marked; `None` if some may.
+    /// How many packets of `size` bytes fit; `None` if some might have to be marked.
     #[inline]
     pub const fn room_for(&self, size: u16) -> Option<u64> {
         if self.room.may_mark() { None } else { Some(self.room.fits_together(size)) }
     }
 
-    /// Keeps places for `count` packets of `size` bytes, behind all others: there is [room](Fifo::room_for) for them.
+    /// Reserves places for `count` packets of `size` bytes at the end of the queue; there must be
+    /// [room](Fifo::room_for) for them.
     ///
     /// # Panics
     /// If they are 2^32 or more.
@@ -82,7 +83,7 @@ impl Fifo {
         self.room.enter_together(number(count), size);
     }
 
-    /// Gives up `count` of these places, the first.
+    /// Gives up the first `count` reserved places.
     ///
     /// # Panics
     /// If they are 2^32 or more.
@@ -91,7 +92,7 @@ impl Fifo {
         self.room.leave_together(number(count), size);
     }
 
-    /// Puts packets in the first of these places.
+    /// Puts packets into the first reserved places.
     #[inline]
     pub fn fill_reserved(&mut self, ids: impl Iterator<Item = PacketId>) {
         self.line.extend(ids);
@@ -103,7 +104,7 @@ impl Fifo {
         self.line.len()
     }
 
-    /// The packets from place `from` on, in the two parts in which they lie in memory.
+    /// The packets from place `from` on, as two slices.
     #[inline]
     pub fn behind(&self, from: usize) -> [&[PacketId]; 2] {
         let (first, second) = self.line.as_slices();
@@ -116,7 +117,7 @@ impl Fifo {
     /// Removes `count` packets of `size` bytes each from place `from` on.
     ///
     /// # Panics
-    /// If there are not as many, or more than 2^32.
+    /// If there are fewer packets, or if `count` is 2^32 or more.
     #[inline]
     pub fn remove_together(&mut self, from: usize, count: usize, size: u16) {
         self.line.drain(from..from + count);
@@ -132,9 +133,9 @@ impl Fifo {
         Some((id, packet))
     }
 
-    /// Hands out the first packet from place `from` on that `is_to` chooses, if there is one and it is not longer than
-    /// `room` bytes. Returns the place of that packet, behind the last if there is none; when it was handed out that of
-    /// the next.
+    /// Removes the first packet from place `from` on that `is_to` accepts, if it is at most `room` bytes long. Returns
+    /// the packet, if removed, with the place at which the next search may start: its own place, or the end of the
+    /// queue if `is_to` accepts none.
     #[inline(always)]
     pub fn take_for<'a>(
         &mut self,

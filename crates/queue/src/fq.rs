@@ -3,8 +3,8 @@
 //! Source: RFC 8290, section 4. A group is a pair of lists of lines: one for lines that have just received their first
 //! packet (new), one for the others (old). A line has credits in bytes. The scheduler looks at the first new line or,
 //! if there is none, at the first old one. A line without credits gets a quantum and goes to the end of the old lines;
-//! otherwise CoDel takes a packet from it, which costs its size in credits. An empty line is removed if it is old; if
-//! it is new it moves to the old lines first, so that no flow gains by running empty again and again.
+//! otherwise CoDel takes a packet from it, which costs its size in credits. An empty old line is removed. An empty new
+//! line moves to the old lines first, so that no flow gains by becoming empty again and again.
 //!
 //! A full buffer drops from the head of the line that holds the most bytes, up to half of its packets and at most 64 at
 //! once.

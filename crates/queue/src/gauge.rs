@@ -32,7 +32,7 @@ impl Gauge {
         self.maximum = self.maximum.max(self.level);
     }
 
-    /// From `now` on the queues hold one packet more; `full` says of the queue that it came to whether it is full.
+    /// From `now` on the queues hold one packet more; `full` tells whether the queue that it joined is full.
     #[inline(always)]
     pub fn grow(&mut self, now: Time, full: bool) {
         self.set(now, self.level().0 + 1, self.full || full);

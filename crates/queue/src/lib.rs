@@ -4,8 +4,9 @@
 //! drops in [`Dropped`] and never frees a packet itself. It sees only the packets of its own queue and what the channel
 //! reports in [`AirUse`]; it has no clock but the `now` argument of its calls.
 //!
-//! To add one: write its file, with source, definition, departures, parameters and tests; add a line to the list at the
-//! end of this module, from which the variants, the names, the reference and the property tests are generated.
+//! To add a discipline, write a file with its source, definition, departures, parameters and tests, and add a line to
+//! the list at the end of this module. The variants, the names, the reference and the property tests are generated from
+//! that list.
 
 /// The methods of [`Discipline`] that count packets, for a discipline with a field that keeps the counts.
 macro_rules! counted_by {
@@ -113,16 +114,16 @@ pub struct AirUse {
 
 /// The interface of every discipline.
 pub trait Discipline {
-    /// Adds a packet at `now` whose next station is `to`; may drop it or others.
+    /// Adds a packet whose next station is `to`; may drop that packet or others.
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped);
 
     /// Removes the packet to send next; may drop others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
-    /// Removes a packet with which an aggregate to the station `to` can go on: the next one, unless the discipline can
-    /// look for one to that station out of turn. `is_to` tells whether a packet goes there. May drop others. If the
-    /// packet that is returned goes to another station the caller must send it next. Returns `None` if there is no
-    /// packet, or none to that station, or one that is longer than `room` bytes and the discipline can look ahead.
+    /// Removes a packet to extend an aggregate to the station `to`; may drop others. `is_to` tells whether a packet
+    /// goes to that station. A discipline that can look ahead returns its next packet to that station, or `None` if
+    /// there is none of at most `room` bytes. Any other discipline returns its next packet, if any; if that goes to
+    /// another station, the caller must send it next.
     fn dequeue_for(
         &mut self,
         now: Time,
@@ -442,7 +443,7 @@ disciplines! {
 mod tests {
     use super::*;
 
-    /// The directions of a connection count as two flows; what belongs to no flow, as routing does, is flow 0.
+    /// The directions of a connection count as two flows; packets of no flow, such as routing messages, are flow 0.
     #[test]
     fn flows_and_stations_are_numbered() {
         let key = |kind, flow| flow_key(&Packet { kind, flow, ..Packet::default() });

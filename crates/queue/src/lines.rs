@@ -27,7 +27,7 @@ struct Line {
 
 const EMPTY: Line = Line { first: NONE, last: NONE, packets: 0, bytes: 0 };
 
-/// Numbered FIFOs that share one arena; nothing is allocated once they have reached their greatest total length.
+/// Numbered FIFOs that share one arena. Memory is allocated only when their total length exceeds its previous maximum.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     nodes: Vec<QueuedPacket>,

@@ -11,8 +11,9 @@
 //! L / rate + D + random on [0, spread D)
 //! ```
 //!
-//! where D depends on the rate R at which the queue has sent during the last `window`: 0 below `slow`, `short_delay` up
-//! to `medium`, `middle_delay` up to `fast`, `long_delay` above. Packets leave first in, first out.
+//! where D depends on the rate R at which the queue has sent during the last `window`: D is 0 below `slow`,
+//! `short_delay` up to `medium`, `middle_delay` up to `fast`, and `long_delay` above. Packets leave first in, first
+//! out.
 
 use std::collections::VecDeque;
 

@@ -4,8 +4,8 @@
 //! Paper oda2012 says about it that the access point keeps the numbers of packets of all flows about equal. Two rules
 //! are offered:
 //!
-//! - `push-out`: an arrival that finds the buffer full replaces the last packet of the flow that holds the most, which
-//!   may be its own flow.
+//! - `push-out`: an arrival that finds the buffer full replaces the last packet of the flow that holds the most
+//!   packets, possibly its own flow.
 //! - `share`: an arrival is dropped if the buffer is full, or if its flow already holds limit / n, where n is the
 //!   number of flows with packets inside, its own included.
 //!
@@ -141,7 +141,7 @@ mod tests {
     /// Room for four. Flow 0 fills it; flow 1 takes the places of its last two packets; then flow 2 arrives: flows 0
     /// and 1 hold two each, the one with the larger number gives way, and packet 5 is dropped.
     #[test]
-    fn who_holds_most_gives_way() {
+    fn the_flow_that_holds_most_gives_way() {
         let mut bench = per_flow(DropRule::PushOut, Limit::Packets(4));
         let (lost, sent) = run(&mut bench, &[0, 0, 0, 0, 1, 1, 2]);
         assert_eq!((lost, sent), (vec![3, 2, 5], vec![0, 1, 4, 6]));
@@ -156,7 +156,7 @@ mod tests {
 
     /// Room for four packets, or 400 B. As soon as flow 1 has a packet inside, no flow gets a third one.
     #[test]
-    fn nobody_gets_more_than_a_share() {
+    fn no_flow_gets_more_than_a_share() {
         let mut bench = per_flow(DropRule::Share, Limit::Packets(4));
         assert_eq!(run(&mut bench, &[0, 0, 1, 0, 1, 1]), (vec![3, 5], vec![0, 1, 2, 4]));
         let mut bench = per_flow(DropRule::Share, Limit::Bytes(Bytes(400)));

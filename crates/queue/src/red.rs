@@ -6,7 +6,7 @@
 //! ```text
 //! avg = (1 - w) avg + w q           or, after m packet times of an empty queue, (1 - w)^m avg
 //! p_b = max_p (avg - min) / (max - min)                          min <= avg < max
-//! p_a = p_b / (1 - count p_b)       count: arrivals between the last one that was marked and this one
+//! p_a = p_b / (1 - count p_b)       count: arrivals since the last marked one
 //! ```
 //!
 //! An arrival is marked with probability `p_a`, always when `avg >= max`, never below `min`. So the gaps between marked
@@ -138,8 +138,8 @@ impl Detector {
         if self.in_bytes { (p * size as f64 / self.full_packet).min(1.0) } else { p }
     }
 
-    /// Handles an arrival of `size` bytes that finds this many packets and bytes. `None`: it is not marked; otherwise
-    /// whether an ECN mark is enough.
+    /// Handles an arrival of `size` bytes that finds this many packets and bytes in the queue. Returns `None` if it is
+    /// not marked, otherwise whether an ECN mark is enough.
     pub fn on_arrival(&mut self, now: Time, packets: u64, bytes: u64, size: u64, draws: &mut Stream) -> Option<bool> {
         let q = if self.in_bytes { bytes as f64 } else { packets as f64 };
         match self.empty_since.take() {
@@ -199,8 +199,8 @@ impl Red {
     }
 }
 
-/// Puts an arrival into a line. If it is `chosen` for marking it is dropped, unless an ECN mark is enough and there is
-/// `ecn`. Returns whether it stays.
+/// Puts an arrival into a line. If it is `chosen` for marking, it is dropped, unless an ECN mark is enough and `ecn` is
+/// on. Returns whether it stays.
 pub fn put_or_mark<N>(
     line: &mut BoundedLine<N>,
     (id, note): (PacketId, N),

@@ -109,10 +109,10 @@ mod tests {
         assert_eq!(bench.drain().iter().map(|p| p.seq).collect::<Vec<_>>(), [1, 4, 0, 2]);
     }
 
-    /// What the other packets' discipline says of itself, wants and marks is handed through. Routing messages do not
-    /// wait where it holds packets back.
+    /// State, requests and marks of the discipline for other packets are passed on. Routing messages do not wait when
+    /// that discipline holds packets back.
     #[test]
-    fn the_discipline_behind_is_asked() {
+    fn the_discipline_for_other_packets_is_asked() {
         use super::super::{Chosen, QueueSettings};
         let named = |name| QueueSettings {
             discipline: Chosen::named(name).expect("a name of the list"),

@@ -2,8 +2,8 @@
 //!
 //! Source, an outline only: paper `las`, section 2, mentions a scheme for WLANs that serves short packets before long
 //! ones, to favour multimedia. Packets of equal size go in order of arrival. An overflow drops the packet that would be
-//! served last: the longest, and the latest of several (our choice; the source is silent). A long packet waits as long
-//! as shorter ones keep arriving, so a flow with packets of several sizes is reordered.
+//! served last: the longest, and among equals the latest (our choice; the source is silent). A long packet waits as
+//! long as shorter ones keep arriving, so a flow with packets of several sizes is reordered.
 
 use wifair_config::table;
 use wifair_packet::{PacketId, Packets};

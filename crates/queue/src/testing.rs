@@ -146,7 +146,7 @@ proptest! {
     /// holds, and where it is reached the queue says that it is full; a discipline that claims to be work conserving
     /// hands out a packet whenever it has one; and as many packets are marked as it says.
     #[test]
-    fn every_discipline_keeps_its_books(
+    fn every_discipline_accounts_for_all_packets(
         name in prop::sample::select(Chosen::NAMES.to_vec()),
         limit in limit(),
         mark_above in prop::option::of(limit()),
@@ -230,9 +230,10 @@ proptest! {
 /// State variables, by name.
 type StateVariables = &'static [(&'static str, f64)];
 
-/// What disciplines say of themselves, by hand. Two downloads to stations 1 and 2 and the ACKs of an upload of station
-/// 1: three packets of 1000 B, one of 500 B, an ACK of 40 B that acknowledges 10 kB, all within the first 15 kB of
-/// their flows. After 20 ms one leaves: by SCFQ the ACK, whose tag is the smallest, by the others a packet of 1000 B.
+/// The state variables that disciplines report, by hand. Two downloads to stations 1 and 2 and the ACKs of an upload of
+/// station 1: three packets of 1000 B, one of 500 B, an ACK of 40 B that acknowledges 10 kB, all within the first 15 kB
+/// of their flows. After 20 ms one leaves: by SCFQ the ACK, whose tag is the smallest, by the others a packet of 1000
+/// B.
 #[test]
 fn state_variables_by_hand() {
     let expected: &[(&str, StateVariables, StateVariables)] = &[
@@ -328,9 +329,9 @@ fn disciplines_with_a_rule_of_their_own_count_their_marks() {
     }
 }
 
-/// Only disciplines that count air time or retries are told of the use of the air.
+/// Only disciplines that count air time or retries need reports of air use.
 #[test]
-fn two_disciplines_want_to_know_the_use_of_the_air() {
+fn two_disciplines_need_reports_of_air_use() {
     let wants = |name: &&str| {
         let discipline = Chosen::named(name).expect("a name of the list");
         let settings = QueueSettings { discipline, limit: Limit::Packets(50), mark_above: None, routing_first: false };
@@ -339,7 +340,7 @@ fn two_disciplines_want_to_know_the_use_of_the_air() {
     assert_eq!(Chosen::NAMES.into_iter().filter(wants).collect::<Vec<_>>(), ["contention-red", "airtime"]);
 }
 
-/// What holds nothing back is asked again a millisecond later.
+/// A discipline that holds nothing back is asked again a millisecond later.
 #[test]
 fn a_queue_that_holds_nothing_back_is_asked_after_a_millisecond() {
     let now = Time::ZERO + Duration::from_secs(1);

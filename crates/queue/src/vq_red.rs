@@ -44,7 +44,7 @@ struct Virtual {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct VqRed {
-    /// With the stations to which the packets go.
+    /// Waiting packets with the stations to which they go.
     line: BoundedLine<usize>,
     limit: Limit,
     params: Params,

@@ -14,10 +14,10 @@ use crate::error::{Damage, Error};
 use crate::link::LinkType;
 use input::{Fill, Input};
 
-/// The longest record in bytes; a longer one is taken for damage. It exceeds twice the longest IP packet, which leaves
+/// The longest record in bytes; a longer one is treated as damage. It exceeds twice the longest IP packet, which leaves
 /// room for link headers. libpcap has the same limit for all links supported here.
 const LONGEST: u32 = 262_144;
-/// The most interfaces in one pcapng section; more are taken for damage.
+/// The most interfaces in one pcapng section; more are treated as damage.
 const MOST_INTERFACES: usize = 65_536;
 
 /// An interface on which packets were captured.

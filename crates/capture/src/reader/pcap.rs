@@ -9,7 +9,7 @@ pub(super) struct PcapState {
     big_endian: bool,
     /// The unit of a stamp's fraction of a second, in ns.
     fraction: u64,
-    /// A longer record is taken for damage.
+    /// A longer record is treated as damage.
     longest: u32,
 }
 

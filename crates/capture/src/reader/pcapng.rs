@@ -14,7 +14,7 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// A block of a known kind that is longer than this is taken for damage.
+/// A block of a known kind that is longer than this is treated as damage.
 const LONGEST_BLOCK: u32 = LONGEST * 64;
 
 #[derive(Default)]

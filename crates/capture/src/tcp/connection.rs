@@ -151,8 +151,8 @@ impl CapturedConnection {
 
     /// Whether a segment between these endpoints belongs to a later connection.
     ///
-    /// It does after a long silence if its numbers do not fit, and if it is a SYN with another sequence number than the
-    /// previous SYN, after a FIN or RST, or in the middle of a stream.
+    /// A segment does if its numbers do not fit after a long silence, or if it is a SYN with another sequence number
+    /// than the previous SYN, after a FIN or RST, or in the middle of a stream.
     #[inline]
     pub(crate) fn is_over(&mut self, side: usize, segment: &Segment<'_>, nanos: u64) -> bool {
         if nanos.saturating_sub(self.last) > SILENCE && !self.fits(side, segment) {
@@ -556,8 +556,9 @@ impl Side {
         (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
     }
 
-    /// Bounds of what the receiver could hand to its application: what was acknowledged (everything seen, if the
-    /// capture has nothing of the receiver: `is_heard`), and what was seen without a hole before it.
+    /// Bounds of the bytes that the receiver could hand to its application. The lower bound is the bytes acknowledged,
+    /// or all bytes seen if the capture has no packets of the receiver (`is_heard` is false). The upper bound is the
+    /// bytes seen without a hole before them.
     pub(crate) fn received(&self, is_heard: bool) -> [u64; 2] {
         let seen = self.unique_bytes;
         let acked = self.scoreboard.acknowledged();
@@ -568,8 +569,8 @@ impl Side {
         [low, whole.max(low)].map(|bytes| bytes.min(seen))
     }
 
-    /// Payload of a full segment: the largest seen. If that exceeds the MSS that the other end announced (`most`, 0 if
-    /// unknown), because of segmentation offload, that MSS without the timestamps option.
+    /// Payload of a full segment: the largest seen. If segmentation offload made that larger than the MSS announced by
+    /// the other end (`most`, 0 if unknown), it is that MSS without the timestamps option.
     fn full_segment(&self, most: u16) -> u32 {
         let largest = self.scoreboard.largest.max(1);
         let options = if self.timestamps { 12 } else { 0 };

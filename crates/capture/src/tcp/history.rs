@@ -400,7 +400,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn an_ack_of_two_segments_times_the_last() {
+    fn an_ack_of_two_segments_gives_the_rtt_of_the_last() {
         let mut history = History::default();
         history.add(100, 10, 0);
         history.add(110, 10, 2 * MS);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_whole_up_to_the_first_hole_acknowledged_or_not() {
+    fn data_are_whole_up_to_the_first_hole_acknowledged_or_not() {
         let mut history = History::default();
         for first in [100, 110, 130] {
             history.add(first, 10, MS);
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_a_hole_is_out_of_order_and_not_again() {
+    fn a_segment_that_fills_a_hole_is_out_of_order_not_a_retransmission() {
         let mut history = History::default();
         history.add(100, 10, MS);
         history.add(120, 10, MS);
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_stays_bounded() {
+    fn memory_stays_bounded() {
         let mut history = History::default();
         for i in 0..300_000 {
             history.add(i * 20, 10, MS);

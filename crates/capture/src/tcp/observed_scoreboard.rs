@@ -362,7 +362,7 @@ mod tests {
     /// Without SACK, each duplicate ACK reports that some segment arrived (RFC 5681, section 3.2), never the missing
     /// one; the third one means that the missing one was lost.
     #[test]
-    fn duplicate_acks_tell_of_arrivals() {
+    fn duplicate_acks_report_arrivals() {
         let mut scoreboard = sent(5);
         scoreboard.acknowledge(0, &[], false, None);
         let seen: Vec<_> = (0..6)
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn without_word_from_the_receiver_it_was_a_timer() {
+    fn without_acks_a_timer_caused_the_retransmission() {
         let mut scoreboard = sent(3);
         assert_eq!(scoreboard.resend(0, 1_000, None, true), RetransmissionCause::Timeout);
         assert_eq!(scoreboard.flight(), Flight { outstanding: 3_000, in_flight: 3_000, pipe: 1_000 });
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_echo_tells_that_the_first_copy_had_arrived() {
+    fn an_old_echo_shows_that_the_first_copy_had_arrived() {
         let mut scoreboard = sent(3);
         scoreboard.resend(0, 1_000, Some(500), true);
         scoreboard.acknowledge(1_000, &[], false, Some(100));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dsack_tells_that_both_copies_arrived() {
+    fn a_dsack_shows_that_both_copies_arrived() {
         let mut scoreboard = sent(3);
         scoreboard.resend(0, 1_000, Some(500), true);
         scoreboard.acknowledge(3_000, &[], false, Some(500));

@@ -421,19 +421,19 @@ impl Side {
         self.limits.congestion = self.limits.congestion.saturating_add(wait);
     }
 
-    /// Whether the capture point sees everything that this end sends; `turn` is the round-trip time between them. It
-    /// does not if holes were filled: then it lies behind a queue, such as that of the sender's own interface, which
-    /// drops and delays segments.
+    /// Whether the capture point sees everything that this end sends; `turn` is the round-trip time between the two. If
+    /// holes were filled it does not: the capture point then lies behind a queue, such as that of the sender's own
+    /// interface, which drops and delays segments.
     pub(crate) fn sends_near(&self, turn: Option<f64>) -> bool {
         is_near(turn) && self.out_of_order == 0
     }
 
-    /// Takes back what was attributed to the application while the capture point seemed to be near.
+    /// Reattributes the time that was attributed to the application while the capture point seemed to be near.
     pub(crate) fn doubt_what_was_near(&mut self) {
         self.limits.unknown = self.limits.unknown.saturating_add(std::mem::take(&mut self.limits.application));
     }
 
-    /// Handles new data: attributes the time since the last data to what the sender was waiting for.
+    /// Handles new data: attributes the time since the last data to the cause of the sender's wait.
     ///
     /// `turn` is the round-trip time in ns from the capture point to this end, if known.
     #[inline]

@@ -3,7 +3,7 @@
 //! A real sender cannot know the SINR in advance, so this is an upper bound for other controls. The expected throughput
 //! of a mode is its data rate times the probability that an MPDU of a given length survives ([`crate::mcs_errors`]).
 //! Each doubling of the width doubles the noise; streams share the power evenly and do not interfere with each other.
-//! Where the power of each frame varies the sender knows the mean and the distribution, not the next frame's power.
+//! If power varies from frame to frame, the sender knows the mean and the distribution, but not the next frame's power.
 
 use wifair_units::Bytes;
 
@@ -112,7 +112,7 @@ mod tests {
     /// distribution) and a sharp threshold t, `exp(-t / SINR)` of the frames survive. Half of 2000 bytes do
     /// at 16.2, 20.9 and 22.1 dB with MCS 4, 5 and 6: that leaves 32.4 of 39 Mb/s, 30.0 of 52 and 28.4 of 58.5.
     #[test]
-    fn fading_asks_for_a_margin() {
+    fn fading_requires_a_margin() {
         let factors: Vec<f64> = (0..500).map(|place| -libm::log(1.0 - (f64::from(place) + 0.5) / 500.0)).collect();
         let sinr = libm::pow(10.0, 2.351);
         assert_eq!(Ideal::new(&modes()[..7], Bytes(2000), &[1.0]).mode(sinr), 6);

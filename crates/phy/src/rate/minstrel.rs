@@ -2,9 +2,9 @@
 //!
 //! Sources: D. Smithies, "Minstrel rate control" (documentation of MadWifi, 2005); documentation of mac80211's Minstrel
 //! by F. Fietkau (wireless.wiki.kernel.org). Ten times a second the success rate of each rate is averaged with its
-//! previous value (the new one has a weight of a quarter), and the rates with the best throughput, the second best
-//! throughput and the highest success rate are determined. The attempts of a frame go through a chain of four rates,
-//! with as many attempts at each as fit into 6 ms:
+//! previous value (the new one has a weight of a quarter), and the rates with the best throughput, with the second best
+//! throughput and with the highest success rate are determined. The attempts of a frame go through a chain of four
+//! rates, with as many attempts at each as fit into 6 ms:
 //!
 //! | | first | second | third | last |
 //! |---|---|---|---|---|

@@ -9,11 +9,11 @@
 //! ```
 //!
 //! A PPDU is sent at the mode with the best throughput; if unanswered, at the second best, then at the most reliable
-//! mode: the one with the highest success rate or, if several exceed 0.95, the one of these with the best throughput.
-//! Every 20 ms one PPDU is a sample: a single MPDU, for drivers do not aggregate a frame that probes a rate (ath9k,
-//! mt76; in mac80211 the flag `IEEE80211_TX_CTL_RATE_CTRL_PROBE`). Samples try, in turn: a mode one step faster, any
-//! faster mode, one step faster, any faster mode, one step faster, and any slower mode that could still beat the most
-//! reliable one. A mode that failed as a sample is sampled again only after the next evaluation.
+//! mode. That is the mode with the highest success rate or, if several exceed 0.95, the one among them with the best
+//! throughput. Every 20 ms one PPDU is a sample: a single MPDU, because drivers do not aggregate a frame that probes a
+//! rate (ath9k, mt76; in mac80211 the flag `IEEE80211_TX_CTL_RATE_CTRL_PROBE`). Samples try, in turn: a mode one step
+//! faster, any faster mode, one step faster, any faster mode, one step faster, and any slower mode that could still
+//! beat the most reliable one. A mode that failed as a sample is sampled again only after the next evaluation.
 //!
 //! Left out: groups of modes and their sampling order (here a step is one in the order of air times), rates before HT,
 //! the filter that replaces the average in later kernels, RTS for modes that fail, the four-entry list of best

@@ -71,8 +71,8 @@ pub enum RateController {
 }
 
 impl RateController {
-    /// The algorithm for a ladder of rates, starting with the one at `start`. `None` if rates are fixed, or if the
-    /// algorithm chooses among modes (HT and later). `cw_min` is that of the sender.
+    /// The algorithm for a ladder of rates, starting at index `start`; `cw_min` is the sender's. `None` if rates are
+    /// fixed, or if the algorithm chooses among modes (HT and later).
     ///
     /// # Panics
     /// If the ladder is empty or does not contain `start`.

@@ -15,7 +15,7 @@ impl SuccessRate {
         self.successes += successes;
     }
 
-    /// Averages what was noted with the previous value, whose weight is `keep`.
+    /// Updates the average with the attempts since the last evaluation; the previous value has the weight `keep`.
     pub fn evaluate(&mut self, keep: f64) {
         if self.attempts > 0 {
             let now = f64::from(self.successes) / f64::from(self.attempts);
@@ -30,7 +30,7 @@ impl SuccessRate {
     }
 }
 
-/// The first of `count` candidates with the highest value above zero, without the candidate `but`.
+/// Among `count` candidates, except `but`, the first with the highest value above zero.
 pub(super) fn highest(count: usize, but: Option<usize>, value: impl Fn(usize) -> f64) -> Option<usize> {
     let mut found = (None, 0.0);
     for index in (0..count).filter(|index| Some(*index) != but) {
