@@ -16,7 +16,7 @@ use wifair_units::{Duration, Time};
 
 use crate::flows::{RealConnections, addresses, dscp};
 
-/// Longest IP packet: an MSDU (IEEE Std 802.11-2016, 9.2.4.8) without its LLC and SNAP.
+/// Longest IP packet: an MSDU (IEEE Std 802.11-2020, table 9-25) without its LLC and SNAP.
 pub const LONGEST_PACKET: usize = 2296;
 /// Packet numbers are reused only after this many were assigned, in the order in which they became free.
 const NUMBERS: usize = 8192;

@@ -317,7 +317,8 @@ mod tests {
         }
     }
 
-    /// 802.11-2016, 9.2.4.8: an MPDU has 1 byte to 4095, in HT alone 7935 of A-MSDU and 30 more, from VHT on 11454.
+    /// IEEE Std 802.11-2020, table 9-25: an MPDU has 1 byte to 4095, in HT alone 7935 of A-MSDU and 30 more, from VHT
+    /// on 11454.
     #[test]
     fn an_mpdu_has_a_shortest_and_a_longest_length() {
         let with = |amendment, content| {

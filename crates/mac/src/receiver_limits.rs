@@ -15,7 +15,7 @@ pub const fn largest_window(amendment: Amendment) -> u32 {
 }
 
 /// Longest MPDU: 11454 bytes from 802.11ac on, which has no separate A-MSDU limit; in HT 4095 in an A-MPDU, otherwise
-/// an A-MSDU of 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
+/// an A-MSDU of 7935 and 30 of header and FCS; 4095 before (IEEE Std 802.11-2020, table 9-25).
 #[must_use]
 pub const fn longest_mpdu(amendment: Amendment, in_ampdu: bool) -> Bytes {
     Bytes(match amendment {
