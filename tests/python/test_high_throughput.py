@@ -74,6 +74,29 @@ def test_settings_that_the_standard_lacks_are_refused(changes: dict[str, object]
         wifair.Scenario.from_text(BASE).with_(changes)
 
 
+@pytest.mark.parametrize(
+    ("standard", "keys", "message", "remedy"),
+    [
+        ("802.11n", {"dsss_only": True}, "`dsss_only` does not apply to 802.11n", 'write standard = "802.11b"'),
+        ("802.11a", {"dsss_only": True}, "`dsss_only` does not apply to 802.11a", "802.11b is in 2.4 GHz"),
+        ("802.11g", {"dsss_only": True}, "`dsss_only` needs [space]", "write [space]"),
+        ("802.11g", {"standard": "802.11b"}, "`standard` does not apply to 802.11g", "write dsss_only = true"),
+        ("802.11b", {"standard": "802.11b"}, "`standard` does not apply to 802.11b", 'write standard = "802.11n"'),
+        ("802.11b", {"standard": "802.11g"}, "a station of 802.11g in a network of 802.11b", "write it in [wlan]"),
+    ],
+)
+def test_a_station_of_another_standard_is_one_error(
+    standard: str, keys: dict[str, object], message: str, remedy: str
+) -> None:
+    stations = {f"stations.{key}": value for key, value in keys.items()}
+    with pytest.raises(wifair.ScenarioError) as error:
+        wifair.Scenario.from_text(BASE).with_({"wlan.standard": standard, **stations})
+    told = str(error.value)
+    assert told.count("error:") == 1
+    assert message in told
+    assert remedy in told
+
+
 def test_an_mcs_of_older_stations_is_one_error() -> None:
     scenario = wifair.Scenario.from_text(BASE).with_({"wlan.band": "2.4 GHz", "stations.standard": "802.11g"})
     with pytest.raises(wifair.ScenarioError) as error:

@@ -14,6 +14,7 @@ pub(super) fn inherit(root: &mut PlacedValue) {
     let standard = root.get("wlan").and_then(|wlan| wlan.get("standard")).and_then(PlacedValue::text);
     let is_mixed = standard.is_some_and(|standard| standard != "802.11b")
         && root.get("stations").is_some_and(|groups| groups.list().iter().any(is_dsss));
+    let has_dsss_only = standard == Some("802.11g");
     let Content::Table(entries) = &mut root.content else { return };
     if !is_mixed {
         return;
@@ -26,7 +27,7 @@ pub(super) fn inherit(root: &mut PlacedValue) {
         }
     }
     for Entry { name, node, .. } in entries.iter_mut() {
-        if name == "stations" && !has_windows {
+        if name == "stations" && has_dsss_only && !has_windows {
             let groups = node.list_mut().iter_mut();
             for group in groups.filter(|group| {
                 let is_set = |key| group.get(key).is_some();

@@ -125,7 +125,7 @@ impl Wlan {
             if !is_older {
                 let note = format!("write it in [wlan], and standard = \"{}\" for older stations", self.standard);
                 problems.push((path, format!("a station of {standard} in a network of {}", self.standard), note));
-            } else if !standard.amendment().bands().contains(&band) {
+            } else if self.standard.has_mcs() && !standard.amendment().bands().contains(&band) {
                 let note = "write \"802.11b\" or \"802.11g\" with band = \"2.4 GHz\" in [wlan], \"802.11a\" in 5 GHz";
                 problems.push((path, format!("no {standard} in {band}"), note.to_owned()));
             } else if standard.has_mcs()
@@ -329,10 +329,10 @@ impl Wlan {
     }
 }
 
-/// The longest TXOP limit: a field of 16 bits counts 32 us (9.4.2.28).
+/// The longest TXOP limit: a field of 16 bits counts 32 us (9.4.2.29).
 const LONGEST_TXOP: Duration = Duration::from_micros(65_535 * 32);
 
-/// Parameters of access categories that the EDCA Parameter Set element cannot announce (9.4.2.28): path, message and
+/// Parameters of access categories that the EDCA Parameter Set element cannot announce (9.4.2.29): path, message and
 /// note of each. Only an access point may have an AIFSN of 1.
 fn access_problems(wlan: &Wlan, file: &ScenarioFile) -> Vec<(String, String, String)> {
     let groups = file.stations.iter().enumerate();

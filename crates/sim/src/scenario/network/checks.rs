@@ -75,9 +75,13 @@ impl Builder<'_> {
                 let own = group.standard.filter(|_| wlan.standard.has_mcs()).unwrap_or(wlan.standard);
                 self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate, own, group.dsss_only));
             }
-            if group.dsss_only && wlan.standard == Standard::A {
-                let note = "802.11b is in 2.4 GHz, and `wlan.standard` is \"802.11a\"";
-                self.problem(&format!("{path}.dsss_only"), "`dsss_only` does not apply", note);
+            if group.dsss_only && (wlan.standard == Standard::A || wlan.standard.has_mcs()) {
+                let note = match wlan.standard {
+                    Standard::A => "802.11b is in 2.4 GHz, and `wlan.standard` is \"802.11a\"",
+                    _ => "write standard = \"802.11b\"",
+                };
+                let message = format!("`dsss_only` does not apply to {}", wlan.standard);
+                self.problem(&format!("{path}.dsss_only"), &message, note);
             }
         }
     }
@@ -96,7 +100,7 @@ impl Builder<'_> {
             if !has_mcs && group.rate_adaptation.as_ref().is_some_and(|chosen| *chosen != Adaptation::Fixed) {
                 asked.push(format!("stations[{index}].rate_adaptation"));
             }
-            if group.dsss_only {
+            if group.dsss_only && wlan.standard == Standard::G {
                 asked.push(format!("stations[{index}].dsss_only"));
             }
             for (key, outage) in [("outage_up", &group.outage_up), ("outage_down", &group.outage_down)] {
@@ -168,6 +172,9 @@ impl Builder<'_> {
         let has_mcs = wlan.standard.has_mcs();
         let foreign = |key: &str, standard: Standard| {
             let note = match key {
+                "standard" if standard == Standard::G => {
+                    "write dsss_only = true, with [space], or standard = \"802.11n\" in [wlan]".to_owned()
+                }
                 _ if !has_mcs => "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]".to_owned(),
                 "cw_min" | "cw_max" if standard.has_mcs() => format!("write it for a category, as in `edca.be.{key}`"),
                 "cw_min" | "cw_max" => "older stations have the default windows here; leave it out".to_owned(),
@@ -202,7 +209,7 @@ impl Builder<'_> {
                 ("data_rate", !is_legacy, group.data_rate.is_some()),
                 ("cw_min", true, group.cw_min.is_some()),
                 ("cw_max", true, group.cw_max.is_some()),
-                ("standard", false, group.standard.is_some()),
+                ("standard", false, group.standard.is_some_and(|own| own.amendment() <= wlan.standard.amendment())),
                 ("mcs", is_legacy, group.mcs.is_some()),
                 ("streams", is_legacy, group.streams.is_some()),
                 ("width", is_legacy, group.width.is_some()),
