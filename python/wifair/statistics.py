@@ -260,16 +260,9 @@ def student_t_quantile(probability: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _upper_t_quantile(probability: float, degrees: float) -> float:
-    """Halve intervals 200 times; a report asks for the same few quantiles at each of its rows."""
-    # P(|T| > t) = I_x(v/2, 1/2) at x = v / (v + t^2): it falls with t, so halve the interval of x.
-    tail = 2 * (1 - probability)
-    low, high = 0.0, 1.0
-    for _ in range(200):
-        x = (low + high) / 2
-        if _incomplete_beta(x, degrees / 2, 0.5) < tail:
-            low = x
-        else:
-            high = x
+    """Remembered: a report asks for the same few quantiles at each of its rows."""
+    # P(|T| > t) = I_x(v/2, 1/2) at x = v / (v + t^2), which falls with t.
+    x = _inverse_incomplete_beta(2 * (1 - probability), degrees / 2, 0.5)
     return math.sqrt(degrees * (1 - x) / x) if x > 0 else math.inf
 
 
@@ -342,14 +335,19 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
         raise ValueError(f"probability {probability} is not between 0 and 1")
     if not (a > 0 and b > 0):
         raise ValueError(f"shapes {a} and {b}: expected positive numbers")
+    return _inverse_incomplete_beta(probability, a, b)
+
+
+def _inverse_incomplete_beta(value: float, a: float, b: float) -> float:
+    """Find x with I_x(a, b) = `value`, by halving an interval until no number is left in it."""
     low, high = 0.0, 1.0
-    for _ in range(60):
+    for _ in range(200):
         x = (low + high) / 2
-        if _incomplete_beta(x, a, b) < probability:
+        if _incomplete_beta(x, a, b) < value:
             low = x
         else:
             high = x
-    return (low + high) / 2
+    return x
 
 
 def _incomplete_beta(x: float, a: float, b: float) -> float:
