@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::{Stream, stream};
-use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
+use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::{AccessCategory, AccessPlan, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
@@ -19,8 +19,8 @@ use crate::scenario::{
     Standard, Stations, Wlan,
 };
 use crate::world::{
-    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, RoutingPlan, StationCategories, TransportPlan,
-    WiredLinkPlan, WorkloadPlan, WorldPlan,
+    ChannelPlan, Direction, FlowPlan, Hop, Labels, RoutingPlan, StationsPlan, TransportPlan, WiredLinkPlan,
+    WorkloadPlan, WorldPlan,
 };
 use crate::{RunOptions, hosts};
 
@@ -245,44 +245,47 @@ impl<'a> AirBuilder<'a> {
         });
         let has_outages = file.stations.iter().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
         let stations: Vec<StationSettings> = nodes.iter().map(|node| self.station(*node)).collect();
-        let by_scheme = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
-            classifier: Classifier::Kind(plan.prioritized),
-            slot_rules: SlotRules::Dcf,
-            aggregation: None,
-            stations: nodes
-                .iter()
-                .zip(&stations)
-                .map(|(node, station)| self.station_categories(&plan, *node, station))
-                .collect(),
-        });
-        let categories = if wlan.standard.has_mcs() {
-            Some(CategoriesPlan {
+        let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
+        let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
+        let access = wlan.access(file.stations.iter().any(is_dsss));
+        let aps: Vec<u32> = (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect();
+        let stations = if wlan.standard.has_mcs() {
+            let stations = stations.into_iter().enumerate();
+            StationsPlan::Edca(EdcaSettings {
+                access,
+                aps: aps.clone(),
                 classifier: Classifier::Caller,
                 slot_rules: SlotRules::Edca,
                 aggregation: Some(wlan.aggregation_rules(wlan.standard)),
-                stations: (0..nodes.len()).map(|place| self.four_categories(on_channel, place)).collect(),
+                stations: stations.map(|(place, common)| self.edca_station(on_channel, place, common)).collect(),
+            })
+        } else if let Some(plan) = schemes.first().and_then(Schemes::access) {
+            let stations = nodes.iter().zip(stations);
+            StationsPlan::Edca(EdcaSettings {
+                access,
+                aps: aps.clone(),
+                classifier: Classifier::Kind(plan.prioritized),
+                slot_rules: SlotRules::Dcf,
+                aggregation: None,
+                stations: stations.map(|(node, common)| self.prioritizing_station(&plan, *node, common)).collect(),
             })
         } else {
-            by_scheme
+            StationsPlan::Dcf(access, stations)
         };
-        let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
-        let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
         let mut space = on_channel.hearing.clone().zip(signals);
-        if errors_for_all && space.is_none() && categories.is_none() {
+        if errors_for_all && space.is_none() && matches!(stations, StationsPlan::Dcf(..)) {
             // What bystanders receive of a frame requires the spatial channel.
             space = Some(self.everybody(nodes));
         }
-        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
         ChannelPlan {
             errors_for_all,
             rates: if adapted && !wlan.standard.has_mcs() { rates.collect() } else { vec![] },
             outages: if has_outages { outages.collect() } else { vec![] },
             overlapping: on_channel.operating.clone().map(|channels| scenario.channel_settings(wlan, channels)),
-            access: wlan.access(file.stations.iter().any(is_dsss)),
-            aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
+            aps,
             space,
             stations,
-            categories,
             schemes,
         }
     }
@@ -299,8 +302,8 @@ impl<'a> AirBuilder<'a> {
         (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
     }
 
-    /// Access categories of the access point or a station, with its own windows if it has any.
-    fn station_categories(self, plan: &AccessPlan, node: Node, station: &StationSettings) -> StationCategories {
+    /// The access point or a station with the two access categories of a scheme, and its own windows if it has any.
+    fn prioritizing_station(self, plan: &AccessPlan, node: Node, common: StationSettings) -> EdcaStation {
         let (wlan, name) = (self.wlan, self.scenario.name_of(node));
         let OwnSettings { queue, cw_min, cw_max, .. } = self.own(node);
         let categories = if matches!(node, Node::Station(_)) { &plan.stations } else { &plan.ap };
@@ -312,22 +315,22 @@ impl<'a> AirBuilder<'a> {
         };
         let best_effort = CategorySettings {
             parameters: categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
-            queues: vec![station.queue.clone()],
+            queues: vec![common.queue.clone()],
             limit: 0,
-            backoff: station.backoff.clone(),
+            backoff: common.backoff.clone(),
         };
-        let link = LinkSettings::fixed();
-        StationCategories {
+        EdcaStation {
+            common,
             mode: None,
-            link,
+            link: LinkSettings::fixed(),
             aggregation: None,
             is_legacy: false,
             categories: vec![priority, best_effort],
         }
     }
 
-    /// Transmit mode and the four access categories of the access point or a station, for 802.11n and later.
-    fn four_categories(self, on_channel: &ChannelNodes, place: usize) -> StationCategories {
+    /// The access point or a station with its transmit mode and the four access categories, for 802.11n and later.
+    fn edca_station(self, on_channel: &ChannelNodes, place: usize, common: StationSettings) -> EdcaStation {
         let (wlan, node, nodes) = (self.wlan, on_channel.nodes[place], on_channel.nodes.len());
         let name = self.scenario.name_of(node);
         let OwnSettings { queue, edca, .. } = self.own(node);
@@ -363,7 +366,8 @@ impl<'a> AirBuilder<'a> {
                 backoff: self.stream("backoff", &name),
             }
         });
-        StationCategories {
+        EdcaStation {
+            common,
             mode: mode.map(|(band, mode)| (mode, band)),
             link: self.link(node, own, mode.map(|(_, mode)| mode)),
             aggregation: (!is_legacy).then(|| wlan.aggregation_rules(standard)),

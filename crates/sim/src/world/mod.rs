@@ -50,8 +50,8 @@ use crate::record::Series;
 pub use flow::{CONNECTION_BYTES, CONNECTION_KEPT};
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
-    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, RoutingPlan, StationCategories, TransportPlan,
-    WiredLinkPlan, WorkloadPlan, WorldPlan,
+    ChannelPlan, Direction, FlowPlan, Hop, RoutingPlan, StationsPlan, TransportPlan, WiredLinkPlan, WorkloadPlan,
+    WorldPlan,
 };
 pub use real::{Carried, RealPacket};
 pub use report::Labels;

@@ -2,10 +2,9 @@
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
-use wifair_mac::edcaf::{AggregationRules, CategorySettings, Classifier, LinkSettings, SlotRules};
+use wifair_mac::edcaf::EdcaSettings;
 use wifair_mac::{Access, ChannelSettings, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_packet::BROADCAST;
-use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;
 use wifair_routing::dsdv;
 use wifair_tcp::{ReceiverConfig, SenderConfig};
@@ -66,8 +65,6 @@ impl Hop {
 /// A channel and its stations.
 #[derive(Debug)]
 pub struct ChannelPlan {
-    /// Access rules.
-    pub access: Access,
     /// The access points, by their numbers in the channel.
     pub aps: Vec<u32>,
     /// Radio links and signal settings of the spatial channel; if absent, every station hears every other one.
@@ -81,39 +78,18 @@ pub struct ChannelPlan {
     /// Outages of the links from and to each station; empty if there are none. Only with `space`.
     pub outages: Vec<Outages>,
     /// All stations, including access points.
-    pub stations: Vec<StationSettings>,
-    /// Access categories, if stations do not use plain DCF.
-    pub categories: Option<CategoriesPlan>,
+    pub stations: StationsPlan,
     /// The schemes of each access point.
     pub schemes: Vec<Schemes>,
 }
 
-/// Access categories of the stations of a channel.
+/// How the stations of a channel access it.
 #[derive(Debug)]
-pub struct CategoriesPlan {
-    /// How the category of a packet is determined.
-    pub classifier: Classifier,
-    /// The rules by which contenders count slots.
-    pub slot_rules: SlotRules,
-    /// Rules of aggregation, if frames are aggregated.
-    pub aggregation: Option<AggregationRules>,
-    /// One entry per station.
-    pub stations: Vec<StationCategories>,
-}
-
-/// Access categories of one station.
-#[derive(Debug)]
-pub struct StationCategories {
-    /// Transmit mode of data to and from the station, and its band; for HT and later.
-    pub mode: Option<(TxMode, Band)>,
-    /// Other settings of transmissions from and to the station.
-    pub link: LinkSettings,
-    /// Rules of aggregation to and from the station, if frames are aggregated.
-    pub aggregation: Option<AggregationRules>,
-    /// Whether it is a pre-HT station in a network of HT or later.
-    pub is_legacy: bool,
-    /// Its categories, highest priority first.
-    pub categories: Vec<CategorySettings>,
+pub enum StationsPlan {
+    /// By plain DCF with these rules.
+    Dcf(Access, Vec<StationSettings>),
+    /// With access categories.
+    Edca(EdcaSettings),
 }
 
 /// Dynamic routing between the stations of a channel. The plan of a flow between two stations has a single hop between

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
-use wifair_mac::edcaf::{EdcaSettings, EdcaStation, Edcafs};
+use wifair_mac::edcaf::Edcafs;
 use wifair_mac::{AirTime, Channel, ChannelSettings, GeneralChannel, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::Packets;
@@ -20,7 +20,7 @@ use super::sessions::{self, SessionLog};
 use super::users::Users;
 use super::wired_link::WiredLink;
 use super::{
-    AppTask, CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, StationCategories, TransportPlan,
+    AppTask, CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, StationsPlan, TransportPlan,
     WorkloadPlan, World, WorldPlan,
 };
 use crate::record::Series;
@@ -114,10 +114,12 @@ impl World {
                     scheme_aps.push(ApWithSchemes { channel: index, ap: *ap, schemes });
                 }
             }
-            channels.push(match (channel.space, channel.categories) {
-                (None, None) => Channel::Shared(SharedChannel::new(channel.access, channel.aps[0], channel.stations)),
-                (Some((links, signals)), None) => {
-                    let space = SpatialChannel::new(channel.access, &channel.aps, links, channel.stations);
+            channels.push(match (channel.space, channel.stations) {
+                (None, StationsPlan::Dcf(access, stations)) => {
+                    Channel::Shared(SharedChannel::new(access, channel.aps[0], stations))
+                }
+                (Some((links, signals)), StationsPlan::Dcf(access, stations)) => {
+                    let space = SpatialChannel::new(access, &channel.aps, links, stations);
                     let mut space = on_channels(space.with_signals(signals), channel.overlapping);
                     space.set_errors_for_all(channel.errors_for_all);
                     if !channel.outages.is_empty() {
@@ -125,21 +127,7 @@ impl World {
                     }
                     Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
                 }
-                (space, Some(categories)) => {
-                    let stations = channel.stations.into_iter().zip(categories.stations);
-                    let settings = EdcaSettings {
-                        access: channel.access,
-                        aps: channel.aps,
-                        classifier: categories.classifier,
-                        slot_rules: categories.slot_rules,
-                        aggregation: categories.aggregation,
-                        stations: stations
-                            .map(|(common, own)| {
-                                let StationCategories { mode, link, aggregation, is_legacy, categories } = own;
-                                EdcaStation { common, mode, link, aggregation, is_legacy, categories }
-                            })
-                            .collect(),
-                    };
+                (space, StationsPlan::Edca(settings)) => {
                     if let Some((links, signals)) = space {
                         let space = SpatialChannel::with_categories(settings, links).with_signals(signals);
                         let mut space = on_channels(space, channel.overlapping);

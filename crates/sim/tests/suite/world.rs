@@ -9,8 +9,8 @@ use wifair_packet::{Kind, Packet};
 use wifair_phy::Timing;
 use wifair_queue::Queue;
 use wifair_sim::world::{
-    ChannelPlan, Direction, FlowPlan, Hop, Labels, RealPacket, TransportPlan, WatchPlan, WiredLinkPlan, WorkloadPlan,
-    World, WorldPlan,
+    ChannelPlan, Direction, FlowPlan, Hop, Labels, RealPacket, StationsPlan, TransportPlan, WatchPlan, WiredLinkPlan,
+    WorkloadPlan, World, WorldPlan,
 };
 use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -268,14 +268,12 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
         warm_up: Time::from_nanos(500_000_000),
         channels: vec![ChannelPlan {
             outages: vec![],
-            access,
             aps: vec![0],
             space: None,
             overlapping: None,
             errors_for_all: false,
             rates: vec![],
-            stations: (0..=count).map(station).collect(),
-            categories: None,
+            stations: StationsPlan::Dcf(access, (0..=count).map(station).collect()),
             schemes: vec![Schemes::default()],
         }],
         links: (0..=count).flat_map(|_| [link(false), link(true)]).collect(),
