@@ -336,9 +336,9 @@ CONNECTION: fn(&CapturedConnection, &ConnectionReport<'_>) -> Field = |connectio
     "total_packets": "Segments (t)." => connection.sides.iter().map(|side| side.packets).sum::<u64>();
     "handshake_rtt_s": "Round-trip time of the three-way handshake, end to end [s]; none if a SYN came twice."
         => connection.handshake.parts().map(|(server, client)| seconds(server + client));
-    "handshake_server_s": "Part of it between the capture point and the server [s]."
+    "handshake_server_s": "Part of the handshake round-trip time between the capture point and the server [s]."
         => connection.handshake.parts().map(|(server, _)| seconds(server));
-    "handshake_client_s": "Part of it between the capture point and the client [s]."
+    "handshake_client_s": "Part of the handshake round-trip time between the capture point and the client [s]."
         => connection.handshake.parts().map(|(_, client)| seconds(client));
 }
 }
@@ -357,19 +357,21 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
     "actual_data_pkts": "Segments with payload (t)." => side.data_packets;
     "actual_data_bytes": "Payload, retransmissions included [bytes] (t)." => side.data_bytes;
     "rexmt_data_pkts": "Segments with a byte, SYN or FIN that was seen before (t)." => side.again_packets;
-    "rexmt_data_bytes": "What was seen before in them [bytes] (t)." => side.again_bytes;
+    "rexmt_data_bytes": "Bytes (and SYN, FIN) sent that were seen before [bytes] (t)." => side.again_bytes;
     "zwnd_probe_pkts": "Segments with data or FIN while the other end's window was zero (t)." => side.probe_packets;
-    "zwnd_probe_bytes": "Their payload [bytes] (t)." => side.probe_bytes;
+    "zwnd_probe_bytes": "Payload of segments sent while the other end's window was zero [bytes] (t)."
+        => side.probe_bytes;
     "outoforder_pkts": "Segments that start and end below one seen before, and are new (t)." => side.out_of_order;
     "pushed_data_pkts": "Segments with payload and PSH (t)." => side.pushed;
     "syn_fin_pkts_sent": "Segments with SYN / with FIN (t)." => format!("{}/{}", side.syns, side.fins);
-    "req_1323_ws_ts": "Window scaling / timestamps asked for (t)."
+    "req_1323_ws_ts": "Window scaling / timestamps requested (t)."
         => format!("{}/{}", yes_or_no(side.scaling), yes_or_no(side.timestamps));
-    "adv_wind_scale": "Window scale; 0 unless both ends ask for it (t)." => side.scale;
+    "adv_wind_scale": "Window scale; 0 unless both ends request it (t)." => side.scale;
     "req_sack": "SACK permitted (t)." => yes_or_no(side.sack_permitted);
     "sacks_sent": "Segments with SACK blocks (t)." => side.sack_option_packets;
     "urgent_data_pkts": "Segments with payload and URG (t)." => side.urgent_packets;
-    "urgent_data_bytes": "Sum of their urgent pointers [bytes] (t)." => side.urgent_bytes;
+    "urgent_data_bytes": "Sum of the urgent pointers of segments with payload and URG [bytes] (t)."
+        => side.urgent_bytes;
     "mss_requested": "Maximum segment size announced [bytes] (t)." => side.mss;
     "max_segm_size": "Largest payload [bytes] (t)." => side.largest;
     "min_segm_size": "Smallest payload above zero [bytes] (t)." => side.smallest;
@@ -381,10 +383,10 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
     "avg_win_adv": "Mean window over packets, cut [bytes] (t)." => side.mean_window();
     "max_owin": "Largest outstanding window, one byte too large, taken when something is sent [bytes] (t)."
         => side.owin_max;
-    "min_non_zero_owin": "Smallest of them above zero [bytes] (t)." => side.owin_min;
-    "avg_owin": "Mean of them over sent segments, cut [bytes] (t)."
+    "min_non_zero_owin": "Smallest outstanding window above zero, taken like `max_owin` [bytes] (t)." => side.owin_min;
+    "avg_owin": "Mean outstanding window over sent segments, cut [bytes] (t)."
         => side.owin_sum.checked_div(side.owin_count).unwrap_or(0);
-    "wavg_owin": "Mean of them over time, every term cut [bytes] (t)."
+    "wavg_owin": "Mean outstanding window over time, every term cut [bytes] (t)."
         => (elapsed > 0.0).then(|| (side.owin_weighted as f64 / elapsed) as u64);
     "initial_window_bytes": "Payload before the first ACK of data [bytes] (t)." => side.initial_bytes;
     "initial_window_pkts": "Segments before the first ACK of data (t)." => side.initial_packets;
@@ -409,10 +411,14 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
     "rtt_from_3whs_ms": "Round-trip time of the SYN [ms] (t)." => ms(side.handshake_us);
     "post_loss_acks": "ACKs that gave no time because an earlier segment was sent later (t)." => side.history.no_sample;
     "ambiguous_acks": "ACKs of segments sent more than once (t)." => side.history.rtt_last_copy.count;
-    "rtt_min_last_ms": "Shortest time of those, from the last copy [ms] (t)." => ms(side.history.rtt_last_copy.min);
-    "rtt_max_last_ms": "Longest time of those, from the last copy [ms] (t)." => ms(side.history.rtt_last_copy.max);
-    "rtt_avg_last_ms": "Mean time of those, from the last copy [ms] (t)." => ms(side.history.rtt_last_copy.mean());
-    "rtt_sdv_last_ms": "Standard deviation of those [ms] (t)." => ms(side.history.rtt_last_copy.deviation());
+    "rtt_min_last_ms": "Shortest time from the last copy to an ambiguous ACK [ms] (t)."
+        => ms(side.history.rtt_last_copy.min);
+    "rtt_max_last_ms": "Longest time from the last copy to an ambiguous ACK [ms] (t)."
+        => ms(side.history.rtt_last_copy.max);
+    "rtt_avg_last_ms": "Mean time from the last copy to an ambiguous ACK [ms] (t)."
+        => ms(side.history.rtt_last_copy.mean());
+    "rtt_sdv_last_ms": "Standard deviation of the times from the last copy to an ambiguous ACK [ms] (t)."
+        => ms(side.history.rtt_last_copy.deviation());
     "segs_cum_acked": "Segments acknowledged together with a later one (t)." => side.history.cumulative;
     "duplicate_acks": "Duplicate ACKs of this direction's data (t)." => side.history.duplicates;
     "triple_dupacks": "Third duplicate ACKs (t)." => side.history.triples;
@@ -436,41 +442,48 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
     "echo_rtt_min_s": "Shortest time from the capture point to this end and back, by echoes of timestamps \
         (RFC 7323) [s]."
         => side.echo_rtt.shortest();
-    "echo_rtt_mean_s": "Mean of these times, what this end takes to send something included [s]."
+    "echo_rtt_mean_s": "Mean round-trip time from the capture point to this end by timestamp echoes; includes \
+        the wait until this end sends something [s]."
         => side.echo_rtt.mean();
-    "echo_rtt_max_s": "Longest of these times [s]." => side.echo_rtt.longest();
-    "echo_rtt_stdev_s": "Standard deviation of these times [s]." => side.echo_rtt.deviation();
+    "echo_rtt_max_s": "Longest round-trip time by timestamp echoes [s]." => side.echo_rtt.longest();
+    "echo_rtt_stdev_s": "Standard deviation of the round-trip times by timestamp echoes [s]."
+        => side.echo_rtt.deviation();
     "srtt_s": "Smoothed round-trip time at the end, RFC 6298 [s]." => (side.rtt.count > 0).then_some(side.srtt / 1e9);
     "rtt_full_size_bytes": "Largest segment that gave a round-trip time [bytes]."
         => side.history.full_size.cast_unsigned();
-    "rtt_full_size_samples": "Round-trip times of segments of that size." => side.history.full.count;
-    "rtt_full_size_min_s": "Shortest of them [s]." => side.history.of_full_size(|times| times.min);
-    "rtt_full_size_mean_s": "Their mean [s]." => side.history.of_full_size(|times| times.sum / times.count as f64);
-    "rtt_full_size_max_s": "Longest of them [s]." => side.history.of_full_size(|times| times.max);
+    "rtt_full_size_samples": "Round-trip times of segments of the size `rtt_full_size_bytes`."
+        => side.history.full.count;
+    "rtt_full_size_min_s": "Shortest round-trip time of segments of the size `rtt_full_size_bytes` [s]."
+        => side.history.of_full_size(|times| times.min);
+    "rtt_full_size_mean_s": "Mean round-trip time of segments of the size `rtt_full_size_bytes` [s]."
+        => side.history.of_full_size(|times| times.sum / times.count as f64);
+    "rtt_full_size_max_s": "Longest round-trip time of segments of the size `rtt_full_size_bytes` [s]."
+        => side.history.of_full_size(|times| times.max);
     "outstanding_max_bytes": "Most data sent and not acknowledged [bytes]." => side.area.outstanding_max;
-    "outstanding_mean_bytes": "Its mean over time, from the first data on [bytes]."
+    "outstanding_mean_bytes": "Mean of the data outstanding over time, from the first data on [bytes]."
         => side.over_time(side.area.outstanding_sum);
-    "in_flight_max_bytes": "Most outstanding data without what SACK reported [bytes]." => side.area.in_flight_max;
-    "in_flight_mean_bytes": "Its mean over time, from the first data on [bytes]."
+    "in_flight_max_bytes": "Most outstanding data, not counting data that SACK reported [bytes]."
+        => side.area.in_flight_max;
+    "in_flight_mean_bytes": "Mean of the data in flight over time, from the first data on [bytes]."
         => side.over_time(side.area.in_flight_sum);
     "rexmt_fast_pkts": "Segments sent again because of duplicate ACKs or SACK." => side.scoreboard.fast;
     "rexmt_timeout_pkts": "Segments sent again by a timer." => side.scoreboard.timeout;
-    "rexmt_spurious_pkts": "Segments sent again though the first copy had arrived." => side.scoreboard.spurious;
+    "rexmt_spurious_pkts": "Segments sent again although the first copy had arrived." => side.scoreboard.spurious;
     "fast_recoveries": "Recoveries that duplicate ACKs or SACK started." => side.scoreboard.fast_recoveries;
-    "timeouts": "Times a timer made the sender go back, needed or not." => side.scoreboard.timeouts;
+    "timeouts": "Timer expiries that made the sender go back, necessary or not." => side.scoreboard.timeouts;
     "window_probes": "Probes of a window that was zero, empty ones included." => side.window_probes;
-    "keep_alives": "Segments that repeat the last byte to see whether the other end is there." => side.keep_alives;
+    "keep_alives": "Segments that repeat the last byte to check that the other end is alive." => side.keep_alives;
     "zero_window_s": "Time for which this end advertised window zero [s]." => seconds(side.zero_nanos);
     "ecn_ce_pkts": "Packets marked for congestion (RFC 3168)." => side.marked;
     "idle_periods": "Pauses in sending of at least the threshold, with nothing outstanding." => side.idle_periods;
     "idle_s": "Their time [s]." => seconds(side.idle_nanos);
-    "limited_by_application": "Share of the sending time in which the application gave nothing more."
+    "limited_by_application": "Share of the sending time in which the application supplied no more data."
         => side.limits.share(side.limits.application);
     "limited_by_receiver": "Share of the sending time in which the receiver's window was full."
         => side.limits.share(side.limits.receiver);
     "limited_by_congestion": "Share of the sending time in which the sender waited for ACKs or repaired losses."
         => side.limits.share(side.limits.congestion);
-    "limited_by_unknown": "Share of the sending time in which nothing at the capture point tells why nothing came."
+    "limited_by_unknown": "Share of the sending time in which the capture does not show why no data were sent."
         => side.limits.share(side.limits.unknown);
 }
 }

@@ -37,7 +37,7 @@ pub struct Rows {
     pub outstanding: Vec<u64>,
     /// `outstanding` without the data that SACK reported.
     pub in_flight: Vec<u64>,
-    /// `outstanding` without data counted as lost: data in the network by RFC 6675.
+    /// Data in the network, as estimated by RFC 6675.
     pub pipe: Vec<u64>,
     /// SACK blocks: row, left edge, right edge, numbered like `ack`.
     pub sacks: Vec<(u32, i64, i64)>,
@@ -112,23 +112,25 @@ columns! {
     "connection": "Number of the connection, from 1." => |r, i| u64::from(r.connection[i]) + 1;
     "direction": "`a2b` or `b2a`." => |r, i| if r.side[i] == 0 { "a2b" } else { "b2a" };
     "seq": "First byte, counted from the SYN." => |r, i| r.seq[i] as f64;
-    "ack": "What it acknowledges, counted from the other end's SYN."
+    "ack": "Acknowledgement number, counted from the other end's SYN."
         => |r, i| if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 };
     "payload_bytes": "Payload [bytes]." => |r, i| u64::from(r.payload[i]);
     "flags": "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32." => |r, i| u64::from(r.flags[i]);
     "window_bytes": "Window advertised, scaled [bytes]." => |r, i| r.window[i];
-    "retransmitted_bytes": "Bytes (and SYN, FIN) that were seen before." => |r, i| u64::from(r.again[i]);
-    "cause": "Why it was sent again, as known then: `fast`, `timeout` or `spurious`." => |r, i| r.cause(i);
+    "retransmitted_bytes": "Bytes (and SYN, FIN) in this segment that were seen before."
+        => |r, i| u64::from(r.again[i]);
+    "cause": "Why it was sent again, as known at that time: `fast`, `timeout` or `spurious`." => |r, i| r.cause(i);
     "out_of_order": "1 if it starts and ends below a segment seen before, and is new."
         => |r, i| r.bit(i, mark::OUT_OF_ORDER);
     "duplicate_ack": "1 for a duplicate ACK." => |r, i| r.bit(i, mark::DUPLICATE_ACK);
     "window_probe": "1 for a probe of a zero window." => |r, i| r.bit(i, mark::PROBE);
     "rtt_s": "Round-trip time that the ACK gives the other direction's data [s]."
         => |r, i| if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 };
-    "outstanding_bytes": "What the direction (without payload: the other one) has outstanding after it [bytes]."
+    "outstanding_bytes": "Bytes outstanding after this segment in its direction (without payload: in the \
+        other direction) [bytes]."
         => |r, i| r.outstanding[i];
-    "in_flight_bytes": "The same without what SACK reported [bytes]." => |r, i| r.in_flight[i];
-    "pipe_bytes": "The same in the network, by RFC 6675 [bytes]." => |r, i| r.pipe[i];
+    "in_flight_bytes": "`outstanding_bytes` without data that SACK reported [bytes]." => |r, i| r.in_flight[i];
+    "pipe_bytes": "Data in the network, as estimated by RFC 6675 [bytes]." => |r, i| r.pipe[i];
 }
 
 /// Bits of [`Rows::marks`].

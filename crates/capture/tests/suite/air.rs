@@ -1,4 +1,4 @@
-//! 802.11 frames, written by hand and read back: what is told of each station.
+//! 802.11 frames, written by hand and read back: the statistics of each station.
 
 use wifair_capture::frame::{self, Course, Echo, Heard, HeardLater, WifiDataFrame};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
@@ -83,7 +83,7 @@ fn an_ack_counts_for_the_station_that_was_addressed() {
         analyzed(&[(rate, &first), (rate, &ack), (rate, &second), (rate, &all), (rate, &ack), (rate, &stray)]);
     let frames: Vec<_> = analysis.stations.iter().map(|station| (station.address, station.frames)).collect();
     assert_eq!(frames, [(STATION, 3), (ACCESS_POINT, 1), (OTHER, 1)]);
-    // The level of an ACK is not that of a station known for sure.
+    // The sender of an ACK is not certain, so its level counts for no station.
     assert_eq!(analysis.stations.iter().map(|station| station.signal.count).collect::<Vec<_>>(), [3, 0, 0]);
     assert!(analysis.to_json().contains("\"frames\": 6"));
 }
@@ -143,8 +143,8 @@ fn control_frames_are_told_apart_by_their_subtypes() {
     }
 }
 
-/// The LLC header of a data frame has eight bytes with SNAP. Another one, such as 42 42 03 of the spanning tree
-/// (IEEE Std 802.1D-2004, 9.3), is no error; a frame that ends before it could be complete is.
+/// The LLC header of a data frame has eight bytes with SNAP. Another header, such as 42 42 03 of the spanning tree
+/// (IEEE Std 802.1D-2004, 9.3), is not an error; a frame that ends before the header could be complete is.
 #[test]
 fn data_without_snap_are_another_protocol() {
     for (length, outcome) in [(7, DecodeOutcome::Malformed), (8, DecodeOutcome::Other), (38, DecodeOutcome::Other)] {
@@ -174,7 +174,7 @@ fn subframes_are_padded_up_to_the_last() {
     assert_eq!(bytes, [&[0xff; 3], subframe, &[0], subframe].concat());
 }
 
-/// What the radiotap header says is read back; the rate is left out if it is to be.
+/// The contents of a radiotap header are read back; the rate is left out if requested.
 #[test]
 fn radiotap_headers_are_read_back() {
     let read = |heard: &Heard, later: &HeardLater| {
@@ -210,7 +210,7 @@ fn radiotap_headers_are_read_back() {
 /// RFC 1071: the 16-bit words of an ICMP message with its checksum add up to 0xffff. RFC 792: type 8 is an echo, 0 a
 /// reply.
 #[test]
-fn echoes_have_a_right_checksum() {
+fn echoes_have_a_correct_checksum() {
     for (reply, kind) in [(false, 8), (true, 0)] {
         let echo = Echo {
             source: Address::v4(0x0a00_0001),

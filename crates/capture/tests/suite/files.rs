@@ -36,7 +36,7 @@ fn a_capture_without_packets_is_an_empty_result() {
 }
 
 #[test]
-fn of_a_cut_file_the_good_part_is_read_and_the_damage_told() {
+fn a_truncated_file_is_read_up_to_the_damage_which_is_reported() {
     // 3,536 packets are complete according to tcptrace and tshark.
     assert_eq!(
         count(&capture("f_truncated.pcap")),
@@ -49,7 +49,7 @@ fn of_a_cut_file_the_good_part_is_read_and_the_damage_told() {
 }
 
 #[test]
-fn packed_files_are_read_as_they_are() {
+fn compressed_files_are_read_directly() {
     for name in names().iter().filter(|name| *name != "q_zero.pcap") {
         let plain = match flate2::read::GzDecoder::new(&capture(name)[..]) {
             mut packed if packed.header().is_some() => {
@@ -78,7 +78,7 @@ fn packed_files_are_read_as_they_are() {
 }
 
 #[test]
-fn a_cut_packed_file_is_damaged_not_an_error() {
+fn a_truncated_compressed_file_is_damage_not_an_error() {
     let whole = capture("e_loss_sack_snd.pcap");
     let (packets, damage) = count(&whole[..whole.len() / 2]);
     assert!(packets > 1_000 && packets < 3_736, "{packets}");
@@ -87,7 +87,7 @@ fn a_cut_packed_file_is_damaged_not_an_error() {
 
 /// The same packets in every format variant: both byte orders, micro- and nanoseconds, resolutions of pcapng.
 #[test]
-fn every_form_of_a_file_tells_the_same() {
+fn every_file_format_gives_the_same_packets() {
     let stamps = [1_700_000_000_123_456_000u64, 1_700_000_001_000_000_000];
     let packet = [7u8; 60];
     for (magic, nano) in [(0xa1b2_c3d4_u32, false), (0xa1b2_3c4d, true)] {
@@ -161,7 +161,7 @@ fn pcapng(big: bool, resolution: u8, per_second: u64, offset: u64, stamps: &[u64
 }
 
 /// A simple packet block (pcapng, section 4.4) has its length on the wire alone, and is cut at the snap length of the
-/// first interface or padded to 4 bytes; it may be of no length at all.
+/// first interface or padded to 4 bytes; its length may be zero.
 #[test]
 fn a_simple_packet_is_cut_at_the_snap_length() {
     for (snap, original, there, captured) in [(0_u32, 0_u32, 0, 0), (0, 5, 8, 5), (4, 9, 4, 4), (16, 9, 12, 9)] {

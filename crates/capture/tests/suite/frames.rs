@@ -29,7 +29,7 @@ fn field(said: &[(&'static str, Field)], name: &str, nth: usize) -> Field {
 
 /// Known by construction: 40 segments of 1,000 bytes, one hole at the capture point, one retransmission, 20 ms.
 #[test]
-fn a_made_up_upload_is_read_back() {
+fn a_synthetic_upload_is_read_back() {
     let said = said(&talk::capture(&upload(ends(false), 1_000), Wrap::Ethernet, 1_700_000_000_000 * MS, 65_535));
     for (name, expected) in [
         ("unique_bytes_sent", 40_000u64),
@@ -61,7 +61,7 @@ fn a_made_up_upload_is_read_back() {
 }
 
 #[test]
-fn every_link_carries_the_same() {
+fn every_link_type_gives_the_same_analysis() {
     for v6 in [false, true] {
         let steps = upload(ends(v6), 7_000);
         let expected = said(&talk::capture(&steps, Wrap::Raw, 1_700_000_000_000 * MS, 65_535));
@@ -100,7 +100,7 @@ fn a_short_snap_length_changes_only_what_is_missing() {
 /// Hop-by-hop, routing, first fragment, destination options and authentication headers are skipped (RFC 8200, section
 /// 4.1).
 #[test]
-fn ipv6_extension_headers_are_passed_over() {
+fn ipv6_extension_headers_are_skipped() {
     let [client, server] = ends(true);
     let segment = frame::Tcp { seq: 5, flags: flag::ACK, payload: 10, ..frame::Tcp::between(client, server) };
     let mut plain = Vec::new();
@@ -133,8 +133,8 @@ fn ipv6_extension_headers_are_passed_over() {
     assert_eq!(parse(&datagram(&packet)), Payload::Fragment);
 }
 
-/// Ethernet pads short frames to 60 bytes, which are no payload (IEEE Std 802.3). A packet that the network card has
-/// yet to segment has length 0 in IPv4 (Linux, TSO): its payload is what the capture says was there.
+/// Ethernet pads short frames to 60 bytes, and the padding is not payload (IEEE Std 802.3). A packet that the network
+/// card has yet to segment has length 0 in IPv4 (Linux, TSO): the length of its payload comes from the capture record.
 #[test]
 fn the_length_in_the_ip_header_counts_unless_it_is_zero() {
     let [client, server] = ends(false);
@@ -152,7 +152,7 @@ fn the_length_in_the_ip_header_counts_unless_it_is_zero() {
     }
 }
 
-/// The same in IPv6, whose field counts what follows the header of 40 bytes; a jumbogram has zero, too (RFC 2675).
+/// The length field of IPv6 counts the bytes after the header of 40 bytes; it is zero for a jumbogram too (RFC 2675).
 #[test]
 fn the_length_in_the_ipv6_header_counts_unless_it_is_zero() {
     let [client, server] = ends(true);
@@ -266,7 +266,7 @@ fn modes_of_he_and_eht_are_read_back() {
 
 /// tshark, if installed, reports no error in any frame.
 #[test]
-fn tshark_finds_no_fault() {
+fn tshark_reports_no_error() {
     let mut file = Vec::new();
     let mut writer = PcapngWriter::new(&mut file).expect("memory can be written");
     let mut expected = Vec::new();

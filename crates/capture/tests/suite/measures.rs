@@ -60,7 +60,7 @@ fn air_times_follow_the_standard() {
 
 /// The slow reader was limited by its window, the bulk sender by the network, the sender of 10 KB per second by itself.
 #[test]
-fn what_held_a_sender_back_is_told() {
+fn limits_of_senders_are_found() {
     let slow = analyzed("e3_zero_window_snd.pcap", AnalysisOptions::default());
     assert!(number(&slow, 0, 1, "limited_by_receiver") > 0.9);
     let bulk = analyzed("a_reno_down_snd.pcap", AnalysisOptions::default());
@@ -79,7 +79,7 @@ fn what_held_a_sender_back_is_told() {
 /// At the access point's wire, in front of a queue that drops ACKs: the sender's timer expires after 1, 2 and 4 s, and
 /// half a second after the last ACK it has new data. Of the 7.5 s between data, 7 s are due to the network.
 #[test]
-fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() {
+fn a_sender_whose_acks_are_lost_after_the_capture_point_waits_for_the_network() {
     let [client, server] = ends(false);
     let mut steps = vec![
         (0, Tcp { seq: 0, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
@@ -180,7 +180,7 @@ fn a_session_without_its_last_ack_is_unfinished_unless_the_connection_ends() {
     }
 }
 
-/// What was not analysed is named, and nothing else: of this capture, no packets of any kind.
+/// Only kinds of packets that were present and not analysed are listed: none in this capture.
 #[test]
 fn kinds_without_packets_are_not_listed() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
@@ -221,9 +221,9 @@ fn fairness_of_two_uploads() {
     assert_eq!((hosts, fairness.hosts.len()), (bytes, 3));
 }
 
-/// However narrow the requested bins, their number stays bounded, and no byte is lost.
+/// The number of bins stays bounded however narrow they are requested, and no byte is lost.
 #[test]
-fn narrow_bins_become_wider_not_more() {
+fn narrow_bins_become_wider_not_more_numerous() {
     let settings = AnalysisOptions { bin: Some(Duration::from_nanos(1)), ..AnalysisOptions::default() };
     let fairness = analyzed("a_reno_down_snd.pcap", settings).fairness();
     let flow = &fairness.flows[0];
@@ -232,7 +232,7 @@ fn narrow_bins_become_wider_not_more() {
 }
 
 #[test]
-fn a_filter_lets_through_what_it_should() {
+fn a_filter_accepts_exactly_its_packets() {
     let filtered =
         |filter: Filter| analyzed("d_intermittent_ap.pcap", AnalysisOptions { filter, ..AnalysisOptions::default() });
     let all = filtered(Filter::default()).counts.tcp;
@@ -281,7 +281,7 @@ fn rates_are_bytes_over_time() {
 
 /// Data in bins of 100 ms at 0, 100 and 500 ms, so the longest time without any is 300 ms.
 #[test]
-fn the_longest_stall_is_told() {
+fn the_longest_stall_is_reported() {
     let [client, server] = ends(false);
     let mut steps = vec![
         (0, Tcp { flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
@@ -344,7 +344,7 @@ fn the_largest_connections_are_kept() {
 /// nothing of it is malformed. IP packets of another protocol, three of OSPF, are counted, and so are the two that were
 /// captured without all of their IP header.
 #[test]
-fn what_is_not_analysed_is_counted_by_its_kind() {
+fn packets_not_analysed_are_counted_by_kind() {
     let mut file = Vec::new();
     let mut writer = PcapWriter::new(&mut file, LinkType::Ethernet, 65_535).expect("memory can be written");
     let mut routing = vec![1, 0x80, 0xc2, 0, 0, 0x14, 2, 0, 0, 0, 0, 1, 0, 64, 0xfe, 0xfe, 0x03];
@@ -365,7 +365,7 @@ fn what_is_not_analysed_is_counted_by_its_kind() {
 
 /// Five datagrams of 100 bytes, one every 10 ms: 4,000 bits in 40 ms.
 #[test]
-fn the_rate_of_datagrams_is_told() {
+fn the_rate_of_datagrams_is_reported() {
     let [source, destination] = ends(false);
     let mut file = Vec::new();
     let mut writer = PcapWriter::new(&mut file, LinkType::RawIp, 65_535).expect("memory can be written");

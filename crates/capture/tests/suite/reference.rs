@@ -20,7 +20,7 @@ fn json(analysis: &Analysis) -> Value {
 /// Every field of every direction, digit by digit. The `rtt_full_sz_*` are left out: tcptrace 6.6.7 takes a segment of
 /// one sequence number for one of 4 GiB, so only SYN and FIN qualify.
 #[test]
-fn fields_equal_those_of_tcptrace() {
+fn fields_agree_with_tcptrace() {
     let (mut compared, mut wrong) = (0, Vec::new());
     for name in names().iter().filter(|name| *name != "q_zero.pcap") {
         // tcptrace counts copies on several interfaces as retransmissions.
@@ -107,7 +107,7 @@ fn last_blocks(rows: &Rows) -> Vec<i64> {
 /// the outstanding bytes minus those blocks, in captures at the sender. It counts a FIN as a byte from the next segment
 /// on.
 #[test]
-fn packets_equal_those_of_tshark() {
+fn packets_agree_with_tshark() {
     for name in names().iter().filter(|name| !name.starts_with("q_zero") && !name.starts_with("s_")) {
         let keep_copies = name.starts_with("m_any");
         let analysis = analyzed(name, AnalysisOptions { keep_copies, rows: true, ..AnalysisOptions::default() });
@@ -214,7 +214,7 @@ fn outstanding_data_is_what_the_kernel_counted() {
 
 /// Retransmissions by the kernel's own count, at the sender; in capture a one more occurred after the last sample.
 #[test]
-fn retransmissions_are_those_of_the_kernel() {
+fn retransmissions_agree_with_the_kernel() {
     for (name, connection, side, socket, after) in [
         ("a_reno_down_snd.pcap", 0, "b2a", "a_reno_down", 1),
         ("b_cubic_2up_ap.pcap", 0, "a2b", "b_cubic_2up_c1", 0),

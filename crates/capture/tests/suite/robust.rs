@@ -203,7 +203,7 @@ fn hostile_captures_take_bounded_time_and_memory() {
 
 /// Stamps at both ends of the 64-bit range, in every order; no sum over them may overflow.
 #[test]
-fn stamps_of_any_distance_are_survived() {
+fn time_stamps_of_any_distance_are_accepted() {
     let steps = upload(ends(false), 5);
     let ends_of_time = [0, 1, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 40];
     for (shift, _) in ends_of_time.iter().enumerate() {

@@ -49,7 +49,8 @@ fn data_on_the_air_has_arrived_though_its_acks_were_lost() {
     }
 }
 
-/// A given fair share of 100 kb/s is not ten times the 32 kb/s that were acknowledged, one of 1 Mb/s is.
+/// With a given fair share of 100 kb/s, the 32 kb/s that were acknowledged are more than a tenth; with 1 Mb/s they are
+/// less.
 #[test]
 fn a_given_fair_share_decides_who_starves() {
     for (bps, starved) in [(100_000, false), (1_000_000, true)] {
@@ -60,10 +61,10 @@ fn a_given_fair_share_decides_who_starves() {
     }
 }
 
-/// A SYN that is repeated is an attempt, whether it is answered or not, and so is one whose answer nobody acknowledges;
-/// one that is refused is none, nor is a connection that was made.
+/// A repeated SYN is an attempt, answered or not, and so is a SYN whose answer is not acknowledged. A refused SYN is
+/// not an attempt, nor is an established connection.
 #[test]
-fn connections_that_never_began_are_told() {
+fn connections_that_never_began_are_reported() {
     let [client, server] = ends(false);
     let mut steps = upload(40_000, 10, 10);
     for (port, answered, refused) in [(40_001, true, false), (40_002, false, false), (40_003, false, true)] {
@@ -88,10 +89,10 @@ fn connections_that_never_began_are_told() {
 }
 
 /// A server without an ACK repeats its answer after 1 and 3 s (RFC 6298, rules 2.1 and 5.5). Until the longest initial
-/// timeout, 3 s (RFC 2988, rule 2.1), the first ACK may still be on its way; from then on the client has asked in vain,
+/// timeout, 3 s (RFC 2988, rule 2.1), the first ACK may still be on its way; from then on the attempt counts as failed,
 /// even if the server has just answered again.
 #[test]
-fn an_answer_that_is_repeated_is_as_vain_as_a_single_one() {
+fn a_repeated_answer_counts_like_a_single_one() {
     let [client, server] = ends(false);
     for (until, vain) in [(3_000 * MS, false), (3_001 * MS, true), (3_500 * MS, true)] {
         for repeated in [false, true] {

@@ -153,10 +153,10 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     let mut stations = vec![station(1, 0, (31, 1023), mbps(11))];
     stations.extend((1..=n).zip(rates).map(|(number, rate)| station(1, number, (31, 1023), *rate)));
     let mut cell = SharedChannel::new(access, 0, stations);
-    let (mut packets, mut dropped, mut retry_limit_drops) = (wifair_packet::Packets::default(), vec![], vec![]);
+    let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
     for flow in 1..=n {
         for _ in 0..2 {
-            let id = packets.insert(wifair_packet::Packet { flow, size, ..Default::default() });
+            let id = packets.insert(Packet { flow, size, ..Default::default() });
             cell.offer(flow, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], NEXT_HOPS));
         }
     }

@@ -209,7 +209,7 @@ fn the_directions_of_a_link_differ_with_power() {
 
 /// Two frames of -84 dBm are -81 dBm together, above a carrier-sense level of -82 dBm; one alone is below.
 #[test]
-fn energy_of_several_frames_makes_the_medium_busy() {
+fn energy_of_several_frames_makes_the_channel_busy() {
     // A broadcast of 192 us and 1036 B at 11 Mb/s takes 946 us. Those of 0 and 1 last until 2946 us and 3046 us; then
     // DIFS of 50 us follows, and a backoff of zero slots.
     for (carrier_sense, began) in [(CarrierSense::Frame, 2200), (CarrierSense::Total, 2996)] {
@@ -263,7 +263,7 @@ fn a_carrier_sense_that_fails_hides_stations() {
 
 /// With Rayleigh fading a frame whose mean power is `s` times the sensitivity is read with probability exp(-1/s).
 #[test]
-fn rayleigh_fading_loses_frames_as_the_exponential_says() {
+fn rayleigh_fading_loses_frames_by_the_exponential_law() {
     for margin_db in [0.0_f64, 3.0, 10.0] {
         let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() };
         let links = RadioLinks::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0 + margin_db), Dbm(-120.0));
@@ -421,7 +421,7 @@ fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
 
 /// Station 0 fails to notice the frame of 1; at station 2 it is 18 dB below the carrier-sense level, so 2 is no hearer.
 #[test]
-fn records_tell_what_was_not_noticed_from_what_was_not_read() {
+fn records_distinguish_unnoticed_from_unread_frames() {
     let radios = vec![Radio::default(); 3];
     let gain = |from: u32, to: u32| Db(if from.max(to) == 2 { -120.0 } else { -60.0 });
     let links = RadioLinks::from_radios(&radios, gain, Dbm(-110.0)).with_misses(|from, _| f64::from(from));
