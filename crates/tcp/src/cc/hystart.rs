@@ -11,6 +11,10 @@
 //!   paced), or
 //! - after a delay increase: the minimum of more than eight RTT samples of a round exceeds the overall minimum by an
 //!   eighth of it, at least 4 and at most 16 ms.
+//!
+//! [`Rules::Ns3`]: ns-3's TcpCubic tracks the smoothed RTT, whose first eight values of a round must exceed the overall
+//! minimum by all of it (at least 4 ms, at most 1 s), and a train must last for the whole minimum. So slow start
+//! continues until the queue has doubled the RTT.
 
 use wifair_config::choice;
 use wifair_units::{Duration, Time};
@@ -24,6 +28,8 @@ choice! {
         None = "none" from "RFC 5681, section 3.1",
         /// ACK trains, and an increase of the RTT.
         Classic = "classic" from "S. Ha and I. Rhee, Taming the Elephants, 2011; Linux",
+        /// The same in ns-3: the smoothed RTT must double.
+        Ns3 = "ns3" from "ns-3.44, TcpCubic",
         /// An increase of the RTT, followed by a few slower rounds.
         PlusPlus = "plus-plus" from "RFC 9406",
     }
@@ -34,7 +40,7 @@ choice! {
 pub enum HyStart {
     /// As [`HyStartVariant::None`].
     None,
-    /// As [`HyStartVariant::Classic`].
+    /// As [`HyStartVariant::Classic`] or [`HyStartVariant::Ns3`].
     Classic(Classic),
     /// As [`HyStartVariant::PlusPlus`].
     PlusPlus(PlusPlus),
@@ -45,7 +51,8 @@ impl HyStart {
     pub fn new(variant: &HyStartVariant) -> Self {
         match variant {
             HyStartVariant::None => Self::None,
-            HyStartVariant::Classic => Self::Classic(Classic::default()),
+            HyStartVariant::Classic => Self::Classic(Classic::new(Rules::Linux)),
+            HyStartVariant::Ns3 => Self::Classic(Classic::new(Rules::Ns3)),
             HyStartVariant::PlusPlus => Self::PlusPlus(PlusPlus::default()),
         }
     }
@@ -90,17 +97,32 @@ fn rise(base: f64) -> f64 {
     (base / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1)
 }
 
+/// Bounds of this increase in ns-3, in seconds.
+const NS3_THRESHOLD: (f64, f64) = (0.004, 1.0);
+
 /// Allowance of Linux for segmentation offload in a train: the bytes whose transmission time is added, and its maximum
 /// in seconds.
 const OFFLOAD: (f64, f64) = (4.0 * 65_536.0, 0.001);
 
+/// Whose details the classic HyStart has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// Linux's CUBIC.
+    Linux,
+    /// ns-3's TcpCubic.
+    Ns3,
+}
+
 /// State of the HyStart of 2011.
 #[derive(Clone, Debug)]
 pub struct Classic {
+    rules: Rules,
     round: Round,
+    /// Smoothed RTT in ns-3, in seconds.
+    smoothed: Option<f64>,
     /// Minimum RTT, in seconds.
     base: f64,
-    /// Minimum RTT and number of samples of the round; rounds are tracked from 16 segments up.
+    /// Minimum RTT and number of samples of the round.
     min: f64,
     samples: u32,
     /// When the round began.
@@ -109,10 +131,12 @@ pub struct Classic {
     last: Time,
 }
 
-impl Default for Classic {
-    fn default() -> Self {
+impl Classic {
+    fn new(rules: Rules) -> Self {
         Self {
+            rules,
             round: Round::default(),
+            smoothed: None,
             base: f64::INFINITY,
             min: f64::INFINITY,
             samples: 0,
@@ -120,9 +144,7 @@ impl Default for Classic {
             last: Time::ZERO,
         }
     }
-}
 
-impl Classic {
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
         if self.ends(window.cwnd, ack) {
             window.ssthresh = window.cwnd;
@@ -133,39 +155,64 @@ impl Classic {
 
     /// Whether slow start ends with this ACK.
     fn ends(&mut self, cwnd: f64, ack: &Ack) -> bool {
-        let rtt = ack.rtt.map_or(f64::INFINITY, Duration::as_secs);
+        let sample = ack.rtt.map(Duration::as_secs);
+        let rtt = match self.rules {
+            Rules::Linux => sample.unwrap_or(f64::INFINITY),
+            Rules::Ns3 => self.smooth(sample),
+        };
         self.base = self.base.min(rtt);
-        if cwnd < LOW_WINDOW {
+        // Linux tracks rounds only from here on, so the first one begins when the window has reached this size.
+        if cwnd < LOW_WINDOW && self.rules == Rules::Linux {
             return false;
         }
-        // Linux tracks rounds only here, so the first one begins when the window has reached this size.
         if self.round.ends(ack) {
             (self.begin, self.last) = (ack.now, ack.now);
             (self.min, self.samples) = (f64::INFINITY, 0);
         }
-        self.train(cwnd, ack) || self.delayed(rtt)
+        cwnd >= LOW_WINDOW && (self.train(cwnd, ack) || self.delayed(rtt))
     }
 
-    /// Whether an ACK train has lasted for half the minimum RTT. Where segments are paced, for the whole minimum RTT,
-    /// because pacing alone may stretch a train over half of it.
+    /// The RTT of all ACKs so far, smoothed as in RFC 6298.
+    fn smooth(&mut self, sample: Option<f64>) -> f64 {
+        if let Some(rtt) = sample {
+            self.smoothed = self.smoothed.map_or(rtt, |before| before + (rtt - before) / 8.0).into();
+        }
+        self.smoothed.unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether an ACK train has lasted for half the minimum RTT. In ns-3, and where segments are paced, for the whole
+    /// minimum RTT, because pacing alone may stretch a train over half of it.
     fn train(&mut self, cwnd: f64, ack: &Ack) -> bool {
         let close = ack.now.saturating_since(self.last).as_secs() <= ACK_DELTA;
         if close {
             self.last = ack.now;
         }
-        // Linux's pacing rate in slow start, even without pacing: twice the window per RTT.
-        let burst = OFFLOAD.0 * ack.srtt.as_secs() / (2.0 * cwnd * ack.mss);
-        let part = if ack.paced { 1.0 } else { 0.5 };
-        close && ack.now.saturating_since(self.begin).as_secs() > part * (self.base + burst.min(OFFLOAD.1))
+        let longest = match self.rules {
+            Rules::Linux => {
+                // Linux's pacing rate in slow start, even without pacing: twice the window per RTT.
+                let burst = OFFLOAD.0 * ack.srtt.as_secs() / (2.0 * cwnd * ack.mss);
+                let part = if ack.paced { 1.0 } else { 0.5 };
+                part * (self.base + burst.min(OFFLOAD.1))
+            }
+            Rules::Ns3 => self.base,
+        };
+        close && ack.now.saturating_since(self.begin).as_secs() > longest
     }
 
     fn delayed(&mut self, rtt: f64) -> bool {
-        self.min = self.min.min(rtt);
-        if self.samples < SAMPLES && rtt.is_finite() {
+        let is_sampled = self.samples >= SAMPLES;
+        if !is_sampled || self.rules == Rules::Linux {
+            self.min = self.min.min(rtt);
+        }
+        if !is_sampled && rtt.is_finite() {
             self.samples += 1;
             return false;
         }
-        self.samples >= SAMPLES && self.min.is_finite() && self.min > self.base + rise(self.base)
+        let rise = match self.rules {
+            Rules::Linux => rise(self.base),
+            Rules::Ns3 => self.base.clamp(NS3_THRESHOLD.0, NS3_THRESHOLD.1),
+        };
+        is_sampled && self.min.is_finite() && self.min > self.base + rise
     }
 }
 
@@ -247,7 +294,7 @@ mod tests {
     /// a round of 32 the 22nd comes 21 ms after the first.
     #[test]
     fn a_train_of_half_the_round_trip_ends_slow_start() {
-        let mut classic = Classic::default();
+        let mut classic = Classic::new(Rules::Linux);
         let mut window = Window::new(Start::with_window(16.0));
         let mut una = 0;
         for (round, acks) in [(0, 16), (1, 21)] {
@@ -267,7 +314,7 @@ mod tests {
     #[test]
     fn a_train_of_paced_segments_may_last_a_whole_round_trip() {
         let ends = |paced: bool, acks: u32| {
-            let mut classic = Classic::default();
+            let mut classic = Classic::new(Rules::Linux);
             let mut window = Window::new(Start::with_window(16.0));
             for i in 0..acks {
                 let now = 0.1 + 0.001 * f64::from(i);
@@ -285,7 +332,7 @@ mod tests {
     /// ninth sample above 112.5 ms is that of ACK 20, at 48 segments.
     #[test]
     fn rounds_are_followed_from_sixteen_segments_up() {
-        let mut classic = Classic::default();
+        let mut classic = Classic::new(Rules::Linux);
         let mut window = Window::new(Start::with_window(10.0));
         for i in 1..=25_u32 {
             let (una, sent) = (2 * u64::from(i), window.cwnd as u64 + 2 * u64::from(i - 1));
@@ -302,7 +349,7 @@ mod tests {
     #[test]
     fn a_rise_of_an_eighth_ends_slow_start() {
         let ends = |fastest: f64| {
-            let mut classic = Classic::default();
+            let mut classic = Classic::new(Rules::Linux);
             let mut window = Window::new(Start::with_window(16.0));
             for i in 1..=16_u32 {
                 classic.grow(&mut window, &ack(0.003 * f64::from(i), 0.040, i.into(), 16));
@@ -317,6 +364,40 @@ mod tests {
             round(9, 0.0455)
         };
         assert_eq!((ends(0.0455), ends(0.044)), (40.0, f64::INFINITY));
+    }
+
+    /// ns-3, by hand: ACKs 3 ms apart are no train. After many at 40 ms, a round of ACKs at 420 ms has smoothed RTTs of
+    /// 87.5 ms and more, so that slow start ends at its ninth; with 350 ms the first is 78.75 ms, less than twice 40.
+    #[test]
+    fn in_ns3_slow_start_ends_when_the_smoothed_round_trip_time_has_doubled() {
+        let ends = |rtt: f64| {
+            let mut classic = Classic::new(Rules::Ns3);
+            let mut window = Window::new(Start::with_window(16.0));
+            for i in 1..=16_u32 {
+                classic.grow(&mut window, &ack(0.003 * f64::from(i), 0.040, i.into(), 16));
+            }
+            for i in 1..=9_u32 {
+                assert!(window.ssthresh.is_infinite());
+                classic.grow(&mut window, &ack(0.1 + 0.003 * f64::from(i), rtt, (16 + i).into(), 48));
+            }
+            window.ssthresh
+        };
+        assert_eq!((ends(0.420), ends(0.350)), (40.0, f64::INFINITY));
+    }
+
+    /// ns-3, by hand: ACKs 1 ms apart have come for more than 40 ms at the 42nd of a round.
+    #[test]
+    fn in_ns3_a_train_lasts_for_a_whole_round_trip() {
+        let ends = |acks: u32| {
+            let mut classic = Classic::new(Rules::Ns3);
+            let mut window = Window::new(Start::with_window(16.0));
+            for i in 0..acks {
+                let now = 0.1 + 0.001 * f64::from(i);
+                classic.grow(&mut window, &ack(now, 0.040, u64::from(i) + 1, 100));
+            }
+            window.ssthresh
+        };
+        assert_eq!((ends(41), ends(42)), (f64::INFINITY, 57.0));
     }
 
     #[test]
