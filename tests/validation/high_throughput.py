@@ -52,7 +52,8 @@ def scenario(row: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-# TCP of ns-3 3.44 as set there: neither RACK, tail loss probes nor F-RTO, a minimum RTO of 1 s, buffers of 4 MiB.
+# TCP of ns-3 3.44 as set there: neither RACK, tail loss probes, F-RTO nor quick ACKs, a minimum RTO of 1 s, buffers of
+# 4 MiB.
 NS3_TCP = [
     'tcp.stack = "modern"',
     'tcp.mss = "1460 B"',
@@ -61,17 +62,25 @@ NS3_TCP = [
     'tcp.min_rto = "1 s"',
     "tcp.min_rto_on_variance = false",
     'tcp.ack_delay = "200 ms"',
+    "tcp.quick_acks = 0",
     'tcp.receive_window = "4 MiB"',
 ]
+
+# ns-3's CUBIC has a HyStart of its own and windows of whole segments, with the steps of Linux; its NewReno is that of
+# RFC 5681, with one segment for each ACK.
+NS3_CONTROL = {
+    "Cubic": ['tcp.cc = "cubic"', 'tcp.cubic.hystart = "ns3"', "tcp.cubic.whole_segments = true"],
+    "NewReno": ['tcp.cc = "newreno"', 'tcp.growth = "one-segment"', 'tcp.reduce_from = "flight"'],
+}
 
 
 def traffic(row: Mapping[str, str], n: int, categories: int) -> list[str]:
     """Write what each flow of a row carries."""
     if row["transport"] == "tcp":
-        control = {"Cubic": "cubic", "NewReno": "newreno"}[row["tcp"]]
-        timestamps = "true" if row["timestamps"] == "1" else "false"
-        lines = ['start = "1 s"', 'start_spread = "500 ms"', f'tcp.cc = "{control}"', f"tcp.timestamps = {timestamps}"]
-        return lines + NS3_TCP
+        # ns-3 takes an RTT sample from each ACK also without timestamps: they take no bytes then.
+        count = "true" if row["timestamps"] == "1" else "false"
+        lines = ['start = "1 s"', 'start_spread = "500 ms"', "tcp.timestamps = true", f"tcp.count_options = {count}"]
+        return lines + NS3_TCP + NS3_CONTROL[row["tcp"]]
     phy_rate = float(row["phy_rate_mbps"])
     if row["case"] == "f":
         # Exponential on and off periods there; here each interval is drawn from within its mean.
