@@ -84,7 +84,7 @@ pub(crate) struct Echoes {
 }
 
 impl Datagrams {
-    /// Handles a datagram with `payload` bytes, of which `bytes` were captured.
+    /// Handles a datagram with `payload` bytes; `bytes` are the captured part.
     pub(crate) fn take(
         &mut self,
         ends: [Endpoint; 2],

@@ -309,8 +309,8 @@ mod tests {
         assert_eq!(apart.arrival(ChannelWidth::Mhz80, &wide).shares, [0.0; 4]);
     }
 
-    /// The OFDM mask is flat for 18 MHz, of which a receiver's 20 MHz at a distance of 5, 10 and 15 MHz contain 14, 9
-    /// and 4 MHz. The skirts, whose density is at most -20 dB at 11 MHz, add to that.
+    /// The OFDM mask is flat for 18 MHz. A receiver's 20 MHz at a distance of 5, 10 and 15 MHz contain 14, 9 and 4 MHz
+    /// of it. The skirts, whose density is at most -20 dB at 11 MHz, add to that.
     #[test]
     fn overlapping_channels_of_2_4_ghz_receive_the_power_under_the_mask() {
         let first = channel(Band::Ghz2_4, 1, 20);

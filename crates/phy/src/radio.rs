@@ -8,7 +8,7 @@ fn is_level(level: Dbm) -> bool {
     (-200.0..=100.0).contains(&level.0)
 }
 
-/// Whether a ratio is plausible for a radio: the largest antennas of all have 80 dB.
+/// Whether a ratio is plausible for a radio: the largest antennas have 80 dB.
 fn is_gain(gain: &Db) -> bool {
     (-100.0..=100.0).contains(&gain.0)
 }

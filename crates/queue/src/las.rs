@@ -10,9 +10,9 @@
 //! pure ACK    bytes of the data flow that it acknowledges, that is its highest byte number       [bytes]
 //! ```
 //!
-//! When the queue is full the arrival is inserted all the same; then packets with the largest tags are dropped, perhaps
-//! the arrival among them, until the rest fits. Flows with equal tags take turns in service, and of equal tags the
-//! latest arrival is dropped first. LAS is work conserving. A packet that the MAC has taken is not called back.
+//! When the queue is full the arrival is still inserted; then packets with the largest tags are dropped, perhaps the
+//! arrival among them, until the rest fits. Flows with equal tags take turns in service, and of equal tags the latest
+//! arrival is dropped first. LAS is work conserving. A packet that the MAC has taken is not called back.
 //!
 //! The paper leaves some points open; our readings:
 //!

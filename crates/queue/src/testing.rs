@@ -292,7 +292,7 @@ fn state_variables_by_hand() {
 }
 
 /// Disciplines with a marking rule mark what they would otherwise drop, and count it: 40 ECN-capable packets of one
-/// flow in a queue of 400, then two more for each that leaves after 10 ms of which every frame needs seven attempts.
+/// flow in a queue of 400, then one leaves and two arrive every 10 ms; every frame needs seven attempts.
 #[test]
 fn disciplines_with_a_rule_of_their_own_count_their_marks() {
     let red = crate::red::Params { weight: 1.0, ..crate::red::Params::default() };

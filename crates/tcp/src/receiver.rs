@@ -649,8 +649,8 @@ mod tests {
         assert_eq!(acks, [(1000, false), (1500, false), (2500, true), (3000, true)]);
     }
 
-    /// The same, in detail: when marks begin, the ACK for earlier data is sent, and the marked segment waits for the
-    /// next one. If the next one has arrived, its ACK is due at once.
+    /// RFC 8257, section 3.2, in detail: when marks begin, the ACK for earlier data is sent, and the marked segment
+    /// waits for the next one. If the next one has arrived, its ACK is due at once.
     #[test]
     fn an_earlier_ack_tells_whether_another_one_is_due() {
         let mut packet = Packet::default();

@@ -236,7 +236,7 @@ impl RadioInfo {
         }
     }
 
-    /// Reads the HE field: six words, the first two of which tell which values are known.
+    /// Reads the HE field: six words; the first two tell which values are known.
     fn take_he(&mut self, field: &[u8]) -> Option<()> {
         let word =
             |place: usize| field.get(2 * place..2 * place + 2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));

@@ -126,7 +126,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => cell.attach_source(station, source),
             Self::General(general) => general.edcafs_mut().attach_source(station, category, source),
-            Self::Spatial(_) => panic!("stations in space are told of all their packets"),
+            Self::Spatial(_) => panic!("the spatial channel has no saturated sources"),
         }
     }
 

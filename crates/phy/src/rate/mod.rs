@@ -42,7 +42,7 @@ choice! {
         Aarf(aarf::Params) = "aarf" from "M. Lacage, M. Manshaei and T. Turletti, 2004",
         /// The rate with the best throughput, from statistics of all rates; a tenth of the frames sample other rates.
         Minstrel(minstrel::Params) = "minstrel" from "D. Smithies, MadWifi, 2005; F. Fietkau, mac80211, 2008",
-        /// The same for 802.11n and later: statistics of MPDUs in aggregates.
+        /// The mode with the best throughput (802.11n and later), from statistics of MPDUs in aggregates.
         MinstrelHt(minstrel_ht::Params) = "minstrel-ht" from "F. Fietkau, mac80211, 2010",
         /// The mode with the best expected throughput at a known SNR (802.11n and later): an upper bound for the
         /// others.

@@ -242,8 +242,8 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.bytes), (22.0, 1000));
     }
 
-    /// The same section: slow start ends with the period of the receiving rate or, before that is known, with the
-    /// window spread over an RTT and a SYN interval. A timeout ends it too, and has no effect later.
+    /// draft-gg-udt-03, section 6.2: slow start ends with the period of the receiving rate or, before that is known,
+    /// with the window spread over an RTT and a SYN interval. A timeout ends it too, and has no effect later.
     #[test]
     fn slow_start_ends_with_the_receiving_rate() {
         let mut cc = new(&Params::default(), Start::with_window(16.0));
@@ -259,10 +259,10 @@ mod tests {
         assert!(!known.lost, "the loss that ends slow start is no decrease");
     }
 
-    /// The same section, by hand: at 1000 packets a second of 1000 bytes and a capacity of 80 Mb/s, 72 Mb/s are unused,
-    /// so a SYN interval adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the unused capacity is at most a
-    /// ninth of the total, 8.9 Mb/s, and adds 0.015. An interval with a loss adds nothing. The window is the rate over
-    /// an RTT and a SYN interval, plus 16.
+    /// draft-gg-udt-03, section 6.2, by hand: at 1000 packets a second of 1000 bytes and a capacity of 80 Mb/s, 72 Mb/s
+    /// are unused, so a SYN interval adds 10^8 * 1.5e-6 / 1000 = 0.15 packets. After a decrease the unused capacity is
+    /// at most a ninth of the total, 8.9 Mb/s, and adds 0.015. An interval with a loss adds nothing. The window is the
+    /// rate over an RTT and a SYN interval, plus 16.
     #[test]
     fn the_period_follows_from_the_spare_capacity() {
         let params = Params { capacity: Some(BitRate::from_mbps(80)) };

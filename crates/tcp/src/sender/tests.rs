@@ -542,8 +542,8 @@ fn an_ack_for_a_retransmission_measures_by_its_echo() {
 }
 
 /// Two of ten segments are known to have arrived when the RTO expires. The ACK of the retransmission of the first
-/// covers three, of which one is new: slow start makes the window two segments, not four (Linux counts what is newly
-/// delivered).
+/// covers three segments, and one of them is new: slow start makes the window two segments, not four (Linux counts what
+/// is newly delivered).
 #[test]
 fn a_window_grows_by_what_is_newly_delivered() {
     let mut sender = ten_in_flight("sack = true\ngrowth = 'bytes'");

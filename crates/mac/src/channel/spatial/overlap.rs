@@ -140,7 +140,7 @@ pub(super) struct Overlap {
     different: usize,
     /// [`ENERGY`] and [`DETECTION`] in mW.
     energy: [f64; SEGMENTS],
-    /// The same for the primary channel of each station.
+    /// Power at which the primary channel of each station is busy, in mW.
     primary_energy: Vec<f64>,
     /// Whether `primary_energy` is the carrier-sense level.
     by_total: bool,

@@ -66,7 +66,7 @@ impl RunPpdu {
         self.leads_of = Bytes(0);
     }
 
-    /// Number of datagrams of which the sender does not know whether they arrived.
+    /// Number of datagrams that the sender does not know to have arrived.
     pub fn len(&self) -> u64 {
         self.datagrams.len()
     }

@@ -250,7 +250,7 @@ fn a_window_that_the_receiver_leaves_unused_does_not_grow() {
 }
 
 /// RFC 9293, section 3.8.6.2.1: a window of 400 bytes is too small to use when the receiver has had 10,000 open; a
-/// segment that fits is sent after an RTO all the same, and the next ACK lets data flow.
+/// segment that fits is still sent after an RTO, and the next ACK lets data flow.
 #[test]
 fn a_silly_window_is_used_after_a_timeout() {
     for sack in [false, true] {
