@@ -151,18 +151,18 @@ impl Receiver {
     #[inline(never)]
     fn collect(&mut self, now: Time, packet: &Packet, plain: bool) -> bool {
         let Some(wait) = self.config.gro.filter(|_| plain) else {
-            self.hand_up(now);
+            self.process_batch(now);
             return false;
         };
         if !self.batch.as_mut().is_some_and(|batch| batch.merge(packet, self.config.timestamps)) {
-            self.hand_up(now);
+            self.process_batch(now);
             self.batch = Some(Box::new(Batch::new(now, wait, packet)));
         }
         true
     }
 
     /// Processes the batch.
-    fn hand_up(&mut self, now: Time) {
+    fn process_batch(&mut self, now: Time) {
         if let Some(batch) = self.batch.take() {
             self.take(now, &batch.first, batch.end, batch.segments, true);
         }
@@ -414,7 +414,7 @@ impl Receiver {
     /// Runs the timers that have expired; [`Receiver::deadline`] need not have passed.
     pub fn on_timer(&mut self, now: Time) {
         if self.batch.as_ref().is_some_and(|batch| now >= batch.until) {
-            self.hand_up(now);
+            self.process_batch(now);
         }
         if now >= self.ack_at {
             self.ack_at = Time::NEVER;

@@ -56,7 +56,7 @@ impl Channel {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        if let Self::Shared(cell) = self { cell.next() } else { self.next_of_others() }
+        if let Self::Shared(shared) = self { shared.next() } else { self.next_of_others() }
     }
 
     #[inline(never)]
@@ -67,8 +67,8 @@ impl Channel {
     /// Offers a packet to `station`. Returns whether [`Channel::next`] may have changed.
     #[inline]
     pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
-        if let Self::Shared(cell) = self {
-            return cell.offer(station, id, call);
+        if let Self::Shared(shared) = self {
+            return shared.offer(station, id, call);
         }
         each!(self, channel => { channel.offer(station, id, call); });
         true
@@ -94,13 +94,17 @@ impl Channel {
     /// is received or lost. Updates `call.now`; also returns the number of steps.
     #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
-        if let Self::Shared(cell) = self { cell.advance_until(bound, call) } else { self.advance_others(bound, call) }
+        if let Self::Shared(shared) = self {
+            shared.advance_until(bound, call)
+        } else {
+            self.advance_others(bound, call)
+        }
     }
 
     #[inline(never)]
     fn advance_others(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         match self {
-            Self::Spatial(space) => space.advance_until(bound, call),
+            Self::Spatial(spatial) => spatial.advance_until(bound, call),
             Self::General(channel) => channel.advance_until(bound, call),
             Self::Shared(_) => unreachable!("the fast channel goes on by itself"),
         }
@@ -112,7 +116,7 @@ impl Channel {
     #[must_use]
     pub fn can_attach_source(&self, station: u32, category: usize) -> bool {
         match self {
-            Self::Shared(cell) => cell.queue(station).is_full() && cell.can_attach_source(station),
+            Self::Shared(shared) => shared.queue(station).is_full() && shared.can_attach_source(station),
             Self::General(general) => general.edcafs().can_attach_source(station, category),
             Self::Spatial(_) => false,
         }
@@ -124,7 +128,7 @@ impl Channel {
     /// If [`Channel::can_attach_source`] does not hold.
     pub fn attach_source(&mut self, station: u32, category: usize, source: SaturatedSource) {
         match self {
-            Self::Shared(cell) => cell.attach_source(station, source),
+            Self::Shared(shared) => shared.attach_source(station, source),
             Self::General(general) => general.edcafs_mut().attach_source(station, category, source),
             Self::Spatial(_) => panic!("the spatial channel has no saturated sources"),
         }
@@ -133,7 +137,7 @@ impl Channel {
     /// Detaches the source of a station, if any, after enqueueing its datagrams sent before `end`.
     pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         match self {
-            Self::Shared(cell) => cell.detach_source(station, end, packets),
+            Self::Shared(shared) => shared.detach_source(station, end, packets),
             Self::General(general) => general.edcafs_mut().detach_source(station, end, packets),
             Self::Spatial(_) => None,
         }
@@ -144,7 +148,7 @@ impl Channel {
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
         match self {
-            Self::Shared(cell) => cell.take_exhausted(),
+            Self::Shared(shared) => shared.take_exhausted(),
             Self::General(general) => general.edcafs_mut().take_exhausted(),
             Self::Spatial(_) => None,
         }
@@ -153,9 +157,9 @@ impl Channel {
     /// Enqueues the datagrams that the attached sources send before `end`, then calls `show` for each source.
     pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets, mut show: impl FnMut(&mut SaturatedSource)) {
         match self {
-            Self::Shared(cell) => {
-                cell.enqueue_arrivals(end, packets);
-                cell.attached_sources().for_each(show);
+            Self::Shared(shared) => {
+                shared.enqueue_arrivals(end, packets);
+                shared.attached_sources().for_each(show);
             }
             Self::General(general) => {
                 let edcafs = general.edcafs_mut();
@@ -245,19 +249,19 @@ impl Channel {
 
     /// The shared channel, if this is one.
     #[inline]
-    pub fn as_cell(&mut self) -> Option<&mut SharedChannel> {
-        if let Self::Shared(cell) = self { Some(cell) } else { None }
+    pub fn as_shared(&mut self) -> Option<&mut SharedChannel> {
+        if let Self::Shared(shared) = self { Some(shared) } else { None }
     }
 
     /// Turns off shortcuts; results stay the same. Must be called before any packet is offered.
-    pub fn take_no_fast_paths(&mut self) {
+    pub fn disable_fast_paths(&mut self) {
         match self {
-            Self::Shared(cell) => {
-                *self = Self::General(Box::new(cell.general()));
-                self.take_no_fast_paths();
+            Self::Shared(shared) => {
+                *self = Self::General(Box::new(shared.general()));
+                self.disable_fast_paths();
             }
             Self::Spatial(channel) => channel.set_fast_paths(false),
-            Self::General(general) => general.take_no_fast_paths(),
+            Self::General(general) => general.disable_fast_paths(),
         }
     }
 
@@ -265,7 +269,7 @@ impl Channel {
     pub fn set_tap(&mut self, on: bool) {
         match self {
             Self::Shared(_) if on => {
-                self.take_no_fast_paths();
+                self.disable_fast_paths();
                 self.set_tap(true);
             }
             Self::Shared(_) => {} // it never keeps records
@@ -381,8 +385,8 @@ impl Channel {
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         match self {
-            Self::Shared(cell) => cell.all_counters(),
-            Self::Spatial(space) => space.all_counters().to_vec(),
+            Self::Shared(shared) => shared.all_counters(),
+            Self::Spatial(spatial) => spatial.all_counters().to_vec(),
             Self::General(general) => general.edcafs().all_counters().to_vec(),
         }
     }
@@ -391,8 +395,8 @@ impl Channel {
     #[must_use]
     pub fn ap_queues(&self) -> &[Gauge] {
         match self {
-            Self::Shared(cell) => std::slice::from_ref(cell.ap_queue()),
-            Self::Spatial(space) => space.ap_queues(),
+            Self::Shared(shared) => std::slice::from_ref(shared.ap_queue()),
+            Self::Spatial(spatial) => spatial.ap_queues(),
             Self::General(general) => general.edcafs().ap_queues(),
         }
     }
@@ -400,8 +404,8 @@ impl Channel {
     /// Lengths of the access points' queues over time.
     pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
         match self {
-            Self::Shared(cell) => std::slice::from_mut(cell.ap_queue_mut()),
-            Self::Spatial(space) => space.ap_queues_mut(),
+            Self::Shared(shared) => std::slice::from_mut(shared.ap_queue_mut()),
+            Self::Spatial(spatial) => spatial.ap_queues_mut(),
             Self::General(general) => general.edcafs_mut().ap_queues_mut(),
         }
     }

@@ -447,10 +447,10 @@ impl SendWindow {
             self.blocked_since = None;
             return;
         }
-        self.hand_up_held(now, chain, released);
+        self.pass_up_held(now, chain, released);
     }
 
-    fn hand_up_held(&mut self, now: Time, chain: &Chain, released: &mut Released) {
+    fn pass_up_held(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         while self.buffered > 0 && self.released < self.next {
             let mpdu = self.mpdu(self.released);
             if !mpdu.is_received() {

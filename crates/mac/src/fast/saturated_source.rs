@@ -25,7 +25,7 @@ pub struct SaturatedSource {
     /// Random stream of the intervals.
     pub draws: Stream,
     /// Number of datagrams generated since the last reset.
-    pub came: u64,
+    pub generated: u64,
     /// Number of these datagrams for which the queue had no room.
     pub refused: u64,
     /// The datagrams in the queue for which no packets are written.
@@ -37,7 +37,7 @@ impl SaturatedSource {
     #[must_use]
     pub fn new(packet: Packet, next: Time, interval: Duration, jitter: f64, draws: Stream) -> Self {
         let unwritten = DatagramRuns::of(&packet, interval);
-        Self { packet, next, interval, jitter, draws, came: 0, refused: 0, unwritten }
+        Self { packet, next, interval, jitter, draws, generated: 0, refused: 0, unwritten }
     }
 
     /// Draws the interval to the next datagram: `interval` with `jitter`.
@@ -73,11 +73,11 @@ impl SaturatedSource {
             packet.set_sent_at(self.next);
             queue.append(id, packet);
             note(id, self.next);
-            self.pass_on();
+            self.skip_to_next();
         }
         while self.next < end {
             self.refused += 1;
-            self.pass_on();
+            self.skip_to_next();
         }
     }
 
@@ -90,16 +90,16 @@ impl SaturatedSource {
         }
         let Some(room) = queue.room_for(self.packet.size) else { return false };
         if self.next < end {
-            let came = (end - self.next - Duration::from_nanos(1)).div_floor(self.interval) + 1;
-            let count = came.min(room);
+            let generated = (end - self.next - Duration::from_nanos(1)).div_floor(self.interval) + 1;
+            let count = generated.min(room);
             if count > 0 {
                 self.unwritten.push(DatagramRun { seq: self.packet.seq, sent_at: self.next, count });
                 queue.reserve(count, self.packet.size);
             }
-            self.came += came;
-            self.refused += came - count;
-            self.packet.seq += u64::from(self.packet.payload) * came;
-            self.next += self.interval * came;
+            self.generated += generated;
+            self.refused += generated - count;
+            self.packet.seq += u64::from(self.packet.payload) * generated;
+            self.next += self.interval * generated;
         }
         true
     }
@@ -118,8 +118,8 @@ impl SaturatedSource {
 
     /// Advances to the next datagram.
     #[inline(always)]
-    fn pass_on(&mut self) {
-        self.came += 1;
+    fn skip_to_next(&mut self) {
+        self.generated += 1;
         self.packet.seq += u64::from(self.packet.payload);
         self.next += Self::wait(self.interval, self.jitter, &mut self.draws);
     }

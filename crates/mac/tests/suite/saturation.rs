@@ -254,7 +254,7 @@ fn what_a_source_sent_meanwhile_follows_at_once() {
     assert_eq!(intervals, [Duration::from_micros(50 + 946 + 10 + 248); 4]);
     let source = cell.detach_source(1, arrivals[4], &mut packets).expect("it was attached");
     assert_eq!(
-        source.came,
+        source.generated,
         (arrivals[4] - Time::ZERO).as_nanos().div_ceil(100_000) - 1,
         "those before the last arrival"
     );

@@ -199,7 +199,7 @@ impl World {
         if plan.fast_paths {
             world.find_fast_paths();
         } else {
-            world.channels.iter_mut().for_each(Channel::take_no_fast_paths);
+            world.channels.iter_mut().for_each(Channel::disable_fast_paths);
         }
         world
     }

@@ -129,7 +129,7 @@ impl World {
         self.watch = Some(watch);
         self.observed = true;
         self.fast_path = false;
-        self.take_no_fast_paths();
+        self.disable_fast_paths();
     }
 
     /// All paths, one after the other, each ending with [`Hop::End`]; but see [`World::grid`].

@@ -335,7 +335,7 @@ impl GeneralChannel {
     }
 
     /// Turns shortcuts off; results stay the same. Must be called before any packet is offered.
-    pub fn take_no_fast_paths(&mut self) {
+    pub fn disable_fast_paths(&mut self) {
         self.fast_paths = false;
     }
 

@@ -326,8 +326,8 @@ impl World {
 
     fn set_arrivals_until(&mut self, time: Time) {
         for (channel, _) in &self.lazy_links.aps {
-            if let Some(cell) = self.channels[*channel].as_cell() {
-                cell.set_arrivals_until(time);
+            if let Some(shared) = self.channels[*channel].as_shared() {
+                shared.set_arrivals_until(time);
             }
         }
     }
@@ -341,8 +341,8 @@ impl World {
         } else {
             self.arrive_at_aps(now);
         }
-        if let Some(cell) = self.channels[channel].as_cell() {
-            cell.set_arrivals_until(now);
+        if let Some(shared) = self.channels[channel].as_shared() {
+            shared.set_arrivals_until(now);
         }
     }
 

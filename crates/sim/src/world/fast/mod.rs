@@ -73,7 +73,7 @@ impl World {
     }
 
     /// Turns all shortcuts off, so that everything is an event; must be called before the first event.
-    pub(in crate::world) fn take_no_fast_paths(&mut self) {
+    pub(in crate::world) fn disable_fast_paths(&mut self) {
         for flow in &mut self.flows {
             flow.saturates = None;
         }
@@ -137,7 +137,7 @@ impl World {
     #[inline(never)]
     fn detach_source(&mut self, channel: usize, station: u32) {
         let Some(source) = self.channels[channel].detach_source(station, self.now, &mut self.packets) else { return };
-        self.count_source(source.packet.flow, source.came, source.refused);
+        self.count_source(source.packet.flow, source.generated, source.refused);
         let index = source.packet.flow as usize;
         if let Ends::Udp { draws, sent } = &mut self.connections[index].ends {
             *draws = source.draws;
@@ -146,15 +146,15 @@ impl World {
         self.set_timer(2 * index, source.next);
     }
 
-    fn count_source(&mut self, connection: u32, came: u64, refused: u64) {
+    fn count_source(&mut self, connection: u32, generated: u64, refused: u64) {
         let counters = &mut self.connections[connection as usize].counters;
-        counters.data_sent += came;
+        counters.data_sent += generated;
         counters.data_lost[Loss::StationQueue as usize] += refused;
         let flow = self.connections[connection as usize].flow as usize;
         if let Some((channel, station)) = self.flows[flow].saturates {
             self.queue_counts.stations[channel][station as usize].overflow += refused;
         }
-        self.events += came;
+        self.events += generated;
     }
 
     /// Forwards the packets that receivers pass up at this instant, one after the other, until something else is due.
@@ -192,11 +192,11 @@ impl World {
         for index in 0..self.channels.len() {
             let mut done = vec![];
             self.channels[index].enqueue_arrivals(end, &mut self.packets, |source| {
-                let (came, refused) = (std::mem::take(&mut source.came), std::mem::take(&mut source.refused));
-                done.push((source.packet.flow, came, refused));
+                let (generated, refused) = (std::mem::take(&mut source.generated), std::mem::take(&mut source.refused));
+                done.push((source.packet.flow, generated, refused));
             });
-            for (connection, came, refused) in done {
-                self.count_source(connection, came, refused);
+            for (connection, generated, refused) in done {
+                self.count_source(connection, generated, refused);
             }
         }
     }
