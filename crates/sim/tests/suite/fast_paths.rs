@@ -255,6 +255,7 @@ fn saturated_uploads() -> impl Strategy<Value = String> {
         "aggregation.pass_up_singly = false",
         "short_retry_limit = 2",
         "aggregation.window = 7",
+        "aggregation.lifetime = '2 ms'",
         "aggregation.max_amsdu = '3839 B'",
         "rts_threshold = '9 kB'",
         "data_error = 0.1",
@@ -290,6 +291,19 @@ proptest! {
             prop_assert!(false, "{why}\n{text}");
         }
     }
+}
+
+/// Datagrams that expire in a full queue make room for others, also while two stations collide.
+#[test]
+fn saturated_uploads_that_expire_do_not_depend_on_fast_paths() {
+    let scenario = parse(
+        "duration = '2 s'\n[wlan]\nstandard = '802.11ax'\naggregation.lifetime = '2 ms'\n[[servers]]\nname = 's'\n\
+         [[stations]]\nname = 'sta'\ncount = 2\nqueue.limit = '500 packets'\n\
+         [[flows]]\nname = 'f'\nstation = 'sta'\ntransport = 'udp'\nudp.rate = '200 Mb/s'\nstop = '1 s'\n",
+    )
+    .expect("it is valid");
+    let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
+    assert_eq!(compare(sides), Ok(()));
 }
 
 /// A wrong shortcut is noticed, and the first affected packet is named. The wrong one waits a slot longer for an ACK,

@@ -49,14 +49,14 @@ impl Edcafs {
     }
 
     /// Whether a [`SaturatedSource`] may be attached as the only source of this category: the category has something to
-    /// send, its queue is a FIFO that drops arrivals only, and its length is not measured.
+    /// send, its queue is a FIFO that drops arrivals only, nothing in it expires, and its length is not measured.
     pub(crate) fn can_attach_source(&self, station: u32, category: usize) -> bool {
         let contender = &self.contenders[self.index(station, category)];
         let waiting = &contender.waiting;
-        let is_simple = self
-            .aggregation
-            .as_ref()
-            .is_some_and(|rules| !rules.count_in_flight && rules.wait_until.is_none() && !rules.agreements_on_air);
+        let is_simple = self.aggregation.as_ref().is_some_and(|rules| {
+            let keeps_all = !rules.count_in_flight && rules.lifetime.is_none();
+            keeps_all && rules.wait_until.is_none() && !rules.agreements_on_air
+        });
         is_simple
             && contender.task.is_some()
             && waiting.len() >= BACKLOG
