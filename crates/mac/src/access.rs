@@ -118,6 +118,13 @@ impl Access {
         after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
     }
 
+    /// Rate of a CF-End, which all must read who have read what reserved the channel: that of a CTS-to-self for 802.11b
+    /// stations, otherwise the lowest.
+    #[must_use]
+    pub fn cf_end_rate(&self) -> BitRate {
+        self.protection.filter(|rate| self.timing.is_dsss(*rate)).unwrap_or(self.timing.lowest_rate)
+    }
+
     /// EIFS, rounded to `nav_unit` if EIFS is a NAV; DIFS if there is no EIFS.
     #[must_use]
     pub fn eifs(&self) -> Duration {

@@ -2,9 +2,10 @@
 //! 9.2.5.2).
 
 use wifair_mac::edcaf::AggregationRules;
-use wifair_mac::{Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
+use wifair_mac::{Access, Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
-use wifair_units::{Bytes, Duration, Time};
+use wifair_phy::{Dsss, Timing};
+use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::aggregation::{BE, aggregation, ht_mcs7, micros, settings};
 
@@ -12,16 +13,26 @@ use crate::aggregation::{BE, aggregation, ht_mcs7, micros, settings};
 /// `data_error_from` is the error probability of station 1; if it is not zero, station 1 draws from a window of 255
 /// slots. PPDUs take at most 1 ms.
 fn frames((stations, count, txop): (u32, u64, u64), cf_end: bool, data_error_from: f64, rts: bool) -> Vec<FrameRecord> {
+    frames_with((stations, count, txop), data_error_from, |access| {
+        access.cf_end = cf_end;
+        if rts {
+            access.rts_threshold = Bytes(100);
+        }
+    })
+}
+
+fn frames_with(
+    (stations, count, txop): (u32, u64, u64),
+    data_error_from: f64,
+    change: impl Fn(&mut Access),
+) -> Vec<FrameRecord> {
     let rules = AggregationRules { max_duration: micros(1000), ..aggregation() };
     let cw_min = |station| if station == 1 && data_error_from > 0.0 { 255 } else { 15 };
     let category = |station| Category { txop: micros(txop), cw_min: cw_min(station), cw_max: 255, ..BE };
     let plans = (0..=stations).map(|station| (ht_mcs7(), category(station))).collect();
     let mut settings = settings(rules, plans, 1, 0.0, 0.0);
-    settings.access.cf_end = cf_end;
+    change(&mut settings.access);
     settings.stations[1].common.data_error_from = data_error_from;
-    if rts {
-        settings.access.rts_threshold = Bytes(100);
-    }
     let mut channel = GeneralChannel::new(settings);
     channel.set_tap(true);
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
@@ -113,4 +124,22 @@ fn a_cf_end_ends_the_nav_of_the_others() {
     assert_ne!(next.from, ends[0].from);
     let idle = next.start - ends[0].end;
     assert!((micros(43)..=micros(43 + 15 * 9)).contains(&idle), "{idle}");
+}
+
+/// Stations of 802.11b have read the CTS-to-self that reserves the TXOP. They can read the CF-End, too, if it is sent at
+/// the same rate: 192 us of preamble and 20 bytes at 2 Mb/s.
+#[test]
+fn those_who_read_only_dsss_read_the_cf_end() {
+    let rate = BitRate::from_mbps(2);
+    let frames = frames_with((1, 50, 4000), 0.0, |access| {
+        access.timing = Timing::erp_ofdm(BitRate::from_mbps(24));
+        access.timing.dsss = Some(Dsss { preamble: micros(192), basic_rate: rate });
+        access.protection = Some(rate);
+        access.cf_end = true;
+    });
+    let ends: Vec<&FrameRecord> = frames.iter().filter(|frame| frame.kind == FrameKind::CfEnd).collect();
+    assert!(!ends.is_empty());
+    for frame in ends {
+        assert_eq!((frame.rate, frame.end - frame.start), (rate, micros(192 + 80)));
+    }
 }

@@ -234,8 +234,7 @@ impl GeneralChannel {
 
     /// Air time of a CF-End, at a rate that all stations can read.
     pub(super) fn cf_end(&self) -> Duration {
-        let timing = &self.edcafs.access.timing;
-        timing.frame(frame_length::CF_END, timing.lowest_rate)
+        self.edcafs.access.timing.frame(frame_length::CF_END, self.edcafs.access.cf_end_rate())
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.

@@ -70,6 +70,6 @@ impl GeneralChannel {
     fn record_cf_end(&self, tap: &mut Tap, now: Time) {
         let from = number(self.edcafs.station_of(self.senders[0]));
         let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), (now - self.cf_end(), now), Fate::Read);
-        tap.push(FrameRecord { rate: self.edcafs.access.timing.lowest_rate, length: frame_length::CF_END, ..frame });
+        tap.push(FrameRecord { rate: self.edcafs.access.cf_end_rate(), length: frame_length::CF_END, ..frame });
     }
 }
