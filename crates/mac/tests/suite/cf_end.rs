@@ -126,8 +126,8 @@ fn a_cf_end_ends_the_nav_of_the_others() {
     assert!((micros(43)..=micros(43 + 15 * 9)).contains(&idle), "{idle}");
 }
 
-/// Stations of 802.11b have read the CTS-to-self that reserves the TXOP. They can read the CF-End, too, if it is sent at
-/// the same rate: 192 us of preamble and 20 bytes at 2 Mb/s.
+/// Stations of 802.11b have read the CTS-to-self that reserves the TXOP. They can read the CF-End, too, if it is sent
+/// at the same rate: 192 us of preamble and 20 bytes at 2 Mb/s.
 #[test]
 fn those_who_read_only_dsss_read_the_cf_end() {
     let rate = BitRate::from_mbps(2);
