@@ -136,7 +136,7 @@ impl AirTime {
     }
 }
 
-/// Result of a call of a channel.
+/// What happened during a call to a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacEvent {
     /// Nothing.

@@ -590,11 +590,12 @@ mod tests {
 
     use super::*;
 
-    /// Of MPDUs 0 to 6 the recipient receives 1 at 0 ms, 4 at 20 ms, 6 at 30 ms, 0 at 60 ms, 3 at 70 ms, and never 2
-    /// and 5. As in mac80211, the timeout of 100 ms counts from the first MPDU held behind a gap: it waits for 2
-    /// because of 3, until 170 ms, and then no longer for 5, because of 6.
+    /// The recipient receives MPDU 1 at 0 ms, 4 at 20 ms, 6 at 30 ms, 0 at 60 ms, 3 at 70 ms, and never 2 and 5. As in
+    /// mac80211, the timeout of 100 ms counts from the arrival of the first MPDU held behind a gap: for the gap at 2
+    /// that is MPDU 3, so the recipient waits until 170 ms. For the gap at 5 it is MPDU 6, whose timeout has then
+    /// passed.
     #[test]
-    fn the_first_mpdu_held_behind_a_gap_has_the_clock() {
+    fn the_timeout_counts_from_the_first_mpdu_held_behind_a_gap() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let (chain, mut released, mut packets) = (Chain::default(), Released::default(), Packets::default());
         let mut window = SendWindow::new(0, 64, true);
@@ -616,9 +617,9 @@ mod tests {
         assert_eq!((released.up.rest().len(), window.blocked_since()), (5, None));
     }
 
-    /// A-MSDU subframes have 14 bytes of header and are padded to multiples of 4, but for the last (9.3.2.2.2). With 30
-    /// bytes of header and FCS, a packet of 108 bytes and one of x are 14 + 108 + 2 + 14 + x, so x is at most 3701 in
-    /// 3839; a third one has 14 more of header than the two have with their padding.
+    /// A-MSDU subframes have a header of 14 bytes, and all but the last are padded to multiples of 4 (9.3.2.2.2).
+    /// Packets of 108 and x bytes make an A-MSDU of 14 + 108 + 2 + 14 + x bytes, so x is at most 3701 in 3839. MAC
+    /// header and FCS, 30 bytes here, do not count.
     #[test]
     fn an_a_msdu_has_room_for_what_can_be_appended() {
         for (second, fits) in [(3701, true), (3702, false)] {

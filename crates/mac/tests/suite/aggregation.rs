@@ -585,7 +585,7 @@ fn a_txop_holder_that_is_done_sends_cf_end() {
 /// With noise the MPDUs of a PPDU are lost independently, with the probability of [`wifair_phy::mcs_errors`], and the
 /// goodput falls in proportion; at this signal-to-noise ratio the block ACK at 24 Mb/s is always received.
 #[test]
-fn noise_spoils_mpdus_by_themselves() {
+fn noise_loses_mpdus_independently() {
     let snr = 10f64.powf(2.30);
     let survival = wifair_phy::mcs_errors::log_survival(ht_mcs7(), snr, 8.0 * 1538.0).unwrap().exp();
     let mut rules = aggregation();
@@ -638,7 +638,7 @@ fn data_wait_for_the_response_to_the_request() {
 /// If something is being sent, a train of packets joins the queue, up to the first packet that does not fit or is
 /// refused. A category that has nothing to send takes none.
 #[test]
-fn a_train_joins_what_waits() {
+fn a_train_joins_a_queue_only_behind_a_frame_in_progress() {
     let mut channel = Channel::General(Box::new(channel(ht_mcs7(), aggregation(), &[BE], 1)));
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let train = |packets: &mut Packets, count: usize| -> Vec<_> {

@@ -82,8 +82,8 @@ fn frames_reserve_the_channel_to_the_end_of_the_txop() {
 
 /// Nothing that station 1 sends arrives, so its TXOP ends without a response and without a CF-End. The other station
 /// waits until 2 ms after the start of the TXOP, then for AIFS, 43 us, and its own backoff, unless a later CF-End of
-/// station 1 releases the channel. Without `cf_end` its NAV ends after the block ACK that does not come, SIFS and 32
-/// us.
+/// station 1 releases the channel. Without `cf_end` the NAV ends SIFS and 32 us after the PPDU, where the missing block
+/// ACK would have ended.
 #[test]
 fn others_wait_for_the_end_of_a_txop_that_is_not_released() {
     for cf_end in [false, true] {

@@ -130,7 +130,7 @@ fn attempts_are_inverse_to_the_window() {
 
 /// Without backoff the shorter AIFS always wins.
 #[test]
-fn the_shorter_aifs_wins_where_nobody_draws() {
+fn without_backoff_the_shorter_aifs_wins() {
     let categories = [Category { aifsn: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
     let (received, now, _) =
         saturate(channel(&categories, Prioritized::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
@@ -146,7 +146,7 @@ fn the_shorter_aifs_wins_where_nobody_draws() {
 /// AIFSN 4 against 2 with the same constant window CW = 1: with draws of 0 or 1 slots, the contender that starts two
 /// slots later never catches up.
 #[test]
-fn two_slots_more_than_the_window_starve() {
+fn an_aifs_longer_by_more_than_the_window_starves() {
     let categories = [Category::dcf(1, 1), Category { aifsn: 4, ..Category::dcf(1, 1) }];
     let (received, ..) =
         saturate(channel(&categories, Prioritized::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
@@ -175,10 +175,10 @@ fn a_burst_needs_one_contention() {
     }
 }
 
-/// Of a station's two categories, both without backoff, the one with high priority always sends first; that is not a
-/// collision.
+/// Two categories of a station, both without backoff: the one with high priority always sends first, and no collision
+/// is counted.
 #[test]
-fn what_goes_first_wins_within_a_station() {
+fn the_category_of_high_priority_wins_within_a_station() {
     let category = Category::dcf(0, 0);
     let categories = [category.clone(), category.clone()];
     let (received, _, channel) =
@@ -201,7 +201,7 @@ fn parameters_can_change() {
 /// Station 1 is the access point. Four packets arrive at once in each of its two categories, and one at the other
 /// station. The first packet of each category is being sent, so six wait.
 #[test]
-fn the_queues_of_any_access_point_are_read() {
+fn queue_lengths_of_an_access_point_with_any_number_are_recorded() {
     let categories = [Category::dcf(15, 15), Category::dcf(15, 15)];
     let settings = EdcaSettings { aps: vec![1], ..settings(&categories, Prioritized::Udp, &categories[0]) };
     let mut channel = GeneralChannel::new(settings);

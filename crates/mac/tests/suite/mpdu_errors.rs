@@ -112,7 +112,7 @@ fn mpdus_are_lost_as_often_as_published() {
 /// 36 + 2667 us, starting at 1 ms: the third to the fifth are overlapped completely, at an SINR of 13 dB, and the
 /// others are unaffected or overlapped in part.
 #[test]
-fn interference_spoils_what_it_covers() {
+fn interference_corrupts_the_mpdus_that_it_overlaps() {
     let (signal, noise) = (-60.0, -90.0);
     let milliwatts = |dbm: f64| libm::pow(10.0, dbm / 10.0);
     let interference = 10.0 * libm::log10(milliwatts(signal - 13.0) - milliwatts(noise));

@@ -177,7 +177,7 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     received
 }
 
-/// The same slot by slot, in the simplest way: frames received from each in `seconds`.
+/// The cell of [`one_cell`], simulated slot by slot in the simplest way: frames received from each in `seconds`.
 fn slot_by_slot(access: &Access, rates: &[BitRate], size: u16, seconds: u64, draws: &mut Stream) -> Vec<u64> {
     let timing = &access.timing;
     let length = timing.frame_length(Bytes(u64::from(size)));

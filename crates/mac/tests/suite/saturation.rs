@@ -228,10 +228,10 @@ fn saturation_agrees_with_ns3() {
     assert_eq!(rows, 12);
 }
 
-/// Without backoff a frame of 1000 bytes arrives every 50 (DIFS) + 946 + 10 (SIFS) + 248 us (ACK). A datagram each
-/// 100 us keeps the station busy, though it is enqueued only when a frame has left.
+/// Without backoff a frame of 1000 bytes arrives every 50 (DIFS) + 946 + 10 (SIFS) + 248 us (ACK). A source with a
+/// datagram every 100 us keeps the station busy, although datagrams are enqueued only when the station needs one.
 #[test]
-fn what_a_source_sent_meanwhile_follows_at_once() {
+fn datagrams_sent_during_an_exchange_follow_at_once() {
     let stations = (0..2).map(|number| common::station(1, number, (0, 0), BitRate::from_mbps(11))).collect();
     let mut cell = SharedChannel::new(common::long_preamble(), 0, stations);
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);

@@ -36,8 +36,8 @@ fn ns2_chain(stations: usize, spacing: f64) -> RadioLinks {
     RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), ignored)
 }
 
-/// ns-2 reads up to 250 m and senses up to 550 m: in a chain with 150 m spacing one hop and three, so the fifth node is
-/// hidden from the first; with 200 m one hop and two.
+/// ns-2 reads frames up to 250 m away and senses them up to 550 m away. In a chain with 150 m spacing a node reads one
+/// hop and senses three, so the fifth node is hidden from the first; with 200 m it senses two.
 #[test]
 fn ns2_chains_hear_as_far_as_its_ranges_say() {
     for (spacing, senses) in [(150.0, 3), (200.0, 2), (249.9, 2), (251.0, 2)] {
@@ -388,7 +388,7 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
 
 /// Station 0 senses the frame of 1 but cannot read it; no other station sends.
 #[test]
-fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
+fn a_frame_too_weak_to_be_read_is_no_collision_with_any_carrier_sense() {
     let of_20_mhz = OperatingChannel::new(Band::Ghz5, 36, ChannelWidth::Mhz20, false).unwrap();
     for (carrier_sense, overlaps) in
         [(CarrierSense::Frame, false), (CarrierSense::Frame, true), (CarrierSense::Total, false)]

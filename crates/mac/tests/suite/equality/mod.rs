@@ -9,4 +9,4 @@ mod observed;
 mod overlap;
 mod space;
 
-pub use observed::Told;
+pub use observed::ComparedFrame;

@@ -1,4 +1,4 @@
-//! What the tests observe of frames and backoffs, and what they need of a channel.
+//! Records of frames and backoffs that the tests compare, and the operations on a channel that they need.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::reference::ReferenceChannel;
 
-/// What is compared of a frame.
+/// The fields of a frame record that the tests compare.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct ComparedFrame {
     /// Start and end.
     pub span: (Time, Time),
     /// Sender and receiver.
@@ -32,7 +32,7 @@ pub struct Told {
     pub mpdus: usize,
 }
 
-impl Told {
+impl ComparedFrame {
     /// A frame that was read, without data and reservation, as a base for further fields.
     pub fn plain() -> Self {
         Self {
@@ -52,8 +52,8 @@ impl Told {
     }
 }
 
-fn told(frame: &FrameRecord) -> Told {
-    Told {
+fn compared(frame: &FrameRecord) -> ComparedFrame {
+    ComparedFrame {
         span: (frame.start, frame.end),
         ends: (frame.from, frame.to),
         kind: frame.kind,
@@ -70,7 +70,7 @@ fn told(frame: &FrameRecord) -> Told {
 }
 
 /// Frames and backoffs that a channel has recorded.
-pub type Records = (Vec<Told>, Vec<BackoffRecord>);
+pub type Records = (Vec<ComparedFrame>, Vec<BackoffRecord>);
 
 /// Checks that packets of one sender, receiver and category arrive in the order in which they were offered.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl Order {
     }
 }
 
-/// What the tests need of a channel besides methods that all have under one name.
+/// Operations that the tests need and whose names or arguments differ between channels.
 pub trait Tested {
     /// Turns records on or off.
     fn keep_records(&mut self, on: bool);
@@ -105,7 +105,7 @@ pub trait Tested {
 
 /// The records of a channel, if they are on.
 fn records_of(tap: Option<&mut Tap>) -> Option<Records> {
-    tap.map(|tap| (tap.frames().iter().map(told).collect(), tap.backoffs().to_vec()))
+    tap.map(|tap| (tap.frames().iter().map(compared).collect(), tap.backoffs().to_vec()))
 }
 
 impl Tested for GeneralChannel {

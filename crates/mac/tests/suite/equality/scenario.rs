@@ -18,7 +18,7 @@ use wifair_phy::{
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
-pub use super::observed::{Order, Tested, Told};
+pub use super::observed::{ComparedFrame, Order, Tested};
 use crate::common::hop_to;
 use crate::reference::ReferenceChannel;
 
@@ -106,7 +106,7 @@ pub fn protection() -> impl Strategy<Value = (Option<BitRate>, bool)> {
 }
 
 impl Scenario {
-    /// The same with this protection; without ns-2's rounded NAV and short timeouts, as ns-2 has no protection.
+    /// The scenario with this protection; without ns-2's rounded NAV and short timeouts, as ns-2 has no protection.
     pub fn protected(mut self, (rate, by_rts): (Option<BitRate>, bool)) -> Self {
         if rate.is_some() {
             self.access.nav_unit = Duration::ZERO;
@@ -162,7 +162,7 @@ pub enum Seen {
     GivenUp(Time, u32, PacketId),
     Dropped(Time, PacketId, Cause),
     State(Time, Vec<Counters>, AirTime, Vec<(Option<PacketId>, usize)>),
-    Frame(Told),
+    Frame(ComparedFrame),
     Backoff(BackoffRecord),
 }
 
@@ -442,7 +442,7 @@ pub fn with_categories(
     }
 }
 
-/// Stations that take the categories in turn, twice.
+/// Stations with two categories of equal parameters, which stations take from `categories` in turn.
 pub fn edca_settings(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
@@ -482,7 +482,7 @@ pub fn edca_settings(
     }
 }
 
-/// The same with A-MPDUs at MCS 7.
+/// These settings with A-MPDUs at MCS 7.
 pub fn with_aggregates(
     settings: EdcaSettings,
     (request_after_miss, agreements_on_air): (bool, bool),
@@ -517,7 +517,7 @@ fn rules() -> AggregationRules {
     }
 }
 
-/// Rules of aggregation; with short A-MPDUs, PPDUs and timeouts, too, so that limits are met.
+/// Aggregation rules, some with A-MPDUs, PPDUs and timeouts so short that their limits are reached.
 pub fn aggregation() -> impl Strategy<Value = AggregationRules> {
     (
         prop_oneof![Just(1_u16), 2_u16..10, Just(64)],
@@ -545,7 +545,7 @@ pub fn aggregation() -> impl Strategy<Value = AggregationRules> {
         })
 }
 
-/// The same with these rules, in 20 MHz at this MCS of one stream.
+/// These settings with these aggregation rules, in 20 MHz at this MCS with one stream.
 pub fn with_rules(mut settings: EdcaSettings, mcs: u8, rules: &AggregationRules) -> EdcaSettings {
     let mode = HtMode::new(mcs, ChannelWidth::Mhz20, GuardInterval::Ns800).expect("the mode exists");
     for station in &mut settings.stations {
@@ -561,7 +561,7 @@ pub fn dcf(scenario: &Scenario, stations: Vec<StationSettings>) -> GeneralChanne
     GeneralChannel::new(EdcaSettings::dcf(scenario.access, &[0], stations))
 }
 
-/// The same error probabilities at all stations.
+/// These stations, all with the same error probabilities.
 pub fn with_errors(mut settings: Vec<StationSettings>, (data, control): (f64, f64)) -> Vec<StationSettings> {
     for station in &mut settings {
         station.data_error_to = data;
@@ -581,7 +581,7 @@ pub fn outages(scenario: &Scenario, station: u32) -> Outages {
     Outages { from: link("outage-from"), to: link("outage-to") }
 }
 
-/// Rate adaptation of a station: none, by what came before, or by the attempts of the frame as well.
+/// Rate adaptation of a station: Minstrel, which also counts the attempts of the frame, ARF, or none.
 pub fn rates(scenario: &Scenario, station: u32) -> RateSettings {
     RateSettings {
         adaptation: match station % 3 {

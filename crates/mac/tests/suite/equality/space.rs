@@ -16,7 +16,7 @@ use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 use super::scenario::*;
 use crate::common::{NEXT_HOPS, signals};
 
-/// Powers that vary from frame to frame, or do not.
+/// Settings of powers, which vary from frame to frame if `fades` is set.
 fn fading_signals(reception: Reception, scenario: &Scenario, fades: bool) -> SignalSettings {
     let fading = if fades { Fading::Rayleigh } else { Fading::None };
     SignalSettings { fading, ..signals(reception, scenario.stations, scenario.seed) }
@@ -75,8 +75,8 @@ proptest! {
     }
 
     #[test]
-    fn equal_powers_are_as_good_as_none(scenario in scenario()) {
-        // Requires 3 dB more than any other frame, which no frame has.
+    fn equal_powers_give_the_same_results_as_no_powers(scenario in scenario()) {
+        // Capture requires 3 dB more than the other frames, and all powers are equal.
         let reception = Reception {
             spoils: Spoils::Threshold,
             capture: CaptureEffect::Late,

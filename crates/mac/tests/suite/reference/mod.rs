@@ -1,4 +1,4 @@
-//! A plain channel on which all stations hear each other: the model of channel access and aggregation once more,
+//! A plain channel on which all stations hear each other: a second model of channel access and aggregation,
 //! written for clarity from the standard's rules, without shortcuts. The channels of the crate are compared with it.
 //!
 //! Each contender has its own slot count, and the next sender is found by looking at all of them, so the cost of an
@@ -28,7 +28,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use self::block_ack::Originator;
 use self::function::{ReferenceFunction, Task};
 use self::ppdu::ReferencePpdu;
-use crate::equality::Told;
+use crate::equality::ComparedFrame;
 
 #[derive(Clone, Debug)]
 struct ReferenceNode {
@@ -106,7 +106,7 @@ pub struct ReferenceChannel {
     up: VecDeque<(u32, PacketId)>,
     up_at: Time,
     /// Records of frames, if they are on.
-    frames: Option<Vec<Told>>,
+    frames: Option<Vec<ComparedFrame>>,
     backoffs: Vec<BackoffRecord>,
     air: AirTime,
     accounted: Time,
@@ -443,8 +443,8 @@ impl ReferenceChannel {
         self.phase = ReferencePhase::Data;
     }
 
-    /// What a sender puts on the air in a collision, from one instant to another each: an RTS; a CTS-to-self and, as
-    /// nobody answers that, data; or data alone.
+    /// Start and end of each frame of a sender in a collision: an RTS; a CTS-to-self and the data after it, since
+    /// nobody answers a CTS-to-self; or data alone.
     pub(super) fn sends(&self, sender: usize) -> Vec<(Time, Time)> {
         let (ppdu, began) = (self.functions[sender].ppdu(), self.began);
         if self.is_after_cts || !(ppdu.rts || ppdu.cts_to_self) {
@@ -545,7 +545,7 @@ impl ReferenceChannel {
     }
 
     /// The records of frames, if they are on, and of backoffs.
-    pub fn observed(&self) -> Option<(Vec<Told>, Vec<BackoffRecord>)> {
+    pub fn observed(&self) -> Option<(Vec<ComparedFrame>, Vec<BackoffRecord>)> {
         Some((self.frames.clone()?, self.backoffs.clone()))
     }
 }

@@ -6,7 +6,7 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::ppdu::Content;
 use super::{ReferenceChannel, ReferencePhase};
-use crate::equality::Told;
+use crate::equality::ComparedFrame;
 
 impl ReferenceChannel {
     /// Turns records of frames and backoffs on or off.
@@ -149,10 +149,10 @@ impl ReferenceChannel {
         self.access.round_nav(self.access.timing.sifs * 3 + self.cts() + ppdu.air + ppdu.response)
     }
 
-    fn rts_record(&self, sender: usize, began: Time, fate: Fate) -> Told {
+    fn rts_record(&self, sender: usize, began: Time, fate: Fate) -> ComparedFrame {
         let timing = &self.access.timing;
         let ends = (self.functions[sender].station as u32, self.functions[sender].ppdu().to);
-        Told {
+        ComparedFrame {
             span: (began, began + self.rts()),
             ends,
             kind: FrameKind::Rts,
@@ -160,15 +160,15 @@ impl ReferenceChannel {
             rate: self.guard_rate(),
             length: timing.sizes.rts,
             reserves: self.reserved_by_rts(sender),
-            ..Told::plain()
+            ..ComparedFrame::plain()
         }
     }
 
-    fn cts_record(&self, sender: usize, began: Time, fate: Fate) -> Told {
+    fn cts_record(&self, sender: usize, began: Time, fate: Fate) -> ComparedFrame {
         let timing = &self.access.timing;
         let (ppdu, station) = (self.functions[sender].ppdu(), self.functions[sender].station as u32);
         let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { timing.sifs + ppdu.response };
-        Told {
+        ComparedFrame {
             span: (began, began + self.cts()),
             ends: (if ppdu.cts_to_self { station } else { ppdu.to }, station),
             kind: FrameKind::Cts,
@@ -180,29 +180,29 @@ impl ReferenceChannel {
             } else {
                 self.reserved_by_rts(sender) - timing.sifs - self.cts()
             },
-            ..Told::plain()
+            ..ComparedFrame::plain()
         }
     }
 
     /// Records of the MPDUs of a PPDU, or of a request, that end at `end`; `fate` is the outcome of all, if it is the
     /// same.
-    fn data_records(&self, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) -> Vec<Told> {
+    fn data_records(&self, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) -> Vec<ComparedFrame> {
         let function = &self.functions[sender];
         let (station, ppdu) = (function.station, function.ppdu());
         let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
         let originator = &function.peers[self.task_peer(sender)];
         let fate_of = |is_lost: bool| fate.unwrap_or(if is_lost { Fate::Error } else { Fate::Read });
         let sequence_of = |number: u64| self.has_rules.then(|| u16::try_from(number % 4096).expect("12 bits"));
-        let common = Told {
+        let common = ComparedFrame {
             span: (end - ppdu.air, end),
             ends: (station as u32, ppdu.to),
             kind: FrameKind::Data,
             rate: self.data_rate(station, ppdu.to),
             reserves: self.access.round_nav(answer),
-            ..Told::plain()
+            ..ComparedFrame::plain()
         };
         if ppdu.is_request() {
-            return vec![Told {
+            return vec![ComparedFrame {
                 kind: FrameKind::BlockAckReq,
                 fate: fate_of(ppdu.request_lost),
                 rate: self.control_rate(station, ppdu.to),
@@ -220,7 +220,7 @@ impl ReferenceChannel {
                 function.short_retries > 0 || function.long_retries > 0
             };
             let has_got = originator.recipient.has_got(*number);
-            Told {
+            ComparedFrame {
                 fate: fate_of(*is_lost),
                 length: Bytes(mpdu.length),
                 retry: is_retry,
@@ -234,18 +234,18 @@ impl ReferenceChannel {
         ppdu.mpdus.iter().map(record).collect()
     }
 
-    fn response_record(&self, now: Time, fate: Fate) -> Told {
+    fn response_record(&self, now: Time, fate: Fate) -> ComparedFrame {
         let function = &self.functions[self.senders[0]];
         let ppdu = function.ppdu();
         let is_ack = ppdu.content == Content::Single;
-        Told {
+        ComparedFrame {
             span: (now - ppdu.response, now),
             ends: (ppdu.to, function.station as u32),
             kind: if is_ack { FrameKind::Ack } else { FrameKind::BlockAck },
             fate,
             rate: self.control_rate(function.station, ppdu.to),
             length: self.response_length(function.station, ppdu.to, ppdu.content),
-            ..Told::plain()
+            ..ComparedFrame::plain()
         }
     }
 }
