@@ -76,7 +76,7 @@ pub mod log_distance {
             pub exponent: f64 = 3.0, "above 0 and at most 10" => |n| *n > 0.0 && *n <= 10.0;
             /// Distance at which the loss is `reference_loss`.
             pub reference_distance: Metres = Metres(1.0), "above 0 m and at most 1000 km" => |d| d.0 > 0.0 && d.0 <= 1e6;
-            /// Loss at that distance; 40.1 dB is that of free space at 1 m on channel 1.
+            /// Loss at `reference_distance`; 40.1 dB is that of free space at 1 m on channel 1.
             pub reference_loss: Db = Db(40.1), "from 0 dB to 300 dB" => |loss| (0.0..=300.0).contains(&loss.0);
             /// Standard deviation of the shadowing, which is normal in dB, drawn once per pair of nodes, and the same
             /// in both directions.

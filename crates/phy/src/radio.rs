@@ -49,10 +49,10 @@ choice! {
     pub enum CaptureEffect {
         /// None.
         None = "none",
-        /// The first frame that it senses, readable or not, if that frame is stronger than each later one by the
-        /// threshold.
+        /// The first frame that the receiver senses, readable or not, if that frame is stronger than each later one by
+        /// the threshold.
         First = "first" from "ns-2 2.35, mac/mac-802_11.cc",
-        /// The first frame whose header it can read.
+        /// The first frame whose header the receiver can read.
         Header = "header" from "ns-3, YansWifiPhy without frame capture",
         /// As `header`; in addition, a later frame takes over if it is stronger than all others by the threshold.
         Late = "late" from "J. Lee et al., WiNTECH 2007: measured with Atheros chips",

@@ -367,7 +367,7 @@ mod tests {
             cubic.hystart = 'classic'\ncubic.whole_segments = true";
         let modern = TcpSettings { stack: Stack::Linux, ..read(by_hand).expect("it is right") };
         assert_eq!(linux, modern);
-        // What is written out reads back the same.
+        // Settings that are written out and read back are equal.
         assert_eq!(read(&linux.to_toml()).expect("it is right"), linux);
     }
 

@@ -38,7 +38,7 @@ impl Rounds {
         sample.prior_delivered >= self.next
     }
 
-    /// Starts a round at what has been delivered so far.
+    /// Starts a round, which ends when data sent from now on is delivered.
     pub const fn begin(&mut self) {
         self.next = self.delivered;
     }

@@ -137,8 +137,8 @@ mod tests {
         }
     }
 
-    /// RFC 3649, table 3: 263 segments at p = 1e-4. The table is for the steady state of a fluid; the pipe's cycle is
-    /// two rounds longer than its 38, by which its window is smaller: at most 2/38.
+    /// RFC 3649, table 3: 263 segments at p = 1e-4. The table is for the steady state of a fluid, whose cycle lasts 38
+    /// rounds. In the pipe a cycle lasts two rounds longer, so the mean window is smaller by at most 2/38.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {
         let mut cc = new(&Params::default(), Start { ssthresh: 200.0, ..Start::with_window(100.0) });

@@ -28,7 +28,7 @@ choice! {
         None = "none" from "RFC 5681, section 3.1",
         /// ACK trains, and an increase of the RTT.
         Classic = "classic" from "S. Ha and I. Rhee, Taming the Elephants, 2011; Linux",
-        /// The same in ns-3: the smoothed RTT must double.
+        /// As `classic`, but the smoothed RTT must double.
         Ns3 = "ns3" from "ns-3.44, TcpCubic",
         /// An increase of the RTT, followed by a few slower rounds.
         PlusPlus = "plus-plus" from "RFC 9406",

@@ -256,7 +256,7 @@ impl fmt::Debug for CustomControl {
     }
 }
 
-/// Equal only if it is the same factory.
+/// Two custom controls are equal if they have the same factory.
 impl PartialEq for CustomControl {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)

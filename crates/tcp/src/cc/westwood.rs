@@ -179,7 +179,7 @@ mod tests {
         assert_relative_eq!(cc.estimate.bandwidth, 1e5 * (9.0 / 121.0 + 2.0 / 11.0), max_relative = 1e-9);
     }
 
-    /// A second without ACKs is four samples of zero, each of which keeps (1 - 0.25)/(1 + 0.25) = 0.6.
+    /// A second without ACKs counts as four samples of zero; each keeps (1 - 0.25)/(1 + 0.25) = 0.6 of the estimate.
     #[test]
     fn silence_counts_as_samples_of_zero() {
         let mut cc = new(&Params::default(), Start::with_window(10.0));
@@ -194,7 +194,7 @@ mod tests {
         let mut counter = Counter::default();
         let duplicate = Ack { duplicate: true, bytes: 0, ..ack(0.0, 0.1, 1, 9) };
         assert_eq!(counter.arrived(&duplicate) + counter.arrived(&duplicate), 2000.0);
-        // The ACK that fills the hole covers three segments, two of which were counted before.
+        // The ACK that fills the hole covers three segments; two of them were counted before.
         assert_eq!(counter.arrived(&Ack { bytes: 3000, ..ack(0.0, 0.1, 4, 9) }), 1000.0);
     }
 

@@ -59,7 +59,7 @@ enum RecoveryPhase {
     Loss,
 }
 
-/// Bits for what has to be sent before anything else.
+/// Segments that have to be sent before all others, as bits.
 mod due {
     pub const SYN: u8 = 1;
     /// An ACK without data, in response to a SYN-ACK or FIN-ACK.

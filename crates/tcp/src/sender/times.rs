@@ -73,9 +73,9 @@ impl Times {
         self.looks = 2;
     }
 
-    /// Acknowledges all before `una`. Returns when the last of these segments was sent, if it was sent only once.
-    /// Without the fine timer, the time counts only if none of the other segments was retransmitted either, as the last
-    /// one may have arrived long before (Linux). With the fine timer (ns-2's Vegas), the others do not matter.
+    /// Acknowledges all segments before `una`. Returns when the last of them was sent, if it was sent only once.
+    /// Without the fine timer, that time counts only if no other segment among them was retransmitted either, because
+    /// the last one may have arrived long before (Linux). With the fine timer (ns-2's Vegas), the others do not matter.
     pub fn acknowledge(&mut self, now: Time, una: u64) -> Option<Time> {
         let mut last = None;
         let mut retransmitted = false;
