@@ -172,3 +172,31 @@ fn what_cannot_be_sent_is_refused() {
     assert!(parse(text("standard = '802.11n'", old, "category = 'voice'\ndirection = 'down'")).is_ok());
     assert!(parse(text("standard = '802.11n'", "", "category = 'voice'")).is_ok());
 }
+
+/// Two hidden stations whose aggregates overlap: what arrives in part despite the collision, and whose block ACK is
+/// lost, is either received or collided, but not both. No PPDU takes longer than one of 28 MPDUs at 65 Mb/s, 5366 us,
+/// and no BlockAckReq longer than 32 us.
+#[test]
+fn an_aggregate_that_arrives_in_part_takes_its_air_time_once() {
+    let text = "duration = '5 s'
+        wlan = { standard = '802.11n', control_error = 0.5, short_retry_limit = 20 }
+        servers = [{ name = 'server' }]
+        [space]
+        gains = [['0 dB', '-60 dB', '-60 dB'], ['-60 dB', '0 dB', '-200 dB'], ['-60 dB', '-200 dB', '0 dB']]
+        [[stations]]
+        name = 'sta'
+        count = 2
+        [[flows]]
+        name = 'up'
+        station = 'sta'
+        transport = 'udp'
+        udp.rate = '30 Mb/s'
+        ";
+    let scenario = Scenario::parse(text, "hidden.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let outcome = run(&scenario, 1, &RunOptions::default());
+    for station in outcome.stations.iter().filter(|station| station.name != "ap") {
+        let most = station.ppdus as f64 * 5366e-6 + station.block_ack_requests as f64 * 32e-6;
+        let (read, collided) = (station.air_data_s, station.air_collided_s);
+        assert!(read > 0.1 && read + collided <= most, "{read} s + {collided} s, at most {most} s");
+    }
+}

@@ -378,9 +378,11 @@ impl SpatialChannel {
         let lost = if by_rts { self.rts } else { air + self.cts_to_self(station) };
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
-        let counters = self.counters_mut(station);
-        if collided || by_rts {
-            counters.collided += lost;
+        // An aggregate that was read in part has counted as data.
+        let ppdu = self.edca.as_ref().map(|edca| edca.ppdu_of(station));
+        let is_read = ppdu.is_some_and(|ppdu| ppdu.to != BROADCAST && ppdu.is_read());
+        if by_rts || (collided && !is_read) {
+            self.counters_mut(station).collided += lost;
         }
         let mut timeout = None;
         match self.stations[station as usize].stage {
