@@ -109,7 +109,6 @@ def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
         axes.set_xscale("log")
     else:
         axes.set_xlim(left=0)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
@@ -130,7 +129,6 @@ def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
             each.set_yscale("log")
         else:
             each.set_ylim(bottom=0)
-        each.spines[["top", "right"]].set_visible(False)
 
 
 def _rows(measurement: Measurement) -> list[list[str]]:
