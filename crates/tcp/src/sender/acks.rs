@@ -54,9 +54,7 @@ impl Sender {
             Some(s) => usual && self.phase == RecoveryPhase::Open && s.acknowledge_in_order(now, packet),
         };
         if !in_order {
-            if !usual || !self.on_ack_in_order(now, packet) {
-                self.on_ack_selective(now, packet, window_changed);
-            }
+            self.on_ack_selective(now, packet, window_changed);
         } else if packet.ack > self.una {
             self.on_new_ack(now, packet);
         } else if self.max > self.una && !window_changed {

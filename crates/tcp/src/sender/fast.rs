@@ -6,9 +6,8 @@
 use wifair_packet::Packet;
 use wifair_units::Time;
 
-use super::delivery::AckDelivery;
 use super::selective::Selective;
-use super::{AckSummary, RecoveryPhase, Sender, SenderState};
+use super::{RecoveryPhase, Sender, SenderState};
 use crate::config::Recovery;
 
 impl Sender {
@@ -73,37 +72,6 @@ impl Sender {
         if is_probe_due {
             self.arm_probe_after_new(now);
         }
-    }
-
-    /// [`Sender::on_ack_selective`] for an ACK of new data while nothing is missing, which only lets new data be sent.
-    /// Otherwise returns false and has no effect.
-    #[inline(never)]
-    pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
-        if self.phase != RecoveryPhase::Open || self.reducing {
-            return false;
-        }
-        let Some(mut s) = self.selective.take_if(|s| packet.sack[0] == (0, 0) && s.is_calm()) else { return false };
-        let acked = packet.ack - self.una;
-        let mut delivery =
-            AckDelivery { echo: self.options.timestamps.then_some(packet.ts_ecr), ..AckDelivery::default() };
-        s.scoreboard.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
-        self.una = packet.ack;
-        self.dup_acks = 0;
-        self.measure_selective(now, packet, acked, &delivery);
-        s.reorder_at = Time::NEVER;
-        let ack_summary = AckSummary {
-            acked,
-            delivered: delivery.bytes,
-            in_flight: s.scoreboard.in_flight(),
-            rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
-            ..AckSummary::default()
-        };
-        self.pass_ack(now, packet, &ack_summary);
-        self.restart_timer(now, true);
-        self.arm_probe(now, &mut s, true);
-        self.selective = Some(s);
-        self.finish_without_fin();
-        true
     }
 }
 

@@ -82,14 +82,6 @@ impl Selective {
         self.scoreboard.awaits_retransmission()
     }
 
-    /// Whether an ACK without SACK blocks only advances `una`, if no recovery is under way: nothing is lost, all
-    /// arrives in order, no probe is in flight, and F-RTO is not running.
-    #[inline]
-    pub(super) fn is_calm(&self) -> bool {
-        let is_in_order = self.scoreboard.is_in_order() && self.scoreboard.lost() == 0;
-        is_in_order && self.probe_end == 0 && self.forward == Forward::Off
-    }
-
     /// Whether sending new data now restarts the probe timer: for the first segment of an instant, and for the second
     /// one in flight, which the receiver acknowledges at once. No probe is due `in_recovery`.
     #[inline]
@@ -222,7 +214,7 @@ impl Sender {
     }
 
     /// Takes an RTT sample from each ACK: from transmission times if all segments were sent once, else from the echo.
-    pub(super) fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
+    fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
         let by_times = self.options.recovery == Recovery::Rack;
         if !self.options.timestamps && !by_times {
             if self.timed != 0 && packet.ack >= self.timed {
