@@ -61,19 +61,6 @@ pub fn ethernet(frame: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], v6: 
     frame.extend(ether_type(v6));
 }
 
-/// Appends a VLAN tag before an Ethernet type: `kind` is 0x8100 or, for the outer of two tags, 0x88a8.
-///
-/// # Panics
-/// If the frame does not end with an Ethernet type.
-pub fn vlan(frame: &mut Vec<u8>, kind: u16, id: u16) {
-    let at = frame.len().checked_sub(2).expect("a tag goes behind the addresses of an Ethernet header");
-    let inner = [frame[at], frame[at + 1]];
-    frame.truncate(at);
-    frame.extend(kind.to_be_bytes());
-    frame.extend((id & 0x0fff).to_be_bytes());
-    frame.extend(inner);
-}
-
 fn ether_type(v6: bool) -> [u8; 2] {
     if v6 { [0x86, 0xdd] } else { [0x08, 0x00] }
 }

@@ -184,13 +184,11 @@ impl Wrap {
             Self::Ethernet | Self::Vlan | Self::QinQ => {
                 frame::ethernet(&mut out, [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 1], v6);
                 if self != Self::Ethernet {
-                    frame::vlan(&mut out, 0x8100, 42);
+                    out.splice(12..12, [0x81, 0x00, 0, 42]);
                 }
                 if self == Self::QinQ {
                     // The outer tag precedes the inner one.
-                    let inner = out.split_off(12);
-                    out.extend([0x88, 0xa8, 0, 7]);
-                    out.extend(inner);
+                    out.splice(12..12, [0x88, 0xa8, 0, 7]);
                 }
             }
             Self::Pppoe => {
