@@ -13,8 +13,9 @@ use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
 impl SpatialChannel {
-    /// All stations that are due start sending.
-    pub(super) fn begin(&mut self, call: &mut Call<'_>) {
+    /// All stations that are due start sending. If their data frames do not overlap with others and end before `bound`,
+    /// they are completed too, and `call.now` is advanced to their end.
+    pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.starters.clear();
         self.backoff_timers.take(now, &mut self.starters);
@@ -25,7 +26,7 @@ impl SpatialChannel {
         {
             let kind = self.take_turn(sender, call);
             if kind == SpatialFrameKind::Data && self.begins_exchange(now, sender) {
-                return;
+                return self.skip_to_data_end(bound, call);
             }
             opened = Some(kind);
         } else if !self.allows_atomic && self.signals.varies {
@@ -48,6 +49,7 @@ impl SpatialChannel {
         }
         self.starters = starters;
         self.watch_receptions(now);
+        MacEvent::Nothing
     }
 
     /// Type of the frame that `sender` starts sending now.
