@@ -153,7 +153,7 @@ pub enum MacEvent {
     /// A station received datagrams for which no packets are written: see [`Channel::datagrams`](super::Channel).
     Datagrams {
         /// Index of the sender's EDCA function.
-        sender: usize,
+        sender: u32,
     },
     /// The stations listed by the channel as receivers got a packet.
     Broadcast {

@@ -236,12 +236,12 @@ impl Channel {
 
     /// The datagrams reported by [`MacEvent::Datagrams`], and how long before now each was received.
     #[must_use]
-    pub fn datagrams(&self, sender: usize) -> Option<(&DatagramRuns, MpduLeads)> {
+    pub fn datagrams(&self, sender: u32) -> Option<(&DatagramRuns, MpduLeads)> {
         if let Self::General(general) = self { general.edcafs().datagrams(sender) } else { None }
     }
 
     /// Writes packets for these datagrams, which are then passed up one by one: see [`Channel::take_passed_up`].
-    pub fn write_out_datagrams(&mut self, now: Time, sender: usize, packets: &mut Packets) {
+    pub fn write_out_datagrams(&mut self, now: Time, sender: u32, packets: &mut Packets) {
         if let Self::General(general) = self {
             general.edcafs_mut().write_out_datagrams(now, sender, packets);
         }

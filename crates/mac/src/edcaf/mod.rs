@@ -211,7 +211,7 @@ pub struct Edcafs {
     /// Windows whose recipients wait for a missing MPDU, as sender and index of the window.
     blocked: Vec<(usize, usize)>,
     /// The sender of datagrams just received for which no packets are written.
-    received_run: Option<usize>,
+    received_run: Option<u32>,
     /// Stations whose queue became empty while arrivals were deferred.
     exhausted: Vec<u32>,
     pub(crate) paused_queues: PausedQueues,

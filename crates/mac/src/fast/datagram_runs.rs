@@ -95,24 +95,25 @@ impl DatagramRuns {
         self.interval > leads.of(0).saturating_sub(leads.of(1)) + Duration::from_nanos(1)
     }
 
-    /// Ages of the datagrams when received, each at its lead before `end`. For each run: age of the first, age of the
-    /// last, and all ages.
+    /// Ages of the datagrams when received, each at its lead before `end`, but at most `longest` before it. For each
+    /// run: age of the first, age of the last, and all ages.
     #[inline]
     pub fn ages(
         &self,
         end: Time,
+        longest: Duration,
         leads: MpduLeads,
     ) -> impl Iterator<Item = (Duration, Duration, impl Iterator<Item = Duration> + Clone)> {
         let (mut place, interval) = (0, self.interval);
         self.runs.iter().map(move |run| {
             let last = run.count - 1;
-            let most = end - leads.of(place) - run.sent_at;
-            let least = end - leads.of(place + last) - (run.sent_at + interval * last);
+            let most = end - leads.of(place).min(longest) - run.sent_at;
+            let least = end - leads.of(place + last).min(longest) - (run.sent_at + interval * last);
             let mut lead = leads.fraction(place);
             place += run.count;
             let mut age = (end - run.sent_at).as_nanos();
             let ages = (0..run.count).map(move |_| {
-                let received = age.wrapping_sub(lead >> 32);
+                let received = age.wrapping_sub((lead >> 32).min(longest.as_nanos()));
                 lead = lead.wrapping_sub(leads.stride * leads.byte);
                 age = age.wrapping_sub(interval.as_nanos());
                 Duration::from_nanos(received)

@@ -122,9 +122,8 @@ table! {
         /// as in ns-3.
         pub count_in_flight: bool = false;
         /// Whether a receiver passes each MPDU up when it ends, as in the standard and ns-3; otherwise all at the end
-        /// of the PPDU, like a network card with one interrupt for each. Delays end earlier then, and packets go onto
-        /// a wire that follows earlier, by no more than its delay: with less delay than a PPDU lasts they come in
-        /// bursts, for which its queue needs room.
+        /// of the PPDU, like a network card with one interrupt for each. Delays end earlier then, and a
+        /// wired link behind the receiver gets packets earlier.
         pub pass_up_singly: bool = true;
         /// How long a packet may wait and be retried, counted from its arrival in the queue; if absent, only the retry
         /// limit applies.

@@ -1,8 +1,8 @@
 //! Packets that a channel reports, and when their next hop takes them.
 //!
 //! A channel reports the packets of a PPDU when the PPDU ends. If receivers pass up each MPDU when the MPDU ends, a
-//! wired link without a gate treats the packet as put on it at that earlier time, limited by the link's delay, and
-//! one-way delays end at that time.
+//! wired link without a gate treats the packet as put on it at that earlier time, and one-way delays end at that time.
+//! What has crossed the link before the PPDU ends arrives when the PPDU ends.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
@@ -30,18 +30,18 @@ impl World {
         let hop = self.packets[id].hop;
         match self.hops[hop as usize] {
             Hop::Wired(link) => {
-                let lead = self.channels[channel].lead().min(self.takes_since(link));
-                self.send_on_wire(link, id, self.now - lead);
+                let lead = if self.joins_earlier(link) { self.channels[channel].lead() } else { Duration::ZERO };
+                self.send_on_wire(link, id, self.now - lead, self.now);
             }
             Hop::End => self.arrive_from_air(id, channel),
             _ => self.send_on_hop(id, hop),
         }
     }
 
-    /// How long before its report a packet may have been put on this link.
+    /// Whether packets are put on this link when their MPDU ends, before they are reported.
     #[inline]
-    pub(super) fn takes_since(&self, link: u32) -> Duration {
-        if self.passes_up_singly { self.links[link as usize].takes_since() } else { Duration::ZERO }
+    pub(super) fn joins_earlier(&self, link: u32) -> bool {
+        self.passes_up_singly && !self.links[link as usize].has_gate()
     }
 
     /// Handles a packet that a channel reports at its destination.
@@ -56,14 +56,14 @@ impl World {
     /// way. Each is put on the link when its MPDU ends.
     #[inline(never)]
     pub(super) fn forward_singly(&mut self, first: PacketId, link: u32, channel: usize) {
-        let (hop, most, now) = (self.packets[first].hop, self.takes_since(link), self.now);
+        let (hop, now) = (self.packets[first].hop, self.now);
         let Self { packets, channels, links, dropped, .. } = self;
         let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
         let (behind, leads) = (channel.passed_up(), channel.passed_up_leads());
         let (mut id, mut lead, mut count, mut is_noteworthy) = (first, channel.lead(), 0, false);
         loop {
             packets[id].hop += 1;
-            is_noteworthy |= wire.send(now - lead.min(most), Time::ZERO, id, packets, dropped) == Departure::Noteworthy;
+            is_noteworthy |= wire.send(now - lead, now, Time::ZERO, id, packets, dropped) == Departure::Noteworthy;
             match behind.get(count) {
                 Some((_, next)) if packets[*next].hop == hop && wire.next() > now => id = *next,
                 _ => break,

@@ -554,7 +554,7 @@ impl World {
                     self.offer(index, from, id);
                 }
             }
-            Hop::Wired(link) => self.send_on_wire(link, id, self.now),
+            Hop::Wired(link) => self.send_on_wire(link, id, self.now, Time::ZERO),
             Hop::NoPath { .. } => self.hold(id),
             Hop::End => self.arrive(id),
         }
@@ -562,11 +562,11 @@ impl World {
 
     /// Puts a packet on a wired link, as if at the earlier time `since`.
     #[inline(always)]
-    fn send_on_wire(&mut self, link: u32, id: PacketId, since: Time) {
+    fn send_on_wire(&mut self, link: u32, id: PacketId, since: Time, earliest: Time) {
         let index = link as usize;
         let link = &mut self.links[index];
         let horizon = link.eager_arrival().horizon(self.horizon, &self.timers);
-        match link.send(since, horizon, id, &mut self.packets, &mut self.dropped) {
+        match link.send(since, earliest, horizon, id, &mut self.packets, &mut self.dropped) {
             Departure::OnItsWay => {}
             Departure::Noteworthy => self.update_link(index),
             Departure::Arrives(time) => self.arrive_eagerly(id, time),

@@ -241,21 +241,23 @@ impl WiredLink {
         air_of(&mut self.airs[usize::from(size > 128)], size, self.rate)
     }
 
-    /// Accepts a packet, which may be processed immediately if it arrives before `horizon`.
+    /// Accepts a packet that came at `now`, which may be processed immediately if it arrives before `horizon`. If the
+    /// link is told of it later, `earliest` is that time: it does not arrive before.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
         now: Time,
+        earliest: Time,
         horizon: Time,
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Departure {
         if now < self.free_at || self.has_gate() {
-            return self.send_later(now, horizon, id, packets, dropped);
+            return self.send_later(now, earliest, horizon, id, packets, dropped);
         }
         self.free_at = now + self.air(packets[id].size);
-        self.let_go(horizon, id)
+        self.let_go(earliest, horizon, id)
     }
 
     /// Accepts a packet that may have to wait.
@@ -263,6 +265,7 @@ impl WiredLink {
     fn send_later(
         &mut self,
         now: Time,
+        earliest: Time,
         horizon: Time,
         id: PacketId,
         packets: &mut Packets,
@@ -280,7 +283,7 @@ impl WiredLink {
             return Departure::Noteworthy;
         }
         self.free_at += air;
-        self.let_go(horizon, id)
+        self.let_go(earliest, horizon, id)
     }
 
     /// If further packets of `size` bytes put on the link at this instant would wait like the last packet, returns when
@@ -354,8 +357,8 @@ impl WiredLink {
 
     /// Puts a packet on the line; its transmission ends when the link becomes free.
     #[inline(always)]
-    fn let_go(&mut self, horizon: Time, id: PacketId) -> Departure {
-        let arrival = self.free_at + self.delay;
+    fn let_go(&mut self, earliest: Time, horizon: Time, id: PacketId) -> Departure {
+        let arrival = (self.free_at + self.delay).max(earliest);
         let first = self.next == Time::NEVER;
         if first {
             if arrival < horizon {
@@ -402,12 +405,6 @@ impl WiredLink {
     /// Propagation delay: the time from the end of transmission to the arrival.
     pub(super) fn delay(&self) -> Duration {
         self.delay
-    }
-
-    /// How far in the past a packet may be put on the link: up to the link's delay, or zero if the link has a gate.
-    #[inline]
-    pub(super) fn takes_since(&self) -> Duration {
-        if self.has_gate() { Duration::ZERO } else { self.delay }
     }
 
     /// Whether packets arrive at the instant at which they are put on the link.
@@ -554,7 +551,7 @@ mod tests {
         for (start, count) in [(0, 10), (9500, 4)] {
             for _ in 0..count {
                 let id = packets.insert(Packet { size: 1000, ..Packet::default() });
-                link.send(at(start), Time::ZERO, id, &mut packets, &mut dropped);
+                link.send(at(start), Time::ZERO, Time::ZERO, id, &mut packets, &mut dropped);
             }
             while link.next() < Time::NEVER {
                 let now = link.next();
@@ -583,7 +580,7 @@ mod tests {
             let at = Time::from_nanos(at);
             advance(link, at, &mut packets, &mut dropped);
             let id = packets.insert(Packet { seq, size, flags: flag::ECT, ..Packet::default() });
-            link.send(at, Time::ZERO, id, &mut packets, &mut dropped);
+            link.send(at, Time::ZERO, Time::ZERO, id, &mut packets, &mut dropped);
         }
         advance(link, Time::NEVER, &mut packets, &mut dropped);
         assert_eq!(link.packets_held(), 0);

@@ -44,6 +44,37 @@ fn a_station_fills_its_aggregates_with_every_discipline_that_only_orders() {
     }
 }
 
+/// A wired link takes each MPDU when the MPDU ends, however short the link's delay. At 10 Gb/s a packet of 1500 B takes
+/// 1.2 us, and the MPDUs of a PPDU end 10 us apart or more, so none ever waits for another: the default queue of 50
+/// packets has room for all, although a PPDU has up to 256.
+#[test]
+fn a_wired_link_without_delay_gets_no_bursts() {
+    let text = "duration = '1 s'
+        warm_up = '0.2 s'
+        [wlan]
+        standard = '802.11ax'
+        width = 80
+        [[stations]]
+        name = 'sta'
+        queue.limit = '1000 packets'
+        [[servers]]
+        name = 'server'
+        rate = '10 Gb/s'
+        [[flows]]
+        name = 'up'
+        station = 'sta'
+        transport = 'udp'
+        udp.rate = '500 Mb/s'
+        udp.payload = '1472 B'
+        ";
+    let scenario = Scenario::parse(text, "bursts.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    for fast_paths in [true, false] {
+        let outcome = run(&scenario, 1, &RunOptions { fast_paths, ..RunOptions::default() });
+        let goodput = outcome.cell.goodput_bps;
+        assert!((goodput / 500e6 - 1.0).abs() < 0.01, "{goodput} b/s with fast_paths = {fast_paths}");
+    }
+}
+
 /// Active queue management drops datagrams that an aggregate takes out of the queue, and keeps aggregating: it has to,
 /// for single frames would get half of the goodput (31 Mb/s instead of 60).
 #[test]

@@ -11,7 +11,7 @@ use wifair_units::{Duration, Time};
 use super::super::ppdu::{BuildState, rules_between, single_psdu};
 use super::super::psdu_builder::PsduBuilder;
 use super::super::window::Mpdu;
-use super::super::{AggregationRules, BROADCAST, Bytes, Edcaf, Edcafs, Station, Task, rate_of};
+use super::super::{AggregationRules, BROADCAST, Bytes, Edcaf, Edcafs, Station, Task, number, rate_of};
 #[cfg(doc)]
 use crate::MacEvent;
 use crate::exchange::Purpose;
@@ -229,7 +229,7 @@ impl Edcafs {
         if self.categories == self.delays.len() {
             let delays = &mut self.delays[sender % self.categories];
             let is_falling = run.datagrams.are_ages_falling(&run.leads);
-            for (most, least, ages) in run.datagrams.ages(now, run.leads) {
+            for (most, least, ages) in run.datagrams.ages(now, Duration::MAX, run.leads) {
                 if is_falling {
                     delays.add_between(most, least, ages);
                 } else {
@@ -237,7 +237,7 @@ impl Edcafs {
                 }
             }
         }
-        self.received_run = Some(sender);
+        self.received_run = Some(number(sender));
     }
 
     /// Determines how long before the end of the PPDU its MPDUs are received.
@@ -327,14 +327,14 @@ impl Edcafs {
     }
 
     /// The datagrams of this sender, reported by [`MacEvent::Datagrams`], and how long before now each was received.
-    pub(crate) fn datagrams(&self, sender: usize) -> Option<(&DatagramRuns, MpduLeads)> {
-        self.contenders[sender].run.as_ref().map(|run| (&run.datagrams, run.leads))
+    pub(crate) fn datagrams(&self, sender: u32) -> Option<(&DatagramRuns, MpduLeads)> {
+        self.contenders[sender as usize].run.as_ref().map(|run| (&run.datagrams, run.leads))
     }
 
     /// Writes packets for these datagrams, which are then passed up one by one.
     #[cold]
-    pub(crate) fn write_out_datagrams(&mut self, now: Time, sender: usize, packets: &mut Packets) {
-        let Some(run) = &self.contenders[sender].run else { return };
+    pub(crate) fn write_out_datagrams(&mut self, now: Time, sender: u32, packets: &mut Packets) {
+        let Some(run) = &self.contenders[sender as usize].run else { return };
         let Some(RunPlan { to, .. }) = run.plan else { return };
         let mut datagrams = run.datagrams.clone(); // the sender counts them when it learns of their arrival
         let (count, up, leads) = (datagrams.len(), &mut self.released.up, run.leads);

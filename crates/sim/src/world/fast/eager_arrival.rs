@@ -171,7 +171,7 @@ impl World {
         let departure = loop {
             let packet = &mut packets[id];
             packet.hop += 1;
-            let departure = wire.send(*now, *horizon, id, packets, dropped);
+            let departure = wire.send(*now, Time::ZERO, *horizon, id, packets, dropped);
             let Departure::Arrives(time) = departure else { break departure };
             self.events += 1;
             packets.release(id);
@@ -212,7 +212,7 @@ impl World {
     /// Takes datagrams for which no packets are written from the sender's channel. If all arrive immediately over a
     /// wired link, they are counted; otherwise packets are written for them.
     #[inline(never)]
-    pub(in crate::world) fn runs_arrive(&mut self, channel: usize, sender: usize) {
+    pub(in crate::world) fn runs_arrive(&mut self, channel: usize, sender: u32) {
         if self.runs_arrive_eagerly(channel, sender) {
             return;
         }
@@ -224,7 +224,7 @@ impl World {
     }
 
     /// Counts these datagrams if all arrive immediately. Otherwise does nothing and returns false.
-    fn runs_arrive_eagerly(&mut self, channel: usize, sender: usize) -> bool {
+    fn runs_arrive_eagerly(&mut self, channel: usize, sender: u32) -> bool {
         let is_first = self.now < self.next_events.earliest().min(self.until);
         let Self { now, horizon, hops, links, channels, connections, flows, events, .. } = self;
         let Some((datagrams, leads)) = channels[channel].datagrams(sender) else { return false };
@@ -237,7 +237,7 @@ impl World {
         let (air, connection) = (wire.air(size), &mut connections[flow as usize]);
         let owner = &mut flows[connection.flow as usize];
         let (first, last, apart) = (leads.of(0), leads.of(count - 1), leads.of(0).saturating_sub(leads.of(1)));
-        if first.min(wire.takes_since()) == Duration::ZERO {
+        if first == Duration::ZERO {
             // The datagrams follow each other without a gap, from now on.
             if air > datagrams.interval() {
                 return false;
@@ -248,13 +248,30 @@ impl World {
                 arrival += air * run.count;
             }
         } else {
-            // Each datagram is put on the link when its MPDU ends.
-            let are_alone = first <= wire.takes_since() && apart > air && datagrams.are_ages_falling(&leads);
+            // Each datagram is put on the link when its MPDU ends, and arrives when the PPDU ends or later.
+            let are_alone = apart > air && datagrams.are_ages_falling(&leads);
             if !are_alone || !wire.send_apart(*now - first, *now - last, *horizon, air) {
                 return false;
             }
-            for (most, least, ages) in datagrams.ages(*now + air + wire.delay(), leads) {
-                owner.record_delays_between(most, least, ages);
+            let (behind, interval) = (air + wire.delay(), datagrams.interval());
+            if count > 1 && leads.of(count - 2) >= behind {
+                // All but the last have crossed the link when the PPDU ends.
+                let mut early = count - 1;
+                for run in datagrams.runs() {
+                    let count = run.count.min(early);
+                    early -= count;
+                    if count > 0 {
+                        owner.record_falling_delays(*now - run.sent_at, interval, count);
+                    }
+                    if count < run.count {
+                        let arrival = *now + behind - last.min(behind);
+                        owner.record_falling_delays(arrival - (run.sent_at + interval * count), interval, 1);
+                    }
+                }
+            } else {
+                for (most, least, ages) in datagrams.ages(*now + behind, behind, leads) {
+                    owner.record_delays_between(most, least, ages);
+                }
             }
         }
         connection.counters.arrive_together(count, payload);
@@ -309,7 +326,8 @@ impl World {
                 counters.acks_sent += 1;
                 more = receiver.write(time, packet).then_some(time);
                 packet.hop = back;
-                is_noteworthy |= line.send(time, Time::ZERO, id, packets, &mut self.dropped) == Departure::Noteworthy;
+                is_noteworthy |=
+                    line.send(time, Time::ZERO, Time::ZERO, id, packets, &mut self.dropped) == Departure::Noteworthy;
             } else {
                 packets.release(id);
             }

@@ -166,7 +166,7 @@ impl World {
         {
             self.events += 1;
             match self.hops[self.packets[id].hop as usize + 1] {
-                Hop::Wired(link) if self.takes_since(link).as_nanos() > 0 => self.forward_singly(id, link, channel),
+                Hop::Wired(link) if self.joins_earlier(link) => self.forward_singly(id, link, channel),
                 Hop::Wired(link) if self.packets[id].kind == Kind::Udp => self.datagrams_arrive(id, link, channel),
                 Hop::Wired(link) => self.forward_train(id, link, channel),
                 Hop::End => {
