@@ -64,7 +64,7 @@ impl World {
         let total: f64 = goodputs.iter().sum();
         let sum_of = |wanted: Direction| -> f64 {
             let wanted = shares.iter().zip(&goodputs).filter(|(index, _)| labels.flows[**index].1 == wanted);
-            wanted.map(|(_, goodput)| goodput).sum()
+            wanted.map(|(_, goodput)| goodput).fold(0.0, std::ops::Add::add) // `sum` of nothing is -0.0
         };
         let (up, down) = (sum_of(Direction::Up), sum_of(Direction::Down));
         let share = labels.fair_share_base.unwrap_or(total / 8.0) / goodputs.len() as f64;
