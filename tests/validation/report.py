@@ -75,7 +75,8 @@ def verdict(section: Section, row: Row, one: Comparison, source: str, notes: lis
         return "shown; yes" if one.agrees(source) else "shown; no"
     if one.agrees(source):
         if one.rule is Rule.T_TEST and one.p_value(source) < LEVEL:
-            return "within 1 %" if abs(one.difference(source)) <= one.tolerance else "weak"
+            is_close = abs(one.difference(source)) <= one.tolerance
+            return f"within {100 * one.tolerance:g} %" if is_close else "weak"
         return "yes"
     text = reason(section.name, row.labels, one.quantity) or "**not expected**"
     if text not in notes:
