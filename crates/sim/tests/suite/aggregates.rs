@@ -75,6 +75,12 @@ fn a_wired_link_without_delay_gets_no_bursts() {
     }
 }
 
+/// With uploads alone the goodput of downloads is zero, not the -0.0 that a sum of nothing is in Rust.
+#[test]
+fn no_downloads_have_a_goodput_of_zero() {
+    assert_eq!(upload("fifo").cell.down_goodput_bps.to_bits(), 0.0_f64.to_bits());
+}
+
 /// Active queue management drops datagrams that an aggregate takes out of the queue, and keeps aggregating: it has to,
 /// for single frames would get half of the goodput (31 Mb/s instead of 60).
 #[test]
