@@ -3,6 +3,7 @@
 //! A channel reports the packets of a PPDU when the PPDU ends. If receivers pass up each MPDU when the MPDU ends, a
 //! wired link without a gate treats the packet as put on it at that earlier time, and one-way delays end at that time.
 //! What has crossed the link before the PPDU ends arrives when the PPDU ends.
+//! Packets that come to the link from elsewhere during the PPDU are ahead of these.
 
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
