@@ -44,13 +44,13 @@ from wifair.errors import (
 
 if TYPE_CHECKING:
     from wifair import metrics, statistics, sweeps
+    from wifair._core import Ack, CongestionControl, Packet, QueueDiscipline
     from wifair.capture import Capture, read_capture
     from wifair.columns import Columns
     from wifair.comparing import Comparison, compare
     from wifair.exchange import ImportedResults, read_flent, read_iperf3, write_flent
     from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
     from wifair.explaining import Explanation, explain
-    from wifair.extending import Ack, CongestionControl, Packet, QueueDiscipline
     from wifair.laboratory import lab
     from wifair.results import Results, SampledResults
     from wifair.saved import SavedResults, read_results
@@ -107,13 +107,13 @@ __all__ = [
 
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {
+    "wifair._core": ("Ack", "CongestionControl", "Packet", "QueueDiscipline"),
     "wifair.capture": ("Capture", "read_capture"),
     "wifair.columns": ("Columns",),
     "wifair.comparing": ("Comparison", "compare"),
     "wifair.exchange": ("ImportedResults", "read_flent", "read_iperf3", "write_flent"),
     "wifair.exchange_time": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
     "wifair.explaining": ("Explanation", "explain"),
-    "wifair.extending": ("Ack", "CongestionControl", "Packet", "QueueDiscipline"),
     "wifair.laboratory": ("lab",),
     "wifair.results": ("Results", "SampledResults"),
     "wifair.saved": ("SavedResults", "read_results"),

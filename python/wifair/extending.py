@@ -15,19 +15,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import CodeType, TracebackType
 
-from wifair._core import Ack, CongestionControl, Packet, QueueDiscipline
+from wifair._core import CongestionControl, QueueDiscipline
 from wifair.errors import ScenarioError
-
-__all__ = [
-    "Ack",
-    "CongestionControl",
-    "Packet",
-    "QueueDiscipline",
-    "find",
-    "line_of",
-    "name_of",
-    "require_importable",
-]
 
 BASES: dict[str, type] = {"CongestionControl": CongestionControl, "QueueDiscipline": QueueDiscipline}
 

@@ -11,7 +11,7 @@ import captures
 import numpy as np
 from model import CUTOFF, LEVEL, Comparison, Row, Rule, Section, as_many_by_chance, by_t_test, sign_test, signs
 from reasons import reason
-from wifair.reproduce import style
+from wifair.figures.style import COLOURS
 
 CAPTURES = "Captures: tcptrace"
 BALANCE = "Means above those of the reference: {above}, below: {below}; p = {p:.2g} by the sign test."
@@ -143,7 +143,7 @@ def _differences(axes: Any, section: Section, rows: Sequence[Row]) -> None:
                     tolerance = max(tolerance, 100 * one.tolerance)
     axes.axhspan(-tolerance, tolerance, facecolor="0.9", edgecolor="0.6", linewidth=0.5, label=f"{tolerance:.2g} %")
     axes.axhline(0, color="black", linewidth=0.6)
-    for colour, (name, points) in zip(style.COLOURS, seen.items()):
+    for colour, (name, points) in zip(COLOURS, seen.items()):
         axes.plot(*zip(*points, strict=True), "o", markersize=3, color=colour, label=name)
     axes.set_xlabel("row of the table")
     axes.set_ylabel("wifair against reference [%]")

@@ -15,8 +15,6 @@ from wifair.errors import ResultsError
 from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
 from wifair.words import counted
 
-__all__ = ["read_flent"]
-
 VERSIONS = (3, 4)
 COMPUTED = ("AverageRunner", "SumRunner", "DiffMinRunner", "FairnessRunner")
 """Series that Flent computes from others."""

@@ -16,8 +16,6 @@ from wifair.columns import Columns
 from wifair.results import Results
 from wifair.saved import SavedResults
 
-__all__ = ["write_flent"]
-
 FORMAT = 4
 EPOCH = "1970-01-01T00:00:00.000000Z"
 """Start of every run: a simulation has no date, and the same run gives the same bytes."""

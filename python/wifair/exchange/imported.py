@@ -17,8 +17,6 @@ from wifair.columns import Columns
 from wifair.errors import ResultsError
 from wifair.saved import SavedResults
 
-__all__ = ["FlowRow", "ImportedFile", "ImportedResults", "repetitions_of"]
-
 Document = TypeVar("Document")
 
 NAN = math.nan

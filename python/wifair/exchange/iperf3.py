@@ -14,8 +14,6 @@ from wifair.errors import ResultsError
 from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
 from wifair.words import counted
 
-__all__ = ["read_iperf3"]
-
 
 def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> ImportedResults:
     """Read JSON files of iperf3, each of which becomes a repetition.

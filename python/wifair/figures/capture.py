@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from wifair.capture import Capture
 
-__all__ = ["flow_svg", "overview_svg", "save", "shown_flows"]
-
 FEW = 3
 """Flows up to which goodput is drawn as lines; more are a heat map."""
 MOST_FLOWS = 12

@@ -13,8 +13,6 @@ from wifair.statistics import Interval, limits, mean_interval
 if TYPE_CHECKING:
     from wifair.comparing import Comparison
 
-__all__ = ["draw"]
-
 MOST_PANELS = 12
 PANEL_IN = 1.75
 

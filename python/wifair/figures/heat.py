@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from wifair.figures.style import STARVED
 
-__all__ = ["MOST_NAMED", "coarser", "colour_scale", "heat_map", "name_rows"]
-
 MOST_NAMED = 40
 """Flows up to which each has its name at the axis."""
 MOST_BINS = 100

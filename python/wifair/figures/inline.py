@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["inline", "once"]
-
 DECIMALS = 1
 """Of coordinates in points: a twentieth of a point is not seen."""
 DOT = 2.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["RATIOS", "Quantity", "parameter", "quantity"]
-
 
 class Quantity(NamedTuple):
     """A quantity as it stands on an axis."""

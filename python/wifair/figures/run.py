@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.saved import SavedResults
 
-__all__ = ["draw"]
-
 STARVED_BELOW = 0.1
 """Of the mean goodput of all flows of the run."""
 NARROW_IN = 5.0

@@ -13,24 +13,6 @@ from typing import Any
 from wifair import files
 from wifair.figures.labels import RATIOS
 
-__all__ = [
-    "COLOURS",
-    "DIRECTIONS",
-    "MARKERS",
-    "ONE_COLUMN",
-    "RC",
-    "STARVED",
-    "TWO_COLUMNS",
-    "Look",
-    "check",
-    "logarithmic",
-    "new_figure",
-    "save",
-    "scale_for",
-    "settings",
-    "thousands_apart",
-]
-
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16
 """Widths [in] of a column and of a page in the journals of IEEE; those of ACM are about the same."""
 LARGEST_IN = 40.0

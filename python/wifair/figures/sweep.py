@@ -14,8 +14,6 @@ from wifair.columns import Columns
 from wifair.figures.labels import parameter, quantity
 from wifair.figures.style import COLOURS, MARKERS, ONE_COLUMN, Look, new_figure, scale_for, settings
 
-__all__ = ["draw"]
-
 MOST_GROUPS = 40
 """More lines tell nobody anything."""
 BESIDE = 0.4

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.scenario import Scenario
 
-__all__ = ["draw", "usual_span"]
-
 USUAL_NS = 20_000_000
 HEIGHT = 0.62
 """Of a frame, of a lane's 1."""

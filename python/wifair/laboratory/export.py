@@ -8,8 +8,6 @@ from pathlib import Path
 from wifair import files
 from wifair.laboratory import page
 
-__all__ = ["export"]
-
 
 def export(folder: str | os.PathLike[str], start: page.Start | None = None, *, force: bool = False) -> list[Path]:
     """Write the page as files that any web server can serve; everything is computed in the browser.

@@ -8,8 +8,6 @@ from wifair.laboratory.page import Start
 from wifair.laboratory.server import LabServer
 from wifair.scenario import Scenario, Source, scenario_of
 
-__all__ = ["LabView", "lab"]
-
 
 class LabView:
     """The lab page in a notebook; displayed when it is the last value of a notebook's cell.

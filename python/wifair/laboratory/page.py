@@ -9,8 +9,6 @@ from typing import NamedTuple
 from wifair import _core
 from wifair.scenario import Scenario
 
-__all__ = ["ENGINE", "FILES", "POLICY", "Start", "has_engine", "index", "lessons", "read"]
-
 FILES = {
     "index.html": "text/html; charset=utf-8",
     "lab.css": "text/css; charset=utf-8",

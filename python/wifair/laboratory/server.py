@@ -19,8 +19,6 @@ from socket import socket
 from wifair import _core
 from wifair.laboratory import page
 
-__all__ = ["LabServer"]
-
 MOST_BYTES = 5_000_000
 """The greatest size of a request [bytes]; a scenario has at most four million."""
 MOST_LABS = 16

@@ -18,21 +18,6 @@ from wifair.reproduce.expressions import ExpressionError, experiments_of, may_se
 from wifair.reproduce.predicates import Tested, check, compared_with, criterion
 from wifair.reproduce.table import Label, Row, Table, read_records
 
-__all__ = [
-    "Claim",
-    "Claims",
-    "Clause",
-    "Control",
-    "Judgement",
-    "Open",
-    "Reading",
-    "Recorded",
-    "Verdict",
-    "judge",
-    "read_claims",
-    "read_recorded",
-]
-
 Verdict = Literal["holds", "partly", "depends", "fails", "undecided", "calibrated", "definition", "untestable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LEVEL = 0.05

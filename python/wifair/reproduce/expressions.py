@@ -22,17 +22,6 @@ from numpy.typing import NDArray
 from wifair.reproduce.intervals import replicates
 from wifair.reproduce.table import Label, Row, Table
 
-__all__ = [
-    "ExpressionError",
-    "LabelledValues",
-    "MissingRowsError",
-    "evaluate",
-    "experiments_of",
-    "is_ratio",
-    "is_share",
-    "may_select",
-]
-
 
 def _variation(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Compute the coefficient of variation: standard deviation over mean."""

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from wifair.statistics import beta_quantile, student_t_quantile
 
-__all__ = ["Bounds", "of_replicates", "of_share", "replicates"]
-
 
 class Bounds(NamedTuple):
     """An estimate and the ends of its confidence interval, all in one unit."""

@@ -17,8 +17,6 @@ from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.statistics import student_t_quantile
 
-__all__ = ["Case", "Cases", "Deviation", "Draw", "Effort", "Experiment", "Measure", "Measured", "Paper", "scenarios_of"]
-
 
 class Effort(enum.Enum):
     """How much of a paper is run."""

@@ -19,8 +19,6 @@ from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
 
-__all__ = ["formats", "index", "markdown", "paper"]
-
 MARKS = {"holds": "\u2713", "partly": "\u25d1", "depends": "\u25d0", "fails": "\u2717", "undecided": "?"}
 WORDS = {
     "holds": "holds",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wifair.reproduce.predicates import RegionComparison
     from wifair.reproduce.session import Controlled, Judged
 
-__all__ = ["about", "claim_to_dict"]
-
 
 def about() -> dict[str, Any]:
     """Describe the software that produced the results, for those who repeat them."""

@@ -21,8 +21,6 @@ from wifair.reproduce.expressions import ExpressionError, LabelledValues, Missin
 from wifair.reproduce.intervals import Bounds, of_replicates, of_share
 from wifair.reproduce.table import Label, Row, Table, labelled
 
-__all__ = ["KINDS", "RegionComparison", "Result", "Tested", "check", "compared_with", "criterion"]
-
 Result = Literal["holds", "fails", "undecided"]
 
 

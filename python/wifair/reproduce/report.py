@@ -16,8 +16,6 @@ from wifair.reproduce import page, style
 from wifair.reproduce.model import Case, Effort
 from wifair.reproduce.session import Outcome, PaperOutcome
 
-__all__ = ["Report", "prepare"]
-
 MARK = "reproduction.json"
 STAGE = ".partial-"
 """Beginning of the name of the folder where a report is written until it is complete."""

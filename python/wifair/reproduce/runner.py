@@ -32,8 +32,6 @@ from wifair.sweeps import compute as compute_into
 from wifair.sweeps.compute import TABLES
 from wifair.sweeps.store import Key
 
-__all__ = ["Runner", "default_store", "other_versions"]
-
 POLL_S = 0.05
 
 

@@ -22,8 +22,6 @@ from wifair.reproduce.plain import about, claim_to_dict
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Label, Row, Table
 
-__all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
-
 KEYS: tuple[str, ...] = import_module("wifair.papers").KEYS
 """The papers by name. They import this package, which therefore imports them only when needed."""
 

@@ -15,21 +15,6 @@ from wifair.figures.style import COLOURS, MARKERS, SAME_BYTES, settings
 from wifair.reproduce.model import Experiment
 from wifair.reproduce.table import Row, Table
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "bars",
-    "curve",
-    "draw",
-    "grouped_bars",
-    "legend_below",
-    "lines",
-    "panels",
-    "points",
-    "save",
-    "svg_text",
-]
-
 T = TypeVar("T")
 
 SHORT_NAMES = 30

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from wifair.reproduce.model import Case
 
-__all__ = ["Known", "Label", "Row", "Table", "json_number", "labelled", "read_known", "read_records"]
-
 Label = str | int | float
 
 

@@ -17,9 +17,6 @@ from wifair.reproduce.table import Row, Table
 from wifair.statistics import Interval
 from wifair.words import counted
 
-__all__ = ["aligned", "compared", "first_readings", "number", "shown_rows", "text", "with_interval"]
-
-
 RANGE = "seeds from .. to"
 WHY = "  why"
 

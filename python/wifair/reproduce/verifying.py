@@ -10,9 +10,6 @@ from typing import Any
 
 from wifair.reproduce.session import FORMAT, load, reproduce
 
-__all__ = ["RecordError", "differences", "read_record", "verify"]
-
-
 Entry = dict[str, Any]
 
 

@@ -19,22 +19,6 @@ from zlib import crc32
 from wifair.errors import StoreError
 from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted, transaction
 
-__all__ = [
-    "Examined",
-    "columns_of",
-    "damaged",
-    "digest",
-    "examine",
-    "guarded",
-    "kept_tables",
-    "rows_of",
-    "seal_new",
-    "seal_point",
-    "seal_run",
-    "unseal_run",
-    "whole",
-]
-
 MOST_NAMED = 5
 """Damaged runs in a message."""
 CHUNK = 2_000

@@ -17,8 +17,6 @@ from wifair.sweeps.reading import Runs
 from wifair.sweeps.store import MOST_SEED, Kept, Key, Label, Store
 from wifair.sweeps.work import Progress, Work
 
-__all__ = ["TABLES", "Request", "compute", "engine_of", "kept_of", "limit_of"]
-
 TABLES = ("flows", "stations", "sessions")
 """Tables that can be kept of each run, besides the figures of its cell."""
 

@@ -20,8 +20,6 @@ from wifair.interrupting import GRACE_S, end_python
 from wifair.scenario import Scenario
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
 
-__all__ = ["Engine", "Given", "Processes", "Threads"]
-
 UNKNOWN_SLOTS = 32
 """Runs at the same time in an executor that does not say how many it can do."""
 

@@ -10,8 +10,6 @@ from wifair.scenario import Scenario
 from wifair.sweeps.store import Store
 from wifair.sweeps.sweeping import Sweep
 
-__all__ = ["estimate", "fitting"]
-
 LOOKS = 8
 LOOK_S = 0.25
 

@@ -10,8 +10,6 @@ from wifair.sweeps import checksums
 from wifair.sweeps.schema import FILE, address, create_kept, kinds_of, listed, quoted
 from wifair.sweeps.store import Store
 
-__all__ = ["merge"]
-
 
 def merge(target: Store, source: Path) -> int:
     """Take over what the store `source` has and `target` does not: points, runs of all versions, and their tables.

@@ -13,8 +13,6 @@ from wifair.errors import ScenarioError
 from wifair.scenario import Scenario
 from wifair.sweeps.store import Label
 
-__all__ = ["Axes", "Option", "Points", "Value", "label_of", "listed_of", "options_of", "rows_of"]
-
 Value = str | int | float | bool | list[object]
 """A value of a parameter."""
 Dependent = Callable[[Mapping[str, "Label"]], Value]

@@ -19,8 +19,6 @@ from wifair.sweeps.reading import ABOUT, chunks, fetch
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
 
-__all__ = ["Condition", "Question", "ask", "means", "name_of", "select", "stream", "version_of"]
-
 CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|==?|<|>)\s*([^<>=!].*?)\s*", re.S)
 
 MOST_SHOWN = 12

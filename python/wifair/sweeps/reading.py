@@ -17,8 +17,6 @@ from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Key, Label, Store
 from wifair.sweeps.task import VERSION
 
-__all__ = ["ABOUT", "Failure", "Runs", "chunks", "fetch", "label_column"]
-
 CHUNK = 20_000
 """Rows that are Python objects at the same time."""
 

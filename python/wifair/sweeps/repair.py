@@ -29,8 +29,6 @@ from wifair.sweeps.schema import (
     writable,
 )
 
-__all__ = ["Repaired", "repair"]
-
 LOST_MEANING = "(what this column means was damaged)"
 
 

@@ -11,31 +11,6 @@ from pathlib import Path
 
 from wifair.errors import StoreError
 
-__all__ = [
-    "APPLICATION",
-    "FILE",
-    "FIXED",
-    "FORMAT",
-    "add_columns",
-    "address",
-    "check_whole",
-    "code_of",
-    "connect",
-    "create_kept",
-    "create_tables",
-    "figures_of",
-    "insert",
-    "kinds_of",
-    "labels_of",
-    "listed",
-    "make_view",
-    "quoted",
-    "reason",
-    "transaction",
-    "trouble",
-    "writable",
-]
-
 FILE = "runs.sqlite"
 FORMAT = 2
 """Version of the layout: columns and tables may be added within one, none is renamed or removed."""

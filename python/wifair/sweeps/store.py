@@ -23,8 +23,6 @@ from wifair.sweeps import checksums, schema
 from wifair.sweeps.schema import insert, listed, quoted
 from wifair.sweeps.task import VERSION, Computed
 
-__all__ = ["MOST_SEED", "Kept", "Key", "Label", "Store", "values_of"]
-
 DEAD_AFTER_S = 15.0
 """A process that was not seen for so long has gone, and what it had begun is free."""
 

@@ -24,8 +24,6 @@ from wifair.sweeps.reading import Runs
 from wifair.sweeps.store import MOST_SEED, Key, Label, Store
 from wifair.sweeps.work import Progress, Work
 
-__all__ = ["Shard", "Sweep", "sweep"]
-
 GROWTH = 4
 """Where an interval is too wide, a quarter more seeds."""
 

@@ -13,8 +13,6 @@ from wifair.errors import WifairError
 from wifair.interrupting import limited
 from wifair.scenario import Scenario
 
-__all__ = ["VERSION", "Computed", "OtherWorkerError", "Task", "perform", "simulate"]
-
 VERSION = f"{_core.__version__}+{_core.__source__}"
 """What results depend on besides scenario and seed: the version and the number of the sources of the core."""
 

@@ -15,8 +15,6 @@ from wifair.sweeps.store import Label
 from wifair.sweeps.sweeping import Sweep
 from wifair.sweeps.work import Progress
 
-__all__ = ["SHOWN", "Display", "averages", "duration_text", "lines"]
-
 SHOWN = ("goodput_bps", "jain_index")
 """Figures that are shown where nothing else is asked for."""
 

@@ -21,8 +21,6 @@ from wifair.sweeps.engines import Engine
 from wifair.sweeps.store import Kept, Key, Store, values_of
 from wifair.sweeps.task import Computed, OtherWorkerError
 
-__all__ = ["Finished", "Progress", "Source", "Work"]
-
 TICK_S = 0.1
 SLOTS_S = 1.0
 """Time between looks at how many runs the engine can do at the same time."""

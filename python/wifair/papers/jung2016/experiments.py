@@ -14,8 +14,6 @@ from wifair import metrics
 from wifair.reproduce import Case, Cases, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
 
-__all__ = ["PAPER"]
-
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)
 

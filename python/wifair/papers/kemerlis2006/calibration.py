@@ -30,8 +30,6 @@ from wifair.reproduce.table import read_records
 from wifair.scenario import Scenario
 from wifair.simulate import run
 
-__all__ = ["CONTROL", "PUBLISHED", "READINGS", "Calibrated", "calibrate", "calibrated", "throughput"]
-
 HERE = Path(__file__).parent
 FILE = HERE / "calibration.csv"
 SEEDS = tuple(range(1, 11))

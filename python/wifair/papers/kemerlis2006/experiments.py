@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wifair.capture import read_capture
+from wifair.figures.style import COLOURS
 from wifair.papers.kemerlis2006.calibration import CONTROL, READINGS, calibrated
 from wifair.reproduce import Case, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.simulate import cores, run
 from wifair.taps import Pcap
-
-__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)
@@ -339,7 +338,7 @@ def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Draw:
                 least, greatest = (rows.where(edge=edge).rows for edge in ("least", "greatest"))
                 time_s = [float(r.labels["time_s"]) for r in least]
                 low, high = ([float(r.values[0]) for r in some] for some in (least, greatest))
-                axes.fill_between(time_s, low, high, step="post", color=style.COLOURS[0], linewidth=0.6)
+                axes.fill_between(time_s, low, high, step="post", color=COLOURS[0], linewidth=0.6)
                 axes.set(title=f"{title}, {name}", ylim=(0, 75))
         for axes in every[-1]:
             axes.set_xlabel("time [s]")

@@ -16,8 +16,6 @@ from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, s
 from wifair.results import Results
 from wifair.scenario import Scenario
 
-__all__ = ["PAPER"]
-
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)
 

@@ -12,8 +12,6 @@ import numpy as np
 from wifair.reproduce import Case, Cases, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
 
-__all__ = ["PAPER"]
-
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from wifair.figures.style import COLOURS
 from wifair.reproduce import Case, Cases, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
-
-__all__ = ["PAPER"]
 
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)
@@ -221,9 +220,9 @@ def _draw_windows(figure: Any, table: Table) -> None:
             np.array([row.values[0] for row in table.where(quantity, setting=setting).rows])
             for quantity in ("cwnd", "dwnd", "overflow")
         )
-        axes.plot(t, cwnd + dwnd, color=style.COLOURS[2], linewidth=1.6, label="sending window")
-        axes.plot(t, cwnd, color=style.COLOURS[0], linewidth=0.8, label="loss window")
-        axes.plot(t, dwnd, color=style.COLOURS[1], linewidth=0.8, label="delay window")
+        axes.plot(t, cwnd + dwnd, color=COLOURS[2], linewidth=1.6, label="sending window")
+        axes.plot(t, cwnd, color=COLOURS[0], linewidth=0.8, label="loss window")
+        axes.plot(t, dwnd, color=COLOURS[1], linewidth=0.8, label="delay window")
         full = np.array(t)[overflow > 0]
         top = float((cwnd + dwnd)[1:].max())
         axes.plot(full, np.full(len(full), 1.06 * top), "|", color="black", markersize=3, label="AP buffer overflows")
@@ -235,7 +234,7 @@ def _draw_queue(figure: Any, table: Table) -> None:
     shown = [setting for setting in ("AP 50", "AP 200", "AP 600") if setting in table.distinct("setting")]
     for number, setting in enumerate(shown):
         rows = table.where("queue_packets", setting=setting).rows
-        style.curve(axes, rows, color=style.COLOURS[number], linewidth=0.8, label=f"{setting} packets")
+        style.curve(axes, rows, color=COLOURS[number], linewidth=0.8, label=f"{setting} packets")
     axes.set(yscale="log", xlabel="time [s]", ylabel="packets in the AP buffer")
     style.legend_below(figure, axes)
 
@@ -312,7 +311,7 @@ def _draw_fig8(figure: Any, table: Table) -> None:
     for axes, buffer in style.panels(figure, ("0.75", "1"), "throughput [Gb/s]"):
         for number, tcp in enumerate(("ctcp", "ctcp+ eq 8")):
             rows = table.where("rate_gbps", tcp=tcp, rate=rates[0], buffer=buffer).rows
-            look = {"color": style.COLOURS[number], "linestyle": style.DASHES[number], "linewidth": 1.8 - 0.9 * number}
+            look = {"color": COLOURS[number], "linestyle": style.DASHES[number], "linewidth": 1.8 - 0.9 * number}
             style.curve(axes, rows, label=NAMES[tcp], **look)
         axes.set(title=f"{rates[0]}, buffer {buffer} BDP", xlabel="time [s]", ylim=(0, None))
 
