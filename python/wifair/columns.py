@@ -145,7 +145,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
 
     def records(self) -> list[dict[str, Any]]:
         """Get rows as dicts of plain Python values; None for NaN and infinity."""
-        lists = [[_plain(value) for value in self.to_list(name)] for name in self]
+        lists = [[finite(value) for value in self.to_list(name)] for name in self]
         return [dict(zip(self._data, row)) for row in zip(*lists)]
 
     @property
@@ -271,7 +271,8 @@ def _library(name: str, extra: str | None = None) -> ModuleType:
         raise ImportError(f"this needs {name}: pip install {source}") from None
 
 
-def _plain(value: object) -> object:
+def finite(value: Any) -> Any:
+    """Give None for NaN and infinity, which JSON does not have, and any other value as it is."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import shutil
 import textwrap
@@ -16,6 +15,7 @@ from wifair._core import __version__
 from wifair.columns import Columns
 from wifair.drawable import Drawable
 from wifair.figures.style import Look
+from wifair.files import json_text
 from wifair.report import WIDE, figure_text, named
 from wifair.results import Results
 from wifair.saved import SavedResults
@@ -206,7 +206,7 @@ class Comparison(Drawable):
 
     def to_json(self) -> str:
         """Write the same as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict()) + "\n"
 
     def text(self, *, everything: bool = False, width: int | None = None) -> str:
         """Show the comparison as tables.

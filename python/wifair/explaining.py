@@ -5,7 +5,6 @@ Nothing is guessed: every finding rests on the records, and says which figures s
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from wifair import metrics
 from wifair._core import __version__
+from wifair.files import json_text
 from wifair.latency import bufferbloat_grade
 from wifair.report import named, percent, rate, time
 from wifair.statistics import mean_interval
@@ -85,7 +85,7 @@ class Explanation:
 
     def to_json(self) -> str:
         """Write the same as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict()) + "\n"
 
     def text(self, width: int = 100) -> str:
         """Show the findings, a paragraph each.

@@ -102,19 +102,24 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         work.write_bytes(data)
 
 
+def json_text(document: object) -> str:
+    """Write JSON in the layout that all our JSON has. NaN and infinity are errors."""
+    import json  # noqa: PLC0415
+
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
 def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Iterator[str]:
     """Write JSON part by part, an entry at a time; values that are iterators become lists, an entry at a time too.
 
-    The text is that of ``json.dumps(..., indent=1, ensure_ascii=False, allow_nan=False)``.
+    The text is that of `json_text`.
     """
-    import json  # noqa: PLC0415
 
     def one(value: object) -> Iterator[str]:
         if isinstance(value, Iterator):
             yield from json_parts(value, indent + 1)
         else:
-            text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-            yield text.replace("\n", "\n" + " " * (indent + 1))
+            yield json_text(value).replace("\n", "\n" + " " * (indent + 1))
 
     is_table = isinstance(document, dict)
     entries = document.items() if isinstance(document, dict) else ((None, value) for value in document)
@@ -123,7 +128,7 @@ def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Ite
         yield ("{" if is_table else "[") if empty else ","
         yield "\n" + " " * (indent + 1)
         if name is not None:
-            yield json.dumps(name, ensure_ascii=False) + ": "
+            yield json_text(name) + ": "
         yield from one(value)
         empty = False
     if empty:

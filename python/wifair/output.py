@@ -42,7 +42,7 @@ class Folder:
             if name not in FORMATS:
                 raise ValueError(f"format `{name}`: expected {' or '.join(FORMATS)}")
         if "parquet" in self.formats:
-            _need_pyarrow()
+            need_pyarrow()
         self._replace = _may_replace(self.path, force)
         parent = self.path.absolute().parent
         try:
@@ -128,7 +128,7 @@ def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:
     if Path(path).suffix == ".csv":
         files.write_text(path, columns.to_csv())
         return
-    _need_pyarrow()
+    need_pyarrow()
     from pyarrow import parquet  # noqa: PLC0415
 
     with files.replacing(path) as work, work.open("wb") as file:  # pyarrow's own paths are UTF-8 only
@@ -139,7 +139,8 @@ def _has_pyarrow() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
-def _need_pyarrow() -> None:
+def need_pyarrow() -> None:
+    """Raise `ImportError` with a remedy if pyarrow is not installed."""
     if not _has_pyarrow():
         raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
 

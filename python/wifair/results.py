@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from wifair import _core
-from wifair.columns import Columns
+from wifair.columns import Columns, finite
 from wifair.drawable import Drawable
 from wifair.figures.style import Look
 from wifair.files import json_parts
@@ -116,7 +116,7 @@ class Results(Drawable):
             for name in ("series", "queues"):
                 if name in run.rows:
                     over_time = parts[name]
-                    document[name] = {name: [_finite(v) for v in over_time.to_list(name)] for name in over_time}
+                    document[name] = {name: [finite(v) for v in over_time.to_list(name)] for name in over_time}
             yield document
 
     def _by_run(self) -> dict[str, Columns]:
@@ -143,10 +143,10 @@ class Results(Drawable):
     def _summary(self) -> dict[str, Any]:
         return {
             name: {
-                "mean": _finite(interval.mean),
-                "ci95": _finite(interval.half_width),
-                "low": _finite(limits(name, interval)[0]),
-                "high": _finite(limits(name, interval)[1]),
+                "mean": finite(interval.mean),
+                "ci95": finite(interval.half_width),
+                "low": finite(limits(name, interval)[0]),
+                "high": finite(limits(name, interval)[1]),
             }
             for name, interval in self.summary.items()
         }
@@ -266,7 +266,3 @@ def _with_goodput(series: Columns, step_s: float) -> Columns:
     goodput = 8 * series["received_bytes"].astype(float) / step_s
     about = {**series.about, "goodput_bps": "New payload handed to the application since the sample before [bit/s]."}
     return Columns({**series, "goodput_bps": goodput}, about)
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from wifair import _core, _toml
@@ -198,8 +198,9 @@ class Scenario:
     def summary(self) -> str:
         """A short description."""
         core = self._core
+        counts = (core.stations, "station"), (core.flows, "flow")
         parts = [core.standard] if core.standard else []
-        parts += [f"{count} {what}{'s' * (count != 1)}" for count, what in _counts(core) if count]
+        parts += [f"{count} {what}{'s' * (count != 1)}" for count, what in counts if count]
         return ", ".join([*parts, f"{core.duration_s:g} s"])
 
     @cached_property
@@ -225,7 +226,8 @@ class Scenario:
         return hash(self.resolved)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self._data, self._source, self._overrides, self._for_programs)
+        name, overrides, for_programs = self._source, self._overrides, self._for_programs
+        return partial(Scenario, self._data, name=name, overrides=overrides, for_programs=for_programs), ()
 
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.overrides)
@@ -248,10 +250,6 @@ def scenario_of(source: Source) -> Scenario:
     return Scenario.from_dict(source) if isinstance(source, Mapping) else Scenario.from_file(source)
 
 
-def _counts(core: _core.Scenario) -> tuple[tuple[int, str], ...]:
-    return (core.stations, "station"), (core.flows, "flow")
-
-
 def _refuse_twice(changes: Sequence[tuple[str, str]]) -> None:
     """Raise an error if two changes are of the same parameter: one of them would be ignored."""
     first: dict[str, str] = {}
@@ -264,10 +262,6 @@ def _refuse_twice(changes: Sequence[tuple[str, str]]) -> None:
                 f"error: `{path}` is set twice\n --> {shown}\n  = also by {first[path]}: leave one out\n"
             )
         first[path] = shown
-
-
-def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...], for_programs: bool) -> Scenario:
-    return Scenario(data, name=name, overrides=overrides, for_programs=for_programs)
 
 
 def read_source(path: str | os.PathLike[str], most: int) -> tuple[str, bytes, int]:

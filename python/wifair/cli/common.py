@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from wifair.errors import RunError, WifairError
 from wifair.figures.style import Look, check
-from wifair.files import refuse
+from wifair.files import json_text, refuse
 from wifair.output import Folder
 from wifair.seeds import read_seeds
 from wifair.words import reason
@@ -314,9 +314,7 @@ class Seeds(click.ParamType[list[int]]):
 
 def echo_json(document: object) -> None:
     """Print JSON on stdout."""
-    import json  # noqa: PLC0415
-
-    click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+    click.echo(json_text(document))
 
 
 def echo_parts(parts: Iterable[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import ExitStack
 from typing import Any
@@ -15,6 +14,7 @@ from wifair.cli.common import (
     Seeds,
     check_file,
     check_frames,
+    echo_json,
     fail,
     overrides_of,
     pcap_options,
@@ -204,7 +204,7 @@ def _replay(path: str, *, as_json: bool) -> None:
     with trying("read", path):
         emulated, compared = again(path)
     if as_json:
-        click.echo(json.dumps({**emulated.to_dict(), "replay": compared}, indent=1, ensure_ascii=False))
+        echo_json({**emulated.to_dict(), "replay": compared})
     else:
         click.echo(text_of(emulated))
         cut = " The recording is cut off." if compared["is_cut"] else ""

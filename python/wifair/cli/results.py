@@ -22,13 +22,15 @@ from wifair.cli.common import (
 from wifair.columns import Columns
 from wifair.figures.style import Look, check, save
 from wifair.files import replacing
+from wifair.output import need_pyarrow
 from wifair.sweeps.checksums import examine
 from wifair.sweeps.merging import merge
 from wifair.sweeps.query import Condition, Question, ask, means, name_of, select, stream, version_of
 from wifair.sweeps.repair import repair
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
-from wifair.sweeps.texts import SHOWN, averages, lines
+from wifair.sweeps.texts import SHOWN, averages
+from wifair.tables import aligned
 from wifair.words import counted
 
 # Parameters of each use of the command.
@@ -213,7 +215,7 @@ class _SelectedRuns:
                 echo_json(records)
                 return
             some = records[: rows or None]
-            click.echo("\n".join(lines([list(columns), *([_cell(value) for value in row.values()] for row in some)])))
+            click.echo("\n".join(aligned([list(columns), *([_cell(value) for value in row.values()] for row in some)])))
             if len(some) < len(records):
                 click.echo(f"... and {len(records) - len(some)} more: --rows 0 shows all, --csv writes them")
             return
@@ -284,11 +286,10 @@ def _write_csv(path: str, parts: Iterator[Columns]) -> None:
 
 
 def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
-    try:
-        from pyarrow import parquet  # noqa: PLC0415
-    except ImportError:
-        fail("Parquet needs pyarrow: pip install 'wifair[parquet]'")
     with trying("write", path), replacing(path) as temporary:
+        need_pyarrow()
+        from pyarrow import parquet  # noqa: PLC0415
+
         writer = None
         for part in parts:
             rows = part.to_arrow()

@@ -18,6 +18,7 @@ from wifair.capture import Capture
 from wifair.emulation.namespaces import NamespaceHost, Namespaces, check_privileges, clean
 from wifair.emulation.programs import Command, Programs
 from wifair.errors import EmulationError
+from wifair.files import json_text
 from wifair.results import Results, SampledResults
 from wifair.scenario import Scenario
 from wifair.words import suggestion
@@ -82,7 +83,7 @@ class Emulated:
 
     def to_json(self) -> str:
         """Write the same as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict()) + "\n"
 
 
 def emulate(
@@ -255,8 +256,6 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
     OSError
         If it cannot be read.
     """
-    from wifair.scenario import Scenario  # noqa: PLC0415
-
     try:
         facts = json.loads(_core.recording_about(path))
         scenario = Scenario(facts["scenario"], for_programs=True)

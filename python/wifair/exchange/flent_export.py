@@ -59,8 +59,7 @@ def write_flent(
     document = _document(results, results.series.where(seed=chosen), results.flows.where(seed=chosen))
     raw = json.dumps(document, indent=1, sort_keys=True, allow_nan=False).encode()
     files.refuse(path, force=force)
-    with files.replacing(path) as work:
-        work.write_bytes(gzip.compress(raw, mtime=0) if str(path).endswith(".gz") else raw)
+    files.write_bytes(path, gzip.compress(raw, mtime=0) if str(path).endswith(".gz") else raw)
 
 
 def _document(results: Results | SavedResults, series: Columns, flows: Columns) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from wifair import metrics
 from wifair._core import __version__
-from wifair.columns import Columns
+from wifair.columns import Columns, finite
 from wifair.errors import ResultsError
 from wifair.saved import SavedResults
 
@@ -153,7 +153,7 @@ class ImportedResults(SavedResults):
 
     def _summary(self) -> dict[str, Any]:
         return {
-            name: {"mean": _finite(interval.mean), "ci95": _finite(interval.half_width)}
+            name: {"mean": finite(interval.mean), "ci95": finite(interval.half_width)}
             for name, interval in self.summary.items()
         }
 
@@ -242,7 +242,3 @@ def _samples(repetition: ImportedFile) -> Iterator[dict[str, object]]:
     named = [(flow.name, flow.samples) for flow in repetition.flows] + list(repetition.pings.items())
     for name, samples in named:
         yield from ({"flow": name, **sample} for sample in samples)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

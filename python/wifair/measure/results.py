@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from wifair import files
 from wifair.capture import read_capture
 from wifair.columns import Columns
 from wifair.errors import ResultsError
+from wifair.files import json_text
 from wifair.gathering import Gathered
 from wifair.measure import journal
 from wifair.measure.coordinator import slug
@@ -27,6 +27,7 @@ from wifair.output import Folder
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.statistics import Interval, mean_interval
+from wifair.words import counted
 
 CAPTURED = {
     "received_bytes": "unique_bytes_sent",
@@ -81,8 +82,7 @@ def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNames
     """Make what `Results` wants to know of what was run."""
     stations = len({flow.station for flow in case.flows})
     rts = f", RTS threshold {case.rts_threshold} B" if case.rts_threshold is not None else ""
-    plural = "" if stations == 1 else "s"
-    summary = f"measured, {stations} station{plural}, {len(case.flows)} flow{'' if len(case.flows) == 1 else 's'}{rts}"
+    summary = f"measured, {counted(stations, 'station')}, {counted(len(case.flows), 'flow')}{rts}"
     if case.place:
         summary += f", {case.place}"
     return SimpleNamespace(
@@ -349,7 +349,7 @@ class Measurement:
 
     def to_json(self) -> str:
         """Give the same as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict()) + "\n"
 
     def __repr__(self) -> str:
         from wifair.measure.report import text  # noqa: PLC0415

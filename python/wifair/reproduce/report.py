@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -71,7 +70,7 @@ class Report:
         """
         drawn = {key: future.result() for key, future in self._parts.items()}
         _write(self._staged / "index.html", page.index(outcome, drawn))
-        _write(self._staged / MARK, _json(outcome.to_dict()))
+        _write(self._staged / MARK, files.json_text(outcome.to_dict()) + "\n")
         for new in sorted(self._staged.iterdir(), key=lambda path: path.name != MARK):  # the mark goes first
             old = self.folder / new.name
             if old.is_dir():
@@ -165,7 +164,3 @@ def _name(case: Case) -> str:
 def _write(path: Path, text: str) -> None:
     """Write a file of the folder that appears as a whole: none of its files needs to be safe on the disk by itself."""
     path.write_text(text, encoding="utf-8", newline="")
-
-
-def _json(document: object) -> str:
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -21,6 +20,7 @@ from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
 from wifair.reproduce.plain import about, claim_to_dict
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Label, Row, Table
+from wifair.words import suggestion
 
 KEYS: tuple[str, ...] = import_module("wifair.papers").KEYS
 """The papers by name. They import this package, which therefore imports them only when needed."""
@@ -88,15 +88,16 @@ def select(names: Sequence[str]) -> list[Selection]:
     for name in names or KEYS:
         key, _, part = name.partition("/")
         if key not in KEYS:
-            raise LookupError(f"no paper `{key}`: {_hint(key, KEYS)}")
+            hint = suggestion(key, KEYS, f"there are {', '.join(KEYS)}")
+            raise LookupError(f"no paper `{key}`: {hint}")
         if not part:
             chosen[key] = None
             continue
         experiments = [item.id for item in load(key).experiments]
         claims = [claim.id for claim in load(key).claims]
         if part not in experiments and part not in claims:
-            near = get_close_matches(part, [*experiments, *claims], n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(experiments)}; {', '.join(claims)}"
+            there = f"there are {', '.join(experiments)}; {', '.join(claims)}"
+            hint = suggestion(part, [*experiments, *claims], there)
             raise LookupError(f"no experiment or claim `{part}` in {key}: {hint}")
         some = chosen.setdefault(key, set())
         if some is not None:
@@ -579,8 +580,3 @@ def _row(labels: Mapping[str, Label], item: Measured, case: Case | None) -> Row:
     values = np.asarray(list(item.values), dtype=np.float64)
     seeds = case.seeds[: len(values)] if case is not None and case.random else None
     return Row({**labels, **item.labels}, item.quantity, values, seeds=seeds, case=case)
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"

@@ -25,9 +25,9 @@ from wifair.sweeps.schema import (
     kinds_of,
     make_view,
     quoted,
-    reason,
     writable,
 )
+from wifair.words import reason
 
 LOST_MEANING = "(what this column means was damaged)"
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wifair.errors import StoreError
+from wifair.words import reason
 
 FILE = "runs.sqlite"
 FORMAT = 2
@@ -270,12 +271,6 @@ def trouble(error: sqlite3.Error) -> str:
         case sqlite3.SQLITE_IOERR:  # of a full disk too, where SQLite maps files into memory
             return f"{error}, or the disk is full"
     return str(error)
-
-
-def reason(error: OSError) -> str:
-    """Say what the system says, in lower case."""
-    text = error.strerror or str(error)
-    return text[0].lower() + text[1:]
 
 
 def _may_create(folder: Path, create: bool) -> None:

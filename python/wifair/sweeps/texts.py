@@ -14,6 +14,7 @@ from wifair.statistics import FEWEST, NO_INTERVAL, Interval
 from wifair.sweeps.store import Label
 from wifair.sweeps.sweeping import Sweep
 from wifair.sweeps.work import Progress
+from wifair.tables import aligned
 
 SHOWN = ("goodput_bps", "jain_index")
 """Figures that are shown where nothing else is asked for."""
@@ -36,10 +37,10 @@ def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: 
             some = some or bool(missing)
             cells.append(figure_text(name, Interval(mean, half)) + missing)
         shown.append(cells)
-    out = lines(shown)
+    out = aligned(shown)
     if max(map(len, out)) > shutil.get_terminal_size((WIDE, 24)).columns:
         shown[0][: len(by)] = _ends(by, taken={"seeds", *figures})
-        out = lines(shown)
+        out = aligned(shown)
     if some:
         out.append("((n): only n of the seeds have the figure, and it is their mean)")
     if columns.rows and figures and int(columns["seeds"].max()) < FEWEST:
@@ -57,12 +58,6 @@ def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
         if len({*short, *taken}) == len(short) + len(taken):
             return short
     return list(names)
-
-
-def lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Set rows in columns, all but the last ones of numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def duration_text(seconds: float) -> str:
@@ -144,4 +139,4 @@ class Display:
             cells = [str(labels.get(name, "")) for name in names]
             figures = [figure_text(name, mean) for name, mean in zip(SHOWN, means)]
             rows.append([*cells, f"{done}" + (f" ({failed} failed)" if failed else ""), *figures])
-        return lines(rows)
+        return aligned(rows)
