@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 import stat
 import tempfile
@@ -135,13 +134,6 @@ def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Ite
         yield "{}" if is_table else "[]"
     else:
         yield "\n" + " " * indent + ("}" if is_table else "]")
-
-
-def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:
-    """Save a figure of matplotlib, in the format that the ending of `path` names."""
-    drawn = io.BytesIO()  # matplotlib's PDF writer fails in its own way on a full disk
-    figure.savefig(drawn, format=Path(path).suffix[1:].lower() or None, **options)
-    write_bytes(path, drawn.getvalue())
 
 
 def sync(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Mapping
@@ -235,8 +236,6 @@ def _figure_class() -> Any:
                 super().savefig(fname, **kwargs)
 
         def _repr_png_(self) -> bytes:
-            import io  # noqa: PLC0415
-
             out = io.BytesIO()
             self.savefig(out, format="png", dpi=144)
             return out.getvalue()
@@ -284,4 +283,6 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     check(path)
-    files.save_figure(figure, path)
+    drawn = io.BytesIO()  # matplotlib's PDF writer fails in its own way on a full disk
+    figure.savefig(drawn, format=Path(path).suffix[1:].lower())
+    files.write_bytes(path, drawn.getvalue())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wifair import metrics
-from wifair.reproduce import Case, Cases, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.reproduce import Case, Cases, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
 
 HERE = Path(__file__).parent
@@ -119,21 +120,18 @@ def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *
     return Case({"setting": setting, "tcp": tcp, **labels}, _file("mixed.toml").with_(changes), effort.seeds)
 
 
-def _by_nodes(direction: str, tcps: Iterable[str]) -> Cases:
-    def cases(effort: Effort) -> Iterator[Case]:
-        for setting, tcp, n in product(SETTINGS, tcps, effort.pick(QUICK_NODES, NODES)):
-            yield _case(effort, direction, tcp, {"n": n}, setting=setting)
-
-    return cases
+def _by_nodes(effort: Effort, direction: str, tcps: Iterable[str]) -> Iterator[Case]:
+    for setting, tcp, n in product(SETTINGS, tcps, effort.pick(QUICK_NODES, NODES)):
+        yield _case(effort, direction, tcp, {"n": n}, setting=setting)
 
 
 def _others(effort: Effort) -> Iterator[Case]:
-    yield from _by_nodes("down", effort.pick(QUICK_OTHERS, OTHERS))(effort)
+    yield from _by_nodes(effort, "down", effort.pick(QUICK_OTHERS, OTHERS))
 
 
 def _adjustments(effort: Effort) -> Iterator[Case]:
     """Make the cases of Fig. 6a, and some with longer introductions and sessions, where Vegas-Fair and Vegas differ."""
-    yield from _by_nodes("down", ADJUSTED)(effort)
+    yield from _by_nodes(effort, "down", ADJUSTED)
     for length in (10_000, 100_000):
         for intro in INTRODUCTIONS:
             labels = {"n": 10, "length": length, "intro": intro}
@@ -144,12 +142,9 @@ def _adjustments(effort: Effort) -> Iterator[Case]:
             yield replace(case, labels=new, scenario=case.scenario.with_(changes))
 
 
-def _by_length(direction: str) -> Cases:
-    def cases(effort: Effort) -> Iterator[Case]:
-        for setting, tcp, length in product(SETTINGS, LOADS, effort.pick(QUICK_LENGTHS, LENGTHS)):
-            yield _case(effort, direction, tcp, {"length": length}, setting=setting)
-
-    return cases
+def _by_length(effort: Effort, direction: str) -> Iterator[Case]:
+    for setting, tcp, length in product(SETTINGS, LOADS, effort.pick(QUICK_LENGTHS, LENGTHS)):
+        yield _case(effort, direction, tcp, {"length": length}, setting=setting)
 
 
 def _fairness(case: Case, results: Results) -> Iterator[Measured]:
@@ -186,33 +181,27 @@ def _throughput(_: Case, results: Results) -> Iterator[Measured]:
     yield Measured("cwnd", windows)
 
 
-def _draw_index(x: str, tcps: Iterable[str]) -> Draw:
-    def draw(figure: Any, table: Table) -> None:
-        taken = table.where(setting="ns-2")
-        finishes = {"if_sent": "last segment sent", "if_acked": "last byte acknowledged"}
-        shown = style.panels(figure, finishes, "instantaneous fairness index IF", columns=5, sharey=True)
-        for axes, quantity in shown:
-            style.lines(axes, taken, quantity, x=x, series="tcp", names=NAMES, order=tcps)
-            axes.set(title=f"finish: {finishes[quantity]}", ylim=(0, None))
-            if x == "length":
-                axes.set_xlabel("session length [kB]")
-                axes.set_xscale("log")
-                axes.set_xticks(LENGTHS, [f"{length // 1000}" for length in LENGTHS])
-                axes.set_xticks([], minor=True)
-            else:
-                axes.set(xlabel="nodes", xticks=NODES)
-
-    return draw
+def _draw_index(figure: Any, table: Table, x: str, tcps: Iterable[str]) -> None:
+    taken = table.where(setting="ns-2")
+    finishes = {"if_sent": "last segment sent", "if_acked": "last byte acknowledged"}
+    shown = style.panels(figure, finishes, "instantaneous fairness index IF", columns=5, sharey=True)
+    for axes, quantity in shown:
+        style.lines(axes, taken, quantity, x=x, series="tcp", names=NAMES, order=tcps)
+        axes.set(title=f"finish: {finishes[quantity]}", ylim=(0, None))
+        if x == "length":
+            axes.set_xlabel("session length [kB]")
+            axes.set_xscale("log")
+            axes.set_xticks(LENGTHS, [f"{length // 1000}" for length in LENGTHS])
+            axes.set_xticks([], minor=True)
+        else:
+            axes.set(xlabel="nodes", xticks=NODES)
 
 
-def _draw_goodput(tcps: Iterable[str]) -> Draw:
-    def draw(figure: Any, table: Table) -> None:
-        axes = figure.subplots()
-        style.lines(axes, table.where(setting="ns-2"), "goodput_mbps", x="n", series="tcp", names=NAMES, order=tcps)
-        axes.set(xlabel="nodes", xticks=NODES, ylabel="aggregate goodput [Mb/s]", ylim=(0, 7))
-        style.legend_below(figure, axes)
-
-    return draw
+def _draw_goodput(figure: Any, table: Table, tcps: Iterable[str]) -> None:
+    axes = figure.subplots()
+    style.lines(axes, table.where(setting="ns-2"), "goodput_mbps", x="n", series="tcp", names=NAMES, order=tcps)
+    axes.set(xlabel="nodes", xticks=NODES, ylabel="aggregate goodput [Mb/s]", ylim=(0, 7))
+    style.legend_below(figure, axes)
 
 
 # Both ways
@@ -262,7 +251,13 @@ QUICK_OTHERS = ("reno", "westwood", "westwood-nr", "linux")
 def _indices(key: str, title: str, cases: Cases, x: str, tcps: Iterable[str] = LOADS, note: str = "") -> Experiment:
     """Make an experiment on the index IF of some TCPs, by both readings of when a session finishes."""
     shown = ("if_sent", "if_acked", "unfinished")
-    return Experiment(key, title, cases, _fairness, _draw_index(x, tcps), (6.9, 2.9), shown, note)
+    return Experiment(key, title, cases, _fairness, partial(_draw_index, x=x, tcps=tcps), (6.9, 2.9), shown, note)
+
+
+def _goodputs(key: str, title: str, direction: str, tcps: Iterable[str], shown: tuple[str, ...]) -> Experiment:
+    """Make an experiment on the aggregate goodput of some TCPs over the number of nodes."""
+    cases, draw = partial(_by_nodes, direction=direction, tcps=tcps), partial(_draw_goodput, tcps=tcps)
+    return Experiment(key, title, cases, _throughput, draw, shown=shown)
 
 
 PAPER = Paper(
@@ -272,23 +267,16 @@ PAPER = Paper(
             "table1", "Aggregate throughput by transport, direction and nodes", _table1, _goodput,
             _draw_table1, (6.9, 2.6),
         ),
-        _indices("fig2a", "IF of downloads over nodes", _by_nodes("down", LOADS), "n"),
-        _indices("fig2b", "IF of downloads over session length, 4 nodes", _by_length("down"), "length"),
-        _indices("fig3a", "IF of uploads over nodes", _by_nodes("up", LOADS), "n"),
-        _indices("fig3b", "IF of uploads over session length, 4 nodes", _by_length("up"), "length"),
-        Experiment(
-            "fig4a", "Aggregate goodput of downloads over nodes", _by_nodes("down", LOADS), _throughput,
-            _draw_goodput(LOADS), shown=("goodput_mbps", "cwnd"),
+        _indices("fig2a", "IF of downloads over nodes", partial(_by_nodes, direction="down", tcps=LOADS), "n"),
+        _indices(
+            "fig2b", "IF of downloads over session length, 4 nodes", partial(_by_length, direction="down"), "length",
         ),
-        Experiment(
-            "fig4b", "Aggregate goodput of uploads over nodes", _by_nodes("up", LOADS), _throughput,
-            _draw_goodput(LOADS), shown=("goodput_mbps",),
-        ),
+        _indices("fig3a", "IF of uploads over nodes", partial(_by_nodes, direction="up", tcps=LOADS), "n"),
+        _indices("fig3b", "IF of uploads over session length, 4 nodes", partial(_by_length, direction="up"), "length"),
+        _goodputs("fig4a", "Aggregate goodput of downloads over nodes", "down", LOADS, ("goodput_mbps", "cwnd")),
+        _goodputs("fig4b", "Aggregate goodput of uploads over nodes", "up", LOADS, ("goodput_mbps",)),
         _indices("fig6a", "IF of the two adjustments, downloads", _adjustments, "n", ADJUSTED),
-        Experiment(
-            "fig6b", "Aggregate goodput of the adjustments, uploads", _by_nodes("up", ADJUSTED), _throughput,
-            _draw_goodput(ADJUSTED), shown=("goodput_mbps",),
-        ),
+        _goodputs("fig6b", "Aggregate goodput of the adjustments, uploads", "up", ADJUSTED, ("goodput_mbps",)),
         Experiment(
             "bidir", "IF with traffic both ways", _both, _both_fairness, _draw_both,
             note="The paper mentions the experiment but shows no data.",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wifair.capture import read_capture
 from wifair.figures.style import COLOURS
 from wifair.papers.kemerlis2006.calibration import CONTROL, READINGS, calibrated
-from wifair.reproduce import Case, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.simulate import cores, run
@@ -145,18 +145,19 @@ PLACES = {"A": "location A", "B": "location B"}
 HOSTS = {"ares": "Ares", "apollo": "Apollo"}
 
 
-def _draw_throughput(x: str, ticks: Mapping[str, str], group: str, names: Mapping[str, str]) -> Draw:
+def _draw_throughput(
+    figure: Any, table: Table, x: str, ticks: Mapping[str, str], group: str, names: Mapping[str, str]
+) -> None:
     """Draw bars without and with RTS: at each value of label `x` one for each value of label `group`."""
+    for axes, rts in style.panels(figure, RTS, "throughput [kB/s]", sharey=True):
+        taken = table.where("throughput_kBps", setting="taken", rts=rts)
+        rows = {names[one]: [taken.row("throughput_kBps", **{x: at, group: one}) for at in ticks] for one in names}
+        style.grouped_bars(axes, rows, width=0.32, step=0.36)
+        axes.set_xticks(range(len(ticks)), ticks.values())
+        axes.set(title=f"RTS/CTS {rts}", ylim=(0, None))
 
-    def draw(figure: Any, table: Table) -> None:
-        for axes, rts in style.panels(figure, RTS, "throughput [kB/s]", sharey=True):
-            taken = table.where("throughput_kBps", setting="taken", rts=rts)
-            rows = {names[one]: [taken.row("throughput_kBps", **{x: at, group: one}) for at in ticks] for one in names}
-            style.grouped_bars(axes, rows, width=0.32, step=0.36)
-            axes.set_xticks(range(len(ticks)), ticks.values())
-            axes.set(title=f"RTS/CTS {rts}", ylim=(0, None))
 
-    return draw
+_draw_pair = partial(_draw_throughput, x="direction", ticks=LINKS, group="host", names=HOSTS)
 
 
 # Two clients
@@ -327,25 +328,21 @@ CAPTURED = (
 )
 
 
-def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Draw:
+def _draw_outstanding(figure: Any, table: Table, series: str, panels: Mapping[str, str]) -> None:
     """Draw a panel for each of `panels` and each setting, from minimum to maximum in each quarter of a second."""
-
-    def draw(figure: Any, table: Table) -> None:
-        every = figure.subplots(len(OVER_TIME), len(panels), sharex=True, sharey=True)
-        for row, (setting, name) in zip(every, OVER_TIME.items()):
-            for axes, (value, title) in zip(row, panels.items()):
-                rows = table.where("outstanding_kB", setting=setting, **{series: value})
-                least, greatest = (rows.where(edge=edge).rows for edge in ("least", "greatest"))
-                time_s = [float(r.labels["time_s"]) for r in least]
-                low, high = ([float(r.values[0]) for r in some] for some in (least, greatest))
-                axes.fill_between(time_s, low, high, step="post", color=COLOURS[0], linewidth=0.6)
-                axes.set(title=f"{title}, {name}", ylim=(0, 75))
-        for axes in every[-1]:
-            axes.set_xlabel("time [s]")
-        for axes in every[:, 0]:
-            axes.set_ylabel("outstanding [kB]")
-
-    return draw
+    every = figure.subplots(len(OVER_TIME), len(panels), sharex=True, sharey=True)
+    for row, (setting, name) in zip(every, OVER_TIME.items()):
+        for axes, (value, title) in zip(row, panels.items()):
+            rows = table.where("outstanding_kB", setting=setting, **{series: value})
+            least, greatest = (rows.where(edge=edge).rows for edge in ("least", "greatest"))
+            time_s = [float(r.labels["time_s"]) for r in least]
+            low, high = ([float(r.values[0]) for r in some] for some in (least, greatest))
+            axes.fill_between(time_s, low, high, step="post", color=COLOURS[0], linewidth=0.6)
+            axes.set(title=f"{title}, {name}", ylim=(0, 75))
+    for axes in every[-1]:
+        axes.set_xlabel("time [s]")
+    for axes in every[:, 0]:
+        axes.set_ylabel("outstanding [kB]")
 
 
 PAPER = Paper(
@@ -353,7 +350,8 @@ PAPER = Paper(
     (
         Experiment(
             "fig1", "Throughput of a single client", _single, _measure_single,
-            _draw_throughput("place", PLACES, "direction", LINKS), TWO, ("throughput_kBps", "ap_drops"),
+            partial(_draw_throughput, x="place", ticks=PLACES, group="direction", names=LINKS), TWO,
+            ("throughput_kBps", "ap_drops"),
             note="Three numbers are inputs, for three constants: the downlink at A, that at B over it, and the uplink "
             "at B, all without RTS.",
         ),
@@ -363,22 +361,22 @@ PAPER = Paper(
         ),
         Experiment(
             "fig2", "Outstanding data of a single client, downlink, RTS off", _outstanding_single, _measure_outstanding,
-            _draw_outstanding("place", PLACES), (6.9, 3.6), OUTSTANDING, CAPTURED,
+            partial(_draw_outstanding, series="place", panels=PLACES), (6.9, 3.6), OUTSTANDING, CAPTURED,
         ),
         Experiment(
             "fig3_left", "Throughput of two clients, both at A", partial(_pairs, file="together.toml"), _measure_pair,
-            _draw_throughput("direction", LINKS, "host", HOSTS), TWO, SHOWN,
+            _draw_pair, TWO, SHOWN,
         ),
         Experiment(
             "fig3_right", "Throughput of two clients, Ares at A and Apollo at B",
-            _apart, _measure_pair, _draw_throughput("direction", LINKS, "host", HOSTS), TWO, SHOWN,
+            _apart, _measure_pair, _draw_pair, TWO, SHOWN,
             note="Nothing is fitted here. Throughput while both clients send; the published uplink of Ares follows "
             "from that of Apollo and the ratio.",
         ),
         Experiment(
             "fig4", "Outstanding data of two clients, downlink, RTS off", _outstanding_pair, _measure_outstanding,
-            _draw_outstanding("host", {"ares": "to Ares, at A", "apollo": "to Apollo, at B"}), (6.9, 3.6), OUTSTANDING,
-            CAPTURED,
+            partial(_draw_outstanding, series="host", panels={"ares": "to Ares, at A", "apollo": "to Apollo, at B"}),
+            (6.9, 3.6), OUTSTANDING, CAPTURED,
         ),
         Experiment(
             "role_swap", "Ares and Apollo exchanged", _swap, _measure_swap, shown=("throughput_kBps",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -99,14 +100,11 @@ def _flows(case: Case, results: Results) -> Iterator[Measured]:
 # Fig. 2, 3 and 12: bytes of each flow
 
 
-def _fig2(uplinks: Iterable[int]) -> Cases:
-    def cases(effort: Effort) -> Iterator[Case]:
-        for up in uplinks:
-            file = "default.toml" if up else "downloads.toml"
-            changes: dict[str, object] = {"stations.sender.count": up} if up else {}
-            yield from _cases(effort, {"uplinks": up}, file, changes)
-
-    return cases
+def _fig2(effort: Effort, uplinks: Iterable[int]) -> Iterator[Case]:
+    for up in uplinks:
+        file = "default.toml" if up else "downloads.toml"
+        changes: dict[str, object] = {"stations.sender.count": up} if up else {}
+        yield from _cases(effort, {"uplinks": up}, file, changes)
 
 
 def _fig3(effort: Effort) -> Iterator[Case]:
@@ -144,12 +142,9 @@ def _draw_fig12(figure: Any, table: Table) -> None:
 # Fig. 4 to 11: ratio and total
 
 
-def _by_rtt(schemes: Iterable[str]) -> Cases:
-    def cases(effort: Effort) -> Iterator[Case]:
-        for scheme, rtt in product(schemes, effort.pick(QUICK_RTTS, RTTS)):
-            yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
-
-    return cases
+def _by_rtt(effort: Effort, schemes: Iterable[str]) -> Iterator[Case]:
+    for scheme, rtt in product(schemes, effort.pick(QUICK_RTTS, RTTS)):
+        yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
 
 
 def _by_stations(effort: Effort) -> Iterator[Case]:
@@ -180,33 +175,29 @@ ALONG: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 def _ratio(key: str, title: str, cases: Cases, x: str) -> Experiment:
-    def draw(figure: Any, table: Table) -> None:
-        axes = _lines(figure, table, "up_down_ratio", x)
-        axes.set(ylabel="uplink / downlink throughput", yscale="log")
-        axes.axhline(1, color="black", linewidth=0.6)
-        style.legend_below(figure, axes)
-
+    draw = partial(_lines, quantity="up_down_ratio", x=x)
     return Experiment(key, title, cases, _cell, draw, shown=("up_down_ratio",))
 
 
 def _total(key: str, title: str, cases: Cases, x: str) -> Experiment:
-    def draw(figure: Any, table: Table) -> None:
-        axes = _lines(figure, table, "total_mb", x)
-        axes.set(ylabel="total received bytes [MB]", ylim=(0, None))
-        style.legend_below(figure, axes)
-
+    draw = partial(_lines, quantity="total_mb", x=x)
     return Experiment(key, title, cases, _cell, draw, shown=("total_mb", "goodput_mbps"))
 
 
-def _lines(figure: Any, table: Table, quantity: str, x: str) -> Any:
-    """Draw a line for each scheme; return the axes."""
+def _lines(figure: Any, table: Table, quantity: str, x: str) -> None:
+    """Draw a line for each scheme."""
     axes = figure.subplots()
     label, only = ALONG[x]
     style.lines(axes, table.where(setting="as printed", **only), quantity, x=x, series="scheme")
     axes.set_xlabel(label)
     if x == "stations":
         axes.set_xticks(STATIONS)
-    return axes
+    if quantity == "up_down_ratio":
+        axes.set(ylabel="uplink / downlink throughput", yscale="log")
+        axes.axhline(1, color="black", linewidth=0.6)
+    else:
+        axes.set(ylabel="total received bytes [MB]", ylim=(0, None))
+    style.legend_below(figure, axes)
 
 
 # The calculation of mu: Table 1 of the paper
@@ -253,13 +244,18 @@ BOTH = ("default", "B/n")
 PAPER = Paper(
     HERE,
     (
-        Experiment("fig2a", "4 downlink flows and 1 uplink flow", _fig2((0, 1)), _flows, _draw_flows, shown=WHOLE),
-        Experiment("fig2b", "4 downlink and 4 uplink flows", _fig2((4,)), _flows, _draw_flows, shown=WHOLE),
+        Experiment(
+            "fig2a", "4 downlink flows and 1 uplink flow", partial(_fig2, uplinks=(0, 1)), _flows, _draw_flows,
+            shown=WHOLE,
+        ),
+        Experiment(
+            "fig2b", "4 downlink and 4 uplink flows", partial(_fig2, uplinks=(4,)), _flows, _draw_flows, shown=WHOLE,
+        ),
         Experiment("fig3", "14 uplink flows, no scheme", _fig3, _flows, _draw_flows, shown=WHOLE),
-        _ratio("fig4", "Uplink / downlink over RTT, default and B/n", _by_rtt(BOTH), "rtt"),
-        _total("fig5", "Total over RTT, default and B/n", _by_rtt(BOTH), "rtt"),
-        _ratio("fig6", "Uplink / downlink over RTT", _by_rtt(SCHEMES), "rtt"),
-        _total("fig7", "Total over RTT", _by_rtt(SCHEMES), "rtt"),
+        _ratio("fig4", "Uplink / downlink over RTT, default and B/n", partial(_by_rtt, schemes=BOTH), "rtt"),
+        _total("fig5", "Total over RTT, default and B/n", partial(_by_rtt, schemes=BOTH), "rtt"),
+        _ratio("fig6", "Uplink / downlink over RTT", partial(_by_rtt, schemes=SCHEMES), "rtt"),
+        _total("fig7", "Total over RTT", partial(_by_rtt, schemes=SCHEMES), "rtt"),
         _ratio("fig8", "Uplink / downlink over stations", _by_stations, "stations"),
         _total("fig9", "Total over stations", _by_stations, "stations"),
         _ratio("fig10", "Uplink / downlink over error rate", _by_error, "error"),

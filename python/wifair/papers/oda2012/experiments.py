@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wifair.figures.style import COLOURS
-from wifair.reproduce import Case, Cases, Draw, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
+from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
 from wifair.results import Results
 
 HERE = Path(__file__).parent
@@ -158,12 +159,9 @@ def _draw_fig2(figure: Any, table: Table) -> None:
 BEGIN_S = 100.0
 
 
-def _over_time(n: int, step: str) -> Cases:
-    def cases(effort: Effort) -> Iterator[Case]:
-        for setting in WINDOWS:
-            yield _case(effort, "ctcp", setting, n, labels={"setting": setting}, series=step)
-
-    return cases
+def _over_time(effort: Effort, n: int, step: str) -> Iterator[Case]:
+    for setting in WINDOWS:
+        yield _case(effort, "ctcp", setting, n, labels={"setting": setting}, series=step)
 
 
 def _windows(case: Case, results: Results) -> Iterator[Measured]:
@@ -253,20 +251,25 @@ def _fig6(effort: Effort) -> Iterator[Case]:
     yield _case(effort, MODULE, "all 200", 20, 3)
 
 
-def _draw_fig6(quantity: str, label: str, top: float | None = None) -> Draw:
-    def draw(figure: Any, table: Table) -> None:
-        titles = {"AP 50": "AP buffer 50", "AP 600": "AP buffer 600", "AP 600, guard": "600, guarded rule"}
-        for axes, setting in style.panels(figure, titles, label, columns=6, from_zero=True, sharey=True):
-            order = ["ctcp", *PLUS, *(["newreno"] if setting == "AP 50" else [])]
-            some = table.where(setting=setting)
-            style.lines(axes, some, quantity, x="n", series="tcp", names=NAMES, order=order)
-            axes.set(title=titles[setting], xlabel="connections")
-            if top is not None:
-                axes.set_ylim(top=top)
-            if quantity == "rtt_s":
-                axes.axhline(BASE_S, color="black", linewidth=0.8, linestyle=":", label="220 ms")
+def _draw_fig6(figure: Any, table: Table, quantity: str, label: str, top: float | None = None) -> None:
+    titles = {"AP 50": "AP buffer 50", "AP 600": "AP buffer 600", "AP 600, guard": "600, guarded rule"}
+    for axes, setting in style.panels(figure, titles, label, columns=6, from_zero=True, sharey=True):
+        order = ["ctcp", *PLUS, *(["newreno"] if setting == "AP 50" else [])]
+        some = table.where(setting=setting)
+        style.lines(axes, some, quantity, x="n", series="tcp", names=NAMES, order=order)
+        axes.set(title=titles[setting], xlabel="connections")
+        if top is not None:
+            axes.set_ylim(top=top)
+        if quantity == "rtt_s":
+            axes.axhline(BASE_S, color="black", linewidth=0.8, linestyle=":", label="220 ms")
 
-    return draw
+
+def _over_n(
+    key: str, title: str, quantity: str, label: str, shown: tuple[str, ...], top: float | None = None
+) -> Experiment:
+    """Make an experiment on a quantity over the number of connections."""
+    draw = partial(_draw_fig6, quantity=quantity, label=label, top=top)
+    return Experiment(key, title, _fig6, _cell, draw, TWO, shown)
 
 
 # Fig. 8: the high-speed path
@@ -375,28 +378,28 @@ PAPER = Paper(
             shown=("ap_share",),
         ),
         Experiment(
-            "fig3", "Windows of the fastest CTCP connection", _over_time(20, "200 ms"), _windows,
+            "fig3", "Windows of the fastest CTCP connection", partial(_over_time, n=20, step="200 ms"), _windows,
             _draw_windows, TWO, ("zero_share", "jain_index", "rtt_s"),
         ),
         Experiment(
-            "fig4", "Packets in the access point's buffer under CTCP", _over_time(20, "200 ms"), _queue,
+            "fig4", "Packets in the access point's buffer under CTCP", partial(_over_time, n=20, step="200 ms"), _queue,
             _draw_queue, shown=("ap_queue_share", "ap_drops"),
         ),
         Experiment(
-            "fig5", "Windows and buffer overflows with two stations", _over_time(2, "20 ms"), _windows,
+            "fig5", "Windows and buffer overflows with two stations", partial(_over_time, n=2, step="20 ms"), _windows,
             _draw_windows, TWO, ("overflow_zero", "overflows", "zero_share"),
         ),
-        Experiment(
-            "fig6a", "Fairness over the number of connections", _fig6, _cell,
-            _draw_fig6("jain_index", "fairness index", 1.05), TWO, ("jain_index", "least", "timeouts"),
+        _over_n(
+            "fig6a", "Fairness over the number of connections", "jain_index", "fairness index",
+            ("jain_index", "least", "timeouts"), 1.05,
         ),
-        Experiment(
-            "fig6b", "Average round-trip time over the number of connections", _fig6, _cell,
-            _draw_fig6("rtt_s", "average RTT [s]"), TWO, ("rtt_s", "rtt_flow_s"),
+        _over_n(
+            "fig6b", "Average round-trip time over the number of connections", "rtt_s", "average RTT [s]",
+            ("rtt_s", "rtt_flow_s"),
         ),
-        Experiment(
-            "fig6c", "Total throughput over the number of connections", _fig6, _cell,
-            _draw_fig6("goodput_mbps", "total goodput [Mb/s]", 28), TWO, ("goodput_mbps",),
+        _over_n(
+            "fig6c", "Total throughput over the number of connections", "goodput_mbps", "total goodput [Mb/s]",
+            ("goodput_mbps",), 28,
         ),
         Experiment(
             "fig8", "Throughput over a high-speed path", _fig8, _throughput, _draw_fig8, TWO,
