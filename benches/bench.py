@@ -48,11 +48,19 @@ def uploads(stations: int, ns2_seconds: int, ns3_seconds: int, goal: str) -> Cas
     return Case(name, "scenarios/uploads_ns2.toml", overrides, 20_000, tcl, ns2_seconds, program, ns3_seconds, goal)
 
 
+def aggregates(name: str, file: str, overrides: tuple[str, ...], seconds: int, ns3: str, stations: int) -> Case:
+    """Uploads over 802.11n or ax, 500 times as fast as ns-3."""
+    return Case(name, file, overrides, seconds, ns3=(ns3, str(stations)), ns3_seconds=6, goal="500 x ns-3")
+
+
 def high_speed(cc: str, buffer: int) -> Case:
     """One of the runs of oda2012, Fig. 8: 100 s, which shall take at most 10 s of CPU time and 150 MB."""
     overrides = (f'tcp.cc="{cc}"', f'links.queue.limit="{buffer} packets"')
     return Case(f"10 Gb/s, 220 ms, {cc}, {buffer:,} packets", "scenarios/high_speed.toml", overrides, 100, goal="10")
 
+
+N = 'wlan.standard="802.11n"'
+AX80 = ('wlan.standard="802.11ax"', "wlan.width=80", 'flows.udp.rate="83 Mb/s"')
 
 CASES = [
     uploads(8, 200, 20, "10,000"),
@@ -75,6 +83,10 @@ CASES = [
         ns3_seconds=1,
         goal="500 x ns-3",
     ),
+    aggregates("802.11n, 4 CUBIC uploads", "scenarios/aggregates-tcp.toml", (N,), 3_000, "tcp-n", 4),
+    aggregates("802.11ax, 4 CUBIC uploads", "scenarios/aggregates-tcp.toml", (), 2_000, "tcp-ax", 4),
+    aggregates("802.11n, 10 saturated UDP uploads", "scenarios/aggregates.toml", (), 10_000, "udp-n", 10),
+    aggregates("802.11ax, 80 MHz, 10 saturated UDP uploads", "scenarios/aggregates.toml", AX80, 3_000, "udp-ax80", 10),
     *(high_speed(cc, buffer) for cc in ("compound", "compound-plus") for buffer in (18_333, 91_667, 183_333)),
 ]
 

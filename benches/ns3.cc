@@ -1,5 +1,6 @@
-// The scenarios of `make bench` for ns-3 3.44: `ns3 uploads STATIONS SECONDS`, `ns3 saturated STATIONS SECONDS`,
-// `ns3 cells STATIONS SECONDS`; prints the goodput in Mb/s. Stations are in ad-hoc mode: nobody scans or associates.
+// The scenarios of `make bench` for ns-3 3.44: `ns3 SCENARIO STATIONS SECONDS`, where SCENARIO is uploads, saturated,
+// cells, or one of those with aggregates: tcp-n, tcp-ax, udp-n, udp-ax80. Prints the goodput in Mb/s. Without aggregates
+// stations are in ad-hoc mode: nobody scans or associates.
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -98,6 +99,65 @@ Ptr<UniformRandomVariable> starts(double spread) {
     return uniform;
 }
 
+// An access point with a server behind 10 ms of cable, and stations that upload to it; the air is 20 or 80 MHz wide.
+double aggregates(uint32_t stations, double seconds, bool ax, bool wide, bool tcp) {
+    NodeContainer air;
+    air.Create(stations + 1);
+    NodeContainer wired(air.Get(0));
+    wired.Create(1);
+    MobilityHelper().Install(air);  // all at one point
+    YansWifiChannelHelper channel;
+    channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
+    channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(-40));
+    YansWifiPhyHelper phy;
+    phy.SetChannel(channel.Create());
+    phy.Set("ChannelSettings", StringValue(wide ? "{42, 80, BAND_5GHZ, 0}" : "{36, 20, BAND_5GHZ, 0}"));
+    WifiHelper wifi;
+    wifi.SetStandard(ax ? WIFI_STANDARD_80211ax : WIFI_STANDARD_80211n);
+    wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", "DataMode", StringValue(ax ? "HeMcs11" : "HtMcs7"),
+                                 "ControlMode", StringValue("OfdmRate24Mbps"));
+    const Ssid ssid("cell");
+    const UintegerValue longest(ax ? 6500631 : 65535);
+    WifiMacHelper mac;
+    mac.SetType("ns3::ApWifiMac", "Ssid", SsidValue(ssid), "BE_MaxAmpduSize", longest);
+    NetDeviceContainer devices = wifi.Install(phy, mac, air.Get(0));
+    mac.SetType("ns3::StaWifiMac", "Ssid", SsidValue(ssid), "BE_MaxAmpduSize", longest);
+    for (uint32_t i = 1; i <= stations; ++i) {
+        devices.Add(wifi.Install(phy, mac, air.Get(i)));
+    }
+    if (ax) {
+        Config::Set("/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/HeConfiguration/GuardInterval",
+                    TimeValue(NanoSeconds(800)));
+    }
+    PointToPointHelper link;
+    link.SetDeviceAttribute("DataRate", StringValue(tcp ? "1Gbps" : "10Gbps"));
+    link.SetChannelAttribute("Delay", StringValue("10ms"));
+    const auto cable = link.Install(wired);
+    InternetStackHelper().InstallAll();
+    Ipv4AddressHelper address("10.1.0.0", "255.255.0.0");
+    address.Assign(devices);
+    address.SetBase("10.2.0.0", "255.255.255.0");
+    const auto ends = address.Assign(cable);
+    TrafficControlHelper().Uninstall(devices);
+    NeighborCacheHelper().PopulateNeighborCache();
+    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+    const std::vector sinks{sink(wired.Get(1), tcp ? "ns3::TcpSocketFactory" : "ns3::UdpSocketFactory")};
+    const auto uniform = starts(0.1);
+    for (uint32_t i = 1; i <= stations; ++i) {
+        const double start = 0.5 + uniform->GetValue();  // until then, stations associate
+        if (tcp) {
+            upload(air.Get(i), ends.GetAddress(1), start);
+            continue;
+        }
+        OnOffHelper source("ns3::UdpSocketFactory", InetSocketAddress(ends.GetAddress(1), port));
+        source.SetConstantRate(DataRate(wide ? "83Mbps" : "9Mbps"), 1472);
+        source.Install(air.Get(i)).Start(Seconds(start));
+        source.SetAttribute("MaxBytes", UintegerValue(4 * 1472));  // these set up the block ACK agreement
+        source.Install(air.Get(i)).Start(Seconds(0.3 + 0.01 * i));
+    }
+    return goodput(sinks, seconds / 2, seconds);
+}
+
 double uploads(uint32_t stations, double seconds) {
     NodeContainer air;
     air.Create(stations + 1);
@@ -181,19 +241,31 @@ double cells(uint32_t stations, double seconds) {
 
 int main(int argc, char** argv) {
     if (argc != 4) {
-        std::cerr << "usage: ns3 uploads|saturated|cells STATIONS SECONDS\n";
+        std::cerr << "usage: ns3 uploads|saturated|cells|tcp-n|tcp-ax|udp-n|udp-ax80 STATIONS SECONDS\n";
         return 2;
     }
     const std::string scenario = argv[1];
     const auto stations = static_cast<uint32_t>(std::atoi(argv[2]));
     const double seconds = std::atof(argv[3]);
-    Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize("50p")));
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1000));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 17));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(scenario == "cells" ? 1 << 17 : 20000));
+    if (scenario == "uploads" || scenario == "saturated" || scenario == "cells") {
+        Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize("50p")));
+        Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
+        Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1000));
+        Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
+        Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 17));
+        Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(scenario == "cells" ? 1 << 17 : 20000));
+    } else {
+        Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize("1000p")));
+        Config::SetDefault("ns3::QosTxop::UseExplicitBarAfterMissedBlockAck", BooleanValue(false));
+        Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(100)));
+        Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpCubic::GetTypeId()));
+        Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1460));
+        Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
+        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 22));
+        Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 22));
+        Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    }
     double found = 0;
     if (scenario == "uploads") {
         found = uploads(stations, seconds);
@@ -201,6 +273,10 @@ int main(int argc, char** argv) {
         found = saturated(stations, seconds);
     } else if (scenario == "cells") {
         found = cells(stations, seconds);
+    } else if (scenario == "tcp-n" || scenario == "tcp-ax") {
+        found = aggregates(stations, seconds, scenario == "tcp-ax", false, true);
+    } else if (scenario == "udp-n" || scenario == "udp-ax80") {
+        found = aggregates(stations, seconds, scenario == "udp-ax80", scenario == "udp-ax80", false);
     } else {
         std::cerr << "unknown scenario " << scenario << '\n';
         return 2;
