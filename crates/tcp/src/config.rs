@@ -223,3 +223,11 @@ pub struct ReceiverConfig {
     /// Echo the mark of each segment (RFC 8257, section 3.2) instead of setting ECE until CWR arrives.
     pub echo_each_mark: bool,
 }
+
+impl ReceiverConfig {
+    /// Whether the receiver has timers: it may answer later than at the arrival of a segment.
+    #[must_use]
+    pub fn has_timer(&self) -> bool {
+        self.ack_every > 1 || self.sack_compression > Duration::ZERO || self.gro.is_some()
+    }
+}

@@ -100,7 +100,7 @@ impl Receiver {
             fin: u64::MAX,
             duplicates: 0,
             batch: None,
-            has_timer: config.ack_every > 1 || config.sack_compression > Duration::ZERO || config.gro.is_some(),
+            has_timer: config.has_timer(),
         }
     }
 

@@ -83,6 +83,8 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "tcp.cc = 'bbr'",
         "tcp.delayed_ack = true",
         "tcp.gro = true\ntcp.delayed_ack = true",
+        "tcp.gro = true\ntcp.delayed_ack = false",
+        "tcp.sack = true\ntcp.recovery = 'sack'\ntcp.delayed_ack = false\ntcp.sack_compression = '1 ms'",
         "transport = 'udp'\nudp.rate = '20 Mb/s'",
         "transport = 'udp'\nudp.rate = '20 Mb/s'\nudp.jitter = 0.3",
         "transport = 'udp'\nudp.rate = '300 kb/s'",
@@ -304,6 +306,24 @@ fn saturated_uploads_that_expire_do_not_depend_on_fast_paths() {
     .expect("it is valid");
     let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
     assert_eq!(compare(sides), Ok(()));
+}
+
+/// A receiver that acknowledges each segment at once still has a timer if it merges segments or compresses SACKs. Over a
+/// wired link segments arrive one by one, and only those that are there at the same instant are merged.
+#[test]
+fn timers_of_receivers_without_delayed_acks_do_not_depend_on_fast_paths() {
+    for keys in
+        ["tcp.gro = true", "tcp.sack = true\ntcp.recovery = 'sack'\ntcp.sack_compression = '1 ms'\ntcp.cc = 'cubic'"]
+    {
+        let scenario = parse(&format!(
+            "duration = '2 s'\n[wlan]\nstandard = '802.11be'\ndata_error = 0.3\nshort_retry_limit = 2\n\
+             [[servers]]\nname = 's'\n[[stations]]\nname = 'sta'\n\
+             [[flows]]\nname = 'f'\nstation = 'sta'\ntcp.delayed_ack = false\n{keys}\n"
+        ))
+        .expect("it is valid");
+        let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
+        assert_eq!(compare(sides), Ok(()));
+    }
 }
 
 /// A wrong shortcut is noticed, and the first affected packet is named. The wrong one waits a slot longer for an ACK,

@@ -8,8 +8,9 @@
 //! is turned into its ACK.
 //!
 //! The shortcut applies only to arrivals before the next task of the applications, before the end of the run, when
-//! results may be read, and, if receivers have timers (delayed ACKs), before the next timer. Other packets stay on the
-//! link. They arrive by events, or are processed early when the next packet is put on the link or arrives.
+//! results may be read, and, if receivers have timers (delayed ACKs, receive offload), before the next timer. Other
+//! packets stay on the link. They arrive by events, or are processed early when the next packet is put on the link or
+//! arrives.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
@@ -108,7 +109,7 @@ impl World {
             }
             (TransportPlan::Udp { .. }, _) => return EagerArrival::Always,
             (TransportPlan::Ping { .. }, _) => return EagerArrival::Never,
-            (TransportPlan::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
+            (TransportPlan::Tcp { receiver, .. }, _) => receiver.has_timer(),
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };
         let is_alone = origins[back as usize] == Some(LinkOrigin::Answers(link));
