@@ -2,7 +2,7 @@
 //! 9.2.5.2).
 
 use wifair_mac::edcaf::AggregationRules;
-use wifair_mac::{Access, Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel};
+use wifair_mac::{Access, Call, Category, Fate, FrameKind, FrameRecord, GeneralChannel, MacEvent};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Dsss, Timing};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -142,4 +142,49 @@ fn those_who_read_only_dsss_read_the_cf_end() {
     for frame in ends {
         assert_eq!((frame.rate, frame.end - frame.start), (rate, micros(192 + 80)));
     }
+}
+
+/// Two stations send to each other, and a third of the data is lost. Each new packet arrives while the CF-End of its
+/// sender is on the air. A CF-End is followed by AIFS, 43 us, and one backoff, and every packet is sent.
+#[test]
+fn a_packet_that_comes_during_the_cf_end_is_sent_after_one_backoff() {
+    let category = |_| Category { txop: micros(4000), ..BE };
+    let plans = (0..=1).map(|station| (ht_mcs7(), category(station))).collect();
+    let mut settings = settings(aggregation(), plans, 1, 0.0, 0.0);
+    settings.access.cf_end = true;
+    settings.stations.iter_mut().for_each(|station| station.common.data_error_from = 0.3);
+    let mut channel = GeneralChannel::new(settings);
+    channel.set_tap(true);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let next_hops = NextHops(&[1, 0]);
+    let mut offers = vec![(Time::ZERO, 0), (Time::ZERO, 1)];
+    let (mut offered, mut received, mut last_end) = (0, 0, Time::ZERO);
+    while channel.next() < Time::NEVER || !offers.is_empty() {
+        let offer_at = offers.first().map_or(Time::NEVER, |offer| offer.0);
+        let now = channel.next().min(offer_at);
+        let mut call = Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops);
+        if now == offer_at {
+            let station = offers.remove(0).1;
+            let packet = Packet { flow: station, hop: station, seq: offered, size: 1500, ..Packet::default() };
+            let id = call.packets.insert(packet);
+            channel.offer_in(station, 0, id, &mut call);
+            offered += 1;
+            continue;
+        }
+        let event = channel.advance(&mut call);
+        received += u64::from(matches!(event, MacEvent::Packet { .. }));
+        let tap = channel.tap().expect("it was set");
+        for frame in tap.frames() {
+            if frame.kind == FrameKind::CfEnd {
+                last_end = frame.end;
+            } else if frame.kind == FrameKind::Ack && frame.fate == Fate::Read && offered < 200 {
+                offers.push((frame.end + micros(20), frame.to));
+            } else if frame.kind == FrameKind::Data && last_end > Time::ZERO {
+                assert!(frame.start >= last_end + micros(43), "{frame:?} behind a CF-End at {last_end:?}");
+                last_end = Time::ZERO;
+            }
+        }
+        tap.clear();
+    }
+    assert_eq!((received + lost.len() as u64, offered), (200, 200));
 }

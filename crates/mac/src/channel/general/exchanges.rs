@@ -224,7 +224,7 @@ impl GeneralChannel {
         if left > Duration::ZERO {
             let release = self.edcafs.access.timing.sifs + self.cf_end();
             if left >= release {
-                self.phase = GeneralPhase::CfEnd { more };
+                self.phase = GeneralPhase::CfEnd;
                 self.next = now + release;
                 return;
             }

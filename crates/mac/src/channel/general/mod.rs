@@ -41,8 +41,8 @@ enum GeneralPhase {
     Broadcast,
     /// The response is due or on the air; `lost` if the sender will not receive it.
     Response { lost: bool },
-    /// SIFS and CF-End of a TXOP holder that has finished; `more` if it has more to send.
-    CfEnd { more: bool },
+    /// SIFS and CF-End of a TXOP holder that has finished.
+    CfEnd,
     /// Several frames are on the air, or an RTS that gets no response.
     Collision,
 }
@@ -180,7 +180,7 @@ impl GeneralChannel {
                     air.error += spend(ppdu.lost_air());
                 }
             }
-            GeneralPhase::Response { .. } | GeneralPhase::CfEnd { .. } => {
+            GeneralPhase::Response { .. } | GeneralPhase::CfEnd => {
                 air.idle += spend(self.edcafs.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -241,6 +241,9 @@ impl GeneralChannel {
     fn request_access(&mut self, now: Time, index: usize) {
         let contender = number(index);
         let Edcaf { contention, aifs, .. } = &mut self.edcafs.contenders[index];
+        if self.phase == GeneralPhase::CfEnd && self.senders[0] == index {
+            return; // its backoff follows the CF-End
+        }
         if self.phase != GeneralPhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if self.backoffs.left(contender) == 0 {
@@ -310,9 +313,10 @@ impl GeneralChannel {
                 return MacEvent::Broadcast { from, id };
             }
             GeneralPhase::Response { lost: true } => self.ack_timeout(call),
-            GeneralPhase::CfEnd { more } => {
+            GeneralPhase::CfEnd => {
                 self.account_cf_end(now);
-                self.finish(now, Duration::ZERO, Duration::ZERO, more);
+                let has_more = self.edcafs.contenders[self.senders[0]].task.is_some();
+                self.finish(now, Duration::ZERO, Duration::ZERO, has_more);
             }
             GeneralPhase::Collision => self.end_collision(call),
         }

@@ -26,7 +26,7 @@ impl GeneralChannel {
                 let fate = if lost { Fate::Error } else { Fate::Read };
                 tap.push(self.edcafs.response_record(self.senders[0], now, fate));
             }
-            GeneralPhase::CfEnd { .. } => self.record_cf_end(&mut tap, now),
+            GeneralPhase::CfEnd => self.record_cf_end(&mut tap, now),
             GeneralPhase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
