@@ -17,7 +17,7 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::ppdu::rules_between;
 use super::window::SendWindow;
-use super::{Edcafs, Task, number};
+use super::{Edcaf, Edcafs, Task, number};
 use crate::exchange::Purpose;
 use crate::frame_length;
 use crate::tap::FrameKind;
@@ -129,10 +129,7 @@ impl Edcafs {
                 }
                 return;
             }
-            ActionKind::Delba(originator, window) => {
-                self.contenders[originator].windows[window].agreement = Agreement::Needed(now);
-                return;
-            }
+            ActionKind::Delba(originator, window) => return self.end_agreement(now, originator, window),
         }
         let index = self.index(contender.ppdu.to, 0);
         let rules = self.stations[self.rate_of(contender.ppdu.to as usize, number(station))].rules.clone();
@@ -200,9 +197,19 @@ impl Edcafs {
                 *agreement = Agreement::Needed(now + REQUEST_INTERVAL)
             }
             ActionKind::AddbaRequest | ActionKind::AddbaResponse(..) => {}
-            ActionKind::Delba(originator, place) => {
-                self.contenders[originator].windows[place].agreement = Agreement::Needed(now);
-            }
+            ActionKind::Delba(originator, place) => self.end_agreement(now, originator, place),
         }
+    }
+
+    /// Ends the agreement of an EDCAF for one of its windows.
+    fn end_agreement(&mut self, now: Time, originator: usize, place: usize) {
+        let before = self.released.up.mark();
+        let Edcaf { windows, requests, counters, .. } = &mut self.contenders[originator];
+        windows[place].end_agreement(now, &self.chain, &mut self.released);
+        counters.reorder_delay += windows[place].take_reorder_delay();
+        requests.retain(|waiting| *waiting != place);
+        self.note_passed_up(now, originator, before);
+        self.note_released(now, self.station_of(originator), &mut vec![]); // nothing is lost
+        self.find_reorder_timeout(now);
     }
 }

@@ -43,7 +43,7 @@ impl Edcafs {
 
     /// Determines when the first recipient stops waiting. That may be now, if an MPDU behind a gap has been held for
     /// longer than the MPDUs behind the previous gap.
-    fn find_reorder_timeout(&mut self, now: Time) {
+    pub(super) fn find_reorder_timeout(&mut self, now: Time) {
         let Some(rules) = &self.aggregation else { return };
         let (contenders, mut first) = (&self.contenders, None);
         self.blocked.retain(|(index, place)| {
@@ -162,7 +162,7 @@ impl Edcafs {
     }
 
     /// Updates delays and counters for packets passed up since the mark `before`.
-    fn note_passed_up(&mut self, now: Time, sender: usize, before: usize) {
+    pub(super) fn note_passed_up(&mut self, now: Time, sender: usize, before: usize) {
         let (up, leads) = self.released.up.since(before);
         self.contenders[sender].counters.passed_up += up.len() as u64;
         if self.categories == self.delays.len() && self.aggregation.is_some() {

@@ -4,6 +4,7 @@
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
+use super::agreement::Agreement;
 use super::ppdu::{PpduMpdu, rules_between};
 use super::released::Released;
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
@@ -51,7 +52,7 @@ impl Edcafs {
             if answered {
                 delivered = window.acknowledge_received();
             } else {
-                window.request_due = true;
+                window.request_due = window.agreement == Agreement::Established;
             }
         } else {
             if by_rts {

@@ -176,6 +176,22 @@ impl SendWindow {
         }
     }
 
+    /// Whether MPDUs are acknowledged by block ACK, and put in order by the recipient.
+    const fn has_block_ack(&self) -> bool {
+        self.block_ack && matches!(self.agreement, Agreement::Established)
+    }
+
+    /// Ends the agreement. The recipient passes up all that it holds, and no longer waits for earlier MPDUs (10.24.5).
+    pub fn end_agreement(&mut self, now: Time, chain: &Chain, released: &mut Released) {
+        self.agreement = Agreement::Needed(now);
+        self.request_due = false;
+        self.missed_since = None;
+        let held_until = (self.released..self.next).rfind(|number| self.mpdu(*number).is_received());
+        self.pass_over(now, held_until.map_or(self.origin, |last| self.origin.max(last + 1)), chain, released);
+        self.pass_up(now, chain, released);
+        self.trim();
+    }
+
     /// Until when the originator waits for the agreement that it has requested.
     #[inline]
     pub fn agreement_wait(&self, now: Time) -> Option<Time> {
@@ -423,9 +439,14 @@ impl SendWindow {
     /// The recipient receives an MPDU out of order, or one behind which others are held.
     fn hold(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         if number < self.released {
+            let (has_block_ack, to) = (self.has_block_ack(), self.to);
             let mpdu = self.mpdu_mut(number);
-            mpdu.state |= LATE;
-            released.lost.extend(chain.of(mpdu));
+            if has_block_ack {
+                mpdu.state |= LATE;
+                released.lost.extend(chain.of(mpdu));
+            } else {
+                mpdu.pass_up(to, chain, released); // an agreement has ended without it
+            }
             return;
         }
         self.buffered += 1;
@@ -544,13 +565,14 @@ impl SendWindow {
     }
 
     /// Advances the originator's window. If the recipient waits for an MPDU that was given up, a BlockAckReq becomes
-    /// due.
+    /// due; without block ACK no recipient waits.
     pub fn advance(&mut self) {
         while self.origin < self.next && !self.mpdu(self.origin).is_pending() {
             self.origin += 1;
         }
-        if !self.block_ack {
+        if !self.has_block_ack() && self.buffered == 0 {
             self.released = self.released.max(self.origin);
+            self.gave_up = false;
         } else if std::mem::take(&mut self.gave_up) {
             self.request_due |= self.released < self.origin;
         }

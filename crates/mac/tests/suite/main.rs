@@ -1,6 +1,7 @@
 //! Tests of channels, in a single program.
 
 mod aggregation;
+mod agreements;
 mod cf_end;
 mod common;
 mod edca;
