@@ -308,8 +308,8 @@ fn saturated_uploads_that_expire_do_not_depend_on_fast_paths() {
     assert_eq!(compare(sides), Ok(()));
 }
 
-/// A receiver that acknowledges each segment at once still has a timer if it merges segments or compresses SACKs. Over a
-/// wired link segments arrive one by one, and only those that are there at the same instant are merged.
+/// A receiver that acknowledges each segment at once still has a timer if it merges segments or compresses SACKs. Over
+/// a wired link segments arrive one by one, and only those that are there at the same instant are merged.
 #[test]
 fn timers_of_receivers_without_delayed_acks_do_not_depend_on_fast_paths() {
     for keys in
