@@ -261,8 +261,8 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// Extends the NAV of bystanders by `excess`. The receiver has no NAV and resumes before them; so does the sender,
-    /// unless it waits for the end of its TXOP.
+    /// Extends the NAV of bystanders by `excess`. The receiver has no NAV but that of a CTS-to-self and resumes before
+    /// them; so does the sender, unless it waits for the end of its TXOP.
     fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
         if excess == Duration::ZERO {
             return;
@@ -271,23 +271,40 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (station, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let own = if sender_waits { 0..0 } else { self.edcafs.own(station) };
-        let receiver = if to == BROADCAST { 0..0 } else { self.edcafs.own(to) };
-        for index in own.chain(receiver) {
-            if index != sender {
-                self.backoffs.resume_before_others(number(index), now + self.edcafs.contenders[index].aifs);
+        let by_receiver = self.excess_at_receiver(sender);
+        let receiver = if to == BROADCAST || by_receiver >= excess { 0..0 } else { self.edcafs.own(to) };
+        for (indices, nav) in [(own, Duration::ZERO), (receiver, by_receiver)] {
+            for index in indices.filter(|index| *index != sender) {
+                let from = now + nav + self.edcafs.contenders[index].aifs;
+                self.backoffs.resume_before_others(number(index), from);
             }
         }
     }
 
-    /// How much longer than its exchange the rounded NAV is.
+    /// How much longer than its exchange the rounded NAV of bystanders is.
     pub(super) fn nav_excess(&self, sender: usize) -> Duration {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        if self.edcafs.access.nav_unit == Duration::ZERO || ppdu.to == BROADCAST {
+        let access = &self.edcafs.access;
+        let after_cts_to_self = self.excess_at_receiver(sender);
+        if access.nav_unit == Duration::ZERO || ppdu.to == BROADCAST {
+            return after_cts_to_self;
+        }
+        let after_rts = ppdu
+            .has(ExchangeStep::Rts)
+            .then(|| access.timing.sifs * 3 + control_air(access, ExchangeStep::Cts) + ppdu.air + ppdu.response);
+        access.nav_excess(ppdu.response, after_rts).max(after_cts_to_self)
+    }
+
+    /// How much longer than its exchange the rounded NAV of its receiver is: that of a CTS-to-self, which is addressed
+    /// to its sender. Stations do not read a CTS-to-self that has collided.
+    fn excess_at_receiver(&self, sender: usize) -> Duration {
+        let (ppdu, access) = (&self.edcafs.contenders[sender].ppdu, &self.edcafs.access);
+        if access.nav_unit == Duration::ZERO || !self.goes_on(sender) {
             return Duration::ZERO;
         }
-        let timing = &self.edcafs.access.timing;
-        let after_rts = ppdu.has(ExchangeStep::Rts).then(|| timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response);
-        self.edcafs.access.nav_excess(ppdu.response, after_rts)
+        let response = if ppdu.to == BROADCAST { Duration::ZERO } else { access.timing.sifs + ppdu.response };
+        let exact = access.timing.sifs + ppdu.air + response;
+        access.round_nav(exact).saturating_sub(exact)
     }
 
     /// No response is received: the data frame or its response was lost.

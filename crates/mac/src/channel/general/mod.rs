@@ -255,10 +255,10 @@ impl GeneralChannel {
         }
         let slot = self.edcafs.access.timing.slot;
         let (from, slots) = self.backoffs.position(contender);
-        let has_no_nav = self.nav > now && from < self.nav + *aifs;
+        let nav = self.nav.min(from - *aifs); // contenders without that NAV count slots before the others
         if slots > 0 && from + slot * slots > now {
             self.backoffs.wait(contender);
-        } else if now < self.nav && !has_no_nav {
+        } else if now < nav {
             self.backoffs.restart_at(contender, from, u64::from(contention.draw()));
         } else {
             match self.edcafs.access.idle_access {

@@ -106,10 +106,9 @@ pub fn protection() -> impl Strategy<Value = (Option<BitRate>, bool)> {
 }
 
 impl Scenario {
-    /// The scenario with this protection; without ns-2's rounded NAV and short timeouts, as ns-2 has no protection.
+    /// The scenario with this protection; without ns-2's short timeouts, as ns-2 has no protection.
     pub fn protected(mut self, (rate, by_rts): (Option<BitRate>, bool)) -> Self {
         if rate.is_some() {
-            self.access.nav_unit = Duration::ZERO;
             self.access.timeout_without_difs = false;
         }
         (self.access.protection, self.access.protects_by_rts) = (rate, by_rts);

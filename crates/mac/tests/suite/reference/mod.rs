@@ -273,9 +273,9 @@ impl ReferenceChannel {
             }
             return;
         }
-        let has_no_nav = self.nav > now && function.from < self.nav + function.aifs;
+        let nav = self.nav.min(function.from - function.aifs);
         if function.slots == 0 || function.due(slot) <= now {
-            if now < self.nav && !has_no_nav {
+            if now < nav {
                 function.draw();
             } else if self.access.idle_access == IdleAccess::Backoff {
                 function.from = (now + function.aifs).max(function.from);

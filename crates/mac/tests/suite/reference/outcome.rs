@@ -33,10 +33,14 @@ impl ReferenceChannel {
         let excess = self.nav_excess(&done);
         self.idle_from(now + excess);
         if excess > Duration::ZERO {
-            // Sender and receiver have no NAV, and resume before the others.
+            // The sender has no NAV, and the receiver none but that of a CTS-to-self.
             self.nav = now + excess;
-            for index in self.own(self.functions[sender].station).chain(self.own(done.to as usize)) {
+            for index in self.own(self.functions[sender].station) {
                 self.functions[index].from = now + self.functions[index].aifs;
+            }
+            let by_cts = self.excess_by_cts(&done);
+            for index in if done.to == BROADCAST { 0..0 } else { self.own(done.to as usize) } {
+                self.functions[index].from = now + by_cts + self.functions[index].aifs;
             }
         }
         self.functions[sender].draw();
@@ -56,12 +60,22 @@ impl ReferenceChannel {
 
     /// How much longer than its exchange the rounded NAV is.
     pub(super) fn nav_excess(&self, done: &ReferencePpdu) -> Duration {
-        if self.access.nav_unit == Duration::ZERO || done.to == BROADCAST {
-            return Duration::ZERO;
+        if done.to == BROADCAST {
+            return self.excess_by_cts(done);
         }
         let sifs = self.access.timing.sifs;
         let after_rts = done.rts.then(|| sifs * 3 + self.cts() + done.air + done.response);
-        self.access.nav_excess(done.response, after_rts)
+        self.access.nav_excess(done.response, after_rts).max(self.excess_by_cts(done))
+    }
+
+    /// How much longer than its exchange the NAV set by a CTS-to-self is.
+    fn excess_by_cts(&self, done: &ReferencePpdu) -> Duration {
+        if !done.cts_to_self || self.is_after_cts {
+            return Duration::ZERO;
+        }
+        let sifs = self.access.timing.sifs;
+        let exact = sifs + done.air + if done.to == BROADCAST { Duration::ZERO } else { sifs + done.response };
+        self.access.round_nav(exact).saturating_sub(exact)
     }
 
     /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
