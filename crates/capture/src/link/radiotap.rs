@@ -1,8 +1,8 @@
 //! radiotap: what the radio reported about a frame (standard at radiotap.org; little endian, fields aligned to their
 //! size).
 //!
-//! Only the fields of the first namespace that give rate, signal and damage are read; further values of the same field
-//! (one per antenna) are ignored.
+//! Only the fields of the first presence word that give rate, signal and damage are read, and the TLVs at the end;
+//! further values of the same field (one per antenna) and vendors' fields are skipped.
 
 /// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,6 +88,9 @@ pub enum RadioRate {
 
 /// Presence bit of TLVs (type, length, value), which follow the fields.
 const TLV: u32 = 1 << 28;
+/// Bits that say of which namespace the next presence word is.
+const RADIOTAP: u32 = 1 << 29;
+const VENDOR: u32 = 1 << 30;
 /// TLV types of U-SIG and EHT.
 const U_SIG: u16 = 33;
 const EHT: u16 = 34;
@@ -132,33 +135,43 @@ pub fn parse(data: &[u8]) -> Option<(RadioInfo, &[u8])> {
         return None;
     }
     let (header, rest) = data.split_at_checked(length)?;
-    let present = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
     // The highest bit of each presence word tells whether another word follows.
-    let mut at = 8;
-    let mut word = present;
-    while word & 1 << 31 != 0 {
-        let next = header.get(at..at + 4)?;
-        word = u32::from_le_bytes([next[0], next[1], next[2], next[3]]);
-        at += 4;
-    }
+    let others = header[4..].chunks_exact(4).position(|word| word[3] & 0x80 == 0)?;
     let mut radio = RadioInfo::default();
-    for (bit, (size, align)) in FIELDS.iter().enumerate() {
-        if present & 1 << bit == 0 {
-            continue;
-        }
-        at = at.next_multiple_of(*align);
-        let Some(field) = header.get(at..at + size) else { break };
-        radio.take(bit, field);
-        at += size;
-    }
-    // TLVs are read only after a single presence word: the fields of further words would come before them.
-    if present & TLV != 0 && present & 1 << 31 == 0 {
-        radio.take_tlvs(header.get(at.next_multiple_of(4)..).unwrap_or_default());
-    }
+    radio.read(header, 8 + 4 * others).unwrap_or_default();
     Some((radio, rest))
 }
 
 impl RadioInfo {
+    /// Reads the fields, which begin at `at`, after the presence words; stops where the header is too short.
+    fn read(&mut self, header: &[u8], mut at: usize) -> Option<()> {
+        let mut is_vendor = false;
+        for (number, word) in header[4..at].chunks_exact(4).enumerate() {
+            let present = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            if !is_vendor {
+                for (bit, (size, align)) in FIELDS.iter().enumerate().filter(|(bit, _)| present & 1 << bit != 0) {
+                    at = at.next_multiple_of(*align);
+                    let field = header.get(at..at + size)?;
+                    if number == 0 {
+                        self.take(bit, field);
+                    }
+                    at += size;
+                }
+                if present & TLV != 0 {
+                    self.take_tlvs(header.get(at.next_multiple_of(4)..)?);
+                }
+            }
+            if present & VENDOR != 0 {
+                // OUI, number of the namespace, length of the fields that the next words describe.
+                at = at.next_multiple_of(2);
+                let length = header.get(at + 4..at + 6)?;
+                at += 6 + usize::from(u16::from_le_bytes([length[0], length[1]]));
+            }
+            is_vendor = present & VENDOR != 0 || is_vendor && present & RADIOTAP == 0;
+        }
+        Some(())
+    }
+
     fn take(&mut self, bit: usize, field: &[u8]) {
         match (bit, field) {
             (0, &[a, b, c, d, e, f, g, h]) => self.tsf = Some(u64::from_le_bytes([a, b, c, d, e, f, g, h])),

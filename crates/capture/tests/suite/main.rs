@@ -7,6 +7,7 @@ mod files;
 mod frames;
 mod graphs;
 mod measures;
+mod radio;
 mod reference;
 mod robust;
 mod starvation;

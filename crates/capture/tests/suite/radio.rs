@@ -1,0 +1,47 @@
+//! radiotap headers as drivers write them, put together by hand (radiotap.org).
+
+use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
+
+/// Reads a header with these presence words and fields.
+fn read(present: &[u32], fields: &[u8]) -> RadioInfo {
+    let mut bytes = vec![0, 0, (4 + 4 * present.len() + fields.len()) as u8, 0];
+    bytes.extend(present.iter().flat_map(|word| word.to_le_bytes()));
+    bytes.extend(fields);
+    radiotap::parse(&bytes).expect("a header").0
+}
+
+const MORE: u32 = 1 << 31;
+const RADIOTAP: u32 = 1 << 29;
+const VENDOR: u32 = 1 << 30;
+const TLVS: u32 = 1 << 28;
+
+/// U-SIG (TLV 33): 80 MHz (2) is known (bit 1). EHT (TLV 34): MCS 9 and one stream of the first user are known.
+fn eht_tlvs() -> Vec<u8> {
+    let words = [12 << 16 | 33, 0x0001_0002, 0, 0, 44 << 16 | 34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0190_0012_u32];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+const EHT: RadioRate = RadioRate::Eht { mcs: 9, streams: 1, carriers: 980, guard_ns: 800 };
+
+/// Linux writes a presence word for each antenna (signal and number), and sets the bit for TLVs in the last word.
+#[test]
+fn tlvs_follow_the_fields_of_all_antennas() {
+    let antenna = 1 << 5 | 1 << 11;
+    let present = [MORE | RADIOTAP | 1 << 1 | 1 << 5, MORE | RADIOTAP | antenna, antenna | TLVS];
+    // Flags, signal; then signal and number of two antennas; two bytes of padding.
+    let fields = [vec![0x10, 0xd0, 0xc0, 0, 0xcf, 1, 0, 0], eht_tlvs()].concat();
+    let radio = read(&present, &fields);
+    assert_eq!((radio.rate, radio.signal, radio.has_fcs), (Some(EHT), Some(-48), true));
+}
+
+/// The fields of a vendor are skipped by the length before them. The word after them may be of radiotap again.
+#[test]
+fn fields_of_vendors_are_skipped() {
+    let present = [MORE | VENDOR | 1 << 1, MORE | RADIOTAP | 0x0fff_ffff, TLVS];
+    // Flags and a byte of padding; OUI, number, length; five bytes of the vendor; one byte of padding.
+    let fields = [vec![0x10, 0, 1, 2, 3, 0, 5, 0, 9, 9, 9, 9, 9, 0, 0, 0], eht_tlvs()].concat();
+    assert_eq!(read(&present, &fields).rate, Some(EHT));
+    // Without the bit, the second word is the vendor's: its TLV bit means something else.
+    let present = [MORE | VENDOR | 1 << 1, TLVS];
+    assert_eq!(read(&present, &fields).rate, None);
+}
