@@ -194,12 +194,13 @@ impl RadioInfo {
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
             (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
-                // Only the first user is read: a monitor cannot follow the others.
+                // Only the first user is read: a monitor cannot follow the others. Codes from 2 on also say which part of
+                // a wider channel the frame occupied.
                 let width = match if known & 0x40 != 0 { bandwidth & 0x1f } else { 0 } {
-                    0 => 20,
-                    1..=3 => 40,
-                    4..=10 => 80,
-                    _ => 160,
+                    1 | 5 | 6 | 14..=17 => 40,
+                    4 | 12 | 13 => 80,
+                    11 => 160,
+                    _ => 20,
                 };
                 self.rate = Some(RadioRate::Vht {
                     mcs: first >> 4,

@@ -45,3 +45,15 @@ fn fields_of_vendors_are_skipped() {
     let present = [MORE | VENDOR | 1 << 1, TLVS];
     assert_eq!(read(&present, &fields).rate, None);
 }
+
+/// radiotap.org, bandwidth of the VHT field: 20, 40, 20L, 20U, 80, 40L, 40U, 20LL, 20LU, 20UL, 20UU, 160, 80L, 80U, 40LL,
+/// 40LU, 40UL, 40UU, and eight parts of 20 MHz. L and U say which part of the channel the frame occupied.
+#[test]
+fn a_vht_frame_may_occupy_a_part_of_the_channel() {
+    let widths =
+        [20, 40, 20, 20, 80, 40, 40, 20, 20, 20, 20, 160, 80, 80, 40, 40, 40, 40, 20, 20, 20, 20, 20, 20, 20, 20];
+    for (code, width) in (0..).zip(widths) {
+        let radio = read(&[1 << 21], &[0x44, 0, 0, code, 0x72, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(radio.rate, Some(RadioRate::Vht { mcs: 7, streams: 2, width, short_guard: false }), "{code}");
+    }
+}
