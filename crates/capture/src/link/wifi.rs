@@ -22,6 +22,12 @@ impl Mac {
         self.0[0] & 1 != 0
     }
 
+    /// The same address without the group bit.
+    const fn individual(self) -> Self {
+        let [first, b, c, d, e, f] = self.0;
+        Self([first & !1, b, c, d, e, f])
+    }
+
     /// The address as a number.
     pub const fn bits(self) -> u64 {
         let [a, b, c, d, e, f] = self.0;
@@ -63,7 +69,7 @@ pub struct WifiFrame<'a> {
     pub from_ds: bool,
     /// Address 1.
     pub receiver: Mac,
-    /// Address 2; absent in CTS and ACK.
+    /// Address 2; absent in CTS, ACK and wrapped control frames.
     pub transmitter: Option<Mac>,
     /// Sequence control (number << 4 | fragment); in data and management frames.
     pub sequence: Option<u16>,
@@ -74,6 +80,9 @@ pub struct WifiFrame<'a> {
     /// Length of the whole frame on the air, check sequence included, in bytes.
     pub length: u32,
 }
+
+/// Subtype of the control frame that carries another one behind an HT Control field.
+const CONTROL_WRAPPER: u8 = 7;
 
 fn mac(data: &[u8], at: usize) -> Option<Mac> {
     data.get(at..)?.first_chunk::<6>().map(|bytes| Mac(*bytes))
@@ -89,6 +98,10 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
     let data = &data[..data.len().min(original as usize)];
     let Some(&[control, flags, _, _]) = data.first_chunk::<4>() else { return DecodeOutcome::Malformed };
     let Some(receiver) = mac(data, 4) else { return DecodeOutcome::Malformed };
+    // Other versions of the protocol have other headers.
+    if control & 0x03 != 0 {
+        return DecodeOutcome::Other;
+    }
     let subtype = control >> 4;
     let kind = match (control >> 2 & 3, subtype) {
         (0, _) => WifiFrameKind::Management,
@@ -106,10 +119,12 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
         to_ds: flags & 0x01 != 0,
         from_ds: flags & 0x02 != 0,
         receiver,
-        transmitter: if matches!(kind, WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::Extension) {
-            None
-        } else {
-            mac(data, 10)
+        transmitter: match (kind, subtype) {
+            (WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::Extension, _) => None,
+            (WifiFrameKind::Control, CONTROL_WRAPPER) => None,
+            (WifiFrameKind::Data | WifiFrameKind::Management, _) => mac(data, 10),
+            // In control frames the group bit says that the scrambler tells the bandwidth (9.3.1.2).
+            _ => mac(data, 10).map(Mac::individual),
         },
         sequence: None,
         tid: None,

@@ -143,6 +143,38 @@ fn control_frames_are_told_apart_by_their_subtypes() {
     }
 }
 
+/// IEEE Std 802.11-2020, 9.3.1.2: a station of 802.11ac that announces its bandwidth sets the group bit of
+/// its own address in control frames. 9.3.1.9: a control wrapper has address 1 alone. 9.2.4.1.2: other versions of the
+/// protocol have other headers.
+#[test]
+fn transmitters_of_control_frames_are_individual() {
+    let transmitter = |control: u8, second: Mac| {
+        let mut frame = vec![control, 0, 0, 0];
+        frame.extend(STATION.0);
+        frame.extend(second.0);
+        let mut seen = Transmitters(vec![]);
+        assert_eq!(decode(LinkType::Wifi, &frame, 16, &mut seen), DecodeOutcome::Other, "{control:x}");
+        seen.0
+    };
+    let signalling = Mac([3, 0, 0, 0, 0, 9]);
+    for subtype in [0b0101, 0b1000, 0b1001, 0b1011] {
+        assert_eq!(transmitter(subtype << 4 | 0b0100, signalling), [Some(ACCESS_POINT)], "{subtype:b}");
+    }
+    assert_eq!(transmitter(0x74, ACCESS_POINT), [None]);
+    assert_eq!(transmitter(0xb5, ACCESS_POINT), []);
+}
+
+struct Transmitters(Vec<Option<Mac>>);
+
+impl<'a> Sink<'a> for Transmitters {
+    fn frame(&mut self, frame: &WifiFrame<'a>, _: &RadioInfo) -> bool {
+        self.0.push(frame.transmitter);
+        true
+    }
+
+    fn datagram(&mut self, _: &Datagram<'a>) {}
+}
+
 /// The LLC header of a data frame has eight bytes with SNAP. Another header, such as 42 42 03 of the spanning tree
 /// (IEEE Std 802.1D-2004, 9.3), is not an error; a frame that ends before the header could be complete is.
 #[test]
