@@ -29,6 +29,8 @@ pub struct RadioInfo {
     pub ampdu: Option<u32>,
     /// Whether the PPDU was HT-greenfield.
     pub is_greenfield: bool,
+    /// Space-time streams beyond the spatial streams (STBC).
+    pub stbc: u8,
     /// Length of an HE training symbol in us, without guard interval, if reported.
     pub ltf_us: Option<f64>,
 }
@@ -189,6 +191,7 @@ impl RadioInfo {
             (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
             (19, &[known, flags, mcs]) if known & 0x02 != 0 => {
                 self.is_greenfield = known & flags & 0x08 != 0;
+                self.stbc = if known & 0x20 != 0 { flags >> 5 & 3 } else { 0 };
                 self.rate =
                     Some(RadioRate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & 4 != 0 && flags & 4 != 0 });
             }
@@ -202,9 +205,11 @@ impl RadioInfo {
                     11 => 160,
                     _ => 20,
                 };
+                let streams = first & 0x0f;
+                self.stbc = if known & flags & 0x01 != 0 { streams } else { 0 };
                 self.rate = Some(RadioRate::Vht {
                     mcs: first >> 4,
-                    streams: first & 0x0f,
+                    streams,
                     width,
                     short_guard: known & 4 != 0 && flags & 4 != 0,
                 });
@@ -275,7 +280,9 @@ impl RadioInfo {
             2 => 3200,
             _ => 800,
         };
-        let [mcs, streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
+        let [mcs, space_time_streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
+        self.stbc = if known & 0x0200 != 0 && third & 0x8000 != 0 { space_time_streams / 2 } else { 0 };
+        let streams = space_time_streams - self.stbc;
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
         let extended = known & 0x0003 == 1;
         self.ltf_us = [None, Some(3.2), Some(6.4), Some(12.8)][usize::from(fifth >> 6 & 3)];

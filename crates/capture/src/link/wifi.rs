@@ -206,46 +206,51 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// the padding before that, so the frames of a PPDU add up to its duration.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
-/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, without STBC. HE: 802.11ax, 27.4.3, and
-/// EHT: 802.11be, single user, without packet extension; if the radio does not report the length of the training
-/// fields, it is the usual one for the guard interval.
+/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3. HE: 802.11ax, 27.4.3, and EHT: 802.11be,
+/// single user, without packet extension; if the radio does not report the length of the training fields, it is the
+/// usual one for the guard interval.
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
-    let is_first = psdu.start == 0;
-    let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };
+    /// A PPDU with a short guard interval ends at a multiple of this time, so that older stations can compute its end.
+    const GRID_NS: u64 = 4_000;
     if let RadioRate::Legacy(half @ (2 | 4 | 11 | 22)) = rate {
         let preamble = if radio.short_preamble && half > 2 { 96.0 } else { 192.0 };
         return preamble + f64::from(psdu.end) * 8.0 / (f64::from(half) * 0.5);
     }
-    let (preamble, symbol) = match rate {
-        RadioRate::Legacy(_) => (20.0, 4.0),
+    let training_fields = |streams| training_fields(streams + radio.stbc);
+    let (preamble_us, symbol_ns) = match rate {
+        RadioRate::Legacy(_) => (20.0, 4_000),
         RadioRate::Ht { mcs, short_guard, .. } => {
-            // 19.3.9.4.6: three streams take four training fields.
-            let fields = [1, 2, 4, 4][usize::from(mcs / 8 % 4)];
             let format = if radio.is_greenfield { 20.0 } else { 32.0 };
-            (format + 4.0 * f64::from(fields), if short_guard { 3.6 } else { 4.0 })
+            (format + 4.0 * training_fields(mcs / 8 % 4 + 1), if short_guard { 3_600 } else { 4_000 })
         }
         RadioRate::Vht { streams, short_guard, .. } => {
-            (36.0 + 4.0 * f64::from(training_fields(streams)), if short_guard { 3.6 } else { 4.0 })
+            (36.0 + 4.0 * training_fields(streams), if short_guard { 3_600 } else { 4_000 })
         }
         RadioRate::He { streams, guard_ns, .. } | RadioRate::Eht { streams, guard_ns, .. } => {
-            let guard = f64::from(guard_ns) * 1e-3;
             let usual = if guard_ns == 3200 { 12.8 } else { 6.4 };
-            let training = (radio.ltf_us.unwrap_or(usual) + guard) * f64::from(training_fields(streams));
+            let training = (radio.ltf_us.unwrap_or(usual) + f64::from(guard_ns) * 1e-3) * training_fields(streams);
             // Extended range has HE-SIG-A twice, and EHT has U-SIG and two symbols of EHT-SIG.
             let signals = if matches!(rate, RadioRate::He { extended: false, .. }) { 36.0 } else { 44.0 };
-            (signals + training, 12.8 + guard)
+            (signals + training, 12_800 + u64::from(guard_ns))
         }
     };
-    // Service and tail bits.
-    let symbols = |bytes: u32| ((16.0 + 6.0 + f64::from(bytes) * 8.0) / rate.bits_per_symbol()).ceil();
-    if is_first {
-        preamble + symbol * symbols(psdu.end) + extension
-    } else {
-        symbol * (symbols(psdu.end) - symbols(psdu.start))
+    let data_us = |bytes: u32| {
+        // Service and tail bits. STBC sends symbols in pairs.
+        let bits = 16.0 + 6.0 + f64::from(bytes) * 8.0;
+        let together = if radio.stbc > 0 { 2 } else { 1 };
+        let symbols = (bits / rate.bits_per_symbol()).ceil() as u64;
+        let time = symbol_ns * symbols.next_multiple_of(together);
+        (if symbol_ns == 3_600 && !radio.is_greenfield { time.next_multiple_of(GRID_NS) } else { time }) as f64 * 1e-3
+    };
+    if psdu.start > 0 {
+        return data_us(psdu.end) - data_us(psdu.start);
     }
+    let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };
+    preamble_us + data_us(psdu.end) + extension
 }
 
-/// Number of VHT training fields (IEEE 802.11-2020, table 21-13): even from two streams on.
-fn training_fields(streams: u8) -> u8 {
-    if streams < 2 { 1 } else { streams.next_multiple_of(2) }
+/// Number of training fields for this number of space-time streams (IEEE 802.11-2020, table 21-13; 19.3.9.4.6 agrees):
+/// even from two on.
+fn training_fields(streams: u8) -> f64 {
+    f64::from(if streams < 2 { 1 } else { streams.next_multiple_of(2) })
 }

@@ -50,6 +50,23 @@ fn air_times_follow_the_standard() {
         let symbols = f64::from(822_u16.div_ceil(26 * u16::from(streams)));
         near(air_time_us(0..100, vht, &at(5_180, false)), 36.0 + 4.0 * (f64::from(fields) + symbols));
     }
+    // A short guard interval: 48 symbols of 3.6 us end after 172.8 us, and the PPDU 3.2 us later, at a multiple of 4 us.
+    // Greenfield needs no such end.
+    let short = RadioRate::Ht { mcs: 15, wide: false, short_guard: true };
+    near(air_time_us(0..3_076, short, &at(5_180, false)), 40.0 + 176.0);
+    near(air_time_us(3_076..3_110, short, &at(5_180, false)), 0.0);
+    near(air_time_us(0..3_076, short, &RadioInfo { is_greenfield: true, ..at(5_180, false) }), 28.0 + 172.8);
+    let short = RadioRate::Vht { mcs: 7, streams: 2, width: 20, short_guard: true };
+    near(air_time_us(0..3_076, short, &at(5_180, false)), 44.0 + 176.0);
+    // STBC: another training field, and symbols in pairs. 822 bits in symbols of 52 are 16, of 78 are 11 and one more.
+    let stbc = |stbc| RadioInfo { stbc, ..at(5_180, false) };
+    for (mcs, symbols) in [(1, 16.0), (2, 12.0)] {
+        let ht = RadioRate::Ht { mcs, wide: false, short_guard: false };
+        near(air_time_us(0..100, ht, &stbc(1)), 40.0 + 4.0 * symbols);
+    }
+    // Two spatial and four space-time streams: 4 training fields; 822 bits in symbols of 52 are 16.
+    let vht = RadioRate::Vht { mcs: 0, streams: 2, width: 20, short_guard: false };
+    near(air_time_us(0..100, vht, &stbc(2)), 36.0 + 4.0 * (4.0 + 16.0));
     // HE at MCS 0 and 20 MHz: 117 bits a symbol of 12.8 us; the training symbol is of the length that the radio tells.
     let he = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
     for (ltf_us, length) in [(None, 6.4), (Some(3.2), 3.2), (Some(12.8), 12.8)] {

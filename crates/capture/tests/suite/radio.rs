@@ -57,3 +57,20 @@ fn a_vht_frame_may_occupy_a_part_of_the_channel() {
         assert_eq!(radio.rate, Some(RadioRate::Vht { mcs: 7, streams: 2, width, short_guard: false }), "{code}");
     }
 }
+
+/// radiotap.org: bits 5 and 6 of the MCS flags count STBC streams; bit 0 of the VHT flags and bit 15 of the third HE word
+/// tell whether there is STBC. HE gives the number of space-time streams: two carry one spatial stream.
+#[test]
+fn stbc_is_read() {
+    let ht = |known, flags| read(&[1 << 19], &[known, flags, 9]);
+    assert_eq!([ht(0x27, 0x20), ht(0x27, 0x40), ht(0x07, 0x20)].map(|radio| radio.stbc), [1, 2, 0]);
+    let vht = |known, flags| read(&[1 << 21], &[known, 0, flags, 0, 0x72, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!([vht(0x45, 1), vht(0x45, 0), vht(0x44, 1)].map(|radio| radio.stbc), [2, 0, 0]);
+    let he = |known: u16, third: u16| {
+        let words = [known, 2, third, 0, 0, 2].map(u16::to_le_bytes);
+        let radio = read(&[1 << 23], words.as_flattened());
+        let Some(RadioRate::He { streams, .. }) = radio.rate else { panic!("{radio:?}") };
+        (streams, radio.stbc)
+    };
+    assert_eq!([he(0x4220, 0x8400), he(0x4220, 0x0400), he(0x4020, 0x8400)], [(1, 1), (2, 0), (2, 0)]);
+}
