@@ -17,6 +17,8 @@ pub struct RadioInfo {
     pub short_preamble: bool,
     /// Channel frequency, in MHz.
     pub frequency: Option<u16>,
+    /// How often the width of an OFDM channel was halved: once for 10 MHz, twice for 5 MHz.
+    pub halvings: u8,
     /// How the frame was modulated.
     pub rate: Option<RadioRate>,
     /// Signal, in dBm.
@@ -184,7 +186,10 @@ impl RadioInfo {
                 self.bad_fcs = flags & 0x40 != 0;
             }
             (2, &[rate]) if rate > 0 => self.rate = Some(RadioRate::Legacy(rate)),
-            (3, &[low, high, ..]) => self.frequency = Some(u16::from_le_bytes([low, high])),
+            (3, &[low, high, _, flags]) => {
+                self.frequency = Some(u16::from_le_bytes([low, high]));
+                self.halvings = (flags >> 6).min(2);
+            }
             (5, &[level]) => self.signal = Some(level.cast_signed()),
             (6, &[level]) => self.noise = Some(level.cast_signed()),
             // RX flags, bit 1: the PLCP check failed, so the frame is noise.

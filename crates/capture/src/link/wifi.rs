@@ -218,7 +218,8 @@ pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 
     }
     let training_fields = |streams| training_fields(streams + radio.stbc);
     let (preamble_us, symbol_ns) = match rate {
-        RadioRate::Legacy(_) => (20.0, 4_000),
+        // In channels of 10 and 5 MHz everything takes two and four times as long (17.3.2.3).
+        RadioRate::Legacy(_) => (f64::from(20 << radio.halvings), 4_000 << radio.halvings),
         RadioRate::Ht { mcs, short_guard, .. } => {
             let format = if radio.is_greenfield { 20.0 } else { 32.0 };
             (format + 4.0 * training_fields(mcs / 8 % 4 + 1), if short_guard { 3_600 } else { 4_000 })
@@ -238,7 +239,8 @@ pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 
         // Service and tail bits. STBC sends symbols in pairs.
         let bits = 16.0 + 6.0 + f64::from(bytes) * 8.0;
         let together = if radio.stbc > 0 { 2 } else { 1 };
-        let symbols = (bits / rate.bits_per_symbol()).ceil() as u64;
+        let bits_per_symbol = rate.bits_per_symbol() * f64::from(1 << radio.halvings);
+        let symbols = (bits / bits_per_symbol).ceil() as u64;
         let time = symbol_ns * symbols.next_multiple_of(together);
         (if symbol_ns == 3_600 && !radio.is_greenfield { time.next_multiple_of(GRID_NS) } else { time }) as f64 * 1e-3
     };

@@ -36,6 +36,14 @@ fn air_times_follow_the_standard() {
     // 1536 bytes at 54 Mb/s: 22 + 12288 bits in symbols of 216 bits are 57 symbols.
     near(air_time_us(0..1_536, RadioRate::Legacy(108), &at(5_180, false)), 20.0 + 4.0 * 57.0);
     near(air_time_us(0..1_536, RadioRate::Legacy(108), &at(2_437, false)), 20.0 + 4.0 * 57.0 + 6.0);
+    // 27 Mb/s in a channel of 10 MHz has the same bits in a symbol of 8 us; 13.5 Mb/s in 5 MHz in one of 16 us.
+    for (half_mbps, halvings) in [(54, 1), (27, 2)] {
+        let narrow = RadioInfo { halvings, ..at(5_180, false) };
+        near(
+            air_time_us(0..1_536, RadioRate::Legacy(half_mbps), &narrow),
+            f64::from(1 << halvings) * (20.0 + 4.0 * 57.0),
+        );
+    }
     // MCS 7 at 20 MHz: 260 bits per symbol, 48 symbols.
     let ht = RadioRate::Ht { mcs: 7, wide: false, short_guard: false };
     near(air_time_us(0..1_536, ht, &at(5_180, false)), 36.0 + 4.0 * 48.0);

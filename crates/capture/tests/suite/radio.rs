@@ -74,3 +74,10 @@ fn stbc_is_read() {
     };
     assert_eq!([he(0x4220, 0x8400), he(0x4220, 0x0400), he(0x4020, 0x8400)], [(1, 1), (2, 0), (2, 0)]);
 }
+
+/// radiotap.org, channel flags: 0x4000 is a channel of 10 MHz, 0x8000 one of 5 MHz.
+#[test]
+fn narrow_channels_are_read() {
+    let halvings = |flags: u16| read(&[1 << 3], &[0x3c, 0x14, flags as u8, (flags >> 8) as u8]).halvings;
+    assert_eq!([0x0140, 0x4140, 0x8140].map(halvings), [0, 1, 2]);
+}
