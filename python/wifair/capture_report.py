@@ -251,7 +251,7 @@ def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
     """
     stations = capture.stations
     largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
-    rows = [["station", "MCS", "streams", "width", "GI", "of frames", "A-MPDUs", "MPDUs each", "most", "no block ACK"]]
+    rows = [["station", "MCS", "streams", "width", "GI", "of frames", "A-MPDUs", "MPDUs each", "most", "no answer"]]
     has_mcs = ~np.isnan(stations["mcs"]) | (stations["aggregates"] > 0)
     for row in [row for row in largest if has_mcs[row]][:most]:
         mcs, streams, width, guard = (

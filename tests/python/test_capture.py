@@ -352,7 +352,7 @@ def test_a_page_has_modes_and_aggregates_of_each_station_and_a_notebook_shows_th
         assert all(f">{cell}</td>" in table for cell in row), row
     shown = html.unescape(found._repr_html_().removeprefix("<pre>").removesuffix("</pre>"))
     assert shown == capture_report.text(found, 100)
-    assert "no block ACK" in shown
+    assert "no answer" in shown
 
 
 def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ pub struct AirStation {
     pub aggregated: u64,
     /// The number of MPDUs in the largest A-MPDU.
     pub largest_aggregate: u32,
-    /// A-MPDUs not followed by a block ACK to the sender before another data PPDU.
+    /// A-MPDUs to a single station, not followed by a block ACK or ACK to the sender before another data PPDU.
     pub aggregates_unanswered: u64,
     /// Block ACKs sent.
     pub block_acks: u64,
@@ -84,11 +84,34 @@ pub(crate) struct AirStatistics {
     pub(crate) frames: u64,
     /// Frames of stations beyond the limit.
     pub(crate) nameless: u64,
-    ampdu: Option<u32>,
-    /// Bytes of the PSDU of that A-MPDU seen so far.
+    /// The A-MPDU to which the last frame belongs.
+    ampdu: Option<Ampdu>,
+    /// The sender of the last A-MPDU, until a block ACK or ACK answers it.
+    unanswered: Option<Mac>,
+}
+
+/// The longest PPDU (aPPDUMaxTime, IEEE 802.11-2020, table 19-25), in us.
+const LONGEST_PPDU_US: u64 = 5_484;
+
+/// An A-MPDU, as far as it was seen.
+#[derive(Clone, Copy, Debug)]
+struct Ampdu {
+    reference: u32,
+    transmitter: Option<Mac>,
+    /// Time of its first MPDU by the radio's clock, in us.
+    tsf: Option<u64>,
+    /// Bytes of its PSDU.
     psdu: u32,
-    /// The sender of the last A-MPDU and the number of its MPDUs seen, until a block ACK answers it.
-    open: Option<(usize, u32)>,
+    /// Its data frames.
+    mpdus: u32,
+}
+
+impl Ampdu {
+    /// Whether a frame that follows belongs to it. Some drivers give every A-MPDU the same reference number.
+    fn includes(&self, frame: &WifiFrame<'_>, radio: &RadioInfo) -> bool {
+        let apart = self.tsf.zip(radio.tsf).map_or(0, |(first, now)| now.abs_diff(first));
+        radio.ampdu == Some(self.reference) && frame.transmitter == self.transmitter && apart <= LONGEST_PPDU_US
+    }
 }
 
 impl AirStatistics {
@@ -102,13 +125,20 @@ impl AirStatistics {
         if let Some(noise) = radio.noise {
             self.noise.add(noise);
         }
-        let first = radio.ampdu.is_none() || radio.ampdu != self.ampdu;
-        self.ampdu = radio.ampdu;
-        let start = if first { 0 } else { self.psdu };
+        let begun = self.ampdu.take().filter(|ampdu| ampdu.includes(frame, radio));
+        let start = begun.map_or(0, |ampdu| ampdu.psdu);
         let delimiter = if radio.ampdu.is_some() { 4 } else { 0 };
-        self.psdu = start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
-        let psdu = start..self.psdu;
-        self.note_aggregate(frame, radio, first, sender);
+        let psdu = start..start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
+        let is_data = frame.kind == WifiFrameKind::Data;
+        let mpdus = begun.map_or(0, |ampdu| ampdu.mpdus) + u32::from(is_data);
+        self.ampdu = radio.ampdu.map(|reference| Ampdu {
+            reference,
+            transmitter: frame.transmitter,
+            tsf: begun.map_or(radio.tsf, |ampdu| ampdu.tsf),
+            psdu: psdu.end,
+            mpdus,
+        });
+        self.note_answer(frame, radio.ampdu.is_some(), mpdus);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
             self.nameless += 1;
             return;
@@ -122,8 +152,14 @@ impl AirStatistics {
             station.numbered += 1;
             station.retries += u64::from(frame.retry);
         }
-        station.data_frames += u64::from(frame.kind == WifiFrameKind::Data);
-        station.access_point |= frame.kind == WifiFrameKind::Data && frame.from_ds && !frame.to_ds;
+        station.data_frames += u64::from(is_data);
+        station.access_point |= is_data && frame.from_ds && !frame.to_ds;
+        station.block_acks += u64::from(frame.kind == WifiFrameKind::BlockAck);
+        if is_data && radio.ampdu.is_some() {
+            station.aggregates += u64::from(mpdus == 1);
+            station.aggregated += 1;
+            station.largest_aggregate = station.largest_aggregate.max(mpdus);
+        }
         if let Some(signal) = radio.signal
             && frame.transmitter.is_some()
         {
@@ -141,35 +177,20 @@ impl AirStatistics {
         }
     }
 
-    /// Counts A-MPDUs, and unanswered A-MPDUs.
-    fn note_aggregate(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo, first: bool, sender: Option<Mac>) {
+    /// Counts A-MPDUs that nobody answers before the first data frame of another PPDU. A single MPDU may be answered by
+    /// an ACK, and an access point may answer several stations by one block ACK to a group address.
+    fn note_answer(&mut self, frame: &WifiFrame<'_>, is_aggregate: bool, mpdus: u32) {
+        let is_group = frame.receiver.is_group();
         match frame.kind {
-            WifiFrameKind::BlockAck => {
-                if let Some((place, _)) = self.open
-                    && self.stations.entries[place].address == frame.receiver
-                {
-                    self.open = None;
-                }
-                if let Some(station) = sender.and_then(|sender| self.station(sender)) {
-                    station.block_acks += 1;
-                }
+            WifiFrameKind::BlockAck | WifiFrameKind::Ack => {
+                self.unanswered = self.unanswered.filter(|sender| !is_group && *sender != frame.receiver);
             }
-            WifiFrameKind::Data => {
-                if first && let Some((place, _)) = self.open.take() {
-                    self.stations.entries[place].aggregates_unanswered += 1;
+            WifiFrameKind::Data if mpdus == 1 => {
+                let next = frame.transmitter.filter(|_| is_aggregate && !is_group);
+                let last = std::mem::replace(&mut self.unanswered, next);
+                if let Some(station) = last.and_then(|sender| self.station(sender)) {
+                    station.aggregates_unanswered += 1;
                 }
-                let Some(sender) = sender.filter(|_| radio.ampdu.is_some()) else { return };
-                let Some(station) = self.station(sender) else { return };
-                station.aggregates += u64::from(first);
-                station.aggregated += 1;
-                let place = self.stations.find(sender).expect("it was just counted");
-                let seen = match self.open {
-                    Some((open, seen)) if open == place && !first => seen + 1,
-                    _ => 1,
-                };
-                self.stations.entries[place].largest_aggregate =
-                    self.stations.entries[place].largest_aggregate.max(seen);
-                self.open = Some((place, seen));
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
 //! 802.11 frames, written by hand and read back: the statistics of each station.
 
-use wifair_capture::frame::{self, Course, Echo, Heard, HeardLater, WifiDataFrame};
+use wifair_capture::frame::{self, BlockAck, Course, Echo, Heard, HeardLater, WifiDataFrame};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::{Mac, WifiFrame, WifiFrameKind};
 use wifair_capture::{
-    Address, Analysis, AnalysisOptions, Datagram, DecodeOutcome, LinkType, PcapWriter, Sink, analyze, decode,
+    Address, AirStation, Analysis, AnalysisOptions, Datagram, DecodeOutcome, LinkType, PcapWriter, Sink, analyze,
+    decode,
 };
 
 use crate::common::talk::MS;
@@ -86,6 +87,74 @@ fn an_ack_counts_for_the_station_that_was_addressed() {
     // The sender of an ACK is not certain, so its level counts for no station.
     assert_eq!(analysis.stations.iter().map(|station| station.signal.count).collect::<Vec<_>>(), [3, 0, 0]);
     assert!(analysis.to_json().contains("\"frames\": 6"));
+}
+
+/// A capture of frames of 802.11ac, each with the time of the radio's clock in us and the number of its A-MPDU, if any.
+/// radiotap: the TSFT, flags (a check sequence follows), and if there is a number, A-MPDU status (aligned to four).
+fn heard_at(frames: &[(u64, Option<u32>, Body<'_>)]) -> Vec<(Mac, [u64; 4])> {
+    let mut file = Vec::new();
+    let mut writer = PcapWriter::new(&mut file, LinkType::Radiotap, 65_535).expect("memory can be written");
+    for (tsf, ampdu, body) in frames {
+        let length = if ampdu.is_some() { 28 } else { 17 };
+        let mut bytes = vec![0, 0, length, 0, 3, 0, if ampdu.is_some() { 0x10 } else { 0 }, 0];
+        bytes.extend(tsf.to_le_bytes());
+        bytes.push(0x10);
+        if let Some(number) = ampdu {
+            bytes.extend([0; 3]);
+            bytes.extend(number.to_le_bytes());
+            bytes.extend([0; 4]);
+        }
+        let start = bytes.len();
+        body(&mut bytes);
+        frame::fcs(&mut bytes, start);
+        writer.write(tsf * 1_000, bytes.len() as u32, &bytes).expect("memory can be written");
+    }
+    let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+    let counts = |station: &AirStation| {
+        [station.aggregates, station.aggregated, station.largest_aggregate.into(), station.aggregates_unanswered]
+    };
+    analysis.stations.iter().map(|station| (station.address, counts(station))).collect()
+}
+
+/// Some drivers give every A-MPDU the number 0. Another sender or a time beyond the longest PPDU begins a new one.
+#[test]
+fn a_number_that_never_changes_does_not_join_aggregates() {
+    let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
+    let down = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(ACCESS_POINT, STATION, false), false);
+    let (one, two) = (Some(0), Some(1));
+    let stations = heard_at(&[
+        (1_000, one, &up),
+        (1_300, one, &up),
+        (9_000, one, &up),
+        (9_500, one, &down),
+        (9_900, one, &down),
+        (9_950, two, &down),
+    ]);
+    assert_eq!(stations, [(STATION, [2, 3, 2, 2]), (ACCESS_POINT, [2, 3, 2, 1])]);
+}
+
+/// A single MPDU is answered by an ACK, others by a block ACK, which may answer several stations at once. A group answers
+/// nothing.
+#[test]
+fn answers_to_aggregates() {
+    let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
+    let to_all = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(ACCESS_POINT, Mac([0xff; 6]), false), false);
+    let ack = |receiver| move |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, receiver);
+    let block_ack = |receiver| {
+        let ack = BlockAck { receiver, transmitter: ACCESS_POINT, duration: 0, tid: 0, start: 0 };
+        move |bytes: &mut Vec<u8>| frame::wifi_block_ack(bytes, &ack, &[1; 8])
+    };
+    for (answer, unanswered) in [
+        (&ack(STATION) as Body<'_>, 0),
+        (&ack(OTHER), 1),
+        (&block_ack(STATION), 0),
+        (&block_ack(OTHER), 1),
+        (&block_ack(Mac([0xff; 6])), 0),
+    ] {
+        let stations = heard_at(&[(0, Some(1), &up), (200, None, answer), (300, Some(2), &to_all), (900, None, &up)]);
+        assert_eq!(stations[0], (STATION, [1, 1, 1, unanswered]));
+        assert_eq!(stations.iter().find(|(address, _)| *address == ACCESS_POINT), Some(&(ACCESS_POINT, [1, 1, 1, 0])));
+    }
 }
 
 struct Seen {
