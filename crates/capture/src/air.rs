@@ -82,8 +82,8 @@ pub(crate) struct AirStatistics {
     pub(crate) stations: Registry<Mac, AirStation>,
     pub(crate) noise: Levels,
     pub(crate) frames: u64,
-    /// Frames of stations beyond the limit.
-    pub(crate) nameless: u64,
+    /// Frames that count for no station: ACK and CTS to stations that were not heard, and those beyond the limit.
+    pub(crate) unattributed: u64,
     /// The A-MPDU to which the last frame belongs.
     ampdu: Option<Ampdu>,
     /// The sender of the last A-MPDU, until a block ACK or ACK answers it.
@@ -140,7 +140,7 @@ impl AirStatistics {
         });
         self.note_answer(frame, radio.ampdu.is_some(), mpdus);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
-            self.nameless += 1;
+            self.unattributed += 1;
             return;
         };
         if frame.transmitter.is_some() && !frame.receiver.is_group() {

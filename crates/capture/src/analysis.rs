@@ -191,6 +191,7 @@ pub struct Analysis {
     pub(crate) bin: u64,
     pub(crate) settings: AnalysisOptions,
     pub(crate) air_frames: u64,
+    pub(crate) air_unattributed: u64,
 }
 
 impl Analyzer {
@@ -349,6 +350,7 @@ impl Analyzer {
             bin: self.bins.width,
             settings: self.settings,
             air_frames: self.air.frames,
+            air_unattributed: self.air.unattributed,
         }
     }
 }

@@ -181,6 +181,7 @@ impl Analysis {
 
     fn air(&self, json: &mut JsonWriter) {
         json.put("frames", self.air_frames);
+        json.put("frames_without_sender", self.air_unattributed);
         json.put("bad_fcs", self.counts.bad_fcs);
         json.put("protected", self.counts.protected);
         json.put("retry_copies_dropped", self.counts.retry_copies);
