@@ -104,13 +104,18 @@ struct Ampdu {
     psdu: u32,
     /// Its data frames.
     mpdus: u32,
+    /// Sequence control and TID of the last of them.
+    last: (Option<u16>, Option<u8>),
 }
 
 impl Ampdu {
-    /// Whether a frame that follows belongs to it. Some drivers give every A-MPDU the same reference number.
+    /// Whether a frame that follows belongs to it. Some drivers give every A-MPDU the same reference number, but even
+    /// then no MPDU is twice in one.
     fn includes(&self, frame: &WifiFrame<'_>, radio: &RadioInfo) -> bool {
         let apart = self.tsf.zip(radio.tsf).map_or(0, |(first, now)| now.abs_diff(first));
-        radio.ampdu == Some(self.reference) && frame.transmitter == self.transmitter && apart <= LONGEST_PPDU_US
+        let is_again = frame.sequence.is_some() && self.last == (frame.sequence, frame.tid);
+        let is_same = radio.ampdu == Some(self.reference) && frame.transmitter == self.transmitter;
+        is_same && !is_again && apart <= LONGEST_PPDU_US
     }
 }
 
@@ -137,6 +142,7 @@ impl AirStatistics {
             tsf: begun.map_or(radio.tsf, |ampdu| ampdu.tsf),
             psdu: psdu.end,
             mpdus,
+            last: (frame.sequence, frame.tid),
         });
         self.note_answer(frame, radio.ampdu.is_some(), mpdus);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {

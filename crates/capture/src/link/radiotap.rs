@@ -202,8 +202,8 @@ impl RadioInfo {
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
             (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
-                // Only the first user is read: a monitor cannot follow the others. Codes from 2 on also say which part of
-                // a wider channel the frame occupied.
+                // Only the first user is read: a monitor cannot follow the others. Codes from 2 on also say which part
+                // of a wider channel the frame occupied.
                 let width = match if known & 0x40 != 0 { bandwidth & 0x1f } else { 0 } {
                     1 | 5 | 6 | 14..=17 => 40,
                     4 | 12 | 13 => 80,

@@ -24,6 +24,10 @@ fn data(transmitter: Mac, receiver: Mac, retry: bool) -> WifiDataFrame {
     WifiDataFrame { course, retry, receiver, transmitter, third, sequence: 1, tid: None, duration: 0 }
 }
 
+fn numbered(transmitter: Mac, receiver: Mac, sequence: u16) -> WifiDataFrame {
+    WifiDataFrame { sequence, ..data(transmitter, receiver, false) }
+}
+
 /// Appends a frame without its check sequence.
 type Body<'a> = &'a dyn Fn(&mut Vec<u8>);
 
@@ -118,25 +122,31 @@ fn heard_at(frames: &[(u64, Option<u32>, Body<'_>)]) -> Vec<(Mac, [u64; 4])> {
     analysis.stations.iter().map(|station| (station.address, counts(station))).collect()
 }
 
-/// Some drivers give every A-MPDU the number 0. Another sender or a time beyond the longest PPDU begins a new one.
+/// Some drivers give every A-MPDU the number 0. Another sender, a time beyond the longest PPDU or the same MPDU again
+/// begins a new one.
 #[test]
 fn a_number_that_never_changes_does_not_join_aggregates() {
-    let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
-    let down = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(ACCESS_POINT, STATION, false), false);
+    let up = |sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(STATION, ACCESS_POINT, sequence), false)
+    };
+    let down = |sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(ACCESS_POINT, STATION, sequence), false)
+    };
     let (one, two) = (Some(0), Some(1));
     let stations = heard_at(&[
-        (1_000, one, &up),
-        (1_300, one, &up),
-        (9_000, one, &up),
-        (9_500, one, &down),
-        (9_900, one, &down),
-        (9_950, two, &down),
+        (1_000, one, &up(1)),
+        (1_300, one, &up(2)),
+        (9_000, one, &up(3)),
+        (9_500, one, &down(1)),
+        (9_900, one, &down(2)),
+        (9_950, one, &down(2)),
+        (9_999, two, &down(3)),
     ]);
-    assert_eq!(stations, [(STATION, [2, 3, 2, 2]), (ACCESS_POINT, [2, 3, 2, 1])]);
+    assert_eq!(stations, [(STATION, [2, 3, 2, 2]), (ACCESS_POINT, [3, 4, 2, 2])]);
 }
 
-/// A single MPDU is answered by an ACK, others by a block ACK, which may answer several stations at once. A group answers
-/// nothing.
+/// A single MPDU is answered by an ACK, others by a block ACK, which may answer several stations at once. A group
+/// answers nothing.
 #[test]
 fn answers_to_aggregates() {
     let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);

@@ -58,8 +58,8 @@ fn air_times_follow_the_standard() {
         let symbols = f64::from(822_u16.div_ceil(26 * u16::from(streams)));
         near(air_time_us(0..100, vht, &at(5_180, false)), 36.0 + 4.0 * (f64::from(fields) + symbols));
     }
-    // A short guard interval: 48 symbols of 3.6 us end after 172.8 us, and the PPDU 3.2 us later, at a multiple of 4 us.
-    // Greenfield needs no such end.
+    // A short guard interval: 48 symbols of 3.6 us end after 172.8 us, and the PPDU 3.2 us later, at a multiple of 4
+    // us. Greenfield needs no such end.
     let short = RadioRate::Ht { mcs: 15, wide: false, short_guard: true };
     near(air_time_us(0..3_076, short, &at(5_180, false)), 40.0 + 176.0);
     near(air_time_us(3_076..3_110, short, &at(5_180, false)), 0.0);

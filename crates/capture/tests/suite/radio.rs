@@ -46,8 +46,8 @@ fn fields_of_vendors_are_skipped() {
     assert_eq!(read(&present, &fields).rate, None);
 }
 
-/// radiotap.org, bandwidth of the VHT field: 20, 40, 20L, 20U, 80, 40L, 40U, 20LL, 20LU, 20UL, 20UU, 160, 80L, 80U, 40LL,
-/// 40LU, 40UL, 40UU, and eight parts of 20 MHz. L and U say which part of the channel the frame occupied.
+/// radiotap.org, bandwidth of the VHT field: 20, 40, 20L, 20U, 80, 40L, 40U, 20LL, 20LU, 20UL, 20UU, 160, 80L, 80U,
+/// 40LL to 40UU, and eight parts of 20 MHz. L and U say which part of the channel the frame occupied.
 #[test]
 fn a_vht_frame_may_occupy_a_part_of_the_channel() {
     let widths =
@@ -58,8 +58,8 @@ fn a_vht_frame_may_occupy_a_part_of_the_channel() {
     }
 }
 
-/// radiotap.org: bits 5 and 6 of the MCS flags count STBC streams; bit 0 of the VHT flags and bit 15 of the third HE word
-/// tell whether there is STBC. HE gives the number of space-time streams: two carry one spatial stream.
+/// radiotap.org: bits 5 and 6 of the MCS flags count STBC streams; bit 0 of the VHT flags and bit 15 of the third HE
+/// word tell whether there is STBC. HE gives the number of space-time streams: two carry one spatial stream.
 #[test]
 fn stbc_is_read() {
     let ht = |known, flags| read(&[1 << 19], &[known, flags, 9]);
