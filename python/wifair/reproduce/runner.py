@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -152,17 +153,12 @@ class Runner:
         self._pool.close()
 
 
-def _simulate(scenario: Scenario, key: _Key, control: _core.Control) -> _core.Outcome | None:
-    return scenario._core.run(key.seed, key.step_ns, control)
-
-
 class _Pool:
     """Threads that execute runs, and keep the results in memory."""
 
     def __init__(self, threads: int, progress: bool) -> None:
         self.outcomes: dict[_Key, _core.Outcome] = {}
-        self._threads = threads
-        self._workers: list[threading.Thread] = []
+        self._executor = ThreadPoolExecutor(threads)
         self._todo: list[tuple[int, float, int, _Key, Scenario]] = []
         """A heap. The longest runs of a rank go first, so that none of them is left to a single thread at the end."""
         self._known: set[_Key] = set()
@@ -171,7 +167,6 @@ class _Pool:
         self._complete: deque[Hashable] = deque()
         self._failure: tuple[str, int, BaseException] | None = None
         self._changed = threading.Condition()
-        self._closed = False
         self._control = _core.Control()
         self._bar = ProgressBar.counting(progress, 0, "simulated s")
 
@@ -182,12 +177,10 @@ class _Pool:
                 self._known.add(key)
                 self._bar.more(wanted[key].duration_s)
                 heapq.heappush(self._todo, (rank, -wanted[key].duration_s, len(self._known), key, wanted[key]))
+                self._executor.submit(self._run_first)
             if not self._missing[name]:
                 self._complete.append(name)
             self._changed.notify_all()
-        while len(self._workers) < min(self._threads, len(self._known)):
-            self._workers.append(threading.Thread(target=self._work, daemon=True))
-            self._workers[-1].start()
 
     def finished(self) -> Hashable | None:
         with self._changed:
@@ -201,39 +194,32 @@ class _Pool:
 
     def close(self) -> None:
         """Stop all runs."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._executor.shutdown(wait=False, cancel_futures=True)
         self._control.stop()
-        for worker in self._workers:
-            worker.join()
+        self._executor.shutdown()
         self._bar.close()
 
-    def _work(self) -> None:
-        while True:
+    def _run_first(self) -> None:
+        """Execute the first run of the heap, which has one for each call."""
+        with self._changed:
+            *_, key, scenario = heapq.heappop(self._todo)
+        try:
+            outcome = scenario._core.run(key.seed, key.step_ns, self._control)
+        except BaseException as error:
             with self._changed:
-                while not self._todo and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    return
-                *_, key, scenario = heapq.heappop(self._todo)
-            try:
-                outcome = _simulate(scenario, key, self._control)
-            except BaseException as error:
-                with self._changed:
-                    self._failure = (repr(scenario), key.seed, error)
+                self._failure = (repr(scenario), key.seed, error)
+                self._changed.notify_all()
+            return
+        if outcome is None:
+            return
+        with self._changed:
+            self.outcomes[key] = outcome
+            for name in [name for name, missing in self._missing.items() if key in missing]:
+                self._missing[name].remove(key)
+                if not self._missing[name]:
+                    del self._missing[name]
+                    self._complete.append(name)
                     self._changed.notify_all()
-                return
-            if outcome is None:
-                return
-            with self._changed:
-                self.outcomes[key] = outcome
-                for name in [name for name, missing in self._missing.items() if key in missing]:
-                    self._missing[name].remove(key)
-                    if not self._missing[name]:
-                        del self._missing[name]
-                        self._complete.append(name)
-                        self._changed.notify_all()
 
 
 def _show(bar: ProgressBar, before: int, now: Progress) -> None:
