@@ -121,6 +121,12 @@ def test_flents_uploads_and_downloads_become_flows_without_its_sums() -> None:
     assert "Ping (ms) ICMP" in found.series["flow"]
 
 
+def test_flents_flows_without_retransmissions_have_none_rather_than_an_unknown_number() -> None:
+    # Flent writes the number of an upload as a text, that of a download as a number.
+    assert read_flent(DATA / "rrul_be.flent.gz").flows["retransmissions"].tolist() == [0] * 8
+    assert read_flent(DATA / "two_down.flent.gz").flows["retransmissions"].tolist() == [4, 0]
+
+
 def test_imported_results_work_like_simulated_ones(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     shown = call("import", "iperf3", DATA / "3up.json", DATA / "3up_again.json", "--out", tmp_path / "measured")

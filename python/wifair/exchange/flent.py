@@ -117,8 +117,14 @@ def _flow(name: str, about: dict[str, Any], known: list[tuple[float, float]]) ->
     figures = {
         "goodput_bps": mean,
         "throughput_bps": mean if "BYTES_SENT" not in about else float(about["BYTES_SENT"]) * 8 / elapsed,
-        "received_bytes": float(about.get("BYTES_RECVD") or math.nan),
-        "retransmissions": float(about.get("TCP_RETRANSMIT") or math.nan),
+        "received_bytes": _number(about, "BYTES_RECVD"),
+        "retransmissions": _number(about, "TCP_RETRANSMIT"),
     }
     down = "download" in name.lower() or "TCP_MAERTS" in str(about.get("COMMAND", ""))
     return FlowRow(name, "down" if down else "up", figures, samples)
+
+
+def _number(about: dict[str, Any], key: str) -> float:
+    """Read a number, which may be a text; NaN if it is missing."""
+    value = about.get(key)
+    return math.nan if value in (None, "") else float(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,11 +25,11 @@ def whole(message: Mapping[str, Any], key: str, *, low: int, high: int) -> int:
 
 
 def number(message: Mapping[str, Any], key: str, *, low: float, high: float) -> float:
-    """Get a finite number from `low` to `high`."""
+    """Get a number from `low` to `high`."""
     value = message.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise ProtocolError(f"`{key}` is no number from {low:g} to {high:g}")
-    return float(value) if math.isfinite(value) else 0.0
+    return float(value)
 
 
 def flag(message: Mapping[str, Any], key: str) -> bool:
