@@ -121,7 +121,7 @@ def sweep_command(
     if sum(option is not None for option in (threads, processes, dask)) > 1:
         raise click.UsageError("--threads, --processes and --dask exclude each other")
 
-    asked, default_tables = _asked(
+    asked = _asked(
         file,
         [("--vary", text) for text in vary],
         [("--point", text) for text in listed] + (_listed(points) if points else []),
@@ -141,7 +141,7 @@ def sweep_command(
         refuse_unused(["most_seeds"], "needs --stop-when")
     if dry_run:
         refuse_unused(["as_json"], "changes nothing of --dry-run")
-    kept = [name for name in tables if name != "nothing"] if tables else default_tables
+    kept = [name for name in tables if name != "nothing"] if tables else asked.points.base._core.tables
     if dry_run:
         _dry_run(asked, out, kept, series, threads or processes)
         return
@@ -170,8 +170,8 @@ def _asked(
     seeds: list[int] | None,
     rules: Iterable[str],
     shard: str | None,
-) -> tuple[Sweep, list[str]]:
-    """Read the sweep, all of it checked, and the tables that its file keeps."""
+) -> Sweep:
+    """Read the sweep, all of it checked."""
     base = Scenario.from_file(file, overrides=overrides)
     given = [_core.stop_rule("--stop-when", text) for text in rules]
     points = Points(base, axes, listed)
@@ -181,17 +181,9 @@ def _asked(
             shown = f"{option} {value if option == '--duration' else change}"
             fail(f"`{shown}` sets nothing: each point has a `{path.strip()}` of its own; leave it out")
     try:
-        part = WHOLE if shard is None else Shard.parse(shard)
-        sweep = Sweep(
-            points,
-            base.seeds if seeds is None else seeds,
-            rules=given or base._core.stop_when,
-            most_seeds=base._core.most_seeds,
-            shard=part,
-        )
+        return Sweep(points, seeds, rules=given, shard=WHOLE if shard is None else Shard.parse(shard))
     except ValueError as error:
         fail(str(error))
-    return sweep, base._core.tables
 
 
 def _listed(path: str) -> list[Option]:

@@ -52,7 +52,7 @@ class Points:
         ScenarioError
             If one cannot be run.
         """
-        self._base = base
+        self.base = base
         self._plan = _core.plan(base._core, list(axes), list(listed))
         self._dependent = dict(dependent or {})
         self.hashes: list[str] = self._check()
@@ -68,7 +68,7 @@ class Points:
     @property
     def drawn(self) -> bool:
         """Whether a parameter is drawn: only then the number of samples is set."""
-        return self._base._core.samples is not None
+        return self.base._core.samples is not None
 
     def labels(self, index: int) -> dict[str, Label]:
         """Paths and values of a point."""
@@ -83,7 +83,7 @@ class Points:
         if self._dependent:
             labels = self.labels(index)
             changes += [("vary", f"{path}={_toml.value(labels[path], path)}") for path in self._dependent]
-        return self._base._changed(changes)
+        return self.base._changed(changes)
 
     def _check(self) -> list[str]:
         hashes = []

@@ -78,24 +78,24 @@ class Sweep:
     def __init__(
         self,
         points: Points,
-        seeds: Seeding,
+        seeds: Seeding | None = None,
         *,
         rules: Iterable[_core.Rule] = (),
-        most_seeds: int = 100,
         shard: Shard = WHOLE,
     ) -> None:
-        """See `sweep`."""
+        """See `sweep`; the scenario says what is not given."""
+        base = points.base
         self.points = points
-        self.seeds = read_seeds(seeds, bound=MOST_SEED + 1)
-        self.rules = list(rules)
-        self.most_seeds = most_seeds
+        self.seeds = read_seeds(base.seeds if seeds is None else seeds, bound=MOST_SEED + 1)
+        self.rules = list(rules) or base._core.stop_when
+        self.most_seeds = base._core.most_seeds
         self.shard = shard
         if self.rules and len(self.seeds) < FEWEST:
             raise ValueError(
                 f"{len(self.seeds)} seeds are too few to stop by an interval: begin with {FEWEST} at least"
             )
-        if self.rules and len(self.seeds) > most_seeds:
-            raise ValueError(f"{len(self.seeds)} seeds, but at most {most_seeds} are allowed")
+        if self.rules and len(self.seeds) > self.most_seeds:
+            raise ValueError(f"{len(self.seeds)} seeds, but at most {self.most_seeds} are allowed")
         self._first: dict[str, int] = {}
         for index, scenario in enumerate(points.hashes):
             self._first.setdefault(scenario, index)
@@ -315,9 +315,8 @@ def sweep(
     texts = [stop_when] if isinstance(stop_when, str) else list(stop_when or [])
     asked = Sweep(
         Points(base, axes, listed_of(points or []), dependent),
-        base.seeds if seeds is None else seeds,
-        rules=[_core.stop_rule("stop_when", text) for text in texts] or base._core.stop_when,
-        most_seeds=base._core.most_seeds,
+        seeds,
+        rules=[_core.stop_rule("stop_when", text) for text in texts],
         shard=Shard.parse(shard) if isinstance(shard, str) else Shard(*shard) if shard else WHOLE,
     )
     if not asked.points.drawn and (design is not None or sample_seed is not None):
