@@ -204,14 +204,12 @@ class Capture:
         """New bytes and goodput of each flow in each time bin in which it is active."""
         fairness = self.document["fairness"]
         step: float = fairness["bin_s"]
-        times, names, goodputs = [], [], []
+        times, names, goodputs = [np.empty(0)], [np.empty(0, dtype=np.str_)], [np.empty(0)]
         for flow in fairness["flows"]:
             goodput = np.array(flow["goodput_bps"], dtype=np.float64)
             times.append((flow["first_bin"] + 1 + np.arange(len(goodput))) * round(step * 1e9) / 1e9)
             names.append(np.full(len(goodput), _name(flow)))
             goodputs.append(goodput)
-        if not times:
-            times, names, goodputs = [np.empty(0)], [np.empty(0, dtype=np.str_)], [np.empty(0)]
         goodput = np.concatenate(goodputs)
         data: dict[str, NDArray[Any]] = {
             "seed": np.zeros(len(goodput), dtype=np.uint64),

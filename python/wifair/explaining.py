@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -277,10 +278,7 @@ def _starved(r: _Records) -> Iterator[Finding]:
         starved = np.asarray(r.raw["starved"], dtype=np.bool_)
     else:  # a measurement, or results of an earlier version
         starved = np.concatenate([metrics.starved(goodput[r.raw["seed"] == seed]) for seed in np.unique(r.raw["seed"])])
-    times: dict[str, int] = {}
-    for name, is_starved in zip(names, starved):
-        if is_starved:
-            times[name] = times.get(name, 0) + 1
+    times = Counter(_chosen(names, starved))
     if times:
         parts = [
             _some([name for name, count in times.items() if count == runs])

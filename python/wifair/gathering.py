@@ -71,10 +71,7 @@ class Gathered:
     def _add_table(self, name: str, seed: int, columns: list[_core.RawColumn]) -> int:
         table = self._columns.setdefault(name, {"seed": _Column("Seed of the run.")})
         for column, about, data in columns:
-            growing = table.get(column)
-            if growing is None:
-                growing = table[column] = _Column(about)
-            growing.add(data)
+            table.setdefault(column, _Column(about)).add(data)
         count = Columns({column: data for column, _, data in columns[:1]}).rows
         table["seed"].add(("<u8", seed.to_bytes(8, "little") * count))
         return count

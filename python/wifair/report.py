@@ -108,13 +108,14 @@ def _title(results: Results | SavedResults) -> str:
 
 def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]]:
     """Head and cells of each column of the table of flows."""
-    columns: list[tuple[str, list[str]]] = []
     names, goodput = _by_flow(results, "goodput_bps")
     total = sum(goodput)
-    columns.append(("flow", names))
-    columns.append(("direction", results.flows.to_list("direction")[: len(names)]))
-    columns.append(("goodput", [rate(value) for value in goodput]))
-    columns.append(("share", [percent(value / total) if total else NOTHING for value in goodput]))
+    columns = [
+        ("flow", names),
+        ("direction", results.flows.to_list("direction")[: len(names)]),
+        ("goodput", [rate(value) for value in goodput]),
+        ("share", [percent(value / total) if total else NOTHING for value in goodput]),
+    ]
     shown: tuple[tuple[str, str, Callable[[float], str]], ...] = (
         ("RTT mean", "rtt_mean_s", time),
         ("RTT 95 %", "rtt_p95_s", time),
@@ -122,9 +123,7 @@ def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]
         ("retransmitted", "retransmissions", _number),
         ("timeouts", "timeouts", _number),
     )
-    for head, column, form in shown:
-        columns.append((head, [form(value) for value in _by_flow(results, column)[1]]))
-    return columns
+    return columns + [(head, [form(value) for value in _by_flow(results, column)[1]]) for head, column, form in shown]
 
 
 def _flows(results: Results | SavedResults, width: int) -> list[str]:

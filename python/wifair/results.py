@@ -104,12 +104,9 @@ class Results(Drawable):
 
     def _run_dicts(self) -> Iterator[dict[str, Any]]:
         """Give each run as plain Python values, one after the other."""
-        tables = {name: (columns, set(columns) - {"seed"}) for name, columns in self._by_run().items()}
+        tables = {name: columns.without({"seed"}) for name, columns in self._by_run().items()}
         for run in self._runs:
-            parts = {}
-            for name, (columns, names) in tables.items():
-                part = columns.part(*run.rows.get(name, (0, 0)))
-                parts[name] = part.without(set(part) - names)
+            parts = {name: columns.part(*run.rows.get(name, (0, 0))) for name, columns in tables.items()}
             document: dict[str, Any] = {"seed": run.seed, "measured_s": run.measured_s, "events": run.events}
             document["cell"] = parts["cell"].records()[0]
             document |= {name: parts[name].records() for name in ("flows", "stations", "sessions")}

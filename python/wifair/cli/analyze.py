@@ -194,14 +194,11 @@ def _draw(
     xplot_dir: str | None,
     inside: str,
 ) -> None:
-    if plot_dir is not None:
-        target = str(Path(plot_dir) / inside)
-        with trying("write", target):
-            capture.plot(target, **look)
-    if xplot_dir is not None:
-        target = str(Path(xplot_dir) / inside)
-        with trying("write", target):
-            capture.xplot(target)
+    for folder, draw in ((plot_dir, lambda target: capture.plot(target, **look)), (xplot_dir, capture.xplot)):
+        if folder is not None:
+            target = str(Path(folder) / inside)
+            with trying("write", target):
+                draw(target)
     if html_file is not None:
         with trying("write", html_file):
             capture.report(html_file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -298,11 +299,8 @@ def _dry_run(asked: Sweep, out: str | None, kept: list[str], series: str | None,
         there = out is not None and (Path(out) / FILE).exists()
         store = stack.enter_context(Store(out, create=False)) if there and out is not None else None
         done = store.done(kept_of(kept, series)[0]) if store is not None else set()
-        missing: dict[str, int] = {}
-        for key in asked.runs():
-            if key not in done:
-                missing[key.scenario] = missing.get(key.scenario, 0) + 1
-        left = sum(missing.values())
+        missing = Counter(key.scenario for key in asked.runs() if key not in done)
+        left = missing.total()
         slots = slots or cores()
         seconds = estimate(asked, missing, store)
     runs = (

@@ -42,20 +42,17 @@ def _connections(emulated: Emulated) -> str:
     for connection in document["connections"]:
         hosts = [_named(connection[key], names) for key in ("host_a", "host_b")]
         sides = [connection["a2b"], connection["b2a"]]
-        for one, other in ((0, 1), (1, 0)):
-            side = sides[one]
-            if side["unique_bytes_sent"] < sides[other]["unique_bytes_sent"]:
-                continue
-            rows.append(
-                (
-                    f"{hosts[one]} > {hosts[other]}",
-                    f"{(side['goodput_bps'] or 0) / 1e6:.3f}",
-                    f"{side['unique_bytes_sent'] / 1e6:.3f}",
-                    f"{side['rexmt_data_pkts']}",
-                    _ms(side.get("rtt_avg_ms")),
-                )
+        sender = 0 if sides[0]["unique_bytes_sent"] >= sides[1]["unique_bytes_sent"] else 1
+        side = sides[sender]
+        rows.append(
+            (
+                f"{hosts[sender]} > {hosts[1 - sender]}",
+                f"{(side['goodput_bps'] or 0) / 1e6:.3f}",
+                f"{side['unique_bytes_sent'] / 1e6:.3f}",
+                f"{side['rexmt_data_pkts']}",
+                _ms(side.get("rtt_avg_ms")),
             )
-            break
+        )
     if not rows:
         return "no TCP connections of real programs"
     head = ("connection, as seen at the AP", "Mb/s", "MB", "rexmt", "RTT to the receiver")

@@ -165,7 +165,7 @@ async def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secr
     if fields.whole(message, "protocol", low=0, high=1 << 16) != PROTOCOL:
         await _refuse(writer, f"the server speaks protocol {PROTOCOL}: use the same version of wifair on all hosts")
         raise ProtocolError("another version of the protocol")
-    theirs = _nonce(message)
+    theirs = _hex(message, "nonce", NONCE_BYTES)
     role, name = fields.text(message, "role", most=20), fields.text(message, "name", most=60)
     said = [fields.text(message, end, most=60) for end in ("client", "server")]
     about = _about(mine, theirs, role, name, *said)
@@ -203,7 +203,7 @@ async def introduce(
     version = fields.whole(hello, "protocol", low=0, high=1 << 16)
     if version != PROTOCOL:
         raise Refused(f"the server speaks protocol {version}, not {PROTOCOL}: use the same version of wifair")
-    theirs, mine = _nonce(hello), fresh_nonce()
+    theirs, mine = _hex(hello, "nonce", NONCE_BYTES), fresh_nonce()
     key = await asyncio.to_thread(stretched, secret, _hex(hello, "salt", SALT_BYTES))
     ends = {"client": _address(writer, "sockname"), "server": _address(writer, "peername")}
     about = _about(theirs, mine, role, name, *ends.values())
@@ -253,10 +253,6 @@ async def _receive_plain(reader: asyncio.StreamReader) -> dict[str, Any]:
         return decode(await reader.readexactly(size))
     except (asyncio.IncompleteReadError, OSError):
         raise ConnectionError("the other side closed the connection") from None
-
-
-def _nonce(message: dict[str, Any]) -> bytes:
-    return _hex(message, "nonce", NONCE_BYTES)
 
 
 def _hex(message: dict[str, Any], key: str, size: int) -> bytes:

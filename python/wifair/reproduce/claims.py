@@ -46,11 +46,11 @@ class Open:
     id: str
     asks: str
     """The question."""
-    label: str | None
+    label: str | None = None
     """Label of the rows that distinguishes the readings; None if expressions have the placeholder ``{id}`` instead."""
-    experiments: Sequence[str]
+    experiments: Sequence[str] = ()
     """Experiments whose rows have the label; all if empty."""
-    readings: tuple[Reading, ...]
+    readings: tuple[Reading, ...] = ()
 
     def touches(self, clauses: Sequence[Clause]) -> tuple[Reading, ...]:
         """Find the readings that can affect the clauses; none if the clauses do not depend on them."""
@@ -237,11 +237,8 @@ def read_claims(path: Path) -> Claims:
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     opens = tuple(
         Open(
-            entry["id"],
-            entry["asks"],
-            entry.get("label"),
-            entry.get("experiments", ()),
-            tuple(Reading(**{"value": one["id"], **one}) for one in entry["reading"]),
+            readings=tuple(Reading(**{"value": one["id"], **one}) for one in entry["reading"]),
+            **{key: value for key, value in entry.items() if key != "reading"},
         )
         for entry in document.get("open", ())
     )

@@ -55,9 +55,14 @@ def digest(names: Sequence[str], values: Sequence[Any], start: int = 0) -> int:
     return crc32(marshal.dumps(known, 2), start)
 
 
+def sealed_kinds(db: sqlite3.Connection, table: str) -> dict[str, str]:
+    """List the columns of a table that a checksum covers, each with its type."""
+    return {name: kind for name, kind in kinds_of(db, table).items() if name not in UNSEALED}
+
+
 def columns_of(db: sqlite3.Connection, table: str) -> list[str]:
-    """Columns that a checksum covers, in their order."""
-    return sorted((name for name in kinds_of(db, table) if name not in UNSEALED), key=str.lower)
+    """List the same columns in the order in which a checksum takes them."""
+    return sorted(sealed_kinds(db, table), key=str.lower)
 
 
 def seal_run(db: sqlite3.Connection, run: int, tables: Sequence[str]) -> None:

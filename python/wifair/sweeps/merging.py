@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.schema import FILE, address, create_kept, kinds_of, listed, quoted
+from wifair.sweeps.schema import FILE, address, create_kept, listed, quoted
 from wifair.sweeps.store import Store
 
 
@@ -42,7 +42,7 @@ def merge(target: Store, source: Path) -> int:
         tables = [row[0] for row in other._db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
         other.verify(tables)
         meanings = {table: other.meanings(table) for table in ("runs", *tables)}
-        kinds = {table: _kinds(other, table) for table in ("points", "runs", *tables)}
+        kinds = {table: checksums.sealed_kinds(other._db, table) for table in ("points", "runs", *tables)}
     db = target._db
     try:
         db.execute("ATTACH ? AS source", (address(source / FILE),))
@@ -66,12 +66,6 @@ def merge(target: Store, source: Path) -> int:
         return came
     finally:
         db.execute("DETACH source")
-
-
-def _kinds(store: Store, table: str) -> dict[str, str]:
-    """Columns of a table that are copied, with their types."""
-    kinds = kinds_of(store._db, table)
-    return {name: kind for name, kind in kinds.items() if name not in checksums.UNSEALED}
 
 
 def _runs(target: Store, names: str) -> int:

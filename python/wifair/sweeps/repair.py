@@ -22,7 +22,6 @@ from wifair.sweeps.schema import (
     create_kept,
     create_tables,
     insert,
-    kinds_of,
     make_view,
     quoted,
     writable,
@@ -176,7 +175,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
 
 def _table(source: sqlite3.Connection, target: sqlite3.Connection, table: str, key: str, wanted: set[int]) -> None:
     """Copy the rows of a table whose number is wanted."""
-    kinds = {name: kind for name, kind in kinds_of(source, table).items() if name not in checksums.UNSEALED}
+    kinds = checksums.sealed_kinds(source, table)
     add_columns(target, table, kinds)
     names = [key, *kinds]
     rows = (row for row in checksums.rows_of(source, table, names) if row[0] in wanted)

@@ -29,6 +29,9 @@ DEAD_AFTER_S = 15.0
 _OPEN: set[str] = set()
 """Owners of this process whose stores are open."""
 
+OF_RUN = "scenario = ? AND seed = ? AND version = ?"
+"""Which run a row is of, in SQL."""
+
 MOST_SEED = (1 << 63) - 1
 """Whole numbers of SQLite have 64 bits and a sign."""
 
@@ -331,9 +334,7 @@ class Store:
                     done.append(key)
                     continue
                 of = (*key, VERSION)
-                holder = self._db.execute(
-                    "SELECT owner FROM claims WHERE scenario = ? AND seed = ? AND version = ?", of
-                ).fetchone()
+                holder = self._db.execute(f"SELECT owner FROM claims WHERE {OF_RUN}", of).fetchone()
                 if holder and holder[0] != self._owner and holder[0] in alive:
                     busy.append(key)
                     continue
@@ -417,13 +418,11 @@ class Store:
             for key, computed in results:
                 self._record(key, computed, kept)
                 of = (*key, VERSION, self._owner)
-                self._db.execute("DELETE FROM claims WHERE scenario = ? AND seed = ? AND version = ? AND owner = ?", of)
+                self._db.execute(f"DELETE FROM claims WHERE {OF_RUN} AND owner = ?", of)
 
     def _record(self, key: Key, computed: Computed, kept: Sequence[Kept]) -> None:
         of = (*key, VERSION)
-        old = self._db.execute(
-            "SELECT run, status FROM runs WHERE scenario = ? AND seed = ? AND version = ?", of
-        ).fetchone()
+        old = self._db.execute(f"SELECT run, status FROM runs WHERE {OF_RUN}", of).fetchone()
         outcome = computed.outcome
         if old and (outcome is None or old[1] == "done"):
             run: int = old[0]  # it failed again, or further tables of it are wanted

@@ -105,7 +105,6 @@ def throughput(changes: Changes) -> float:
 def calibrate(reading: str = "taken") -> Calibrated:
     """Find the parameters of a reading."""
     given = READINGS[reading]
-    control = ""
     if "wlan.basic_rate" in given:
         control = str(given["wlan.basic_rate"])
     else:
