@@ -19,20 +19,12 @@ def end_python(thread: int | None) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
 
-class Limit:
-    """Whether the time of a run is over."""
-
-    def __init__(self) -> None:
-        """Begin with time left."""
-        self.expired = False
-
-
 @contextmanager
-def limited(control: _core.Control, limit_s: float | None) -> Iterator[Limit]:
-    """Stop the run of this thread, also within a method of the user's, when `limit_s` are over."""
-    limit = Limit()
+def limited(control: _core.Control, limit_s: float | None) -> Iterator[threading.Event]:
+    """Stop the run of this thread after `limit_s`, even in a method of the user's. Yields an event that is set then."""
+    expired = threading.Event()
     if limit_s is None:
-        yield limit
+        yield expired
         return
     over = threading.Event()
     thread = threading.get_ident()
@@ -40,7 +32,7 @@ def limited(control: _core.Control, limit_s: float | None) -> Iterator[Limit]:
     def watch() -> None:
         if over.wait(limit_s):
             return
-        limit.expired = True
+        expired.set()
         control.stop()
         while not over.wait(GRACE_S):
             end_python(thread)
@@ -48,7 +40,7 @@ def limited(control: _core.Control, limit_s: float | None) -> Iterator[Limit]:
     watcher = threading.Thread(target=watch, name="wifair-limit", daemon=True)
     watcher.start()
     try:
-        yield limit
+        yield expired
     finally:
         over.set()
         watcher.join()

@@ -76,11 +76,11 @@ def simulate(
     outcome: _core.Outcome | None = None
     message = None
     try:
-        with limited(control, limit_s) as limit:
+        with limited(control, limit_s) as expired:
             outcome = scenario._core.run(seed, step_ns, control)
     except BaseException as error:
         message = _describe(error)
-    if outcome is None and limit.expired:
+    if outcome is None and expired.is_set():
         message = f"it took longer than the time limit of {limit_s:g} s" + (f": {message}" if message else "")
     if outcome is not None:
         for name in ("flows", "stations", "sessions", "series", "queues"):
