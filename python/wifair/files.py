@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PARTIAL = ".partial"
-"""Ending of what is being written, and has not got its own name yet."""
+"""Ending of a file that is still being written under a temporary name."""
 
 
 def refuse(path: str | os.PathLike[str], *, force: bool) -> None:
@@ -53,7 +53,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     OSError
         If it cannot be written; the error names `path`.
     """
-    target = Path(os.path.realpath(path))  # through links, to what they point at
+    target = Path(os.path.realpath(path))  # the target of a link, not the link
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -79,7 +79,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an error of the system name `path`: that of a full disk names none, others name a temporary file."""
+    """Make errors of the system name `path` where they name no file (a full disk) or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -109,7 +109,7 @@ def json_text(document: object) -> str:
 
 
 def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Iterator[str]:
-    """Write JSON part by part, an entry at a time; values that are iterators become lists, an entry at a time too.
+    """Write JSON in parts, one entry at a time. Iterators become lists, which are also written one entry at a time.
 
     The text is that of `json_text`.
     """
@@ -137,7 +137,7 @@ def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Ite
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk; where the system can do that."""
+    """Wait until a file, or the entries of a folder, are on the disk, if the system supports that."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""A folder of results: tables, and what it takes to get them again. It appears when it is complete."""
+"""A folder of results: tables, and the data needed to reproduce them. It appears when it is complete."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FORMATS = ("csv", "parquet")
 
 
 class Folder:
-    """A folder that is filled under another name, and takes its place when all went well.
+    """A folder that is filled under a temporary name and renamed when it is complete.
 
-    Made before the runs, so that one that cannot be written fails at once.
+    It is created before the runs, so that a folder that cannot be written is an error at once.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Folder:
             parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(parent)) from None
-        self._mounted = self.path.is_mount()  # as in a container: its files can be replaced, it itself cannot
+        self._mounted = self.path.is_mount()  # as in a container: only its contents can be replaced
         with files.named(self.path):
             place = self.path if self._mounted else parent
             self._work = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:50]}.", suffix=files.PARTIAL, dir=place))
@@ -80,7 +80,7 @@ class Folder:
 
     def _write_json(self, name: str, document: object) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-        # Bytes of a file's name that are no UTF-8 become \udcXX, which JSON understands.
+        # Bytes of file names that are not UTF-8 become \udcXX, which JSON can express.
         (self._work / name).write_bytes(text.encode("utf-8", "backslashreplace"))
 
     def __enter__(self) -> Folder:
@@ -115,7 +115,7 @@ class Folder:
         files.sync(self.path.absolute().parent)
 
     def _move(self) -> None:
-        """Replace the files of the folder one by one; the one that says that these are results comes last."""
+        """Replace the files of the folder one by one; the provenance, which marks it as results, comes last."""
         for path in self.path.iterdir():
             if path != self._work:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -124,7 +124,7 @@ class Folder:
 
 
 def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:
-    """Write a table into a file, as its ending says: CSV or Parquet."""
+    """Write a table as CSV or Parquet, depending on the extension of `path`."""
     if Path(path).suffix == ".csv":
         files.write_text(path, columns.to_csv())
         return
@@ -146,7 +146,7 @@ def need_pyarrow() -> None:
 
 
 def _may_replace(path: Path, force: bool) -> bool:
-    """Whether there is a folder to replace; an error if it must not be."""
+    """Whether a folder exists that must be replaced; raises an error if it must not be."""
     if not path.exists() and not path.is_symlink():
         return False
     if not path.is_dir():

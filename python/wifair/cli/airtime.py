@@ -75,7 +75,7 @@ def airtime_command(table: bool, as_json: bool, **arguments: Any) -> None:
 
 
 def _with_option(error: AirtimeError) -> str:
-    """Name the option, where the message does not already say what it is about."""
+    """Put the option that the error is about before its message."""
     names = {"psdu_length": "psdu", "mpdu_length": "mpdu", "mpdus": "ampdu", "basic_rates": "basic-rate"}
     option = names.get(error.key, error.key.replace("_", "-"))
     return f"--{option}: {str(error).removeprefix(f'{error.key}: ')}"

@@ -131,7 +131,7 @@ def analyze_command(
                 folder.write_capture(capture, command=command_line())
             _draw(capture, plot_dir, {"formats": formats or ("png",), **look}, html_file, xplot_dir, inside)
         if as_json:
-            # A file at a time, a connection at a time: never all as text.
+            # One file and one connection at a time, so that the whole JSON is never in memory.
             echo_parts(_json(capture, documents, single=len(files) == 1))
             documents += 1
         else:
@@ -148,7 +148,7 @@ def analyze_command(
 
 
 def _json(capture: Capture, before: int, *, single: bool) -> Iterator[str]:
-    """Write what was found in a capture, behind `before` others in a list unless it is the only one."""
+    """Write the JSON of a capture. Unless it is the only one, it is an entry of a list and follows `before` others."""
     if single:
         yield from capture.json_parts()
         yield "\n"
@@ -173,7 +173,7 @@ def _read(file: str, filters: dict[str, Any]) -> Capture | None:
         complain(f"cannot read `{file}`: {reason(error)}{remedy}")
     except OSError as error:
         complain(f"cannot read `{file}`: {reason(error)}")
-    except ValueError as error:  # of an option: the same for all files
+    except ValueError as error:  # a wrong option, which fails for every file
         fail(str(error))
     return None
 

@@ -45,9 +45,10 @@ def complain(message: str) -> None:
 
 @contextmanager
 def trying(what: str, path: str | os.PathLike[str] | None = None) -> Iterator[None]:
-    """Leave with an error if a file or folder cannot be read or written, or an option of what is written is wrong.
+    """Exit with an error if a file or folder cannot be read or written, or an option for what is written is wrong.
 
-    `what` is tried, as in ``write to``, with `path`; without it the error of the system names the file.
+    The message begins with "cannot", then says `what`, as in ``write to``, and names `path`, or else the file that the
+    error of the system names.
     """
     try:
         yield
@@ -62,9 +63,9 @@ def trying(what: str, path: str | os.PathLike[str] | None = None) -> Iterator[No
 
 
 def check_file(path: str, *, force: bool) -> None:
-    """Leave with an error, before what may take long, if no file could be written at `path`, or one is there.
+    """Exit with an error if `path` cannot be written, or exists and is not to be replaced (`force`).
 
-    What is there is replaced with `force` only.
+    Commands call this before a long run, rather than fail after it.
     """
     with trying("write", path):
         refuse(path, force=force)
@@ -85,42 +86,42 @@ def check_file(path: str, *, force: bool) -> None:
 
 
 def check_frames(path: str, *, force: bool) -> None:
-    """Leave with an error, before what may take long, if no table of frames could be written into `path`."""
+    """Check as `check_file` does that a table of frames can be written to `path`."""
     if Path(path).suffix not in (".csv", ".parquet"):
         raise click.UsageError("--frames writes .csv or .parquet")
     check_file(path, force=force)
 
 
 def check_figure(path: str, *, force: bool) -> None:
-    """Leave with an error, before what may take long, if no figure could be drawn into `path`."""
+    """Check as `check_file` does that a figure can be saved as `path`."""
     with trying("write", path):
         check(path)
     check_file(path, force=force)
 
 
 def results_folder(path: str | os.PathLike[str], formats: Iterable[str] = (), *, force: bool) -> Folder:
-    """Make a folder of results, before what may take long, or leave with an error."""
+    """Create a folder of results before the runs; exit with an error if that is impossible."""
     with trying("write to", path):
         return Folder(path, formats=tuple(formats) or None, force=force)
 
 
 def command_line() -> str:
-    """Give the command as it was typed: results name it."""
+    """Return the command as it was typed, which is stored with results."""
     import shlex  # noqa: PLC0415
 
     return shlex.join(["wifair", *sys.argv[1:]])
 
 
 def overrides_of(changes: Iterable[str], duration: str | None) -> list[tuple[str, str]]:
-    """Turn the values of --set and --duration into overrides of a scenario, each with the option that messages show."""
+    """Convert the values of --set and --duration to overrides: pairs of the option, for messages, and the change."""
     overrides = [("--set", change) for change in changes]
     return overrides if duration is None else [*overrides, ("--duration", f"duration={duration}")]
 
 
 def figure_options(option: str, file: str) -> Callable[[Command], Command]:
-    """Add the options that change how a figure looks; the command gets all as `look`, as figures take them.
+    """Add the options for the look of a figure. The command gets them as `look`, the keyword arguments of figures.
 
-    `option` names the file of the figure, and `file` is its parameter.
+    `option` is the option that names the file of the figure, and `file` its parameter.
     """
 
     def add(command: Command) -> Command:
@@ -153,7 +154,7 @@ def figure_options(option: str, file: str) -> Callable[[Command], Command]:
 def _look(title: str | None, labels: tuple[str, ...], size: str | None, logy: bool) -> dict[str, Any]:
     texts = {}
     for pair in labels:
-        name, equals, text = pair.rpartition("=")  # names of changed scenarios have an = of their own
+        name, equals, text = pair.rpartition("=")  # the name of a changed scenario may contain =, too
         if not equals or not name:
             raise click.UsageError(f"--label `{pair}`: write NAME=TEXT")
         texts[name] = text
@@ -165,9 +166,9 @@ def _look(title: str | None, labels: tuple[str, ...], size: str | None, logy: bo
 
 
 def pcap_options(points: str, snap: str) -> Callable[[Command], Command]:
-    """Add the options of captures; the command, which has --force, gets all as `captures`, None without --pcap.
+    """Add the options for captures. The command gets them as `captures`, which is None without --pcap.
 
-    `points` are the usual capture points, and `snap` is the help for the bytes that are kept.
+    The command must have --force. `points` are the default capture points, and `snap` is the help of --pcap-snap.
     """
 
     def add(command: Command) -> Command:
@@ -208,7 +209,7 @@ def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
 
 
 def refuse_unused(options: Iterable[str], why: str) -> None:
-    """Refuse parameters, by name, that the command line gives although they would change nothing."""
+    """Refuse those of `options` (names of parameters) that were given on the command line; `why` ends the message."""
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in options and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
@@ -216,7 +217,7 @@ def refuse_unused(options: Iterable[str], why: str) -> None:
 
 
 def refuse_same(**targets: str | None) -> None:
-    """Refuse options, by name, of which two write the same file or folder: the later one would replace the earlier."""
+    """Refuse two options that write the same file or folder; `targets` are the paths by option."""
     places: dict[str, str] = {}
     for name, path in targets.items():
         if path is None:
@@ -228,7 +229,7 @@ def refuse_same(**targets: str | None) -> None:
 
 
 def guarded(call: Callable[[], object]) -> object:
-    """Call, and turn what may go wrong into one clear message and an exit code. SIGTERM is as Ctrl-C."""
+    """Call, and turn an exception into one clear message and an exit code. SIGTERM acts like Ctrl-C."""
     try:
         with _terminable():
             return call()
@@ -239,32 +240,32 @@ def guarded(call: Callable[[], object]) -> object:
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of stdout has gone, as in `wifair list | head`
+    except BrokenPipeError:  # the program that reads stdout has ended, as in `wifair list | head`
         _forget_output()
         sys.exit(0)
     except OSError as error:
-        if error.errno is None:  # ours, with a sentence of its own
+        if error.errno is None:  # one of ours, whose text is complete
             fail(str(error))
-        if error.filename is not None:  # a name that is too long, a disk that fails, whatever the system thinks of
+        if error.filename is not None:  # such as a name that is too long
             fail(f"`{os.fsdecode(error.filename)}`: {reason(error)}")
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
             raise
-        _forget_output()  # what is printed goes to a file on a full disk
+        _forget_output()  # standard output is a file on a full disk
         fail(f"cannot write to standard output: {reason(error)}", FAILED)
     except MemoryError:
         fail("out of memory", FAILED)
 
 
 def occupy_closed_streams() -> None:
-    """Give the numbers of closed standard streams to /dev/null, lest a file that is opened gets one of them.
+    """Open /dev/null for each standard stream that is closed; otherwise the next file that is opened would become it.
 
-    Leaves with an error if standard output is closed: what is to be shown would be lost without a word.
+    A closed standard output is an error, because results would be lost silently.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, that is, `number`
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
     if sys.stdout is None:
@@ -272,20 +273,20 @@ def occupy_closed_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Let what is not written yet vanish, so that nothing complains at the end."""
-    with suppress(OSError):  # of a stream that is no file
+    """Discard buffered output, so that Python does not report an error on exit."""
+    with suppress(OSError):  # the stream is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _terminate(*_: object) -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell script starts with `&`
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell script has started it with `&`
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Take SIGTERM for Ctrl-C: what has finished is kept, and told."""
+    """Treat SIGTERM as Ctrl-C, so that finished runs are kept and reported."""
     try:
         before = signal.signal(signal.SIGTERM, _terminate)
     except ValueError:  # not the main thread

@@ -99,7 +99,7 @@ def compare_command(
 def _sources(
     files: tuple[str, ...], others: tuple[str, ...], duration: str | None, changes: tuple[str, ...], *, alone: bool
 ) -> tuple[list[Any], list[str]]:
-    """Find what to compare, and what to call it."""
+    """Collect what is compared, and the names for it."""
     found: list[Any] = []
     names: list[str] = []
     for file in files:
@@ -124,7 +124,7 @@ def _sources(
 
 
 def _add_emulated(sources: list[Any], names: list[str], seeds: list[int], quiet: bool) -> None:
-    """Emulate each scenario, and put what came of it behind the others."""
+    """Emulate each scenario, and append the results."""
     scenarios = [(name, source) for name, source in zip(names, sources) if isinstance(source, Scenario)]
     if not scenarios:
         raise click.UsageError("--emulated is for scenarios: there is none")

@@ -1,4 +1,4 @@
-"""`wifair check`, `wifair schema` and `wifair list`: what a scenario is, and what it can be."""
+"""`wifair check`, `wifair schema` and `wifair list`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def list_command(kind: str | None, as_json: bool) -> None:
 
 
 def _chosen(entries: list[Item], kind: str) -> list[Item]:
-    """Find what `kind` may mean: a key or its end, a name, or the table that keys are in, also in the plural."""
+    """Find the items that `kind` means: of a key or its end, of a name, or of a table of keys (singular or plural)."""
     part = kind.lower().removesuffix("s")
     meanings: tuple[Callable[[Item], bool], ...] = (
         lambda entry: entry.key == kind or entry.key.endswith(f".{kind}"),

@@ -261,7 +261,7 @@ def run_command(
 async def _measure(
     coordinator: Coordinator, key: bytes, address: tuple[str, int], own: list[Station], *, is_only: bool
 ) -> bool:
-    """Run a plan, with this computer as the stations `own`; another one may be its only station instead."""
+    """Run a plan, with the stations `own` on this computer, unless the only station has joined from another one."""
 
     async def join(station: Station) -> None:
         try:
@@ -273,7 +273,7 @@ async def _measure(
         await asyncio.Event().wait()
 
     async def coordinate() -> bool:
-        """Run the plan once the own stations have joined: `--wait` is for those of other computers."""
+        """Run the plan when the stations on this computer have joined; `--wait` applies to those on other computers."""
         for station in own:
             await station.joined.wait()
         return await coordinator.run(key, *address, _name(platform.node()))
@@ -384,7 +384,7 @@ async def _ask(place: str) -> None:
 
 
 def _run(work: Coroutine[Any, Any, Any], *, ended: str = "interrupted: what was finished is kept") -> Any:
-    """Run until done; SIGTERM ends it as Ctrl-C does, with everything put back."""
+    """Run until done. SIGTERM acts like Ctrl-C: settings of the host are restored."""
 
     async def until_told() -> Any:
         task = asyncio.current_task()

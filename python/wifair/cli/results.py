@@ -33,7 +33,7 @@ from wifair.sweeps.texts import SHOWN, averages
 from wifair.tables import aligned
 from wifair.words import counted
 
-# Parameters of each use of the command.
+# The parameters that each use of the command takes.
 TAKEN = {
     "--verify": {"verify"},
     "--repair": {"repair"},
@@ -47,10 +47,10 @@ OPTIONS = set().union(*TAKEN.values())
 
 
 class Dispatch(click.Command):
-    """`merge` is a command of its own; a folder of that name is `./merge`."""
+    """Runs the command `merge` if that is the first argument; a folder of that name is written `./merge`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Hand over to `merge` if that comes first."""
+        """Run `merge` if it is the first argument."""
         if args[:1] == ["merge"]:
             merge_command.main(args[1:], prog_name=f"{ctx.command_path} merge", standalone_mode=False)
             ctx.exit()
@@ -240,7 +240,7 @@ class _SelectedRuns:
             save(draw(table, along, figures, lines, Look.of(**look)), path)
 
     def _tell_mixed(self, others: Sequence[str]) -> None:
-        """Say which other labels differ between the rows: averages and their intervals are over these too."""
+        """Tell which `others` differ between the rows, because the averages are taken over them, too."""
         if not others:
             return
         asked = self._ask(others)

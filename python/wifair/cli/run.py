@@ -34,7 +34,7 @@ from wifair.scenario import Scenario
 from wifair.taps import Pcap
 
 FIGURE_SAMPLES = 200
-"""Samples over time in a figure, where nobody asks for others."""
+"""Default number of samples over time in a figure."""
 
 
 @click.command(name="run")
@@ -150,7 +150,7 @@ def run_command(
                 with trying("write", figure):
                     _with_series(results).save_figure(figure, **look)
             _draw_air(results, frames, timeline, start, end)
-    if results is not None:  # when all files are there: the reader of a pipe may have gone
+    if results is not None:  # after the files, because printing fails if the reader of a pipe has ended
         _print(results, as_json=as_json, plot=plot)
     if interrupted:
         done = 0 if results is None else len(results.seeds)
@@ -179,7 +179,7 @@ def _check_air(frames: str | None, timeline: str | None, start: str | None, end:
 def _span(
     scenario: Scenario, frames: str | None, timeline: str | None, start: str | None, end: str | None
 ) -> bool | tuple[str, str | None]:
-    """Find out from when to when frames are recorded."""
+    """Determine the time for which frames are recorded."""
     if frames is not None:
         return (start or "0 s", end)
     if timeline is not None:
@@ -203,7 +203,7 @@ def _draw_air(results: Results, frames: str | None, timeline: str | None, start:
 
 
 def _with_series(results: Results) -> Results:
-    """Add what a figure shows over time: samples of the first seed, from a run of their own."""
+    """Add the series that a figure shows; they come from another run of the first seed."""
     if results.series is not None or not results.seeds:
         return results
 

@@ -147,7 +147,7 @@ def sweep_command(
         _dry_run(asked, out, kept, series, threads or processes)
         return
     assert out is not None
-    kept_of(kept, series)  # wrong arguments make no store
+    kept_of(kept, series)  # report wrong arguments before the store is created
     try:
         limit_s = limit_of(time_limit)
     except ValueError as error:
@@ -172,7 +172,7 @@ def _asked(
     rules: Iterable[str],
     shard: str | None,
 ) -> Sweep:
-    """Read the sweep, all of it checked."""
+    """Read and check the whole sweep."""
     base = Scenario.from_file(file, overrides=overrides)
     given = [_core.stop_rule("--stop-when", text) for text in rules]
     points = Points(base, axes, listed)
@@ -199,7 +199,7 @@ def _listed(path: str) -> list[Option]:
 def _fitting(
     asked: Sweep, threads: int | None, processes: int | None, series: str | None
 ) -> tuple[int | None, int | None]:
-    """Do so few runs at the same time that they fit into memory."""
+    """Reduce the number of runs at the same time until they fit into memory."""
     step_ns = None if series is None else _core.sample_step(series)
     slots = fitting(asked, processes or threads or cores(), step_ns=step_ns)
     return (None, slots) if processes else (slots, None)
