@@ -1,4 +1,4 @@
-"""Checksums of what a store holds, so that damage is an error and never another figure.
+"""Checksums of the contents of a store, so that damage is an error and never a wrong figure.
 
 Every row has a CRC-32 of its columns: names and values in the order of the names, without NULL, in Python's `marshal`
 format of version 2. The checksum of a run covers its key, its figures, and number and checksum of the rows of each
@@ -20,34 +20,34 @@ from wifair.errors import StoreError
 from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted, transaction
 
 MOST_NAMED = 5
-"""Damaged runs in a message."""
+"""The most damaged runs that a message names."""
 CHUNK = 2_000
-"""Rows that are Python objects at the same time."""
+"""Rows that are in memory as Python objects at the same time."""
 MOST_HOLES = 2_000
-"""Unreadable places after which the rest of a table is given up."""
+"""After this many unreadable places the rest of a table is not read."""
 
 SCENARIO = ("scenario", "name", "toml")
 MEANING = ("source", "name", "meaning")
-"""Columns of tables whose rows are written once."""
+"""Columns of tables whose rows never change."""
 UNSEALED = ("run", "point", "checksum")
-"""Columns that no checksum covers."""
+"""Columns that are not part of a checksum."""
 
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
 
 
 class Examined(NamedTuple):
-    """What was found in a store."""
+    """The result of an examination of a store."""
 
     runs: int
-    """Runs that are whole."""
+    """Number of undamaged runs."""
     points: int
-    """Points that are whole."""
+    """Number of undamaged points."""
     damage: list[str]
-    """Everything that is not as it was written, in words: the run, the point, the table."""
+    """A description of each damaged run, point and table."""
 
 
 def digest(names: Sequence[str], values: Sequence[Any], start: int = 0) -> int:
-    """Give the checksum of a row: columns by name, in the order of their names."""
+    """Compute the checksum of a row; `names` are the columns in alphabetical order, and NULL is left out."""
     known: list[Any] = []
     for name, value in zip(names, values):
         if value is not None:
@@ -66,7 +66,7 @@ def columns_of(db: sqlite3.Connection, table: str) -> list[str]:
 
 
 def seal_run(db: sqlite3.Connection, run: int, tables: Sequence[str]) -> None:
-    """Write the checksums of a run and of `tables`, which were kept of it just now."""
+    """Write the checksums of a run and of its rows in `tables`, which were written just now."""
     for table in tables:
         names = columns_of(db, table)
         rows = total = 0
@@ -80,7 +80,7 @@ def seal_run(db: sqlite3.Connection, run: int, tables: Sequence[str]) -> None:
 
 
 def unseal_run(db: sqlite3.Connection, run: int) -> None:
-    """Take a run out of the sums: it is about to be deleted."""
+    """Subtract a run from the sums before it is deleted."""
     (before,) = db.execute("SELECT checksum FROM runs WHERE run = ?", (run,)).fetchone()
     _add(db, "runs", -1, -before)
 
@@ -93,7 +93,7 @@ def seal_point(db: sqlite3.Connection, point: int) -> None:
 def _seal(
     db: sqlite3.Connection, table: str, key: str, number: int, of: Callable[[Sequence[str], Sequence[Any]], int]
 ) -> None:
-    """Write the checksum of a row, which `of` computes from names and values of columns, and add it to the sums."""
+    """Write the checksum that `of` computes from names and values of a row, and add it to the sums."""
     names = columns_of(db, table)
     query = f"SELECT checksum, {listed(names)} FROM {table} WHERE {key} = ?"
     before, *values = db.execute(query, (number,)).fetchone()
@@ -103,7 +103,7 @@ def _seal(
 
 
 def seal_new(db: sqlite3.Connection, tables: Mapping[int, Sequence[str]]) -> None:
-    """Write the checksums of all points and runs that have none, and of runs with new `tables`; count all anew."""
+    """Write the missing checksums of points and runs, and those of new `tables` by run; recompute the sums."""
     runs = {*tables, *(row[0] for row in db.execute("SELECT run FROM main.runs WHERE checksum IS NULL"))}
     for run in sorted(runs):
         seal_run(db, run, tables.get(run, ()))
@@ -151,14 +151,14 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
 
 
 def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[str]]:
-    """Find the runs and points that are whole, by their numbers, and what is not; for a repair."""
+    """Find the numbers of the undamaged runs and points, and describe the damage."""
     examination = _Examination(db, [])
     examination.all(kept_tables(db))
     return examination.whole, examination.points, examination.damage
 
 
 def kept_tables(db: sqlite3.Connection) -> list[str]:
-    """Names of the tables that were kept of runs, as far as they can be read."""
+    """List the tables that were kept of runs, as far as their names can be read."""
     with suppress(*UNREADABLE):
         return sorted({name for (name,) in rows_of(db, "kept", ["name"]) if isinstance(name, str)})
     return []
@@ -206,7 +206,7 @@ class _Examination:
         return Examined(len(self.whole), len(self.points), self.damage)
 
     def _names(self, tables: Sequence[str]) -> None:
-        """Compare the names of columns with those that were written down: one that is empty is in no checksum."""
+        """Compare the names of columns with the recorded ones, because an empty column is part of no checksum."""
         known: dict[str, set[str]] = {}
         for source, name, meaning, checksum in self._rows("meanings", [*MEANING, "checksum"]):
             if digest(MEANING, (source, name, meaning)) == checksum:
@@ -235,7 +235,7 @@ class _Examination:
         return count, total
 
     def _table(self, table: str) -> dict[int, tuple[int, int]]:
-        """Rows and checksum of each run."""
+        """Count the rows of each run, and compute their checksum."""
         names = columns_of(self.db, table)
         found: dict[int, tuple[int, int]] = {}
         for run, *values in self._rows(table, ["run", *names]):
@@ -256,7 +256,7 @@ class _Examination:
 def rows_of(
     db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[str] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Read all rows of a table, in their order and without an index, past those that cannot be read.
+    """Read all rows of a table in order and without an index, and skip unreadable ones.
 
     Parameters
     ----------
@@ -306,12 +306,12 @@ def rows_of(
 
 
 def _number(checksum: object) -> int:
-    """Give what a checksum adds to a sum; damage can make it something else than a number."""
+    """Return a checksum as a number; 0 if damage has turned it into something else."""
     return checksum if isinstance(checksum, int) else 0
 
 
 def _structure(db: sqlite3.Connection, tables: Sequence[str]) -> list[str]:
-    """List what SQLite itself finds wrong with tables and their indices."""
+    """List the errors that SQLite finds in tables and their indices."""
     found = []
     for table in tables:
         try:
@@ -328,7 +328,7 @@ def _structure(db: sqlite3.Connection, tables: Sequence[str]) -> list[str]:
 
 @contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Turn what SQLite says of a damaged database into a `StoreError`."""
+    """Convert errors of SQLite, such as those of a damaged database, to `StoreError`."""
     try:
         yield
     except (*UNREADABLE, sqlite3.Error) as error:
@@ -338,7 +338,7 @@ def guarded(path: Path) -> Iterator[None]:
 
 
 def damaged(path: Path, *damage: str) -> StoreError:
-    """Make the error that says what is damaged, and what to do."""
+    """Create the error that describes the damage and the remedy."""
     named = "; ".join(damage[:MOST_NAMED])
     more = f"; and {len(damage) - MOST_NAMED} more" if len(damage) > MOST_NAMED else ""
     return StoreError(

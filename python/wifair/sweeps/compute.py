@@ -1,4 +1,4 @@
-"""Results of any list of runs: those in a store are read, the others are computed and added to it."""
+"""Results of any list of runs: read from a store if it has them, otherwise computed and added to it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TABLES = ("flows", "stations", "sessions")
 
 
 class Request(NamedTuple):
-    """A run that is wanted."""
+    """A requested run."""
 
     scenario: Scenario
-    """What to simulate."""
+    """The scenario to simulate."""
     seed: int
-    """With which seed."""
+    """The seed of the run."""
     labels: Mapping[str, Label] = {}
-    """What results show it under: names and values; paths of parameters, say, or the figure of a paper it is for."""
+    """Names and values under which results show the run, such as paths of parameters."""
 
 
 def compute(
@@ -107,7 +107,7 @@ def compute(
 
 
 def kept_of(tables: Iterable[str], series: str | None) -> tuple[list[Kept], int | None]:
-    """Tables to keep, and the time between samples [ns]; see `compute`."""
+    """Return the tables to keep, and the time between samples [ns]; see `compute`."""
     kept = []
     for name in dict.fromkeys(tables):
         if name not in TABLES:
@@ -120,7 +120,7 @@ def kept_of(tables: Iterable[str], series: str | None) -> tuple[list[Kept], int 
 
 
 def engine_of(executor: Executor | None, threads: int | None, time_limit: str | None = None) -> Engine:
-    """Where to compute; see `compute`."""
+    """Choose the engine; see `compute`."""
     limit_s = limit_of(time_limit)
     if executor is not None:
         if threads is not None:
@@ -132,12 +132,12 @@ def engine_of(executor: Executor | None, threads: int | None, time_limit: str | 
 
 
 def limit_of(time_limit: str | None) -> float | None:
-    """Time that a run may take [s]; see `compute`."""
+    """Read the time that a run may take [s]; see `compute`."""
     return None if time_limit is None else _core.time_of_run("time limit", time_limit) / 1e9
 
 
 class _Fixed:
-    """Runs that are known from the start."""
+    """A source of runs that are all known from the start."""
 
     def __init__(self, requests: Iterable[Request]) -> None:
         self._scenarios = {request.scenario.hash: request.scenario for request in requests}

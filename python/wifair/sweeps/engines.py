@@ -1,4 +1,4 @@
-"""Where runs are done: threads, processes, or any executor of `concurrent.futures`."""
+"""Engines, which execute runs: threads, processes, or any executor of `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from wifair.scenario import Scenario
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
 
 UNKNOWN_SLOTS = 32
-"""Runs at the same time in an executor that does not say how many it can do."""
+"""Assumed number of simultaneous runs of an executor that does not tell its number of workers."""
 
 
 WORKERS_S = 120.0
-"""So long a Dask cluster may be without workers."""
+"""How long a Dask cluster may have no workers [s]."""
 RETRY_S = 0.5
 
 
 class Engine(Protocol):
-    """Does runs, several at the same time, in any order."""
+    """Executes runs, several at the same time, in any order."""
 
     @property
     def slots(self) -> int:
-        """Runs that it does at the same time."""
+        """Number of runs at the same time."""
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
         """Begin a run."""
 
     def restart(self) -> bool:
-        """Replace workers that died; say whether it can go on."""
+        """Replace workers that have died; return whether the engine can go on."""
 
     def stop(self) -> None:
-        """End what is under way, soon."""
+        """End the current runs soon."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release threads, processes and the like."""
 
 
 class Threads:
-    """Threads of this process: runs do not hold Python's lock.
+    """Threads of this process, because runs do not hold the GIL.
 
-    They do not keep the process alive: a method of the user's that blocks for good is left behind.
+    They are daemons: a user's method that never returns does not keep the process alive.
     """
 
     def __init__(self, slots: int, limit_s: float | None = None) -> None:
@@ -70,7 +70,7 @@ class Threads:
 
     def _loop(self) -> None:
         while (task := self._tasks.get()) is not None:
-            with suppress(KeyboardInterrupt):  # which was meant for the run that just ended
+            with suppress(KeyboardInterrupt):  # raised for a run that has ended in the meantime
                 task()
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
@@ -97,17 +97,17 @@ class Threads:
         return future
 
     def restart(self) -> bool:
-        """Say no: threads do not die."""
+        """Return False: threads do not die."""
         return False
 
     def stop(self) -> None:
-        """End what is under way within milliseconds."""
+        """End the current runs within milliseconds."""
         self._stopped = True
         for control in list(self._controls):
             control.stop()
 
     def close(self) -> None:
-        """End the threads, in the midst of a method of the user's if need be."""
+        """End the threads, if necessary by an exception in a user's method."""
         self.stop()
         for _ in self._threads:
             self._tasks.put(None)
@@ -130,15 +130,15 @@ class Given:
         """Use `executor`; a run may take `limit_s`."""
         self._executor = executor
         self._client: Any = getattr(executor, "_client", None)
-        """The client of dask.distributed, if the executor is its."""
+        """The client of dask.distributed that the executor belongs to, if any."""
         self._limit_s = limit_s
         self._alone_since: float | None = None
 
     @property
     def slots(self) -> int:
-        """Workers that it has now, as far as it can be told."""
+        """Number of workers at present, as far as it is known."""
         if self._client is not None:  # its cluster grows and shrinks
-            return max(sum(self._workers().values()), UNKNOWN_SLOTS)  # one without work would never grow
+            return max(sum(self._workers().values()), UNKNOWN_SLOTS)  # a cluster without tasks would never grow
         return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
@@ -152,9 +152,9 @@ class Given:
         return self._executor.submit(perform, task)
 
     def _workers(self) -> dict[str, int]:
-        """Ask for the cores of the workers. If there are none for a while, give up: they may come back until then."""
+        """Get the cores of each worker; raise `StoppedError` when there has been none for `WORKERS_S`."""
         workers: dict[str, int] = {}
-        with suppress(OSError, TimeoutError):  # a scheduler that is away may come back, too
+        with suppress(OSError, TimeoutError):  # the scheduler may come back, too
             workers = self._client.ncores()
         now = time.monotonic()
         self._alone_since = None if workers else self._alone_since or now
@@ -163,7 +163,7 @@ class Given:
         return workers
 
     def restart(self) -> bool:
-        """Say whether it goes on: workers of a Dask cluster may come back, another executor is not ours to restart."""
+        """Wait for workers of a Dask cluster to come back; other executors cannot be restarted."""
         until = time.monotonic() + WORKERS_S
         while self._client is not None and time.monotonic() < until:
             if self._client.status not in ("running", "connecting"):
@@ -175,10 +175,10 @@ class Given:
         return False
 
     def stop(self) -> None:
-        """Let what is under way go on to its end; nobody waits for it."""
+        """Do nothing: the current runs go on to their end, but nobody waits for them."""
 
     def close(self) -> None:
-        """Leave it open: it is not ours."""
+        """Do nothing: the executor belongs to the caller."""
 
 
 class Processes(Given):
@@ -195,7 +195,7 @@ class Processes(Given):
         return self._slots
 
     def _make(self) -> ProcessPoolExecutor:
-        # A fork would copy the locks of this process's threads in whatever state they are.
+        # A forked process would inherit locks that threads of this process hold.
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._slots, mp_context=context, initializer=_begin_worker)
 
@@ -219,7 +219,7 @@ class Processes(Given):
 
 
 def _begin_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when that is gone: nobody else would end a worker."""
+    """Ignore Ctrl-C, which the parent handles, and exit when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -1,4 +1,4 @@
-"""How long a sweep will take, from what was measured before or from a short look at some of its points."""
+"""Estimates how long a sweep takes, from finished runs or from the beginning of some of its runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> floa
 
 
 def fitting(sweep: Sweep, slots: int, *, step_ns: int | None) -> int:
-    """Find out how many runs, of `slots`, fit into memory at once: the first and last point and some between tell.
+    """Reduce `slots` to the number of runs that fit into memory at once, by estimates for some points.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def fitting(sweep: Sweep, slots: int, *, step_ns: int | None) -> int:
 
 
 def _some(scenarios: list[str]) -> list[str]:
-    """Take the first, the last and some between."""
+    """Choose the first, the last and some between."""
     count = min(LOOKS, len(scenarios))
     looks = [scenarios[index * (len(scenarios) - 1) // max(count - 1, 1)] for index in range(count)]
     return list(dict.fromkeys(looks))
 
 
 def _look(scenario: Scenario, seed: int) -> float:
-    """Begin a run, and see how far it comes in a moment."""
+    """Extrapolate the time of a run [s] from the simulated time after `LOOK_S`."""
     control = _core.Control()
     thread = threading.Thread(target=scenario._core.run, args=(seed, None, control), daemon=True)
     began = time.perf_counter()

@@ -12,9 +12,9 @@ from wifair.sweeps.store import Store
 
 
 def merge(target: Store, source: Path) -> int:
-    """Take over what the store `source` has and `target` does not: points, runs of all versions, and their tables.
+    """Copy what the store `source` has and `target` lacks: points, runs of all versions, and their tables.
 
-    Finished runs replace failed ones. Everything is copied, or nothing.
+    Finished runs replace failed ones. Either everything is copied or nothing.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def merge(target: Store, source: Path) -> int:
     if source.resolve() == target.path.resolve():
         raise StoreError(f"`{source}` is the store to merge into")
     target.verify()
-    with Store(source, create=False) as other:  # checks what it is
+    with Store(source, create=False) as other:  # checks that it is a store
         tables = [row[0] for row in other._db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
         other.verify(tables)
         meanings = {table: other.meanings(table) for table in ("runs", *tables)}
@@ -69,7 +69,7 @@ def merge(target: Store, source: Path) -> int:
 
 
 def _runs(target: Store, names: str) -> int:
-    """Take over runs, with the columns `names`; return how many that finished are new."""
+    """Copy runs, with the columns `names`; return the number of new finished runs."""
     db = target._db
     same = "o.scenario = r.scenario AND o.seed = r.seed AND o.version = r.version"
     db.execute(
@@ -89,7 +89,7 @@ def _runs(target: Store, names: str) -> int:
 
 
 def _table(target: Store, table: str, columns: list[str]) -> list[int]:
-    """Take over a table of the runs that do not have it here, and list these."""
+    """Copy a table of the runs that lack it here; return these runs."""
     db = target._db
     missing = (
         "FROM source.kept k JOIN same ON same.theirs = k.run WHERE k.name = ? "

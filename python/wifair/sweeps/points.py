@@ -20,14 +20,14 @@ Dependent = Callable[[Mapping[str, "Label"]], Value]
 Axes = Mapping[Any, str | Iterable[Any] | Dependent]
 """What is varied; see `wifair.sweep`."""
 Option = tuple[str, str]
-"""What messages show before a text, and the text."""
+"""The name of an option, which messages show, and its text."""
 
 MOST_PROBLEMS = 10
-"""Messages that are shown together: the same mistake is often in many points."""
+"""The most messages that are shown, because many points often have the same mistake."""
 
 
 class Points:
-    """The points of a sweep, in order. Each is made when it is asked for: there may be many.
+    """The points of a sweep, in order. A point is created when it is requested, because there may be many.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Points:
         listed: Iterable[Option] = (),
         dependent: Mapping[str, Dependent] | None = None,
     ) -> None:
-        """Points of `base` that `axes` and `listed` say in the grammar of ``--vary``, checked all of them.
+        """Create the points of `base` given by `axes` and `listed` in the grammar of ``--vary``, and check all of them.
 
-        `dependent` are functions of the others, by path. Without axes and listed points, those of the file's
+        `dependent` are functions of the other parameters, by path. Without axes and listed points, those of the file's
         ``[sweep]``.
 
         Raises
@@ -62,12 +62,12 @@ class Points:
 
     @property
     def paths(self) -> list[str]:
-        """What is varied."""
+        """The paths that are varied."""
         return [*self._plan.paths, *self._dependent]
 
     @property
     def drawn(self) -> bool:
-        """Whether a parameter is drawn: only then the number of samples is set."""
+        """Whether a parameter is drawn from a distribution; only then the number of samples is set."""
         return self.base._core.samples is not None
 
     def labels(self, index: int) -> dict[str, Label]:
@@ -102,7 +102,7 @@ class Points:
 
 
 def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Dependent]]:
-    """Read what `wifair.sweep` takes as the grammar of ``--vary``, and functions by path."""
+    """Convert the argument of `wifair.sweep` to the grammar of ``--vary`` and to functions by path."""
     if not isinstance(vary, Mapping):
         return [("vary", text) for text in vary], {}
     axes: list[Option] = []
@@ -128,7 +128,7 @@ def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Depe
 
 
 def listed_of(points: Iterable[Mapping[str, object]]) -> list[Option]:
-    """Read listed points as the grammar of ``--point``."""
+    """Convert listed points to the grammar of ``--point``."""
     return [
         ("points", "; ".join(f"{path} = {_toml.value(value, path)}" for path, value in point.items()))
         for point in points
@@ -136,7 +136,7 @@ def listed_of(points: Iterable[Mapping[str, object]]) -> list[Option]:
 
 
 def label_of(text: str) -> Label:
-    """Read a value as it is written behind ``--set``: a number if it is one, else a text."""
+    """Read a value that is written as behind ``--set``: a number or a text."""
     for number in (int, float):
         try:
             return number(text)
@@ -151,7 +151,7 @@ def label_of(text: str) -> Label:
 
 
 def rows_of(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """Read points from CSV whose header has the paths: the line of each, and the point in the grammar of ``--point``.
+    """Read points from CSV with paths in its header: the line of each, and the point in the grammar of ``--point``.
 
     An empty cell leaves a parameter as it is.
     """

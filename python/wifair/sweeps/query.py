@@ -1,4 +1,4 @@
-"""Questions to a store: which runs, grouped by what, and what came out on average."""
+"""Queries of a store: selected runs, and averages by group."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from wifair.sweeps.store import Store
 CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|==?|<|>)\s*([^<>=!].*?)\s*", re.S)
 
 MOST_SHOWN = 12
-"""Names in a message."""
+"""The most names in a message."""
 
 PROVENANCE = ("scenario", "seed", "version", "finished", "host", "wall_s", "measured_s", "events")
-"""Columns of a run that conditions may be about, besides labels and figures."""
+"""Columns of a run that conditions may use besides labels and figures."""
 
 
 MEANINGS = {
@@ -34,18 +34,18 @@ MEANINGS = {
     "high": "Upper end of the interval, not above what is possible.",
     "seeds": "Number of seeds that have the figure.",
 }
-"""What the columns beside a mean are, by the endings of their names."""
+"""Meanings of the columns beside a mean, by the endings of their names."""
 
 
 class Condition(NamedTuple):
-    """What must hold of a run: ``stations.count >= 4`` or ``flows.tcp.cc = reno, vegas``."""
+    """A condition on a run: ``stations.count >= 4`` or ``flows.tcp.cc = reno, vegas``."""
 
     name: str
     """Label, figure or other column."""
     operator: str
     """One of ``= != < <= > >=``."""
     values: tuple[str, ...]
-    """With what to compare; ``=`` and ``!=`` take several."""
+    """The values to compare with; ``=`` and ``!=`` take several."""
 
     @classmethod
     def parse(cls, text: str) -> Condition:
@@ -66,7 +66,7 @@ class Condition(NamedTuple):
         return cls(match[1], operator, values)
 
     def sql(self, column: str) -> tuple[str, list[object]]:
-        """Write it in SQL; numbers and quantities are compared as such, other texts as texts."""
+        """Convert to SQL. Numbers and quantities are compared as numbers, other values as texts."""
         parts: list[str] = []
         values: list[object] = []
         for value in self.values:
@@ -81,7 +81,7 @@ class Condition(NamedTuple):
 
 
 def version_of(store: Store, conditions: Sequence[Condition]) -> tuple[str | None, list[str]]:
-    """Choose the version whose runs are shown: what a condition asks for, else the latest; and name the others."""
+    """Choose the version whose runs are shown, and list the others. It is None if a condition selects versions."""
     versions = list(store.versions())
     if any(condition.name == "version" for condition in conditions):
         return None, []
@@ -89,7 +89,7 @@ def version_of(store: Store, conditions: Sequence[Condition]) -> tuple[str | Non
 
 
 def name_of(name: str, known: Sequence[str], what: str) -> str:
-    """Find the column that is meant: by its name, or by its end or beginning if only one has that.
+    """Find the column with a name, or the only one whose name ends or begins with it.
 
     Raises
     ------
@@ -113,12 +113,12 @@ def name_of(name: str, known: Sequence[str], what: str) -> str:
 
 
 class Question(NamedTuple):
-    """Rows that are wanted of a store; see `ask`."""
+    """A query for rows of a store; see `ask`."""
 
     names: list[str]
     """Columns."""
     query: str
-    """In SQL."""
+    """The query in SQL."""
     values: list[object]
     """Parameters of the query."""
     about: dict[str, str]
@@ -190,7 +190,7 @@ def ask(
 
 
 def select(store: Store, question: Question | None = None) -> Columns:
-    """Read the answer to a question, of all runs by default."""
+    """Execute a query; by default it selects all runs."""
     asked = question or ask(store)
     store.verify(asked.tables)
     with store.reading():
@@ -198,7 +198,7 @@ def select(store: Store, question: Question | None = None) -> Columns:
 
 
 def stream(store: Store, question: Question) -> Iterator[Columns]:
-    """Read the same in parts, for what is too large."""
+    """Execute a query in parts, for results that are too large for memory."""
     store.verify(question.tables)
     with store.reading():
         for part in chunks(_prepared(store), question.query, question.values, question.names):
@@ -261,7 +261,7 @@ def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Column
 
 
 def _groups(keys: Sequence[NDArray[Any]], rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort rows into groups, numbered by their first rows: the group of each row, the first row of each."""
+    """Group rows with equal keys. Returns the group of each row, numbered by first rows, and the first row of each."""
     code = np.zeros(rows, dtype=np.int64)
     for key in keys:
         values, inverse = np.unique(key, return_inverse=True)  # NaN equals NaN here

@@ -18,7 +18,7 @@ from wifair.sweeps.store import Key, Label, Store
 from wifair.sweeps.task import VERSION
 
 CHUNK = 20_000
-"""Rows that are Python objects at the same time."""
+"""Rows that are in memory as Python objects at the same time."""
 
 ABOUT = {
     "scenario": "SHA-256 of the scenario, without its seeds.",
@@ -36,9 +36,9 @@ class Failure(NamedTuple):
     seed: int
     """Its seed."""
     labels: Mapping[str, Label]
-    """What was asked for."""
+    """The labels of the request."""
     message: str
-    """Why."""
+    """The reason."""
 
 
 class Runs:
@@ -117,7 +117,7 @@ class Runs:
 
     @contextmanager
     def _joined(self, *tables: str) -> Iterator[tuple[Store, str]]:
-        """Open the store with a temporary table of what is wanted; give it and the beginning of queries on both."""
+        """Open the store with a temporary table of the requested runs; yield it, and the start of queries on both."""
         with Store(self.path, create=False) as store, store.reading():
             store.verify(tables)
             db = store._db
@@ -169,7 +169,7 @@ class Runs:
 def chunks(
     db: sqlite3.Connection, query: str, values: Sequence[object], names: Sequence[str]
 ) -> Iterator[dict[str, NDArray[Any]]]:
-    """Read a query as columns, some rows at a time; each column has the same type in all parts.
+    """Read the result of a query as columns, in parts; a column has the same type in all of them.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def chunks(
 def fetch(
     db: sqlite3.Connection, query: str, values: Sequence[object], names: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
-    """Read all of a query as columns, few rows as Python objects at the same time; see `chunks`."""
+    """Read the whole result of a query as columns; see `chunks`."""
     parts = list(chunks(db, query, values, names))
     if not parts:
         return {name: np.empty(0) for name in names}
@@ -208,7 +208,7 @@ def fetch(
 
 
 def label_column(values: Sequence[Label]) -> NDArray[Any]:
-    """Make an array of whole numbers, else of numbers (NaN for None), else of texts (nothing for None)."""
+    """Make an array of integers, of floats (NaN for None) or of texts (empty for None): the first that fits."""
     kinds = {type(value) for value in values}
     return _column(values, "i" if kinds <= {int} else "f" if kinds <= {int, float, type(None)} else "U")
 

@@ -1,4 +1,4 @@
-"""A store without what is damaged in it: what is whole is copied, the damaged file is kept beside it."""
+"""Repairs a store: copies what is undamaged, and keeps the damaged file beside it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOST_MEANING = "(what this column means was damaged)"
 
 
 class Repaired(NamedTuple):
-    """What a repair did."""
+    """The result of a repair."""
 
     runs: int
     """Runs that were kept."""
@@ -93,7 +93,7 @@ def repair(folder: Path) -> Repaired:
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    """Open a database for this process alone, with what its log still has."""
+    """Open a database, including its log, exclusively."""
     source = sqlite3.connect(file, timeout=2.0, isolation_level=None)
     source.text_factory = _text
     try:
@@ -108,7 +108,7 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")  # such a text has another checksum
+    return raw.decode("utf-8", "surrogateescape")  # a damaged text then has another checksum
 
 
 def _layout(source: sqlite3.Connection, file: Path) -> int:
@@ -130,7 +130,7 @@ def _layout(source: sqlite3.Connection, file: Path) -> int:
 
 
 def _sound(source: sqlite3.Connection, file: Path) -> checksums.Examined | None:
-    """Look through all of it; None if something is damaged."""
+    """Examine the whole store; None if something is damaged."""
     try:
         check_whole(file)
         if source.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
@@ -142,7 +142,7 @@ def _sound(source: sqlite3.Connection, file: Path) -> checksums.Examined | None:
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -> Repaired:
-    """Copy what is whole, and seal it."""
+    """Copy what is undamaged, and write its checksums."""
     create_tables(target)
     if layout == FORMAT:
         runs, points, damage = checksums.whole(source)
@@ -174,7 +174,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
 
 
 def _table(source: sqlite3.Connection, target: sqlite3.Connection, table: str, key: str, wanted: set[int]) -> None:
-    """Copy the rows of a table whose number is wanted."""
+    """Copy the rows of a table whose `key` is one of `wanted`."""
     kinds = checksums.sealed_kinds(source, table)
     add_columns(target, table, kinds)
     names = [key, *kinds]
@@ -183,7 +183,7 @@ def _table(source: sqlite3.Connection, target: sqlite3.Connection, table: str, k
 
 
 def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: int, tables: Sequence[str]) -> None:
-    """Copy what columns mean. The name of a column without a meaning is certain if its values are in checksums."""
+    """Copy the meanings of columns. Columns without a meaning are kept if they have values, whose checksums hold."""
     known = {row[:2]: row for row in _sealed(source, "meanings", checksums.MEANING, layout)}
     for table in tables:
         for name in set(checksums.columns_of(target, table)) - {*FIXED}:
@@ -199,7 +199,7 @@ def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: in
 
 
 def _sealed(source: sqlite3.Connection, table: str, names: tuple[str, ...], layout: int) -> Iterator[tuple[Any, ...]]:
-    """Read the rows of three columns and a checksum that are whole."""
+    """Read the undamaged rows of a table of three columns and a checksum."""
     columns = [*names, "checksum"] if layout == FORMAT else list(names)
     for row in checksums.rows_of(source, table, columns):
         checksum = checksums.digest(names, row[:3])
@@ -208,7 +208,7 @@ def _sealed(source: sqlite3.Connection, table: str, names: tuple[str, ...], layo
 
 
 def _aside(file: Path) -> Path:
-    """Give the damaged file, and its log, another name."""
+    """Rename the damaged file and its log; return the new name."""
     number = 1
     while (old := file.with_name(f"{FILE}.damaged{number}")).exists():
         number += 1

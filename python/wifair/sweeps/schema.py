@@ -1,4 +1,4 @@
-"""What lies in the database of a store, and how one is opened: created, recognised, or refused."""
+"""The layout of the database of a store, and how one is opened, created or refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CREATE TABLE claims (scenario TEXT NOT NULL, seed INTEGER NOT NULL, version TEXT
 
 
 def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
-    """Open the database in `folder`, which is made if `create`; see `Store`."""
+    """Open the database in `folder`, which is created if `create`; see `Store`."""
     file = folder / FILE
     if not file.exists():
         _may_create(folder, create)
@@ -110,7 +110,7 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
 
 @contextmanager
 def _opened(uri: str, file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database by its address, so that others can be attached by theirs; close it if what follows fails."""
+    """Open a database by its URI, so that others can be attached by theirs; close it if the body fails."""
     try:
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
     except sqlite3.Error as error:
@@ -124,7 +124,7 @@ def _opened(uri: str, file: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, kind: str = "DEFERRED") -> Iterator[None]:
-    """Do all of it or nothing, as a part of the transaction that has begun, if there is one."""
+    """Run the body as a transaction, or as part of the current one."""
     nested = connection.in_transaction
     if nested:
         yield
@@ -140,12 +140,12 @@ def transaction(connection: sqlite3.Connection, kind: str = "DEFERRED") -> Itera
 
 
 def writable(file: Path) -> bool:
-    """Whether a database, and what SQLite puts beside it, can be written."""
+    """Whether a database, and the files that SQLite puts beside it, can be written."""
     return os.access(file.parent, os.W_OK) and os.access(file, os.W_OK)
 
 
 def address(file: Path) -> str:
-    """Give the address (URI) of a database to read from. If it cannot be written, nothing is written beside it.
+    """Return the URI of a database for reading. No files are written beside one that cannot be written.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def address(file: Path) -> str:
             f"`{file.parent}` cannot be written, and `{log.name}` in it has runs that are not in `{FILE}` yet: "
             "open it once where it can be written, or copy the whole folder"
         )
-    # Nobody changes what cannot be written: SQLite then needs no files that readers and writers share.
+    # Nobody changes a database that cannot be written, so SQLite needs no files shared by readers and writers.
     return f"{file.absolute().as_uri()}?{'mode=ro' if logged else 'immutable=1'}"
 
 
@@ -180,7 +180,7 @@ def check_whole(file: Path) -> None:
     log = file.with_name(f"{FILE}-wal")
     try:
         if log.exists() and log.stat().st_size > 0:
-            return  # some of it may be there
+            return  # the rest may be in the log
         with file.open("rb") as opened:
             header = opened.read(HEADER)
         size = file.stat().st_size
@@ -201,7 +201,7 @@ def check_whole(file: Path) -> None:
 
 
 def kinds_of(connection: sqlite3.Connection, table: str) -> dict[str, str]:
-    """List the columns of a table, in their order, each with the type that it was declared with."""
+    """List the columns of a table in order, each with its declared type."""
     return {row[1]: row[2] for row in connection.execute(f"PRAGMA main.table_info({quoted(table)})")}
 
 
@@ -224,19 +224,19 @@ def add_columns(connection: sqlite3.Connection, table: str, kinds: Mapping[str, 
 
 
 def create_kept(connection: sqlite3.Connection, table: str) -> None:
-    """Make a table that is kept of runs, without columns, if there is none."""
+    """Create a table that is kept of runs, without columns, unless it exists."""
     connection.execute(f"CREATE TABLE IF NOT EXISTS {quoted(table)} (run INTEGER NOT NULL)")
     connection.execute(f"CREATE INDEX IF NOT EXISTS {quoted(table + '_run')} ON {quoted(table)} (run)")
 
 
 def insert(table: str, names: Sequence[str], otherwise: str = "ABORT") -> str:
-    """Write the statement that inserts a row of columns `names`; `otherwise` is SQLite's word for conflicts."""
+    """Return the statement that inserts a row of columns `names`; `otherwise` says what happens on a conflict."""
     places = ", ".join("?" * len(names))
     return f"INSERT OR {otherwise} INTO {quoted(table)} ({listed(names)}) VALUES ({places})"
 
 
 def make_view(connection: sqlite3.Connection) -> None:
-    """Make the view `results` of labels of points, and columns of runs, anew."""
+    """Create the view `results` of labels and figures again."""
     shown = ("seed", "version", "measured_s", "events", *figures_of(connection))
     labels = labels_of(connection)
     parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in shown else name)}" for name in labels]
@@ -259,16 +259,16 @@ def listed(names: Iterable[str]) -> str:
 
 
 def code_of(error: sqlite3.Error) -> int:
-    """Get SQLite's result code of an error, without the bits that say more; 0 if the error is not SQLite's own."""
+    """Get the primary result code of an error of SQLite; 0 if it is an error of Python's module."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def trouble(error: sqlite3.Error) -> str:
-    """Say what hinders a database."""
+    """Describe an error of a database."""
     match code_of(error):
         case sqlite3.SQLITE_FULL:
             return "the disk is full"
-        case sqlite3.SQLITE_IOERR:  # of a full disk too, where SQLite maps files into memory
+        case sqlite3.SQLITE_IOERR:  # also on a full disk, if SQLite maps files into memory
             return f"{error}, or the disk is full"
     return str(error)
 
@@ -279,7 +279,7 @@ def _may_create(folder: Path, create: bool) -> None:
     if not create:
         what = f"there is no `{FILE}` in it" if folder.exists() else "there is no such folder"
         raise StoreError(f"`{folder}` is no store: {what}")
-    # Another process may be making the same store at this moment: its files are no others.
+    # Another process may be creating the same store, whose files are not foreign.
     if folder.exists() and any(not path.name.startswith(FILE) for path in folder.iterdir()):
         raise StoreError(f"`{folder}` holds other files: choose another folder")
 
@@ -289,11 +289,11 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     if application == 0 and tables == 0:
         _write_ahead(connection)
         with transaction(connection, "IMMEDIATE"):
-            if _header(connection)[0] == 0:  # nobody else was faster
+            if _header(connection)[0] == 0:  # unless another process was faster
                 create_tables(connection)
         application, layout, _ = _header(connection)
     _check_header(file, application, layout)
-    # Survives kill -9 whole; a power cut may take the last few runs, never the rest.
+    # The store survives kill -9. A power cut may lose the last few runs, but no others.
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
@@ -317,9 +317,9 @@ def _check_header(file: Path, application: int, layout: int) -> None:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and the one writer not wait for each other.
+    """Switch to write-ahead logging, so that readers and the writer do not wait for each other.
 
-    Where the file system cannot do it, SQLite's answer is another mode, which is as safe. If another process is about
+    Where the file system does not support it, SQLite keeps another mode, which is as safe. If another process is about
     to write, as it is when both make a store, SQLite refuses at once instead of waiting.
     """
     until = time.monotonic() + BUSY_S
@@ -338,7 +338,7 @@ def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
     def one(query: str) -> int:
         return int(connection.execute(query).fetchone()[0])
 
-    # Within one transaction, or another process might make the tables between two of these.
+    # One transaction, so that no other process creates the tables between these queries.
     with transaction(connection):
         tables = one("SELECT count(*) FROM sqlite_master")
         return one("PRAGMA application_id"), one("PRAGMA user_version"), tables

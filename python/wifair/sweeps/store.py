@@ -1,4 +1,4 @@
-"""Runs on disk: finished runs are never computed twice, and survive whatever happens to the process."""
+"""Runs on disk: finished runs are never computed twice, and survive the end of the process by any cause."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from wifair.sweeps.schema import insert, listed, quoted
 from wifair.sweeps.task import VERSION, Computed
 
 DEAD_AFTER_S = 15.0
-"""A process that was not seen for so long has gone, and what it had begun is free."""
+"""A process without a heartbeat for so long is taken for dead, and others may take its runs."""
 
 _OPEN: set[str] = set()
-"""Owners of this process whose stores are open."""
+"""Owners (one for each open store) of this process."""
 
 OF_RUN = "scenario = ? AND seed = ? AND version = ?"
 """Which run a row is of, in SQL."""
 
 MOST_SEED = (1 << 63) - 1
-"""Whole numbers of SQLite have 64 bits and a sign."""
+"""The largest integer of SQLite."""
 
 Label = str | int | float | bool | None
-"""What a label can be; see `Store`."""
+"""The value of a label; see `Store`."""
 
 
 class Key(NamedTuple):
-    """What tells the runs of a version apart."""
+    """Identifies a run among those of a version."""
 
     scenario: str
     """SHA-256 of the scenario."""
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
     name: str
     """Its name: ``flows``, ``stations``, ``sessions``, ``series`` or ``queues``."""
     detail: str = ""
-    """What makes it another one: the time between samples."""
+    """The time between samples; a table with another one is another table."""
 
 
 class Store:
@@ -149,19 +149,19 @@ class Store:
         self._verified |= {*missing}
 
     def reading(self) -> AbstractContextManager[None]:
-        """Make errors of the database, as damage causes them, a `StoreError`."""
+        """Convert errors of the database, such as those of damage, to `StoreError`."""
         return checksums.guarded(self.path)
 
     def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self.reading():
             return self._db.execute(query, values).fetchall()
 
-    # What is asked for
+    # Requests
 
     def add_points(self, points: Iterable[tuple[str, Mapping[str, Label]]]) -> None:
-        """Note what is asked for: hashes of scenarios with the labels under which results show them.
+        """Record requested points: hashes of scenarios with the labels under which results show them.
 
-        Points that are known keep their place; new ones come last, in their order.
+        Known points keep their place; new ones are appended in order.
         """
         with self._change():
             for scenario, labels in points:
@@ -225,7 +225,7 @@ class Store:
         return {name: meaning for name, meaning, _ in rows}
 
     def wall_s(self, scenario: str) -> float | None:
-        """Give the mean time that finished runs of a scenario took, by this version of wifair.
+        """Return the mean time that finished runs of a scenario took with this version of wifair.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class Store:
         query = f"SELECT {names} FROM runs WHERE scenario = ? AND version = ? AND status = 'done' ORDER BY seed"
         return self._select(query, (scenario, VERSION))
 
-    # Who computes what
+    # Claims of processes
 
     def done(self, kept: Sequence[Kept] = ()) -> set[Key]:
         """List the runs that have finished, by this version of wifair.
@@ -305,7 +305,7 @@ class Store:
     def claim(
         self, keys: Sequence[Key], scenario: Callable[[Key], Scenario], kept: Sequence[Kept] = ()
     ) -> tuple[list[Key], list[Key], list[Key]]:
-        """Take runs for this process.
+        """Claim runs for this process.
 
         Parameters
         ----------
@@ -344,13 +344,13 @@ class Store:
         return mine, done, busy
 
     def heartbeat(self) -> None:
-        """Say that this process is still there, now and then."""
+        """Record that this process is alive, if the last time was a while ago."""
         if time.monotonic() - self._seen > DEAD_AFTER_S / 6:
             with self._change():
                 self._see()
 
     def release(self) -> None:
-        """Give back what was claimed and not computed."""
+        """Release the claims of this process."""
         if self._seen:
             with self._change():
                 self._forget(self._owner)
@@ -366,11 +366,13 @@ class Store:
         self._seen = time.monotonic()
 
     def _alive(self) -> set[str]:
-        """Owners that are still there; those that are not are forgotten with their claims."""
+        """Find the owners that are alive; delete the others with their claims."""
         alive = set()
         for owner, host, pid, seen in self._db.execute("SELECT owner, host, pid, seen FROM owners").fetchall():
             here = host == self._host
-            closed = here and pid == os.getpid() and owner not in _OPEN  # the disk was full
+            closed = (
+                here and pid == os.getpid() and owner not in _OPEN
+            )  # it could not be deleted because the disk was full
             gone = closed or abs(time.time() - seen) > DEAD_AFTER_S or (here and not _runs(pid))
             if gone and owner != self._owner:
                 self._forget(owner)
@@ -387,7 +389,7 @@ class Store:
         self._db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?, ?)", (*row, checksum))
 
     def scenario_text(self, scenario: str) -> str:
-        """Give the scenario whose hash begins with `scenario`, as TOML with all defaults filled in.
+        """Return the scenario whose hash begins with `scenario`, as TOML with all defaults filled in.
 
         Raises
         ------
@@ -404,10 +406,10 @@ class Store:
             raise checksums.damaged(self.path, f"the text of scenario {row[0]}")
         return zlib.decompress(row[2]).decode()
 
-    # What comes out
+    # Results
 
     def record(self, results: Iterable[tuple[Key, Computed]], kept: Sequence[Kept] = ()) -> None:
-        """Write down runs that finished or failed; when this returns they are safe.
+        """Write runs that finished or failed; they are safe when this returns.
 
         Raises
         ------
@@ -425,7 +427,7 @@ class Store:
         old = self._db.execute(f"SELECT run, status FROM runs WHERE {OF_RUN}", of).fetchone()
         outcome = computed.outcome
         if old and (outcome is None or old[1] == "done"):
-            run: int = old[0]  # it failed again, or further tables of it are wanted
+            run: int = old[0]  # it has failed again, or more of its tables are requested
         else:
             if old:
                 checksums.unseal_run(self._db, old[0])
@@ -460,10 +462,10 @@ class Store:
             self._db.executemany(insert(table, ["run", *names]), ((run, *row) for row in rows))
 
     def _columns_of(self, table: str, columns: list[_core.RawColumn]) -> tuple[list[str], Iterator[tuple[object, ...]]]:
-        """Names and rows of columns as the core gives them, after making place for them."""
+        """Convert columns of the core to names and rows, and add missing columns to the table."""
         kinds = {name: _raw_kind(data) for name, _, data in columns}
         self._fit(table, kinds, {name: meaning for name, meaning, _ in columns})
-        # SQLite has no NaN, and takes it for NULL.
+        # SQLite stores NaN as NULL.
         return list(kinds), zip(*(plain_values(data) for _, _, data in columns))
 
     def _fit(self, table: str, kinds: Mapping[str, str], meanings: Mapping[str, str] | None = None) -> None:
@@ -480,12 +482,12 @@ class Store:
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """Do all of it or nothing."""
+        """Run the body as a transaction."""
         try:
             with schema.transaction(self._db, "IMMEDIATE"):
                 yield
         except BaseException as error:
-            self._columns.clear()  # columns that were added are gone again
+            self._columns.clear()  # the transaction may have added columns
             if not isinstance(error, sqlite3.Error):
                 raise
             if schema.code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
@@ -500,7 +502,7 @@ def values_of(columns: list[_core.RawColumn]) -> dict[str, Any]:
 
 
 def _finished(kept: Sequence[Kept]) -> tuple[str, list[object]]:
-    """Make the end of a query for finished runs with these tables, and its values."""
+    """Return the end of a query for finished runs with these tables, and its values."""
     query = "FROM runs WHERE version = ? AND status = 'done'"
     values: list[object] = [VERSION]
     for name, detail in kept:

@@ -25,16 +25,16 @@ from wifair.sweeps.store import MOST_SEED, Key, Label, Store
 from wifair.sweeps.work import Progress, Work
 
 GROWTH = 4
-"""Where an interval is too wide, a quarter more seeds."""
+"""A point whose interval is too wide gets a quarter more seeds."""
 
 
 class Shard(NamedTuple):
-    """A share of a sweep: number `number` of `count`, from 1."""
+    """A share of a sweep: `number`, from 1, of so many."""
 
     number: int
-    """Which share, from 1."""
+    """Number of the share, from 1."""
     of: int
-    """Into how many."""
+    """Number of shares."""
 
     @classmethod
     def parse(cls, text: str) -> Shard:
@@ -55,7 +55,7 @@ class Shard(NamedTuple):
         return shard
 
     def has(self, index: int) -> bool:
-        """Whether number `index`, from 0, is in it."""
+        """Whether item `index`, from 0, belongs to the share."""
         return index % self.of == self.number - 1
 
 
@@ -63,7 +63,7 @@ WHOLE = Shard(1, 1)
 
 
 class Sweep:
-    """Which runs a sweep has, all checked: points times seeds.
+    """The runs of a sweep, all checked: points times seeds.
 
     Attributes
     ----------
@@ -106,11 +106,11 @@ class Sweep:
         return list(self._first)
 
     def runs(self) -> Iterator[Key]:
-        """List the runs that are known from the start: all points with the first seed, then with the second, ...
+        """List the initial runs: all points with the first seed, then with the second, ...
 
-        So a part of the sweep is a picture of all of it, and its rate tells how long the rest takes.
+        So a part of the sweep resembles the whole, and its rate tells how long the rest takes.
         """
-        of_point = bool(self.rules)  # who decides on more seeds must know all runs of the point
+        of_point = bool(self.rules)  # the process that decides on more seeds must know all runs of the point
         number = 0
         for seed in self.seeds:
             for place, scenario in enumerate(self._first):
@@ -119,19 +119,19 @@ class Sweep:
                 number += 1
 
     def count(self) -> int:
-        """Count them."""
+        """Count the initial runs."""
         return sum(1 for _ in self.runs())
 
     def of(self, scenario: str) -> Scenario:
-        """Make the scenario that has this hash."""
+        """Create the scenario with this hash."""
         return self.points.scenario(self._first[scenario])
 
     def place(self, scenario: str) -> int:
-        """Give the number of the first point that has the scenario of this hash."""
+        """Return the number of the first point whose scenario has this hash."""
         return self._first[scenario]
 
     def labels(self, scenario: str) -> dict[str, Label]:
-        """Give the labels of the first point that has the scenario of this hash."""
+        """Return the labels of the first point whose scenario has this hash."""
         return self.points.labels(self._first[scenario])
 
     def labelled(self) -> Iterator[tuple[str, dict[str, Label]]]:
@@ -150,10 +150,10 @@ class Sweep:
 
 
 class SweepSource:
-    """Hands out the runs of a sweep, and asks for more where an interval is too wide."""
+    """Supplies the runs of a sweep, with more seeds for points whose interval is too wide."""
 
     def __init__(self, sweep: Sweep, store: Store) -> None:
-        """Hand out the runs of `sweep`, whose results are in `store`."""
+        """Supply the runs of `sweep`, whose results go into `store`."""
         self._sweep = sweep
         self._store = store
         self._keys = sweep.runs()
@@ -169,17 +169,17 @@ class SweepSource:
                     self._begun[scenario] = self._open[scenario] = len(sweep.seeds)
 
     def take(self) -> Key | None:
-        """Take the next run."""
+        """Return the next run."""
         if self._more:
             return self._more.popleft()
         return next(self._keys, None)
 
     def scenario(self, key: Key) -> Scenario:
-        """Make the scenario of a run."""
+        """Create the scenario of a run."""
         return self._scenario(key.scenario)
 
     def finished(self, key: Key) -> None:
-        """Hear that a run is over."""
+        """Take note that a run has finished or failed."""
         scenario = key.scenario
         if scenario not in self._open:
             return
@@ -199,7 +199,7 @@ class SweepSource:
         self._more += [Key(scenario, seed) for seed in more]
 
     def _enough(self, scenario: str, count: int) -> bool:
-        """Whether all rules hold for the first `count` seeds, whatever other seeds the store has."""
+        """Whether all rules hold for the first `count` seeds; other seeds in the store do not count."""
         seeds = set(self._sweep.seeds_of(count))
         figures = [rule[1] for rule in self._sweep.rules]
         values = [row[1:] for row in self._store.values(scenario, figures) if row[0] in seeds]
@@ -209,7 +209,7 @@ class SweepSource:
         )
 
     def wanted(self) -> list[tuple[Key, dict[str, Label]]]:
-        """List the runs that were asked for in the order of points and seeds, with their labels."""
+        """List all requested runs with their labels, in the order of points and seeds."""
         mine = None if self._open or self._sweep.shard == WHOLE else set(self._sweep.runs())
         wanted = []
         for index, scenario in enumerate(self._sweep.points.hashes):
@@ -324,7 +324,7 @@ def sweep(
     if not asked.rules and most_seeds is not None:
         raise ValueError("`most_seeds` changes nothing without `stop_when`")
     kept = list(base._core.tables if tables is None else tables)
-    kept_of(kept, series)  # before anything is made
+    kept_of(kept, series)  # report wrong arguments before the store is created
     with ExitStack() as stack:
         temporary = out is None
         if out is None:
@@ -346,7 +346,7 @@ def run_sweep(
     series: str | None,
     report: Callable[[Progress], object] | None,
 ) -> Runs:
-    """Compute what a sweep asks for and the store does not have."""
+    """Compute the runs of a sweep that the store lacks."""
     kept, step_ns = kept_of(tables, series)
     store.add_points(asked.labelled())
     source = SweepSource(asked, store)
@@ -357,6 +357,6 @@ def run_sweep(
 def _holds(values: list[float | None], limit: float, relative: bool) -> bool:
     known = [value for value in values if value is not None]
     if not known:
-        return True  # no such figure here: more seeds would not bring it
+        return True  # the figure does not exist here, even with more seeds
     mean, half = mean_interval(known)
     return half <= (limit * abs(mean) if relative else limit) and not math.isnan(half)

@@ -1,4 +1,4 @@
-"""One run as a task that any worker can do: scenario text, seed and version in, columns out."""
+"""A run as a task for any worker: scenario, seed and version in, columns out."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from wifair.interrupting import limited
 from wifair.scenario import Scenario
 
 VERSION = f"{_core.__version__}+{_core.__source__}"
-"""What results depend on besides scenario and seed: the version and the number of the sources of the core."""
+"""The version and the hash of the core's sources: results depend on these, the scenario and the seed."""
 
 
 class OtherWorkerError(WifairError, RuntimeError):
-    """A worker that would give other results: it has another version."""
+    """A worker of another version, whose results would differ."""
 
 
 class Computed(NamedTuple):
-    """What came of a run."""
+    """The outcome of a run."""
 
     outcome: _core.Outcome | None
-    """What it measured; None if it failed or was stopped."""
+    """Its results; None if it failed or was stopped."""
     message: str | None
-    """Why it failed."""
+    """The reason of a failure."""
     wall_s: float
-    """Time it took [s]."""
+    """Real time that it took [s]."""
     host: str
-    """Where."""
+    """The host that executed it."""
 
 
 class Task(NamedTuple):
@@ -44,17 +44,17 @@ class Task(NamedTuple):
     seed: int
     """Seed."""
     tables: tuple[str, ...]
-    """Tables that are wanted besides the cell's."""
+    """Requested tables besides that of the cell."""
     step_ns: int | None
     """Time between samples."""
     version: str
-    """Version that the result is to be of."""
+    """The version that must compute it."""
     limit_s: float | None = None
-    """Time that it may take [s]."""
+    """Real time that it may take [s]."""
 
 
 def perform(task: Task) -> Computed:
-    """Do a task. It depends on nothing else, so that any engine may do it anywhere, and more than once."""
+    """Execute a task. It depends on nothing else, so any engine may execute it anywhere, and more than once."""
     if task.version != VERSION:
         raise OtherWorkerError(f"a worker has wifair {VERSION}, this is {task.version}: install the same on both")
     scenario = _parse(task.text)
@@ -71,7 +71,7 @@ def simulate(
     control: _core.Control,
     limit_s: float | None = None,
 ) -> Computed:
-    """Run, and note what came of it, be it a failure."""
+    """Execute a run; a failure is an outcome, too."""
     began = time.perf_counter()
     outcome: _core.Outcome | None = None
     message = None

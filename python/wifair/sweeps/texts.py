@@ -1,4 +1,4 @@
-"""Averages of a sweep as text, and how far it is as lines that are drawn again and again."""
+"""Averages of a sweep as text, and its progress on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wifair.sweeps.work import Progress
 from wifair.tables import aligned
 
 SHOWN = ("goodput_bps", "jain_index")
-"""Figures that are shown where nothing else is asked for."""
+"""Figures that are shown by default."""
 
 MOST_ROWS = 40
 LIVE_ROWS = 10
@@ -25,7 +25,7 @@ LIVE_EVERY_S = 0.2
 
 
 def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int = MOST_ROWS) -> str:
-    """Show what `means` gave: a line for each group, each figure with the half width of its interval."""
+    """Format the result of `means`: a line for each group, with half widths of intervals."""
     shown = [[*by, "seeds", *figures]]
     some = False
     for row in range(min(columns.rows, rows)):
@@ -51,7 +51,7 @@ def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: 
 
 
 def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
-    """Shorten names to as many of their last parts as tell them apart, and from those `taken`."""
+    """Shorten names to the fewest last parts that differ from each other and from the names `taken`."""
     parts = [name.split(".") for name in names]
     for kept in range(1, max(map(len, parts), default=1) + 1):
         short = [".".join(part[-kept:]) for part in parts]
@@ -61,7 +61,7 @@ def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
 
 
 def duration_text(seconds: float) -> str:
-    """Show a time as people say it: 40 s, 3 min, 2.5 h, 4 days."""
+    """Format a time in a suitable unit: 40 s, 3 min, 2.5 h, 4 days."""
     if seconds < 1:
         return "less than a second"
     for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3600.0)):
@@ -72,10 +72,10 @@ def duration_text(seconds: float) -> str:
 
 
 class Display:
-    """A bar with rate and time left, and the points that were last worked on, on a terminal; nothing elsewhere."""
+    """Shows a progress bar and the latest points on a terminal, and nothing elsewhere."""
 
     def __init__(self, sweep: Sweep, wanted: bool) -> None:
-        """Of the runs of `sweep`, if it is `wanted` and stderr is a terminal."""
+        """Show the progress of `sweep` if it is `wanted` and stderr is a terminal."""
         self._on = wanted and sys.stderr.isatty()
         self._sweep = sweep
         self._drawn = 0
@@ -83,7 +83,7 @@ class Display:
         self._sums: dict[str, tuple[int, int, float, float]] = {}  # runs, failures, goodput and Jain's index
 
     def report(self, progress: Progress) -> None:
-        """Take in what has finished, and draw if it is time to."""
+        """Take note of finished runs, and redraw at most every `LIVE_EVERY_S`."""
         if not self._on:
             return
         for run in progress.latest:
@@ -99,7 +99,7 @@ class Display:
             self._draw(progress)
 
     def close(self) -> None:
-        """Wipe it off."""
+        """Remove it from the terminal."""
         if self._drawn:
             sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
             sys.stderr.flush()

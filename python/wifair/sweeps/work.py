@@ -1,4 +1,4 @@
-"""Computes the runs that a store does not have yet: claims, submits, records, again and again."""
+"""Computes the runs that a store lacks, in a loop: claim, submit, record."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from wifair.sweeps.task import Computed, OtherWorkerError
 
 TICK_S = 0.1
 SLOTS_S = 1.0
-"""Time between looks at how many runs the engine can do at the same time."""
+"""Time between requests for the number of slots of the engine [s]."""
 ELSEWHERE_S = 1.0
-"""Time between looks at what other processes do."""
+"""Time between checks of runs that other processes compute [s]."""
 MOST_DEATHS = 3
-"""A run whose worker dies so often has failed; at the second death it is alone."""
+"""A run has failed when its worker has died so often; after the first time it is executed alone."""
 
 
 class Finished(NamedTuple):
-    """A run that has just been written down."""
+    """A run that has just been written to the store."""
 
     key: Key
-    """Which."""
+    """The run."""
     failed: bool
     """Whether it failed."""
     figures: dict[str, float]
@@ -43,24 +43,24 @@ class Finished(NamedTuple):
 
 @dataclass
 class Progress:
-    """How far the runs are."""
+    """The progress of runs."""
 
     total: int
-    """Runs that are asked for, as far as is known now."""
+    """Requested runs, as far as they are known now."""
     found: int = 0
-    """Those that were in the store, or that other processes computed."""
+    """Runs that were in the store or that other processes computed."""
     computed: int = 0
-    """Those that this process computed, failed ones included."""
+    """Runs that this process computed, including failed ones."""
     failed: int = 0
-    """Those that failed."""
+    """Runs that failed."""
     elapsed_s: float = 0.0
     """Time since the beginning [s]."""
     latest: tuple[Finished, ...] = ()
-    """What was written down since the last report."""
+    """Runs written since the last report."""
 
     @property
     def done(self) -> int:
-        """Runs that need nothing more."""
+        """Runs that are done."""
         return self.found + self.computed
 
     @property
@@ -70,29 +70,29 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Time left [s], if it goes on like this; None before the first run."""
+        """Time left at the present rate [s]; None before the first run."""
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s > 0 else None
 
 
 class Source(Protocol):
-    """What is to be run."""
+    """Supplies the runs to compute."""
 
     def take(self) -> Key | None:
-        """Take the next run; None if there is none for now."""
+        """Return the next run; None if there is none at present."""
 
     def finished(self, key: Key) -> None:
-        """Hear that a run is over, and in the store. More may be wanted now."""
+        """Take note that a run is in the store; more runs may follow from that."""
 
     def scenario(self, key: Key) -> Scenario:
-        """Make the scenario of a run."""
+        """Create the scenario of a run."""
 
     @property
     def total(self) -> int:
-        """Runs that are wanted, as far as is known now."""
+        """Number of runs, as far as it is known now."""
 
 
 class Work:
-    """Computes what a source wants and a store does not have."""
+    """Computes the runs of a source that a store lacks."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Work:
         self._tables = tuple(name for name, _ in kept)
         self._step_ns = step_ns
         self._report = report
-        # No SimpleQueue: if a signal comes and the time is over, its `get` waits without an end (CPython 3.11).
+        # Not a SimpleQueue: its `get` never returns if a signal arrives when the timeout is over (CPython 3.11).
         self._arrived: queue.Queue[tuple[Key, Future[Computed]]] = queue.Queue()
         self._active: dict[Key, Future[Computed]] = {}
         self._ready: deque[Key] = deque()
@@ -154,7 +154,7 @@ class Work:
         return self.progress
 
     def _fill(self) -> None:
-        """Keep the engine busy, and a little more than that."""
+        """Submit runs up to twice the slots of the engine."""
         if self._suspects:
             if not self._active:
                 self._submit(self._suspects.popleft())
@@ -190,7 +190,7 @@ class Work:
                 yield key
 
     def _look_elsewhere(self) -> None:
-        """Now and then, see whether what others computed is there, or they have gone."""
+        """From time to time, check whether other processes have finished their runs or have died."""
         if self._elsewhere and time.monotonic() - self._looked > ELSEWHERE_S:
             self._looked = time.monotonic()
             self._ready.extend(self._elsewhere)
@@ -206,13 +206,13 @@ class Work:
         except BrokenExecutor as error:
             future = Future()
             future.set_exception(error)
-        except RuntimeError as error:  # an executor that was shut down
+        except RuntimeError as error:  # the executor was shut down
             raise StoppedError(f"the executor takes no more runs: {error}") from error
         self._active[key] = future
         future.add_done_callback(lambda done: self._arrived.put((key, done)))
 
     def _take_in(self, timeout_s: float) -> None:
-        """Wait for results, and write down all that are there."""
+        """Wait for results, and write all that have arrived."""
         try:
             arrived = [self._arrived.get(timeout=timeout_s)]
         except queue.Empty:
@@ -232,7 +232,7 @@ class Work:
             elif isinstance(error, OtherWorkerError):
                 self._write(results)
                 raise StoppedError(str(error)) from error
-            else:  # what an engine says of a run that it gave up
+            else:  # the engine has given the run up
                 message = f"{type(error).__name__}: {error}"
                 results.append((key, Computed(None, message, 0.0, "")))
         self._write(results)
@@ -240,7 +240,7 @@ class Work:
             self._recover(died)
 
     def _write(self, results: Iterable[tuple[Key, Computed]]) -> None:
-        """Write results down, and only then tell anybody."""
+        """Write results to the store, then report them."""
         over = [(key, computed) for key, computed in results if computed.outcome or computed.message is not None]
         if not over:
             return
@@ -253,9 +253,9 @@ class Work:
             self._source.finished(key)
 
     def _recover(self, died: list[tuple[Key, BaseException]]) -> None:
-        """Begin again what was under way when workers died.
+        """Repeat the runs that were active when workers died.
 
-        Whose fault it was cannot be seen, so each of them is then alone; one that dies alone too has failed.
+        It is unknown which of them was the cause, so each is repeated alone, and fails after `MOST_DEATHS`.
         """
         died += [(key, CancelledError()) for key in self._active]
         self._active.clear()
@@ -274,7 +274,7 @@ class Work:
         self._write(given_up)
 
     def _interrupt(self) -> None:
-        """End what is under way, but write down what has finished."""
+        """Stop active runs, and write those that have finished."""
         self._engine.stop()
         for future in self._active.values():
             future.cancel()
@@ -301,7 +301,7 @@ class Work:
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """Make Ctrl-C a wish, seen between two steps: an exception may come while a lock is held, or a row half written."""
+    """Turn Ctrl-C into an event that is checked between steps: an exception could leave a lock held."""
     interrupted = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield interrupted
