@@ -1,4 +1,4 @@
-"""Captures of packets, with tcpdump or dumpcap, whichever there is."""
+"""Captures packets with tcpdump or dumpcap."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from wifair.measure.errors import MeasureError
 from wifair.measure.wireless import search_path
 
 LARGEST = 256 << 20
-"""Bytes of one capture; the rest of a transfer is not captured."""
+"""The largest capture [bytes]; later packets are not captured."""
 SNAPLEN = 128
-"""Bytes of a packet: all headers, with IPv6 and SACK options too."""
+"""Captured bytes of each packet: all headers, including IPv6 and SACK options."""
 START_S = 5.0
 SETTLE_S = 0.3
-"""Packets wait so long in the kernel's ring before they are written."""
+"""Time that packets may wait in the kernel's ring before they are written [s]."""
 
 
 def tools() -> list[str]:
@@ -55,7 +55,7 @@ class PortCapture:
         """
         why = "neither tcpdump nor dumpcap is installed"
         for program in tools():
-            # What says no here may be the program's own dropping of rights, so the other one is worth a try.
+            # A program may fail because it drops its privileges; the other one may work.
             if await self._try(program):
                 return
             await self._end()
@@ -67,7 +67,7 @@ class PortCapture:
         """Start a program; returns whether it captures."""
         if Path(program).name == "tcpdump":
             command = [program, "-i", self.interface, "-n", "-s", str(SNAPLEN), "-B", "8192", "--immediate-mode", "-U"]
-            command += ["-Z", "root"] if os.geteuid() == 0 else []  # or it may not write into our folder
+            command += ["-Z", "root"] if os.geteuid() == 0 else []  # otherwise it may not write into our folder
             command += ["-w", str(self.path), self.filter]
         else:
             command = [program, "-i", self.interface, "-P", "-q", "-s", str(SNAPLEN), "-B", "8", "-w", str(self.path)]
@@ -78,7 +78,7 @@ class PortCapture:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us; we stop it ourselves
+            start_new_session=True,  # Ctrl-C reaches only us, and we stop it
         )
         self._reader = asyncio.create_task(self._listen())
         listening = asyncio.create_task(self._listening.wait())
@@ -95,7 +95,7 @@ class PortCapture:
                 self._listening.set()
 
     async def watch(self) -> None:
-        """End the capture when it has become too large."""
+        """End the capture when it is too large."""
         while self._process is not None and self._process.returncode is None:
             await asyncio.sleep(1)
             with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""Clocks of two hosts, held against each other over their control connection.
+"""Compares the clocks of two hosts over their control connection.
 
-A host is asked for its time; the answer belongs, as well as can be told, to the middle between question and answer, and
-is wrong by half of that time at most (D. Mills, RFC 5905, section 8, with no time spent in the peer). Of many answers
-the fastest one says most.
+A host asks the other for its time, and assumes that it was read halfway between question and answer. The error is at
+most half of the time between them (RFC 5905, section 8, with no time spent in the peer). The fastest of many answers
+is used.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 now = time.monotonic
-"""The clock of this host [s]; it is never set, and may begin anywhere."""
+"""The clock of this host [s]: monotonic, with an arbitrary origin."""
 
 
 class Ping(NamedTuple):
-    """A question and its answer: two times of this host, and one of the other between them [s]."""
+    """A question and its answer: two times of this host, and between them one of the other [s]."""
 
     asked_s: float
     theirs_s: float
@@ -24,7 +24,7 @@ class Ping(NamedTuple):
 
 
 class Skew(NamedTuple):
-    """How far the other clock is ahead of this one, at most how wrong that is, and the round trip it came from [s]."""
+    """How far the other clock is ahead, the largest error of that, and the round-trip time that gave it [s]."""
 
     offset_s: float
     error_s: float
@@ -32,7 +32,7 @@ class Skew(NamedTuple):
 
 
 def skew(pings: Iterable[Ping]) -> Skew:
-    """Estimate how far the other clock is ahead, from at least one ping.
+    """Estimate from pings how far the other clock is ahead.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`wifair measure run`: goes through a plan, one repetition after another, and keeps what each one found."""
+"""`wifair measure run`: executes a plan, one repetition after another, and stores the results."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from wifair.measure.wire import Channel
 from wifair.words import reason
 
 ATTEMPTS = 2
-"""A repetition that failed is tried again so often in all."""
+"""How often a repetition is tried before it has failed."""
 LARGEST_CAPTURE = 300 << 20
 
 
 def slug(name: str) -> str:
-    """Turn a name into a part of a file's name."""
+    """Convert a name to a part of a file name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:80] or "case"
 
 
 @dataclass
 class Coordinator:
-    """Runs a plan."""
+    """Executes a plan."""
 
     plan: Plan
     journal: Journal
     folder: Path
     capture: bool = False
     wait_s: float = 60.0
-    """How long to wait for stations that are not there."""
+    """How long to wait for missing stations [s]."""
     cases: Sequence[int] | None = None
     """Indices of the cases to run; all if None."""
     timing: Timing = field(default_factory=Timing)
     log: Callable[[str], object] = lambda _: None
     ask: Callable[[str], Awaitable[None]] | None = None
-    """Called when the stations are to be placed anew; returns when they are."""
+    """Called when the stations must be moved; returns when they have been."""
     progress: Callable[[int, int, str], object] = lambda _done, _all, _what: None
 
     async def run(self, secret: bytes, host: str, port: int, name: str) -> bool:
-        """Run all that is not in the journal yet; returns whether every repetition has a result.
+        """Execute the repetitions that are not in the journal. Returns whether every one has a result.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Coordinator:
             await talk.close()
 
     async def _check(self, talk: _Talk) -> None:
-        """Find out what is missing, and wait for stations that may still come."""
+        """Check all hosts, and wait for missing stations."""
         wanted = self._wanted_stations()
         patience_s = now() + self.wait_s
         said: set[str] = set()
@@ -132,7 +132,7 @@ class Coordinator:
         return not failed
 
     async def _one(self, talk: _Talk, case: int, repetition: int) -> bool:
-        """One repetition, tried again if it fails."""
+        """Execute a repetition, and try again if it fails."""
         for attempt in range(1, ATTEMPTS + 1):
             row, why = await self._attempt(talk, case, repetition)
             if row is not None:
@@ -148,7 +148,7 @@ class Coordinator:
         return False
 
     async def _all_there(self, talk: _Talk, case: int) -> bool:
-        """Whether the stations of a case are there, or come back in time."""
+        """Whether the stations of a case are present, or return in time."""
         wanted = {flow.station for flow in self.plan.cases[case].flows}
         patience_s = now() + min(self.wait_s, 30.0)
         while True:
@@ -160,7 +160,7 @@ class Coordinator:
             await asyncio.sleep(0.5)
 
     async def _attempt(self, talk: _Talk, case: int, repetition: int) -> tuple[dict[str, Any] | None, str]:
-        """Run it once; returns the line for the journal, or nothing and the reason."""
+        """Try a repetition. Returns the row for the journal, or None and the reason of the failure."""
         patience_s = self.plan.timeout_s + self.timing.prepare_s + 2 * self.timing.grace_s + 30
         await talk.send({"type": "run", "case": case})
         flows: dict[str, Any] = {}
@@ -203,7 +203,7 @@ class Coordinator:
         }, ""
 
     async def _fetch(self, talk: _Talk, case: int, repetition: int, host: str) -> str:
-        """Bring a capture here; returns its name in the folder."""
+        """Copy a capture from a host. Returns its name in the folder."""
         name = f"captures/{slug(self.plan.cases[case].name)}-{repetition}-{slug(host)}.pcap"
         path = self.folder / name
         try:
@@ -227,7 +227,7 @@ class Coordinator:
 
     @staticmethod
     def head(plan: Plan, command: str | None) -> dict[str, Any]:
-        """Make the first line of the journal of a plan."""
+        """Create the first row of the journal of a plan."""
         return {
             "version": __version__,
             "hash": plan.hash,
@@ -239,7 +239,7 @@ class Coordinator:
 
 
 class _Talk:
-    """Questions to the server; answers its own meanwhile."""
+    """Sends questions to the server, and answers those of the server meanwhile."""
 
     def __init__(self, channel: Channel, timing: Timing) -> None:
         self._channel = channel
@@ -281,7 +281,7 @@ class _Talk:
         return answer
 
     async def meanwhile(self, work: Awaitable[None]) -> None:
-        """Do something else, unless the server is lost."""
+        """Wait for other work to end, unless the server is lost."""
         task = asyncio.ensure_future(work)
         await asyncio.wait({task, self._reader}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():

@@ -1,4 +1,4 @@
-"""What can go wrong in a measurement."""
+"""Errors of measurements."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class MeasureError(WifairError):
 
 
 class ProtocolError(MeasureError):
-    """A peer said what it must not say; its connection is closed."""
+    """A peer has broken the protocol; its connection is closed."""
 
 
 class Refused(MeasureError):  # noqa: N818
-    """The other side does not take part; the text is its reason."""
+    """The other side refuses; the text is its reason."""

@@ -1,4 +1,4 @@
-"""Values out of messages and files that nobody has checked: each with its type and its bounds."""
+"""Reads values from untrusted messages and files; checks their types and bounds."""
 
 from __future__ import annotations
 

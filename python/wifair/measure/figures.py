@@ -1,8 +1,8 @@
-"""From what the ends of flows told to the figures of a run: the same columns as a simulated run has.
+"""Converts the reports of both ends of each flow to figures, in the columns of a simulated run.
 
-All flows are measured over the time in which all of them were active, from the end of the warm-up on: what one gets
-after another has finished says nothing about sharing. Each flow's own time and goodput, as ttcp and the papers give
-them, stand beside that. Figures that only a simulator knows are NaN.
+Goodput is measured while all flows are active, after the warm-up: what a flow gets after another has finished says
+nothing about sharing. Each flow's own time and goodput, as ttcp and the papers give them, are further columns. Figures
+that only a simulator knows are NaN.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MEASURED = {
     "delivered": "Frames acknowledged, as the driver counts them.",
     "given_up": "Frames given up at a retry limit, as the driver counts them.",
 }
-"""Meanings that differ from a simulated run's."""
+"""Meanings that differ from those of a simulated run."""
 
 FLOW_EXTRA = {
     "station": "Name of the station.",
@@ -101,9 +101,9 @@ def window(case: PlanCase, flows: Mapping[str, Any], warm_up_s: float) -> tuple[
 
 
 def outcome(case: PlanCase, row: Mapping[str, Any], *, warm_up_s: float, capacity_bps: float) -> _core.Outcome:
-    """All figures of one repetition, in the form in which the core gives those of a run.
+    """Compute all figures of a repetition, in the form in which the core returns those of a run.
 
-    `capacity_bps` is what all stations together get at best, NaN if nobody said.
+    `capacity_bps` is the best goodput of all stations together; NaN if unknown.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def _flow(flow: Flow, ends: Mapping[str, Any], begin: float, end: float) -> dict
 
 
 def _weights(times: NDArray[np.float64], end: float) -> NDArray[np.float64]:
-    """How long each sample holds: until the next one."""
+    """Compute how long each sample is valid: until the next one."""
     return np.maximum(np.diff(np.append(times, end)), 1e-9)
 
 
@@ -268,7 +268,7 @@ def _cell(
 
 
 def _stations(case: PlanCase, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Sum up what the radios said; levels and rates during the transfer, counters from before it to after it."""
+    """Summarise the radios: means of levels and rates during the transfer, increases of counters over it."""
     figures = []
     for name in dict.fromkeys(flow.station for flow in case.flows):
         looks = row["hosts"].get(name, {}).get("radio", [])

@@ -1,4 +1,4 @@
-"""One flow of a plan, as it goes over the wire, and the bounds that every host sets on its own."""
+"""A flow of a plan, as sent to other hosts, and the limits that every host enforces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CC = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a host takes part in, whatever a plan says."""
+    """Limits of a host, whatever a plan asks for."""
 
     flows: int = 256
     """Flows at the same time."""
@@ -54,7 +54,7 @@ class Flow:
     transport: str
     """``"tcp"`` or ``"udp"``."""
     start_s: float = 0.0
-    """When it begins, after the common start [s]."""
+    """Time from the common start to its beginning [s]."""
     size: int | None = None
     """Bytes to transfer."""
     duration_s: float | None = None
@@ -131,12 +131,12 @@ class Flow:
         return flow
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the same as plain values, without what is not set."""
+        """Convert to plain values, without those that are not set."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
     def span_s(self) -> float | None:
-        """How long it lasts, as far as that is known beforehand [s]."""
+        """How long it lasts [s], if that is known in advance."""
         if self.sessions is not None:
             return self.sessions.every_s * self.sessions.count
         if self.size is not None and self.rate_bps is not None and self.transport == "udp":

@@ -1,4 +1,4 @@
-"""What runs on one host: its ends of the flows, its radio, its capture; one repetition at a time."""
+"""The part of one host in a repetition: its ends of the flows, its radio, its capture."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SYSCTLS = ("tcp_congestion_control", "tcp_no_metrics_save", "tcp_rmem", "tcp_wme
 
 
 class Host:
-    """Our part of a measurement."""
+    """The part of this host in measurements, one repetition at a time."""
 
     def __init__(self, address: str, log: Callable[[str], object]) -> None:
-        """`address` is that of this end of the control connection: data goes over the same interface."""
+        """`address` is the local address of the control connection; data uses the same interface."""
         self.address = address
         self.log = log
         self.interface = interface_of(address)
@@ -46,7 +46,7 @@ class Host:
         self._origin_s = 0.0
 
     def about(self) -> dict[str, Any]:
-        """Tell what results say of the host."""
+        """Describe the host for the results."""
         about: dict[str, Any] = {
             "system": f"{platform.system()} {platform.release()} {platform.machine()}"[:120],
             "interface": self.interface or "",
@@ -58,7 +58,7 @@ class Host:
         return about
 
     async def check(self, *, ccs: Sequence[str], capture: bool, rts: bool) -> tuple[list[str], list[str]]:
-        """Find what stands in the way of a plan, and what is to be known, before anything is measured."""
+        """Find problems that prevent a plan, and notes for the user, before anything is measured."""
         problems, notes = await asyncio.to_thread(self._check, ccs, rts)
         if capture:
             try:
@@ -104,12 +104,12 @@ class Host:
     async def prepare(
         self, ends: Sequence[End], *, rts_threshold: int | None, capture: tuple[str, Sequence[int]] | None
     ) -> None:
-        """Get ready: connections stand, the radio is set, the capture runs when this returns.
+        """Prepare a repetition: open connections, set the radio, start the capture.
 
         Raises
         ------
         MeasureError
-            If that is not possible; `finish` must be called all the same.
+            If that is not possible; `finish` must be called nevertheless.
         """
         self._ends = list(ends)
         self._over.clear()
@@ -126,7 +126,7 @@ class Host:
         await asyncio.gather(*(asyncio.wrap_future(end.ready) for end in self._ends))
 
     def start(self, origin_s: float) -> None:
-        """All flows begin at `origin_s` of this host's clock, plus their own delay."""
+        """Start all flows at `origin_s` on this host's clock, each after its own delay."""
         self._origin_s = origin_s
         for end in self._ends:
             end.go(origin_s)
@@ -135,7 +135,7 @@ class Host:
             self._tasks.append(asyncio.create_task(self._watch_radio()))
 
     async def results(self) -> list[dict[str, Any]]:
-        """Get what each end found, in order; the first failure ends the others.
+        """Wait for the results of all ends, in order; the first failure ends the others.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Host:
             end.stop(reason)
 
     async def finish(self) -> dict[str, Any]:
-        """Clear up after a repetition, failed or not; returns what the radio and the capture have to say."""
+        """Clean up after a repetition, failed or not. Returns the records of the radio and the capture."""
         self._over.set()
         self.stop("the repetition is over")
         self._ends = []
@@ -173,7 +173,7 @@ class Host:
         return extra
 
     def captured(self, offset: int, size: int) -> bytes:
-        """Read a part of what was captured; nothing behind its end."""
+        """Read a part of the capture; empty after its end."""
         if self._capture is None or not self._capture.path.exists():
             return b""
         with self._capture.path.open("rb") as file:
@@ -187,7 +187,7 @@ class Host:
             self._capture = None
 
     def close(self) -> None:
-        """Leave the host as it was."""
+        """Restore the state of the host."""
         self._over.set()
         self.stop("the host leaves")
         self.forget_capture()
@@ -201,7 +201,7 @@ class Host:
                 self.log(str(error))
 
     def _sample(self, ends: list[End]) -> None:
-        """Ask the kernel for the state of all connections, again and again."""
+        """Sample the state of all connections until the repetition is over."""
         step_s = min((end.series.step_s for end in ends), default=1.0)
         time_s = self._origin_s
         while not self._over.is_set():
@@ -217,7 +217,7 @@ class Host:
             time_s += step_s * max(1, int((now() - time_s) / step_s) + 1)
 
     async def _look(self, time_s: float | None) -> None:
-        """Keep what the radio says; `time_s` is None before the start."""
+        """Record the figures of the radio; `time_s` is None before the start."""
         if self.radio.present and len(self._radio_rows) < MOST_RADIO_SAMPLES:
             figures = await asyncio.to_thread(self.radio.snapshot)
             self._radio_rows.append({"time_s": round(time_s, 3) if time_s is not None else -1.0, **figures})

@@ -1,7 +1,7 @@
-"""The journal of a measurement: a line of JSON for each repetition, on the disk before the next one begins.
+"""The journal of a measurement: a line of JSON for each repetition, written to disk before the next one begins.
 
-A crash, a full disk or a pulled plug loses at most the repetition that was going on. A line that is not complete is
-taken off when the journal is opened again.
+A crash, a full disk or a power cut loses at most the current repetition. An incomplete last line is removed when the
+journal is opened again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAME = "journal.jsonl"
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
-    """All complete lines of a journal, the first of which describes the plan.
+    """Read all complete lines of a journal; the first one describes the plan.
 
     Raises
     ------
@@ -38,10 +38,10 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 
 class Journal:
-    """A journal that is being written; nobody else writes it meanwhile."""
+    """A journal that is being written, locked against other writers."""
 
     def __init__(self, folder: Path, head: dict[str, Any], *, resume: bool) -> None:
-        """Make the folder with a journal that begins with `head`, or go on with one that begins with the same plan.
+        """Create the folder and a journal that begins with `head`, or continue one of the same plan.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class Journal:
             raise MeasureError(f"`{folder}` holds a measurement of another plan")
 
     def add(self, row: dict[str, Any]) -> None:
-        """Add a line; when this returns it is on the disk.
+        """Add a line; it is on the disk when this returns.
 
         Raises
         ------
@@ -110,12 +110,12 @@ class Journal:
         self.rows.append(row)
 
     def close(self) -> None:
-        """Let others write it."""
+        """Close the file, which unlocks it."""
         self._file.close()
 
 
 def _lines(data: bytes) -> tuple[list[dict[str, Any]], int]:
-    """Split into the complete lines, and where the last one ends."""
+    """Parse the complete lines; also return where the last one ends."""
     rows: list[dict[str, Any]] = []
     end = 0
     while (stop := data.find(b"\n", end)) >= 0:

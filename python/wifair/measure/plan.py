@@ -1,4 +1,4 @@
-"""A plan: what is measured, how often and in which order. The Rust core reads it, as it reads scenarios."""
+"""A plan: what is measured, how often and in which order. The Rust core parses it like a scenario."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class PlanCase:
     place: str
     """How the stations are placed."""
     rts_threshold: int | None
-    """To set at the stations [bytes]."""
+    """RTS threshold to set at the stations [bytes]."""
     capacity_bps: float | None
-    """What all stations together get at best [bit/s]."""
+    """Best goodput of all stations together [bit/s]."""
     flows: tuple[Flow, ...]
     alone: tuple[int | None, ...]
-    """For each flow the index of the case in which its station runs alone."""
+    """For each flow, the index of the case in which its station runs alone."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Plan:
         return hashlib.sha256(self.resolved.encode()).hexdigest()
 
     def schedule(self) -> Iterator[tuple[int, int]]:
-        """Pairs of a case and a repetition (from 1), in the order in which they are run; place after place."""
+        """List pairs of a case and a repetition (from 1) in the order of execution, place by place."""
         for place in dict.fromkeys(case.place for case in self.cases):
             here = [index for index, case in enumerate(self.cases) if case.place == place]
             if self.order == "sequential":
@@ -119,7 +119,7 @@ class Plan:
                 yield from ((case, repetition) for case in row)
 
     def task(self, *, capture: bool) -> dict[str, Any]:
-        """Make what the server gets of it."""
+        """Create the message that describes the plan to the server."""
         cases: list[dict[str, Any]] = []
         for case in self.cases:
             part: dict[str, Any] = {"flows": [flow.to_dict() for flow in case.flows]}

@@ -1,4 +1,4 @@
-"""Modules that not every system has; None where there is none."""
+"""Modules that exist only on POSIX systems; None elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves over time that stay small however long a transfer takes."""
+"""Records of bounded size over time, however long a transfer takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_SAMPLES = 8000
 
 
 class Recorder:
-    """Rows of figures, one each `step_s` at most; of too many, every second one goes and the step doubles."""
+    """Rows of figures, at most one each `step_s`. When there are too many, half are dropped and the step doubles."""
 
     def __init__(self, names: tuple[str, ...], step_s: float) -> None:
         """`names` of the columns; the first is ``time_s``."""
@@ -18,11 +18,11 @@ class Recorder:
         self._next_s = float("-inf")
 
     def wants(self, time_s: float) -> bool:
-        """Whether a row at this time is to be kept."""
+        """Whether to add a row at this time."""
         return time_s >= self._next_s
 
     def add(self, *row: Any) -> None:
-        """Keep a row; its time comes first."""
+        """Add a row, which begins with its time."""
         self.rows.append(row)
         self._next_s = row[0] + self.step_s
         if len(self.rows) > MOST_SAMPLES:
@@ -30,6 +30,6 @@ class Recorder:
             self.step_s *= 2
 
     def columns(self) -> dict[str, list[Any]]:
-        """Give the rows as lists by column."""
-        rows = list(self.rows)  # another thread may add one meanwhile
+        """Return the rows as lists by column."""
+        rows = list(self.rows)  # another thread may add one
         return {name: [row[index] for row in rows] for index, name in enumerate(self.names)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def text(measurement: Measurement) -> str:
-    """All cases in one table, a row for each flow: means with 95 % intervals over the repetitions."""
+    """Show all cases in one table, a row for each flow: means over the repetitions with 95 % intervals."""
     plan = measurement.plan
     runs = sum(len(results.seeds) for results in measurement.cases.values())
     lines = [f"{plan.name}: {runs} of {len(plan.cases) * plan.repetitions} repetitions"]
@@ -38,7 +38,7 @@ def text(measurement: Measurement) -> str:
 
 
 def radio(results: CaseResults) -> list[str]:
-    """Signal, noise, rate and retries of the stations of a case; nothing where no station is wireless."""
+    """Describe signal, noise, rate and retries of the wireless stations of a case."""
     stations = results.stations
     if "name" not in stations or not stations.rows:
         return []
@@ -69,7 +69,7 @@ def save_figure(
     size: str | None = None,
     logy: bool = False,
 ) -> Any:
-    """Draw goodput of all cases, or of one case with windows and outstanding data over time; save it, give it.
+    """Draw goodput of all cases, or windows and outstanding data of one case over time. Saves and returns the figure.
 
     Options are those of the other figures: a title, texts by the names of flows (``case: flow`` where all cases are
     drawn) or of ``goodput_bps``, ``cwnd``, ``unacked_bytes`` and ``time_s``, a size, a logarithmic scale of values.
@@ -164,7 +164,7 @@ def _rows(measurement: Measurement) -> list[list[str]]:
 
 
 def _starts(measurement: Measurement) -> list[str]:
-    """Tell how well flows started together, at worst."""
+    """Say how far apart flows started at worst."""
     cells = [results.cells for results in measurement.cases.values()]
     late = max((float(np.nanmax(table["late_s"])) for table in cells), default=math.nan)
     error = max((float(np.nanmax(table["clock_error_s"])) for table in cells), default=math.nan)
@@ -179,7 +179,7 @@ def _radios(measurement: Measurement) -> list[str]:
 
 
 def _captured(measurement: Measurement) -> list[str]:
-    """Show what captures at the senders tell, beside the kernel's own figures."""
+    """Show figures of captures at the senders beside those of the kernel."""
     captured = measurement.captured
     rows = [["case", "flow", "resent", "(kernel)", "RTT mean", "(kernel)", "outstanding max", "(kernel)"]]
     for name, results in measurement.cases.items():

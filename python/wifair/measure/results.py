@@ -1,4 +1,4 @@
-"""Results of a measurement: a case is what a scenario is in a simulation, a repetition what a seed is."""
+"""Results of a measurement: a case corresponds to a scenario, a repetition to a seed."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ CAPTURED = {
     "rtt_mean_s": "rtt_mean_s",
     "outstanding_max_bytes": "outstanding_max_bytes",
 }
-"""Figures of `wifair analyze` that stand beside the kernel's, by the kernel's names."""
+"""Figures of `wifair analyze`, by the names of the corresponding figures of the kernel."""
 
 
 class CaseResults(Results):
-    """What the repetitions of a case found; everywhere as good as the results of a scenario.
+    """Results of the repetitions of a case, usable wherever results of a scenario are.
 
     ``seeds`` are the numbers of the repetitions.
     """
@@ -50,7 +50,7 @@ class CaseResults(Results):
     _DERIVED = frozenset()
 
     def __init__(self, plan: Plan, case: PlanCase, rows: list[dict[str, Any]], *, capacity_bps: float) -> None:
-        """`rows` are those of the journal, one for each repetition."""
+        """`rows` are rows of the journal, one for each repetition."""
         rows = sorted(rows, key=lambda row: row["repetition"])
         outcomes = [outcome(case, row, warm_up_s=plan.warm_up_s, capacity_bps=capacity_bps) for row in rows]
         self.case = case
@@ -79,7 +79,7 @@ class CaseResults(Results):
 
 
 def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNamespace:
-    """Make what `Results` wants to know of what was run."""
+    """Create what `Results` needs to know instead of a scenario."""
     stations = len({flow.station for flow in case.flows})
     rts = f", RTS threshold {case.rts_threshold} B" if case.rts_threshold is not None else ""
     summary = f"measured, {counted(stations, 'station')}, {counted(len(case.flows), 'flow')}{rts}"
@@ -98,7 +98,7 @@ def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNames
 
 
 class Measurement:
-    """All that a plan has found so far.
+    """All results of a plan so far.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Measurement:
     """
 
     def __init__(self, rows: list[dict[str, Any]], folder: Path | None = None) -> None:
-        """`rows` are those of a journal; `folder` is where captures lie."""
+        """`rows` are those of a journal; `folder` has the captures."""
         self.folder = folder
         try:
             self.plan = Plan._resolved(rows[0]["resolved"], rows[0]["text"])
@@ -134,7 +134,7 @@ class Measurement:
             raise MeasureError(f"the journal is damaged, or of another version of wifair: {error!r}") from None
 
     def _take(self, rows: list[dict[str, Any]]) -> None:
-        """Sort the lines of the journal, and make the results of each case."""
+        """Sort the rows of the journal, and create the results of each case."""
         done: dict[int, dict[int, dict[str, Any]]] = {}
         for row in rows:
             if row.get("kind") == "repetition":
@@ -143,7 +143,7 @@ class Measurement:
                 self.failures.append({**row, "case": self.plan.cases[row["case"]].name})
             elif row.get("kind") == "hosts":
                 self.hosts, self.notes = row["hosts"], row["notes"]
-        # Cases alone come first: their goodput may be what others' capacity is taken from.
+        # Cases with one flow come first, because other cases may take their capacity from them.
         for index in sorted(done, key=lambda index: len(self.plan.cases[index].flows)):
             case = self.plan.cases[index]
             found = list(done[index].values())
@@ -162,7 +162,7 @@ class Measurement:
         return cls(journal.read(Path(folder)), Path(folder))
 
     def _capacity(self, case: PlanCase) -> float:
-        """Tell what all stations together get at best: as the plan says, else the best that a station alone got."""
+        """Find the best goodput of all stations together: that of the plan, else the best of a station alone."""
         if case.capacity_bps is not None:
             return float(case.capacity_bps)
         alone = [self._alone(case, number) for number in range(len(case.flows))]
@@ -175,9 +175,9 @@ class Measurement:
         return results.goodput(results.case.flows[0].name) if results is not None else {}
 
     def loss(self, case: str, flow: str) -> Interval:
-        """Share of its goodput that a flow loses in competition, against running alone.
+        """Share of its goodput that a flow loses in competition, compared with running alone.
 
-        Each repetition is held against that of the same number, which was run close to it.
+        Each repetition is compared with that of the same number, which was run at about the same time.
 
         Returns
         -------
@@ -250,9 +250,9 @@ class Measurement:
 
     @cached_property
     def captured(self) -> Columns:
-        """What the captured packets tell: a row for each flow, repetition and host that captured.
+        """Figures of the captured packets: a row for each flow, repetition and host that captured.
 
-        Retransmissions, round-trip times and outstanding data mean something at the sender only.
+        Retransmissions, round-trip times and outstanding data are meaningful only at the sender.
         """
         about = {
             "case": "Name of the case.",
@@ -298,7 +298,7 @@ class Measurement:
         return self._captures[file]
 
     def ratio(self, case: str) -> Interval:
-        """Goodput of the flow that gets least over that of the one that gets most; which these are, the means say."""
+        """Goodput of the weakest flow over that of the strongest, which are chosen by their means."""
         results = self.cases[case]
         found = [results.goodput(flow.name) for flow in results.case.flows]
         means = [mean_interval(values.values()).mean for values in found]
@@ -325,7 +325,7 @@ class Measurement:
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
-        """Names of folders, all different."""
+        """Different folder names for all cases."""
         found: dict[str, str] = {}
         for case in self.plan.cases:
             name = slug(case.name)
@@ -348,7 +348,7 @@ class Measurement:
         }
 
     def to_json(self) -> str:
-        """Give the same as JSON text."""
+        """Write the same as JSON text."""
         return json_text(self.to_dict()) + "\n"
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
-"""The shared secret: where it is kept, and how hosts prove to each other that they know it.
+"""The shared secret: where it is stored, and how hosts prove to each other that they know it.
 
-Both sides make a key of the secret and the server's salt with scrypt (RFC 7914), which makes guessing slow. Both draw a
-nonce; each answers with HMAC-SHA256 (RFC 2104, FIPS 180-4) over both nonces, the protocol's version, role, name and
-addresses, so the secret itself never leaves a host, and an answer is of no use in another conversation. The key of the
-conversation, made in the same way, then signs every message, its direction and its number.
+Both sides derive a key from the secret and the server's salt with scrypt (RFC 7914), which makes guessing slow. Both
+draw a nonce; each answers with HMAC-SHA256 (RFC 2104, FIPS 180-4) over both nonces, the protocol's version, role, name
+and addresses. So the secret never leaves a host, and an answer is useless in another conversation. The key of the
+conversation, derived in the same way, then signs every message with its direction and number.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LONGEST = 4096
 NONCE_BYTES = 32
 SALT_BYTES = 16
 COST, BLOCK = 1 << 15, 8
-"""Of scrypt: 32 MiB, about a tenth of a second for each guess."""
+"""Parameters of scrypt: each guess takes 32 MiB and about a tenth of a second."""
 
 
 def default_path() -> Path:
-    """Where the secret is looked for: ``wifair/secret`` in the user's folder of settings."""
+    """Return the default file of the secret: ``wifair/secret`` in the user's configuration folder."""
     base = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     return Path(base) / "wifair" / "secret"
 
@@ -54,7 +54,7 @@ def create(path: Path) -> None:
 
 
 def load(path: Path | None = None) -> bytes:
-    """Read the secret: from the file `path`, else from the environment, else from the file of the settings.
+    """Read the secret from the file `path`, else from the environment, else from the default file.
 
     Raises
     ------
@@ -81,18 +81,18 @@ def load(path: Path | None = None) -> bytes:
 
 
 def fresh_nonce() -> bytes:
-    """Random bytes that never come again."""
+    """Draw random bytes that are never used twice."""
     return secrets.token_bytes(NONCE_BYTES)
 
 
 @lru_cache(maxsize=16)
 def stretched(secret: bytes, salt: bytes) -> bytes:
-    """Make the key that proofs are made with: scrypt, so that each guess of a weak secret costs time and memory."""
+    """Derive the key for proofs with scrypt, so that guessing a weak secret costs time and memory."""
     return hashlib.scrypt(secret, salt=salt, n=COST, r=BLOCK, p=1, maxmem=64 << 20, dklen=32)
 
 
 def mac(key: bytes, *parts: bytes) -> bytes:
-    """HMAC-SHA256 of a list of parts; no other list gives the same bytes to sign."""
+    """Compute HMAC-SHA256 of a list of parts, each preceded by its length."""
     signer = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
         signer.update(len(part).to_bytes(8, "big"))
@@ -101,7 +101,7 @@ def mac(key: bytes, *parts: bytes) -> bytes:
 
 
 def same(one: bytes, other: bytes) -> bool:
-    """Compare in a time that says nothing about where they differ."""
+    """Compare in constant time."""
     return hmac.compare_digest(one, other)
 
 

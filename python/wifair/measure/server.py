@@ -1,7 +1,7 @@
-"""`wifair measure serve`: the host behind the access point, to which stations and the coordinating host come.
+"""`wifair measure serve`: the host behind the access point, to which stations and the coordinator connect.
 
-It is one end of every flow, and the hub of all control connections. It sends data only to a station that has proven
-itself, at the address of its control connection, and only in a repetition of the plan that has been laid before it.
+It is one end of every flow, and of every control connection. It sends data only to a station that has proven itself, at
+the address of its control connection, and only in a repetition of a plan that it has accepted.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from wifair.measure.strangers import Strangers
 from wifair.measure.wire import PORT, SALT, Channel, Peer, admit
 
 SERVER = "server"
-"""What results call this host."""
+"""The name of this host in results."""
 CHUNK = 1 << 20
 PINGS = 8
 Log = Callable[[str], object]
 MOST_INBOX_BYTES = 64 << 20
-"""Messages of a peer that wait to be looked at; one has at most 4 MiB."""
+"""The most bytes of unread messages of a peer; one has at most 4 MiB."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a host waits for another [s]."""
+    """How long hosts wait for each other [s]."""
 
     prove_s: float = 10.0
     """For a new peer to prove itself."""
     dead_s: float = 60.0
-    """For any word of a peer; it is asked every quarter of that."""
+    """For any message of a peer, which is asked four times in that time."""
     prepare_s: float = 30.0
     """For a station to get ready."""
     grace_s: float = 15.0
-    """For results, beyond the time that a repetition may take."""
+    """For results, after the longest duration of a repetition."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class AllowedCase:
     rts_threshold: int | None
 
     def stations(self) -> list[str]:
-        """Give the stations that take part."""
+        """List the stations that take part."""
         return list(dict.fromkeys(flow.station for flow in self.flows))
 
 
 @dataclass(frozen=True)
 class MeasurementTask:
-    """What the coordinating host may have run: the cases of its plan."""
+    """The cases of a plan, which the coordinator may execute."""
 
     name: str
     cases: tuple[AllowedCase, ...]
@@ -72,7 +72,7 @@ class MeasurementTask:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], limits: Limits) -> MeasurementTask:
-        """Check a plan that a peer lays before us.
+        """Check a plan that came from a peer.
 
         Raises
         ------
@@ -99,15 +99,15 @@ class MeasurementTask:
         )
 
     def stations(self) -> list[str]:
-        """All that take part."""
+        """List all stations that take part."""
         return list(dict.fromkeys(name for case in self.cases for name in case.stations()))
 
 
 class Inbox:
-    """Messages that wait, so many and of so many bytes together."""
+    """Unread messages, limited in number and total size."""
 
     def __init__(self) -> None:
-        """Hold nothing."""
+        """Begin without messages."""
         self._queue: asyncio.Queue[tuple[dict[str, Any], int]] = asyncio.Queue(1024)
         self._bytes = 0
 
@@ -125,7 +125,7 @@ class Inbox:
         return message
 
     def clear(self) -> None:
-        """Forget all."""
+        """Discard all messages."""
         while not self._queue.empty():
             self._bytes -= self._queue.get_nowait()[1]
 
@@ -142,7 +142,7 @@ class Member:
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def next(self, kind: str, timeout_s: float) -> dict[str, Any]:
-        """Get its next message, which must be a `kind` or tell of a failure."""
+        """Wait for its next message, which must be of type `kind`, or a failure, which is raised."""
         waiting = asyncio.create_task(self.inbox.get())
         gone = asyncio.create_task(self.gone.wait())
         try:
@@ -163,7 +163,7 @@ class Member:
 
 
 class Server:
-    """Takes part in plans, for everybody who knows the secret."""
+    """Takes part in the plans of all who know the secret."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Server:
         data_ports: range | None = None,
         log: Log = lambda _: None,
     ) -> None:
-        """`log` gets a line for everything that the operator should know; it never holds a secret."""
+        """`log` is called with a line for everything that the operator should know, but no secret."""
         self._secret = secret
         self.limits = limits or Limits()
         self.timing = timing or Timing()
@@ -188,14 +188,14 @@ class Server:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str = "127.0.0.1", port: int = PORT) -> int:
-        """Listen; returns the port, which is chosen if `port` is 0.
+        """Listen. Returns the port, which the system chooses if `port` is 0.
 
         Raises
         ------
         OSError
             If that is not possible.
         """
-        await asyncio.to_thread(stretched, self._secret, SALT)  # once, before anybody waits for it
+        await asyncio.to_thread(stretched, self._secret, SALT)  # cached, before anybody waits for it
         self._listener = await asyncio.start_server(self._connected, host, port, backlog=64)
         return int(self._listener.sockets[0].getsockname()[1])
 
@@ -231,7 +231,7 @@ class Server:
             self._log.about_strangers(f"a connection from {address} ended: {error}")
         except asyncio.CancelledError:
             pass  # the server is closing
-        except Exception as error:  # a bug, which must not take others' connections along
+        except Exception as error:  # a bug, which must not end other connections
             self._log(f"closed a connection from {address}: {error!r}")
         finally:
             writer.close()
@@ -284,7 +284,7 @@ class Server:
             await asyncio.gather(watch, return_exceptions=True)
 
     async def _read(self, member: Member, coordinate: asyncio.Task[None] | None) -> None:
-        """Take what a member says until it leaves."""
+        """Process messages of a member until it leaves."""
         while True:
             reading = asyncio.create_task(member.channel.receive(self.timing.dead_s))
             both = {reading} | ({coordinate} if coordinate is not None else set())
@@ -313,14 +313,14 @@ class Server:
                     raise ProtocolError("it says more than it is asked") from None
 
     async def _keep_asking(self, member: Member) -> None:
-        """Ask now and then: that shows who is dead."""
+        """Ask a member regularly, so that silence shows that it is dead."""
         with contextlib.suppress(ConnectionError):
             while True:
                 await asyncio.sleep(self.timing.dead_s / 4)
                 await _ping(member)
 
     async def _coordinate(self, member: Member) -> None:
-        """Do what the coordinating host asks for."""
+        """Serve the requests of the coordinator."""
         task: MeasurementTask | None = None
         runs = 0
         while True:
@@ -349,7 +349,7 @@ class Server:
                 raise
 
     async def _check(self, task: MeasurementTask, address: str) -> dict[str, Any]:
-        """Find out beforehand what would not work."""
+        """Check all hosts before the first repetition."""
         missing = [name for name in task.stations() if name not in self._stations]
         hosts: dict[str, Any] = {}
         problems: list[str] = []
@@ -384,7 +384,7 @@ class Server:
         return {"type": "checked", "missing": missing, "problems": problems, "notes": notes, "hosts": hosts}
 
     async def _run(self, task: MeasurementTask, number: int, member: Member) -> None:
-        """Run one repetition, and tell what came of it."""
+        """Execute a repetition, and report the outcome."""
         if self._running is not None:
             self._running.close()
         case = task.cases[number]
@@ -414,7 +414,7 @@ class Server:
 
 @dataclass
 class Repetition:
-    """All hosts' part of one repetition."""
+    """A repetition on all hosts."""
 
     task: MeasurementTask
     case: AllowedCase
@@ -426,35 +426,35 @@ class Repetition:
     ports: range | None
     log: Log
     about_strangers: Log
-    """For lines about strangers, which are limited."""
+    """For lines about unproven peers, whose number is limited."""
     skews: dict[str, Skew] = field(default_factory=dict)
     extras: dict[str, dict[str, Any]] = field(default_factory=dict)
     late_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Give the repetition an identity of its own."""
+        """Draw the identity of the repetition."""
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._identity = secrets.token_bytes(16)
 
     def lost(self, name: str) -> None:
-        """Take note that a station is gone."""
+        """End the repetition if it needs a station that is lost."""
         if name in self.members and not self._failure.done():
             self._failure.set_exception(MeasureError(f"station `{name}` was lost"))
-            self._failure.exception()  # has been seen, even if nobody waits for it any more
+            self._failure.exception()  # no warning if nobody waits for it
 
     async def run(self) -> list[dict[str, Any]]:
-        """Run it; returns what both ends of each flow found.
+        """Execute it. Returns the results of both ends of each flow.
 
         Raises
         ------
         MeasureError
-            If it failed; everything has been cleared up then too.
+            If it failed, after cleaning up.
         """
         for name in self.case.stations():
             if name not in self.members:
                 raise MeasureError(f"station `{name}` has not joined")
         for member in self.members.values():
-            member.inbox.clear()  # left over from a repetition that failed
+            member.inbox.clear()  # messages of a repetition that failed
         work = asyncio.create_task(self._work())
         try:
             both: list[asyncio.Future[Any]] = [work, self._failure]
@@ -485,7 +485,7 @@ class Repetition:
                 end.stop("the repetition was not started")
                 end.close()
             raise
-        # Far enough ahead that the word reaches every station in time.
+        # Late enough for the message to reach every station in time.
         slowest_s = max(found.round_trip_s for found in self.skews.values())
         origin_s = now() + 0.2 + 2 * slowest_s
         self.host.start(origin_s)
@@ -541,7 +541,7 @@ class Repetition:
         await member.next("prepared", self.timing.prepare_s)
 
     async def _collect(self, member: Member, patience_s: float) -> dict[str, dict[str, Any]]:
-        """Results of a station's ends."""
+        """Wait for the results of a station's ends."""
         mine = [flow.name for flow in self.case.flows if flow.station == member.peer.name]
         results: dict[str, dict[str, Any]] = {}
         for _ in mine:
@@ -553,7 +553,7 @@ class Repetition:
         return results
 
     def _together(self, flow: Flow, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-        """Both ends of a flow; what was written and what arrived must be the same."""
+        """Combine both ends of a flow, and check that all written bytes arrived."""
         sender, receiver = (theirs, ours) if flow.direction == "up" else (ours, theirs)
         if flow.transport == "tcp" and sender.get("written") != receiver.get("received"):
             raise MeasureError(
@@ -567,7 +567,7 @@ class Repetition:
         return {"flow": flow.name, "sender": sender, "receiver": receiver}
 
     async def _finish(self) -> None:
-        """Clear up everywhere."""
+        """Clean up on all hosts."""
         self.extras[SERVER] = await self.host.finish()
         await asyncio.gather(*(self._finish_at(name, member) for name, member in self.members.items()))
 
@@ -577,7 +577,7 @@ class Repetition:
         try:
             await member.channel.send({"type": "finish"}, timeout_s=self.timing.grace_s)
             async with asyncio.timeout(self.timing.grace_s):
-                while True:  # behind what it may still have to say of a repetition that failed
+                while True:  # after remaining messages of a repetition that failed
                     message = await member.inbox.get()
                     if message.get("type") == "finished":
                         break
@@ -587,7 +587,7 @@ class Repetition:
             await member.channel.close()
 
     async def fetch(self, message: dict[str, Any], coordinator: Member) -> None:
-        """Hand on a part of a capture."""
+        """Pass a part of a capture to the coordinator."""
         name, offset = fields.text(message, "host", most=60), fields.whole(message, "offset", low=0, high=1 << 30)
         if name == SERVER:
             data = base64.b64encode(self.host.captured(offset, CHUNK)).decode()
@@ -604,12 +604,12 @@ class Repetition:
         await coordinator.channel.send({"type": "chunk", "data": data})
 
     def close(self) -> None:
-        """Forget what the repetition left."""
+        """Release what the repetition has left."""
         self.host.close()
 
 
 class _Quiet:
-    """A log that strangers cannot flood: so many lines about them in so long a time, then their number."""
+    """A log with a limited number of lines about unproven peers in a time window; it counts the others."""
 
     LINES = 20
     WINDOW_S = 10.0
@@ -633,7 +633,7 @@ class _Quiet:
 
 
 async def _ping(member: Member) -> asyncio.Future[Ping]:
-    """Ask for the time; the answer comes later."""
+    """Send a request for the time. Returns a future for the answer."""
     number = secrets.randbits(40)
     answer: asyncio.Future[Ping] = asyncio.get_running_loop().create_future()
     if len(member.asked) > 100:
@@ -651,7 +651,7 @@ def _answered(member: Member, message: dict[str, Any]) -> None:
 
 
 async def _all(*parts: Any) -> list[Any]:
-    """Wait for all; the first that fails ends the others."""
+    """Wait for all; the first failure cancels the others."""
     tasks = [asyncio.ensure_future(part) for part in parts]
     try:
         return list(await asyncio.gather(*tasks))

@@ -1,4 +1,4 @@
-"""`wifair measure join`: a station. It does what the server asks for, within its own bounds, and nothing else."""
+"""`wifair measure join`: a station. It serves the requests of the server within its own limits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from wifair.measure.wire import Channel, introduce
 from wifair.words import reason
 
 AGAIN_S = (0.5, 1.0, 2.0, 5.0)
-"""Waits between attempts to come back; the last one again and again."""
+"""Times between attempts to reconnect [s]; the last one is repeated."""
 
 
 async def connect(
     secret: bytes, host: str, port: int, *, role: str, name: str, timeout_s: float = 10.0, source: str | None = None
 ) -> Channel:
-    """Open a control connection and prove ourselves; `source` is the own address to use.
+    """Open a control connection, with mutual proof of the secret; `source` is the local address to use.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class Station:
         source: str | None = None,
         log: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """`host` and `port` are the server's; `source` is the own address to use, if there are several."""
+        """`host` and `port` are those of the server; `source` is the local address to use."""
         self._secret = secret
         self._address = (host, port)
         self.name = name
@@ -87,7 +87,7 @@ class Station:
         self.joined = asyncio.Event()
 
     async def run(self, *, again: bool = True) -> None:
-        """Take part until cancelled; after a lost connection come back, if `again`.
+        """Take part until cancelled; reconnect after a lost connection if `again`.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Station:
                 )
             except Refused:
                 if not self.joined.is_set() or attempt > 20:
-                    raise  # otherwise the server may not have noticed yet that we were gone
+                    raise  # otherwise the server may not have noticed the lost connection yet
             except ProtocolError:
                 raise
             except MeasureError as error:
@@ -139,7 +139,7 @@ class Station:
 
 
 class _Part:
-    """What a station does on one control connection."""
+    """The station during one control connection."""
 
     def __init__(self, station: Station, channel: Channel, host: Host) -> None:
         self.station = station
@@ -177,7 +177,7 @@ class _Part:
             raise ProtocolError("a message that does not belong here")
 
     def _ends(self, message: dict[str, Any]) -> tuple[list[StationEnd], dict[str, Any]]:
-        """Make ends for the flows of a repetition, all to the server's own address."""
+        """Create the ends of the flows of a repetition, all connected to the address of the server."""
         limits = self.station.limits
         try:
             repetition = bytes.fromhex(fields.text(message, "repetition", most=32))
@@ -214,7 +214,7 @@ class _Part:
             for end, result in zip(ends, await self.host.results()):
                 await self.channel.send({"type": "result", "flow": end.flow.name, "result": result})
         except ConnectionError:
-            pass  # the reader of the connection notices too
+            pass  # the task that reads the connection notices it, too
         except Exception as error:
             self.host.stop("the repetition failed")
             with contextlib.suppress(ConnectionError):
@@ -228,7 +228,7 @@ class _Part:
             self.work = self.start = None
 
     async def close(self) -> None:
-        """Leave everything as it was."""
+        """Restore the state of the host."""
         await self._end_work()
         with contextlib.suppress(Exception):
             await self.host.finish()

@@ -1,4 +1,4 @@
-"""Connections that have not proven themselves yet: few of each address and network, the oldest give way."""
+"""Connections of peers that have not proven themselves yet: limited by address and network; the oldest are closed."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Callable, Hashable
 
 MOST_OF_ADDRESS = 64
 MOST_OF_NETWORK = 128
-"""Of an IPv4 network of 24 bits, or an IPv6 network of 64."""
+"""Limit for an IPv4 network of 24 bits, or an IPv6 network of 64."""
 MOST = 192
-"""In all: well below the number of files that systems let a process open."""
+"""Limit in all, well below the number of files that a process may open."""
 
 
 class Strangers:
-    """Makes room for newcomers by closing those who have waited longest, where most of them come from.
+    """Makes room for new connections by closing the oldest ones from where most of them come.
 
-    Who has proven itself is none of them, and never gives way.
+    Peers that have proven themselves are not counted, and never closed.
     """
 
     def __init__(self) -> None:
-        """Know nobody."""
+        """Begin without connections."""
         self._known: dict[Hashable, tuple[str, str, Callable[[], object]]] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
     def add(self, connection: Hashable, address: str, close: Callable[[], object]) -> list[str]:
-        """Take in a newcomer; `close` ends it. Returns the addresses of those that had to go."""
+        """Add a connection, which `close` closes. Returns the addresses of connections that were closed for it."""
         gone = []
         network = network_of(address)
         self._known[connection] = address, network, close
@@ -38,7 +38,7 @@ class Strangers:
         return gone
 
     def remove(self, connection: Hashable) -> None:
-        """Forget one that has gone, or proven itself."""
+        """Remove a connection that has ended, or whose peer has proven itself."""
         self._known.pop(connection, None)
 
     def _too_many(self, address: str, network: str) -> Hashable | None:
@@ -60,7 +60,7 @@ class Strangers:
 
 
 def network_of(address: str) -> str:
-    """Network that an address is counted with."""
+    """Find the network that an address is counted with."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

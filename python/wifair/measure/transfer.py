@@ -1,7 +1,7 @@
-"""One end of a flow: sends or receives at its time, and says afterwards what happened when.
+"""One end of a flow: sends or receives at its time, and then reports what happened when.
 
 Each end is a thread with a plain blocking socket, as in ttcp (M. Muuss and T. Slattery, US Army Ballistic Research
-Laboratory, 1984), so that what is measured is the kernel's TCP. The connection stands before the common start. Times in
+Laboratory, 1984), so that the kernel's TCP is measured. The connection is opened before the common start. Times in
 results are seconds since that start.
 """
 
@@ -54,18 +54,18 @@ SERIES = (
     "retransmissions",
     "delivery_rate_bps",
 )
-"""What is sampled of a sender; windows in segments."""
+"""Sampled figures of a sender; windows are in segments."""
 
 COUNTERS = ("total_retrans", "total_rto", "data_segs_out", "bytes_sent", "bytes_retrans", "busy_time")
 
 
 def token(key: bytes, repetition: bytes, flow: Flow) -> bytes:
-    """Make what the station shows on a data connection: which flow it is for, and that it may."""
+    """Create the token that a station sends on a data connection; it names the flow, and proves the permission."""
     return repetition + mac(key, b"data", repetition, flow.name.encode())
 
 
 class Stopped(Exception):  # noqa: N818
-    """Somebody else ended the repetition."""
+    """The repetition was ended by something else."""
 
 
 class End:
@@ -92,7 +92,7 @@ class End:
         self._baseline: TcpInfo = {}
 
     def go(self, origin_s: float) -> None:
-        """Begin at `origin_s` of this host's clock (plus the flow's own delay)."""
+        """Begin at `origin_s` on this host's clock, plus the flow's own delay."""
         self.origin_s = origin_s
         self._go.set()
 
@@ -107,7 +107,7 @@ class End:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def run(self) -> None:
-        """Do it all; never raises."""
+        """Connect, transfer and set the results; never raises."""
         try:
             self._connect()
             self.ready.set_result(None)
@@ -127,7 +127,7 @@ class End:
             self.connection.close()
 
     def sample(self) -> None:
-        """Add a row to the series, if the connection is there; called by the thread that samples all ends."""
+        """Add a row to the series if there is a connection; called by the thread that samples all ends."""
         time_s = now() - self.origin_s
         if not self.sends or self.connection is None or self.flow.transport != "tcp" or not self.series.wants(time_s):
             return
@@ -164,7 +164,7 @@ class End:
         raise NotImplementedError
 
     def _set_up(self, connection: socket.socket) -> None:
-        """Options that count from the first packet on."""
+        """Set the options that affect the first packet."""
         flow = self.flow
         if self.sends and flow.send_buffer is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, flow.send_buffer)
@@ -172,7 +172,7 @@ class End:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, flow.receive_buffer)
         if flow.transport != "tcp":
             if not self.sends and flow.receive_buffer is None:
-                # As much as the kernel allows: a receiver that waits for a processor loses nothing meanwhile.
+                # As large as the kernel allows, so that a receiver that waits for a processor loses nothing.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UDP_RECEIVE_BUFFER)
             return
         if flow.mss is not None:
@@ -183,7 +183,7 @@ class End:
             except OSError:
                 raise MeasureError(f"the kernel has no congestion control `{flow.cc}`, or not for this user") from None
         if self.sends and flow.duration_s is not None:
-            # What is left in the buffer when the time is over would still have to go.
+            # Data in the buffer at the end of the time would still be sent.
             connection.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -241,7 +241,7 @@ class End:
         return self._finish(connection, written, started_s)
 
     def _finish(self, connection: socket.socket, written: int, started_s: float) -> dict[str, Any]:
-        """Close the sending half, and see the last byte acknowledged."""
+        """Close the sending half, and wait until the last byte is acknowledged."""
         connection.shutdown(socket.SHUT_WR)
         written_s, last, moved_s = self._since(), None, now()
         while (queued := self._queue(SIOCOUTQ)) is not None and queued > 0:
@@ -251,7 +251,7 @@ class End:
             self._stalled(moved_s)
             time.sleep(SESSION_POLL_S)
         acked_s = self._since()
-        # The receiver closes when it has everything, so this ends at once; a reset shows here.
+        # The receiver closes when it has everything, so this returns at once, or raises after a reset.
         connection.settimeout(POLL_S)
         moved_s = now()
         while True:
@@ -264,10 +264,9 @@ class End:
         return {"started_s": started_s, "written": written, "written_s": written_s, "acked_s": acked_s}
 
     def _send_sessions(self, connection: socket.socket, begin_s: float) -> dict[str, Any]:
-        """Sessions, each at its time or when the one before has been handed down.
+        """Send sessions, each at its time or when the one before has been written.
 
-        The two ends of a session are read off the kernel's send queue: what was not sent yet, and what was not
-        acknowledged yet.
+        The kernel's send queue tells when a session was sent and acknowledged.
         """
         plan = self.flow.sessions
         assert plan is not None
@@ -310,7 +309,7 @@ class End:
         return self._finish(connection, written, started_s) | {"sessions": rows}
 
     def _gone(self, connection: socket.socket) -> None:
-        """Notice that the other side closed."""
+        """Raise an error if the other side has closed."""
         try:
             if connection.recv(1, socket.MSG_PEEK) == b"":
                 raise MeasureError("the other side closed the connection")
@@ -368,7 +367,7 @@ class End:
             return None
 
     def _connection_figures(self, connection: socket.socket) -> dict[str, Any]:
-        """Tell what the kernel counted since the start, and what the connection had agreed on."""
+        """Return what the kernel has counted since the start, and properties of the connection."""
         figures: dict[str, Any] = {
             "send_buffer": connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
             "receive_buffer": connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
@@ -393,7 +392,7 @@ class End:
         connection.settimeout(POLL_S)
         filler = os.urandom(flow.payload - UDP_HEADER.size)
         interval_s = 8 * flow.payload / flow.rate_bps
-        # Half an interval more, so that rounding does not decide on the last datagram.
+        # Half an interval more, so that the last datagram does not depend on rounding errors.
         datagrams = max(int(flow.span_s / interval_s + 0.5), 1)
         started_s, refused = self._since(), 0
         for number in range(datagrams):
@@ -401,7 +400,7 @@ class End:
             if left > 0:
                 self._wait_until(begin_s + number * interval_s)
             elif now() - begin_s > flow.span_s + UDP_CATCH_UP_S:
-                break  # the interface does not take them at this rate; a sender that was merely held up goes on
+                break  # the interface is too slow; a sender that was merely delayed catches up
             try:
                 connection.send(UDP_HEADER.pack(number, time.monotonic_ns()) + filler)
                 self._calls += 1
@@ -440,7 +439,7 @@ class End:
             except ConnectionRefusedError:
                 continue
             if len(datagram) != self.flow.payload or datagram[0]:
-                continue  # a hello that came twice: no number of a datagram is as large
+                continue  # a repeated hello: no datagram has such a large number
             number, sent_ns = UDP_HEADER.unpack_from(datagram)
             present = now()
             time_s = present - self.origin_s
@@ -479,10 +478,10 @@ class End:
 
 
 class StationEnd(End):
-    """The end at a station: it goes to the server, which may stand behind an address translator's other side."""
+    """The end at a station, which connects to the server."""
 
     def __init__(self, flow: Flow, address: tuple[str, int], **options: Any) -> None:
-        """`address` is the server's, as the control connection has it, with the port of this flow."""
+        """`address` is the server's address of the control connection, with the port of this flow."""
         super().__init__(flow, sends=flow.direction == "up", **options)
         self.address = address
 
@@ -507,7 +506,7 @@ class StationEnd(End):
             raise MeasureError("the server of the data connection is another one")
 
     def _knock(self, connection: socket.socket) -> bytes:
-        """Three datagrams: hello, a number to say back, and that number; lost ones are sent again."""
+        """Exchange three datagrams: hello, a number, and that number; lost ones are sent again."""
         connection.settimeout(0.2)
         say = HELLO + self.token
         for _ in range(50):
@@ -525,7 +524,7 @@ class StationEnd(End):
 
 
 class ServerEnd(End):
-    """The end at the server: it takes one connection, of the right station, and no other."""
+    """The end at the server, which accepts one connection from the right station."""
 
     def __init__(
         self, flow: Flow, local: str, station: str, ports: range | None, log: Callable[[str], object], **options: Any
@@ -624,7 +623,7 @@ class ServerEnd(End):
             connection.close()
 
     def _answer_knocks(self, deadline_s: float) -> None:
-        """Find the station: data goes only to an address that got a number and said it back."""
+        """Find the station: data is sent only to an address that has returned a number sent to it."""
         challenge = os.urandom(32)
         self._listener.settimeout(POLL_S)
         while now() < deadline_s:
@@ -637,7 +636,7 @@ class ServerEnd(End):
                 continue
             if same(heard[1 + TOKEN_BYTES :], challenge):
                 self._listener.connect(address)
-                for _ in range(2):  # if both are lost the station knocks again, too late: the repetition fails
+                for _ in range(2):  # if both are lost, the repetition fails
                     self._listener.send(b"!" + self.answer)
                 self.connection = self._listener
                 return
@@ -655,7 +654,7 @@ def _cpu_s() -> tuple[float, float]:
 
 
 def _overflowed(connection: socket.socket) -> int | None:
-    """Count datagrams that found the socket's buffer full, where the kernel does (Linux 4.12 or newer)."""
+    """Get the number of datagrams dropped by a full socket buffer, if the kernel counts them (Linux 4.12 or newer)."""
     with contextlib.suppress(OSError, struct.error):
         return int(MEMINFO.unpack(connection.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, MEMINFO.size))[8])
     return None
@@ -670,7 +669,7 @@ def _seconds(micros: int | None) -> float | None:
 
 
 def _plain(error: Exception) -> str:
-    """Put an error of the system in a message."""
+    """Describe an error of the system."""
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return "the other side closed the connection"
     return reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__

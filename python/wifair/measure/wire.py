@@ -1,7 +1,7 @@
-"""Control connections: who may speak, and what a message looks like.
+"""Control connections: authentication, and the format of messages.
 
-A message is a JSON object of a bounded size: four bytes of length, a signature of 32, the text. Before a peer has
-proven that it knows the secret its messages are short and unsigned, and it has a few seconds for them.
+A message is a JSON object of bounded size: four bytes of length, a signature of 32 bytes, the text. Until a peer has
+proven that it knows the secret, its messages are short and unsigned, and must arrive within seconds.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LARGEST_UNPROVEN = 1024
 MAC_BYTES = 32
 ROLES = ("station", "coordinator")
 SALT = os.urandom(SALT_BYTES)
-"""Of this process, if it is a server: what was computed to guess one secret is of no use against another server."""
+"""The salt of this process as a server. Each server has its own, so guesses cannot be reused for another one."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Who is at the other end of a control connection."""
+    """The host at the other end of a control connection."""
 
     role: str
     name: str
@@ -75,14 +75,14 @@ class Channel:
             self._sent += 1
             self._writer.write(len(payload).to_bytes(4, "big") + signature + payload)
             try:
-                # Not wait_for: in Python 3.11 that forgets a cancellation that comes when the work is done.
+                # Not wait_for, which in Python 3.11 ignores a cancellation at the moment when the work is done.
                 async with asyncio.timeout(timeout_s):
                     await self._writer.drain()
             except (OSError, TimeoutError) as error:
                 raise ConnectionError("the control connection takes nothing any more") from error
 
     async def receive(self, timeout_s: float) -> dict[str, Any]:
-        """Get the next message, whose size is then `last_size`.
+        """Receive the next message, and set `last_size` to its size.
 
         Raises
         ------
@@ -148,7 +148,7 @@ def _finite(text: str) -> float:
 
 
 async def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> tuple[Channel, Peer]:
-    """Let a peer in that proves to know the secret: the server's part.
+    """Admit a peer that proves that it knows the secret (the part of the server).
 
     Raises
     ------
@@ -186,7 +186,7 @@ async def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secr
 async def introduce(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, role: str, name: str
 ) -> Channel:
-    """Prove to a server that we know the secret, and have it prove the same.
+    """Prove that we know the secret, and check that the server does (the part of the client).
 
     Raises
     ------
@@ -218,13 +218,13 @@ async def introduce(
 
 
 def _about(server: bytes, client: bytes, role: str, name: str, *ends: str) -> list[bytes]:
-    """List what both sides sign: nothing of it can be changed on the way."""
+    """List what both sides sign, so that nothing of it can be changed in transit."""
     texts = ("wifair measure", str(PROTOCOL), role, name, *ends)
     return [server, client, *(text.encode() for text in texts)]
 
 
 def _address(writer: asyncio.StreamWriter, end: str) -> str:
-    """IP address of an end of a connection, in one form: no scope, and IPv4 as such also in IPv6."""
+    """Get the IP address of an end of a connection, without scope; IPv4 in IPv6 becomes IPv4."""
     text = str((writer.get_extra_info(end) or ("?",))[0]).partition("%")[0]
     try:
         address = ipaddress.ip_address(text)

@@ -1,7 +1,7 @@
-"""What the radio says: signal, noise, rates and retries, and the RTS threshold.
+"""Figures of the radio: signal, noise, rates and retries; and the RTS threshold.
 
 Read from `iw` (nl80211) where it is installed, else from ``/proc/net/wireless``. Names carry the unit; what a driver
-does not tell is left out.
+does not report is missing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NUMBERS = {
     "channel transmit time": ("air_transmit_s", 1e-3),
     "channel receive time": ("air_receive_s", 1e-3),
 }
-"""Name and scale of the numbers that `iw` prints."""
+"""Names and scales of the numbers that `iw` prints."""
 RATES = {"tx bitrate": "tx_rate_bps", "rx bitrate": "rx_rate_bps"}
 
 
@@ -72,7 +72,7 @@ class Radio:
     """The radio of an interface."""
 
     def __init__(self, interface: str | None) -> None:
-        """`interface` may be None or none of a radio: then there is nothing to tell."""
+        """`interface` may be None or not a radio; then there are no figures."""
         self.interface = interface or ""
         self._iw = shutil.which("iw", path=search_path())
         self.phy: str | None = None
@@ -90,7 +90,7 @@ class Radio:
         return bool(parse_proc(_read(PROC), self.interface))
 
     def snapshot(self) -> dict[str, float]:
-        """Present figures; of an access point, the means over its stations and the sums of their counters."""
+        """Get the present figures; for an access point, means over its stations, and sums of their counters."""
         if not self.present:
             return {}
         figures = parse_proc(_read(PROC), self.interface)
@@ -101,7 +101,7 @@ class Radio:
         return figures
 
     def rts_threshold(self) -> int | None:
-        """RTS threshold [bytes]; `RTS_OFF` if it is off, None if it cannot be told."""
+        """Get the RTS threshold [bytes]; `RTS_OFF` if it is off, None if it is unknown."""
         if self._iw is None or self.phy is None:
             return None
         about = _run([self._iw, self.phy, "info"])
@@ -133,14 +133,14 @@ class Radio:
 
 
 class RtsThreshold:
-    """The RTS threshold of a radio: changed, and put back whatever happens.
+    """The RTS threshold of a radio, which is restored in any case.
 
-    What it was is written down before it is changed. It is put back by `restore`, when Python ends, and, after a crash,
-    by the next program that makes one of these for the same radio.
+    The old value is written to a file before it is changed. It is restored by `restore`, at the end of Python, or, after
+    a crash, when the next such object is created for the same radio.
     """
 
     def __init__(self, radio: Radio, folder: Path | None = None) -> None:
-        """`folder` is where the old value is written down."""
+        """`folder` is for the file with the old value."""
         self.radio = radio
         base = os.environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
         self._note = (folder or Path(base) / "wifair") / f"rts-{(radio.phy or 'none').replace('#', '')}.json"
@@ -169,7 +169,7 @@ class RtsThreshold:
         self.radio.set_rts_threshold(threshold)
 
     def restore(self) -> None:
-        """Put it back, if it was changed."""
+        """Restore the old value, if it was changed."""
         if self._before is None:
             return
         self.radio.set_rts_threshold(self._before)
@@ -186,7 +186,7 @@ class RtsThreshold:
 
 
 def parse_stations(text: str) -> dict[str, float]:
-    """``iw dev IF station dump``: levels and rates averaged over the stations, counters added up."""
+    """Parse ``iw dev IF station dump``: means of levels and rates over the stations, sums of counters."""
     stations = [_figures(part) for part in re.split(r"^Station ", text, flags=re.MULTILINE)[1:]]
     names = list(dict.fromkeys(name for station in stations for name in station))
     figures = {}
@@ -198,18 +198,18 @@ def parse_stations(text: str) -> dict[str, float]:
 
 
 def parse_link(text: str) -> dict[str, float]:
-    """``iw dev IF link``: signal, rate and frequency of the connection to the access point."""
+    """Parse ``iw dev IF link``: signal, rate and frequency of the connection to the access point."""
     return _figures(text)
 
 
 def parse_survey(text: str) -> dict[str, float]:
-    """``iw dev IF survey dump``: noise and air time of the channel in use."""
+    """Parse ``iw dev IF survey dump``: noise and air time of the channel in use."""
     in_use = (part for part in text.split("Survey data from")[1:] if "[in use]" in part)
     return _figures(next(in_use, ""))
 
 
 def parse_proc(text: str, interface: str) -> dict[str, float]:
-    """``/proc/net/wireless``: link quality, levels, retries. A level of -256 dBm stands for none."""
+    """Parse ``/proc/net/wireless``: link quality, levels, retries. A level of -256 dBm means unknown."""
     for line in text.splitlines()[2:]:
         name, _, rest = line.partition(":")
         values = rest.split()
@@ -220,7 +220,7 @@ def parse_proc(text: str, interface: str) -> dict[str, float]:
             figures = {"link_quality": quality, "wext_retries": float(values[7]), "missed_beacons": float(values[9])}
         except ValueError:
             return {}
-        # Old drivers give levels as a byte with 256 added.
+        # Old drivers report levels as a byte, with 256 added.
         for key, value in (("signal_dbm", level), ("noise_dbm", noise)):
             dbm = value - 256 if value > 63 else value
             if -255 < dbm < 64:
@@ -249,7 +249,7 @@ def _rate(value: str) -> float:
 
 
 def search_path() -> str:
-    """`iw` and `tcpdump` often lie where plain users do not look."""
+    """Return the search path with the folders of `iw` and `tcpdump`, which that of plain users often lacks."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 
 
