@@ -40,7 +40,7 @@ from wifair.progress import ProgressBar
 
 POLL_S = 0.05
 NEAR_S = 0.1e-3
-"""A capture point is at an end, if it takes less than this to that end and back: no radio lies between, for two frames
+"""A capture point is at an end if the round trip to that end is shorter: then no radio lies between, because two frames
 and two interframe spaces of 802.11 take longer."""
 PATIENCE_S = 0.5
 NOTEBOOK_COLUMNS = 100
@@ -69,7 +69,7 @@ class Capture:
 
     @property
     def others(self) -> int:
-        """Number of connections that are counted together, because there are many larger ones; see `read_capture`."""
+        """Number of small connections that are only counted together; see `read_capture`."""
         return self._core.other_connections
 
     @cached_property
@@ -83,7 +83,7 @@ class Capture:
         return "".join(self.json_parts()) + "\n"
 
     def json_parts(self, indent: int = 0) -> Iterator[str]:
-        """Write the same, a connection at a time, without the end of the last line; `indent` is that of its first."""
+        """Write the same, one connection at a time, without a final newline; `indent` is that of the first line."""
         document = {**self.document}
         document["connections"] = iter(document["connections"])
         yield from files.json_parts(document, indent)
@@ -95,7 +95,7 @@ class Capture:
 
     @cached_property
     def packets(self) -> Columns | None:
-        """A row for each TCP segment, if they were asked for."""
+        """A row for each TCP segment, if requested."""
         columns = self._core.packets()
         return None if columns is None else of_core(columns)
 
@@ -140,11 +140,11 @@ class Capture:
             "bufferbloat_grade": _core.bufferbloat_grade(mean - least),
             "window_hidden": self._is_window_hidden(flow, point, mean),
         }
-        return ChainMap(figures, flow, side)  # most figures have their name there
+        return ChainMap(figures, flow, side)  # most figures have the same name there
 
     @cached_property
     def attempts(self) -> Columns:
-        """A row for each connection that was asked for in vain: it was not refused, and never carried data."""
+        """A row for each attempt to open a connection that was not refused, but never carried data."""
         rows = self.document["fairness"]["attempts"]
         return _table([ChainMap({"name": _name(row)}, row) for row in rows], ATTEMPTS)
 
@@ -385,9 +385,9 @@ class Capture:
         return "receiver" if _number(side["rtt_min_s"]) < NEAR_S else "between"
 
     def _is_window_hidden(self, flow: dict[str, Any], point: str, path_s: float) -> bool:
-        """Whether a full receive window would not be seen: away from the sender, part of its data is elsewhere.
+        """Whether a full receive window would go unnoticed: away from the sender, part of its data is not visible.
 
-        A flow with less than half a window on its way (goodput times round-trip time) is not held back by it.
+        A flow with less than half a window in flight (goodput times round-trip time) is not limited by the window.
         """
         if point == "sender":
             return False
@@ -413,7 +413,7 @@ class Capture:
         }
 
     def _rtt_quantiles(self, flow: dict[str, Any]) -> list[float]:
-        """Median, 95th and 99th percentile; only packets tell."""
+        """Compute median, 95th and 99th percentile of round-trip times; NaN without packets."""
         if self.packets is None:
             return [math.nan] * 3
         # The ACKs come from the other side.
@@ -513,7 +513,7 @@ def read_capture(
 
 
 def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
-    """Analyse in another thread: only the main one hears Ctrl-C."""
+    """Analyse in another thread, because only the main one receives Ctrl-C."""
     control = _core.Control()
     outcome: list[_core.Capture | BaseException | None] = []
     over = threading.Lock()
@@ -535,7 +535,7 @@ def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
                 bar.show(control.read_bytes)
     except KeyboardInterrupt:
         control.stop()
-        over.acquire(timeout=PATIENCE_S)  # unless it waits for input that does not come
+        over.acquire(timeout=PATIENCE_S)  # in vain if it waits for input
         if outcome and isinstance(outcome[0], _core.Capture):
             partial = Capture(outcome[0], name)
             partial.damage = INTERRUPTION
@@ -580,7 +580,7 @@ def _station(station: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Columns:
-    """Make a table of the figures of `rows` that `about` names; what is not a number where one belongs becomes NaN."""
+    """Make a table of the figures of `rows` that `about` names; missing numbers become NaN."""
     data: dict[str, NDArray[Any]] = {"seed": np.zeros(len(rows), dtype=np.uint64)}
     for name in list(about)[1:]:
         values = [row[name] for row in rows]

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from wifair.explaining import Finding
 
 VERDICT = ("starved", "close", "never began", "modest", "goodput")
-"""Topics of `wifair.explain` that answer who got what: they stand on top."""
+"""Topics of `wifair.explain` that say who got what; they come first."""
 
 Cell = tuple[str, float | None]
-"""What a cell shows, and the number that it is sorted by, if any."""
+"""The text of a cell, and the number for sorting, if any."""
 
 
 def page(capture: Capture) -> str:
@@ -98,7 +98,7 @@ def _file(name: str) -> str:
 
 
 def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
-    """Say in words who got what: first of all who starved."""
+    """Say in words who got what, starved flows first."""
     if not findings:
         return '<div class="verdict"><p>Nothing in this capture carried data.</p></div>'
     count = int(np.count_nonzero(capture.flows["starved"]))
@@ -120,7 +120,7 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
 
 
 def _kept(text: str) -> str:
-    """Keep numbers and their units in one line, but not the name of a flow, which ends in a port, and what follows."""
+    """Keep numbers and their units in one line. The port at the end of the name of a flow is no such number."""
     return re.sub(r"(?<!\S)([\d.,]+) (?=[^\s\d])", rf"\1{KEPT}", text)
 
 
@@ -216,7 +216,7 @@ def _connection(capture: Capture, row: int) -> dict[str, Any]:
 
 
 def _host(endpoint: str) -> str:
-    """Take the port off an endpoint."""
+    """Remove the port from an endpoint."""
     return endpoint.rpartition(":")[0].strip("[]")
 
 
@@ -240,7 +240,7 @@ def _aggregates(capture: Capture) -> str:
 
 
 def _leading(cell: str) -> float:
-    """Give the number that a cell begins with, for sorting."""
+    """Return the number at the beginning of a cell, for sorting."""
     return math.nan if cell == NOTHING else float(cell.split(maxsplit=1)[0])
 
 
@@ -282,7 +282,7 @@ def _echoes(capture: Capture) -> str:
 
 
 def _cells(table: Columns, row: int, **forms: Callable[[float], str]) -> list[Cell]:
-    """Give the figures of a row that `forms` names, each as its form shows it."""
+    """Format the figures of a row that `forms` names, each with its function."""
     return [(form(value), value) for name, form in forms.items() for value in (float(table[name][row]),)]
 
 
@@ -299,7 +299,7 @@ def _score(value: float) -> str:
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], marked: Iterable[bool] = repeat(False)) -> str:
-    """Make a table that a click on a title sorts; marked rows are red."""
+    """Make a table that is sorted by a click on a title; marked rows are red."""
     lines = []
     for row, mark in zip(rows, marked):
         cells = []

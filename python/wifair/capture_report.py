@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 MOST_FLOWS = 40
 MOST_STATIONS = 20
 NARROW = 15
-"""Columns that an endpoint of datagrams gets at least."""
+"""The least width of an endpoint of datagrams."""
 NARROWEST = 21
-"""Columns that an endpoint gets at least: those of 255.255.255.255:65535, for what is cut tells hosts apart."""
+"""The least width of an endpoint: enough for 255.255.255.255:65535, so that no IPv4 endpoint is shortened."""
 
 
 def text(capture: Capture, width: int | None = None) -> str:
@@ -50,7 +50,7 @@ def text(capture: Capture, width: int | None = None) -> str:
 
 
 def head(capture: Capture) -> list[str]:
-    """Say in a line each what was captured, and what was left out and why."""
+    """List what was captured, and what was left out and why."""
     counts, wlan = capture.document["capture"], capture.document.get("wlan", {})
     packets = counted(counts["packets"], "packet")
     connections = counted(len(capture.document["connections"]), "TCP connection")
@@ -75,7 +75,7 @@ def head(capture: Capture) -> list[str]:
 def _flows(capture: Capture, width: int) -> list[str]:
     flows = capture.flows
     order: Sequence[int] = range(flows.rows)
-    if flows.rows > MOST_FLOWS:  # the largest ones, in the order of the capture
+    if flows.rows > MOST_FLOWS:  # show the largest ones, in the order of the capture
         largest = sorted(order, key=lambda row: -int(flows["received_bytes"][row]))[:MOST_FLOWS]
         order = sorted(largest)
     ends = [str(flows["name"][row]).split(">") for row in order]
@@ -154,7 +154,7 @@ def round_trip_s(capture: Capture, row: int) -> float:
 
 
 def limit(capture: Capture, row: int) -> str:
-    """Say what held the sender back most of the time."""
+    """Say what limited the sender most of the time."""
     shares = {
         name: float(capture.flows[f"limited_by_{full}"][row])
         for name, full in (
@@ -241,7 +241,7 @@ def unknown_air_time(stations: Columns) -> list[str]:
 
 
 def transmitter(stations: Columns, row: int) -> str:
-    """Name a station of the air, and tell access points from others."""
+    """Return the name of a transmitter, marked if it is an access point."""
     return str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else "")
 
 
@@ -278,13 +278,13 @@ def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
 
 
 def _left_out(count: int, name: str) -> str:
-    """Say how many packets were not analysed; `name` is a protocol, or says in the plural what they are."""
+    """Say how many packets were not analysed; `name` is a protocol, or a plural such as "fragments"."""
     found = re.match(r"(.*?\b(?:frame|packet|fragment|datagram))s\b(.*)", name)
     return counted(count, found[1]) + found[2] if found else counted(count, "packet") + f" of {name}"
 
 
 def _short(name: str, room: int) -> str:
-    """Leave out the middle of a name that is too long: the ends tell hosts and ports apart."""
+    """Replace the middle of a name that is too long; its ends tell hosts and ports apart."""
     if len(name) <= room:
         return name
     tail = (room - 1) * 2 // 3

@@ -30,7 +30,7 @@ from wifair.words import counted
 FORMAT = 1
 DEFAULT_SEEDS = tuple(range(1, 11))
 
-# What is shown unless all is asked for, with what it is called.
+# The figures that are shown by default, and their names.
 LABELS = {
     "goodput_bps": "goodput",
     "up_goodput_bps": "- uplink",
@@ -51,7 +51,7 @@ LABELS = {
 }
 WAYS = ("up_goodput_bps", "down_goodput_bps")
 MANY = 9.0
-"""Relative differences from here on are shown as multiples."""
+"""Larger relative differences are shown as multiples."""
 PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "uplink_share")
 ABOUT = {
     "figure": "Figure of the cell, or, behind a colon, of a flow.",
@@ -70,7 +70,7 @@ ABOUT = {
 
 
 class Difference(NamedTuple):
-    """How a candidate differs from the reference, the first of them, in one figure."""
+    """The difference between a candidate and the reference (the first source) in a figure."""
 
     figure: str
     baseline: str
@@ -94,7 +94,7 @@ class Difference(NamedTuple):
 
 
 class _Side:
-    """One of the things compared: a value of each figure for each seed."""
+    """A source of the comparison: a value of each figure for each seed."""
 
     def __init__(self, name: str, results: Found, *, flows: bool) -> None:
         self.name = name
@@ -110,11 +110,11 @@ class _Side:
             self._of_flows(seed, results.flows.where(seed=seed), each=flows)
 
     def _of_flows(self, seed: int, flows: Columns, *, each: bool) -> None:
-        """Figures that follow from those of the flows."""
+        """Compute figures from those of the flows."""
         if not flows.rows:
             return
         goodput, sent = flows["goodput_bps"], float(flows["data_packets_sent"].sum())
-        # A capture point sees part of a round trip: the whole is known at the sender, or by timestamps.
+        # A capture point sees only part of a round trip, unless it is at the sender or there are timestamps.
         path = "rtt_path_mean_s" if "rtt_path_mean_s" in flows else "rtt_mean_s"
         rtt = np.asarray(flows[path], dtype=np.float64)
         known = rtt[~np.isnan(rtt)]
@@ -145,7 +145,7 @@ class Comparison(Drawable):
     """
 
     def __init__(self, found: list[tuple[str, Found]], *, flows: bool = False) -> None:
-        """`found` are names and results, the first of them what the others are held against."""
+        """`found` are names and results; the first is the reference."""
         self._sides = [_Side(name, results, flows=flows) for name, results in found]
         self.names = tuple(side.name for side in self._sides)
         first = self._sides[0]
@@ -277,8 +277,8 @@ class Comparison(Drawable):
         return list(dict.fromkeys(d.figure for d in self.differences if self._tells(d)))
 
     def _tells(self, d: Difference) -> bool:
-        """Whether a figure is among those that are shown, and there is something to show."""
-        if d.figure in WAYS:  # the cell's goodput says it all where all goes one way
+        """Whether a figure is shown by default, and is not zero everywhere."""
+        if d.figure in WAYS:  # with one direction, the goodput of the cell is enough
             return len({one.figure for one in self.differences if one.figure in WAYS and _is_something(one)}) > 1
         return (d.figure in LABELS or ": " in d.figure) and _is_something(d)
 
@@ -377,7 +377,7 @@ def _title(scenario: Scenario) -> str:
 
 
 def distinct(names: list[str]) -> list[str]:
-    """Tell sources apart: names with a number behind those that come twice.
+    """Append numbers to names that occur more than once.
 
     Parameters
     ----------
@@ -405,13 +405,15 @@ def _ordered(figures: Iterable[str]) -> list[str]:
 
 
 def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
-    """How two differ in a figure; None if one of them does not have it."""
+    """Compute the difference in a figure; None if one of the two lacks it."""
     a, b = first.values(figure), second.values(figure)
     if not a or not b:
         return None
     common = [seed for seed in a if seed in b] if first.paired and second.paired else []
     if len(common) > 1 or (len(a) == len(b) == len(common)):
-        a, b = ({seed: side[seed] for seed in common} for side in (a, b))  # so that the means differ by as much
+        a, b = (
+            {seed: side[seed] for seed in common} for side in (a, b)
+        )  # so that the difference of the means is the mean difference
         difference = paired_difference(list(a.values()), list(b.values()))
     else:
         common = []
@@ -425,9 +427,9 @@ def _is_something(d: Difference) -> bool:
 
 
 def _cells(d: Difference, pairs: int, *, bare: bool, relative: bool) -> list[str]:
-    """Give a row of the table: label, both values (means alone if `bare`), difference, relative change, verdict.
+    """Return a row of the table: label, both values (only means if `bare`), difference, relative change, verdict.
 
-    The label says if not all `pairs` of the table have the figure.
+    The label says so if fewer than `pairs` have the figure.
     """
     label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
     if d.pairs != pairs:
@@ -440,7 +442,7 @@ def _cells(d: Difference, pairs: int, *, bare: bool, relative: bool) -> list[str
 
 
 def _block(baseline: str, candidate: str, rows: list[Difference], width: int) -> str:
-    """Show one candidate beside the first; with little room as A and B, without some intervals or relative changes."""
+    """Show a candidate beside the reference. Narrow tables use A and B, and omit intervals and relative changes."""
     above: list[str] = []
     pairs = max((d.pairs for d in rows), default=0)
     for short, bare, with_relative in (

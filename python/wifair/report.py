@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 MOST_FLOWS = 40
 NOTHING = "-"
 WIDE = 240
-"""Characters of a line where nobody says how many there are."""
+"""Width of a line if that of the output is unknown."""
 NARROWER: tuple[dict[str, str], ...] = (
     {"direction": "dir.", "retransmitted": "retrans."},
     {"RTT 95 %": "", "RTT mean": "RTT"},
     {"cwnd": ""},
     {"share": ""},
 )
-"""What heads of columns become, step by step, where a table is too wide; a column without a head is left out."""
+"""Replacements of column heads, applied step by step to a table that is too wide; empty heads drop the column."""
 
 
 def named(source: object) -> str:
@@ -40,7 +40,7 @@ def named(source: object) -> str:
 def text(results: Results | SavedResults, width: int | None = None) -> str:
     """Show the flows as a table (means over the seeds), then the cell with 95 % intervals.
 
-    The table fits `width` characters: by default the terminal, or any number where there is none.
+    The table fits `width` characters, by default those of the terminal, if there is one.
     """
     if not results.seeds:
         return "no run finished"
@@ -66,7 +66,7 @@ def html_tables(results: Results | SavedResults) -> str:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Break a line of the cell where it is too long, under its value."""
+    """Break a long line; further lines begin below its value."""
     if len(line) <= width:
         return [line]
     label = re.match(r".*?  +(?=\S)", line)
@@ -78,7 +78,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def figure_text(name: str, interval: Interval, *, bounded: bool = True) -> str:
-    """Show a figure with its interval, in the unit that its name ends with; a difference is not `bounded`."""
+    """Show a figure with its interval, in the unit at the end of its name; a difference is not `bounded`."""
     form = rate if name.endswith("_bps") else time if name.endswith("_s") else _general
     return _with_interval(name if bounded else "difference_db", interval, form)
 
@@ -147,7 +147,7 @@ def _cell(results: Results | SavedResults) -> list[str]:
 
 
 def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
-    """Give the figures of the cell that are shown: what they are called, and how they read."""
+    """List the shown figures of the cell: label and text."""
     summary = results.summary
 
     def figure(name: str, form: Callable[[float], str]) -> str:
@@ -207,7 +207,7 @@ def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], l
 
 
 def _ranges(seeds: Sequence[int]) -> str:
-    """Seeds in short: 1..10, or the first few."""
+    """Write seeds briefly: 1..10, or the first few."""
     if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]}..{seeds[-1]}"
     shown = ", ".join(map(str, seeds[:5]))
@@ -219,9 +219,9 @@ def _none(interval: Interval | None) -> bool:
 
 
 def _with_interval(name: str, interval: Interval, form: Callable[[float], str]) -> str:
-    """Mean and half width in one unit, the mean to as many digits as the half width gives sense to.
+    """Format mean and half width in one unit, with the digits that the half width justifies.
 
-    Where the interval would reach over what the figure can be, its ends stand there instead of the half width.
+    An interval that exceeds the possible range of the figure is given by its ends instead of the half width.
     """
     mean, half = interval
     if math.isnan(half):

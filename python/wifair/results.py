@@ -45,7 +45,7 @@ class Results(Drawable):
     """
 
     RUN = "seed"
-    """What tells runs of the same scenario apart."""
+    """The noun for what distinguishes runs of a scenario."""
     _DERIVED: frozenset[str] = frozenset({"goodput_bps"})
     """Columns of the series that are not in the JSON."""
 
@@ -117,7 +117,7 @@ class Results(Drawable):
             yield document
 
     def _by_run(self) -> dict[str, Columns]:
-        """Tables of which a run has a part, by the core's names."""
+        """Return the tables that are split by run, by the names of the core."""
         tables = {"cell": self.cells, "flows": self.flows, "stations": self.stations, "sessions": self.sessions}
         if self.series is not None and self.queues is not None:
             tables |= {"series": self.series.without(self._DERIVED), "queues": self.queues}
@@ -153,14 +153,14 @@ class Results(Drawable):
         return "".join(self.json_parts())
 
     def json_parts(self) -> Iterator[str]:
-        """Write the same text part by part, so that never more than one run is in memory as text."""
+        """Write the same text in parts, so that at most one run is in memory as text."""
         yield from json_parts({**self._origin(), "runs": self._run_dicts(), "summary": self._summary()})
         yield "\n"
 
     def save(
         self, directory: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
     ) -> None:
-        """Write all tables into a new folder, with scenario and provenance, so that they can be computed again.
+        """Write all tables into a new folder, with scenario and provenance, so that they can be reproduced.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Results(Drawable):
             folder.write(self)
 
     def with_series_of(self, sampled: Results) -> Results:
-        """Give the same results with the series and queues of another run of the same scenario.
+        """Return the same results with the series and queues of another run of the scenario.
 
         Parameters
         ----------

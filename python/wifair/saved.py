@@ -44,7 +44,7 @@ class SavedResults:
     """
 
     RUN = "seed"
-    """What tells runs of the same scenario apart; imported measurements have repetitions."""
+    """The noun for what distinguishes runs of a scenario; imported measurements have repetitions."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` holds them; see `read_results` for the errors."""
@@ -64,7 +64,7 @@ class SavedResults:
                 text=(folder / "scenario.toml").read_text(encoding="utf-8"),
                 resolved=resolved,
             )
-            texts: dict[str, list[str]] = provenance.get("texts", {})  # 0.1 did not write them
+            texts: dict[str, list[str]] = provenance.get("texts", {})  # missing in results of version 0.1
             tables = {
                 name: _table(folder, name, about[name], texts.get(name, ()))
                 for name in (*TABLES, *OVER_TIME)
@@ -159,7 +159,7 @@ def _array_of(values: list[Any]) -> NDArray[Any]:
 
 
 def _array(values: tuple[str, ...]) -> NDArray[Any]:
-    """Whole numbers, numbers with NaN for nothing, or text: the narrowest that holds all values."""
+    """Convert cells to integers, to floats (NaN for an empty cell) or to texts: the first that fits all."""
     if all(value.isdecimal() for value in values):
         return np.array([int(value) for value in values], dtype=np.uint64)
     try:

@@ -20,7 +20,7 @@ from wifair.taps import Pcap, plan_taps
 
 POLL_S = 0.05
 MOST_SAMPLES = 100_000_000
-"""Samples of all flows in a run that are kept: each takes about a hundred bytes."""
+"""The most samples of all flows in a run; each takes about 100 bytes."""
 
 
 class _Options(TypedDict, total=False):
@@ -182,14 +182,14 @@ class _SeedRuns:
         self._memory_bytes = memory_bytes
         self._has_classes = bool(scenario._core.classes())
         self._controls: dict[int, _core.Control] = {}
-        """Those of the runs under way, by their place in the order."""
+        """Controls of the current runs, by their place in the order."""
         self._next = 0
         self._stopped = False
         self._done_s = 0.0
         self._order = seeds
         self._taken = 0
         self._early: dict[int, _core.Outcome] = {}
-        """Outcomes of seeds before which others have not finished yet."""
+        """Outcomes that wait for earlier seeds to finish."""
         self._gathered = Gathered()
         self._lock = threading.Lock()
         self._over = threading.Lock()
@@ -206,7 +206,7 @@ class _SeedRuns:
             thread.start()
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether all is over within so long a time."""
+        """Wait for all runs to end, at most so long. Returns whether they have."""
         return self._over.acquire(timeout=timeout_s)
 
     @property
@@ -216,13 +216,13 @@ class _SeedRuns:
             return self._done_s + sum(control.simulated_s for control in self._controls.values())
 
     def end(self) -> None:
-        """End all runs, also where they are in a method of the user's, or wait for something there."""
+        """End all runs, even those that are in a method of the user's."""
         with self._lock:
             self._stopped = True
             for control in self._controls.values():
                 control.stop()
         if self.wait(GRACE_S) or not self._has_classes:
-            return  # threads that set up a large scenario notice later
+            return  # threads that build a large scenario stop later
         for _ in range(2):
             for thread in self._threads:
                 end_python(thread.ident)
@@ -230,7 +230,7 @@ class _SeedRuns:
                 return
 
     def gathered(self) -> Gathered:
-        """Give what has finished, in the order of the seeds."""
+        """Return the outcomes of finished runs, in the order of the seeds."""
         with self._lock:
             for seed in self._order[self._taken :]:
                 if seed in self._early:
@@ -238,7 +238,7 @@ class _SeedRuns:
             return self._gathered
 
     def _take(self, seed: int, outcome: _core.Outcome) -> None:
-        """Put an outcome behind those before it, as columns, which take much less memory than it."""
+        """Append an outcome in the order of the seeds, as columns, which take much less memory."""
         with self._lock:
             self._early[seed] = outcome
             while self._taken < len(self._order) and self._order[self._taken] in self._early:
@@ -282,7 +282,7 @@ class _SeedRuns:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

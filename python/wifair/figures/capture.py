@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from wifair.capture import Capture
 
 FEW = 3
-"""Flows up to which goodput is drawn as lines; more are a heat map."""
+"""The most flows whose goodput is drawn as lines; of more, a heat map is drawn."""
 MOST_FLOWS = 12
-"""Flows that get a figure of their own: those with the most bytes."""
+"""The most flows with a figure of their own, those with the most bytes."""
 MOST_POINTS = 1_000
-"""Points of a line: a screen shows no more, and an SVG holds them all."""
+"""The most points of a line: a screen shows no more, and each makes an SVG larger."""
 
 QUANTITIES = ("goodput_bps", "jain_index", "time_s", "seq", "outstanding_bytes", "rtt_s")
-"""What the axes show, as labels name it."""
+"""Names by which labels refer to the axes."""
 
 SENT, AGAIN, ACKED, WINDOW = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 
@@ -51,12 +51,12 @@ def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[
 
 
 def overview_svg(capture: Capture) -> str:
-    """Goodput and fairness over time, as SVG to stand in a page."""
+    """Draw goodput and fairness over time, as SVG for embedding in a page."""
     return inline(_render(lambda figure: _overview(figure, capture, Look()), "svg"))
 
 
 def flow_svg(capture: Capture, flow: dict[str, Any]) -> str:
-    """One flow, as SVG to stand in a page."""
+    """Draw a flow, as SVG for embedding in a page."""
     return inline(_render(lambda figure: _flow(figure, capture, flow, Look()), "svg"))
 
 
@@ -165,7 +165,7 @@ def _name(flow: dict[str, Any], look: Look) -> str:
 
 
 def _thin(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """At most so many points: of each stretch the lowest and the highest one, in their order."""
+    """Reduce to `MOST_POINTS`: the lowest and the highest point of each section, in order."""
     if len(x) <= MOST_POINTS:
         return x, y
     edges = np.linspace(0, len(x), MOST_POINTS // 2 + 1).astype(np.intp)

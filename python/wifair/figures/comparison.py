@@ -1,4 +1,4 @@
-"""A comparison as a figure: a panel for each telling quantity."""
+"""A comparison as a figure: a panel for each important quantity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PANEL_IN = 1.75
 
 
 def draw(comparison: Comparison, look: Look | None = None) -> Any:
-    """Draw a comparison: a panel for each telling quantity, seeds as points, means with 95 % intervals.
+    """Draw a comparison: a panel for each important quantity, seeds as points, means with 95 % intervals.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def draw(comparison: Comparison, look: Look | None = None) -> Any:
 
 
 def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
-    """One quantity of all that is compared; what the same seeds gave is joined by lines."""
+    """Draw a quantity of all sources; lines join the values of equal seeds."""
     values = comparison.values(key)
     largest = max((value for found in values.values() for value in found.values()), default=0.0)
     drawn = quantity(key, largest)
@@ -77,5 +77,5 @@ def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
         return
     if axes.get_ylim()[0] < 0 and min(min(found.values(), default=0.0) for found in values.values()) >= 0:
         axes.set_ylim(bottom=0)
-        for line in axes.lines:  # a marker at zero is drawn whole
+        for line in axes.lines:  # so that a marker at zero is not cut in half
             line.set_clip_on(False)

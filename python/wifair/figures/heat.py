@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from wifair.figures.style import STARVED
 
 MOST_NAMED = 40
-"""Flows up to which each has its name at the axis."""
+"""The most flows that are named at the axis."""
 MOST_BINS = 100
-"""More columns are not told apart."""
+"""The most columns: more cannot be distinguished."""
 
 
 def heat_map(
@@ -41,7 +41,7 @@ def heat_map(
     """
     rows = np.arange(len(names) + 1) - 0.5
     mesh = axes.pcolormesh(edges, rows, values[::-1], cmap="cividis", rasterized=True)
-    # A single burst must not make everything else dark.
+    # A quantile, because a single burst would make everything else dark.
     top = float(np.nanquantile(values[values > 0], 0.98)) if (values > 0).any() else 1.0
     mesh.set_clim(0, top)
     axes.set_xlim(0, edges[-1])
@@ -66,7 +66,7 @@ def name_rows(axes: Any, names: Sequence[str], starved: Sequence[bool]) -> None:
 
 
 def colour_scale(figure: Any, axes: Any, mesh: Any, label: str, rows: int) -> None:
-    """Draw the scale of a heat map of so many rows in a line above it."""
+    """Draw the colour scale of a heat map with `rows` above it, in one line with its label."""
     place = axes.inset_axes((0.55, 1.03, 0.45, 0.55 / max(rows, 8)))
     bar = figure.colorbar(mesh, cax=place, orientation="horizontal")
     place.xaxis.set_ticks_position("top")
@@ -76,7 +76,7 @@ def colour_scale(figure: Any, axes: Any, mesh: Any, label: str, rows: int) -> No
 
 
 def coarser(edges: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Merge time bins until there are no more than can be seen; values become their means over time."""
+    """Merge time bins until there are at most `MOST_BINS`; values become means over time."""
     bins = values.shape[1]
     each = -(-bins // MOST_BINS)
     if each <= 1:

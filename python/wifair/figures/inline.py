@@ -1,21 +1,21 @@
-"""Figures to stand in a page: SVG that holds what a screen can show, and no more."""
+"""SVG for embedding in a page, reduced to what a screen can show."""
 
 from __future__ import annotations
 
 import re
 
 DECIMALS = 1
-"""Of coordinates in points: a twentieth of a point is not seen."""
+"""Decimals of coordinates in points: the error is at most a twentieth of a point."""
 DOT = 2.0
 """Diameter of a dot [points]."""
 MANY = 20
-"""Dots from which on they become one path."""
+"""From so many dots on, they become one path."""
 
 _MARKER = r'<use xlink:href="#(?P<id>\w+)" x="[-\d.]+" y="[-\d.]+" style="[^"]*stroke: (?P<colour>#\w+)"/>'
 
 
 def inline(svg: bytes) -> str:
-    """Make an SVG of matplotlib shorter, and take off what stands before its root.
+    """Shorten an SVG of matplotlib, and remove what precedes its root.
 
     Coordinates are rounded, and the dots of a line, an element each, become one path. The ids of an SVG are hashes:
     alike ones may meet in a page.
@@ -28,7 +28,7 @@ def inline(svg: bytes) -> str:
 
 
 def once(page: str) -> str:
-    """Drop what is defined more than once, as the letters of all figures are."""
+    """Remove repeated definitions, such as those of letters, from a page."""
     seen: set[str] = set()
 
     def first(found: re.Match[str]) -> str:
@@ -41,7 +41,7 @@ def once(page: str) -> str:
 
 
 def _dots(run: str, round_ones: set[str]) -> str:
-    """Write markers one after the other as a path of points with round caps, if they are dots of one kind."""
+    """Convert a run of markers to one path of points with round caps, if they are equal dots."""
     found = {(one["id"], one["colour"]) for one in re.finditer(_MARKER, run)}
     (name, colour), *others = found
     if others or name not in round_ones:
@@ -52,6 +52,6 @@ def _dots(run: str, round_ones: set[str]) -> str:
 
 
 def _short(path: str) -> str:
-    """Round the numbers of a path, and leave out blanks that nothing needs."""
+    """Round the numbers of a path, and remove unnecessary blanks."""
     path = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.{DECIMALS}f}".removesuffix(".0"), path)
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", path).replace("\n", " ")

@@ -1,4 +1,4 @@
-"""What quantities and parameters are called in figures, with their units."""
+"""Names and units of quantities and parameters in figures."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Quantity(NamedTuple):
-    """A quantity as it stands on an axis."""
+    """A quantity as written on an axis."""
 
     label: str
     """Name for readers, without the unit."""
     unit: str
     """Unit, empty for a plain number."""
     scale: float
-    """What values are multiplied with to be in this unit."""
+    """Factor that converts values to this unit."""
 
     @property
     def axis(self) -> str:
@@ -22,7 +22,7 @@ class Quantity(NamedTuple):
 
 
 RATIOS = ("up_down_ratio",)
-"""Quotients of two like quantities: twice and half are equally far from equal on a logarithmic axis."""
+"""Ratios of two quantities of one kind, whose axes are logarithmic: 2 and 1/2 are equally far from 1."""
 
 NAMES = {
     "goodput_bps": "goodput",
@@ -77,7 +77,7 @@ ENDINGS: dict[str, tuple[tuple[float, str, float], ...]] = {
     "_packets": ((0, "packets", 1.0),),
     "_dbm": ((0, "dBm", 1.0),),
 }
-"""Endings of names, and for each the units: from which largest value on, unit, scale."""
+"""For each ending of names its units, as (least maximum of the values, unit, scale)."""
 
 PARAMETERS = {
     "stations.count": "number of stations",
@@ -112,7 +112,7 @@ PARAMETERS = {
 
 
 def quantity(name: str, largest: float = 1e6) -> Quantity:
-    """Find out how to draw a column.
+    """Choose label, unit and scale of a column.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def quantity(name: str, largest: float = 1e6) -> Quantity:
 
 
 def parameter(path: str) -> str:
-    """Name a parameter for readers; a path that is not known stands for itself.
+    """Name a parameter for readers; an unknown path is its own name.
 
     A path may lead through the name of a flow or station: ``flows.up.tcp.cc`` is a congestion control, too, and
     ``stations.sender.count`` the number of those stations.

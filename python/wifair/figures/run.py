@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from wifair.saved import SavedResults
 
 STARVED_BELOW = 0.1
-"""Of the mean goodput of all flows of the run."""
+"""A flow starves below this fraction of the mean goodput of the run."""
 NARROW_IN = 5.0
-"""Figures narrower than this have their panels one above the other."""
+"""Narrower figures have a narrower heat map, and shorter labels."""
 
 
 def draw(results: Results | SavedResults, look: Look | None = None) -> Any:
@@ -86,16 +86,15 @@ class _Run:
         self.starved = starved.mean(axis=0)
         """Fraction of the runs in which each flow starves."""
         self.starved_here = starved[0]
-        """Whether it does in the run that is drawn over time."""
+        """Whether each flow starves in the run that is drawn over time."""
         look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "srtt_s", "ap_queue_packets"])
         self.series = None if results.series is None else results.series.where(seed=results.seeds[0])
         self.warm_up_s = _warm_up_s(results.scenario.resolved)
         self.narrow = (look.width_in or TWO_COLUMNS) < NARROW_IN
         self.unit = quantity("goodput_bps", float(self.goodput.max()))
-        self.over_time: list[Any] = []
 
     def _starved(self) -> NDArray[np.bool_]:
-        """Find out in which runs (rows) each flow (column) starves."""
+        """Return in which runs (rows) each flow (column) starves."""
         flows = self.results.flows
         if "starved" in flows:
             return np.asarray(flows["starved"], dtype=np.bool_).reshape(self.goodput.shape)
@@ -139,7 +138,7 @@ class _Run:
         return figure
 
     def _below(self) -> list[tuple[float, Callable[[Any, Any], None]]]:
-        """Panels below the goodput, as far as there is something to draw: their heights [in] and what draws them."""
+        """List the panels below the goodput that have data: height [in], and the method that draws it."""
         panels: list[tuple[float, Callable[[Any, Any], None]]] = []
         if self.series is None:
             return panels
@@ -240,12 +239,12 @@ class _Run:
         from matplotlib.patches import Patch  # noqa: PLC0415
 
         handles = [Patch(color=DIRECTIONS.get(kind, COLOURS[0]), label=kind) for kind in kinds]
-        # Above the bars, and above the word at the line of the mean.
+        # Above the bars and the word "mean".
         above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 1.3}
         axes.legend(handles=handles, ncols=len(kinds), frameon=False, fontsize=6, **above)
 
     def _chosen(self) -> list[int]:
-        """Flows whose windows are drawn: those that get most and least, and the one in the middle."""
+        """Choose the flows whose windows are drawn: those with the most and the least goodput, and one between."""
         first = self.goodput[0]
         order = [int(i) for i in np.argsort(-first, kind="stable")]
         if len(order) <= 4:
@@ -269,7 +268,7 @@ class _Run:
         _legend_beside(axes, legend, "cwnd of")
 
     def _pings(self, axes: Any, legend: Any) -> None:
-        """Draw round-trip times of what is sampled over time and is no flow."""
+        """Draw round-trip times of pings: names in the series that are not flows."""
         assert self.series is not None
         for number, name in enumerate(sorted(set(self.series["flow"].tolist()) - set(self.names))[: len(COLOURS)]):
             one = self.series.where(flow=name)
@@ -289,7 +288,7 @@ class _Run:
         _from_zero(axes, logy=False)
 
     def _shade(self, axes: Any) -> None:
-        """Shade the warm-up, which no figure counts."""
+        """Shade the warm-up, which is not measured."""
         if self.warm_up_s > 0:
             for look in ({"facecolor": "white"}, {"facecolor": "none", "edgecolor": "#777777", "hatch": "////"}):
                 axes.axvspan(0, self.warm_up_s, alpha=0.6, zorder=4, linewidth=0, **look)
@@ -311,13 +310,13 @@ def _legend_beside(axes: Any, legend: Any, title: str) -> None:
 
 
 def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edges of time bins [s], and the goodput of each flow in each [bit/s], in so many bins as can be seen."""
+    """Compute edges of time bins [s], and the goodput of each flow in each bin [bit/s]."""
     samples = [series.where(flow=name) for name in names]
     longest = max(samples, key=lambda one: one.rows)
     edges = np.concatenate([[0.0], longest["time_s"]])
     middles = (edges[:-1] + edges[1:]) / 2
     values = np.zeros((len(names), len(middles)))
-    for row, one in enumerate(samples):  # a sample holds for the time before it; flows may have times of their own
+    for row, one in enumerate(samples):  # a sample covers the time before it; flows may be sampled at different times
         times, goodput = one["time_s"], one["goodput_bps"]
         if len(times):
             at = np.searchsorted(times, middles)

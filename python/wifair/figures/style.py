@@ -1,4 +1,4 @@
-"""What all figures share: sizes of journal columns, embedded fonts, colours, and what the user asks for."""
+"""What all figures share: sizes of journal columns, embedded fonts, colours, and options of the user."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SAME_BYTES: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
-"""Metadata to leave out, so that the same figure gives the same bytes."""
+"""Metadata to omit, so that equal figures have equal bytes."""
 
 _SIZE = re.compile(r"\s*([\d.]+)\s*(?:x\s*([\d.]+)\s*)?(in|cm|mm)\s*")
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
@@ -63,7 +63,7 @@ _NAMED_SIZES = {"one-column": ONE_COLUMN, "two-column": TWO_COLUMNS}
 
 @dataclass(frozen=True)
 class Look:
-    """What the user wants changed in a figure.
+    """Changes of a figure that the user asks for.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Look:
     def of(
         title: str | None = None, labels: Mapping[str, str] | None = None, size: str | None = None, logy: bool = False
     ) -> Look:
-        """Read what options say.
+        """Create from the values of options.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Look:
         return Look(title, dict(labels or {}), width, height, logy)
 
     def label(self, name: str, default: str | None = None) -> str:
-        """Give the text for `name`: the user's, else `default`, else the name itself."""
+        """Return the text for `name`: the user's, else `default`, else the name itself."""
         return self.labels.get(name, name if default is None else default)
 
     def check_labels(self, known: Mapping[str, object] | set[str] | list[str]) -> None:
@@ -145,7 +145,7 @@ def _size(text: str) -> tuple[float, float | None]:
 
 
 def settings(**more: Any) -> Any:
-    """Matplotlib's settings for our figures, as a context manager."""
+    """Apply matplotlib's settings for our figures (a context manager)."""
     import matplotlib as mpl  # noqa: PLC0415
 
     values: Any = {**RC, **more}
@@ -179,7 +179,7 @@ def new_figure(look: Look, *, width_in: float = TWO_COLUMNS, height_in: float = 
 
 
 def thousands_apart(axes: Any) -> None:
-    """Write ticks of the vertical axis as 400,000 where they are so large."""
+    """Write large ticks of the vertical axis as 400,000."""
     from matplotlib.ticker import ScalarFormatter  # noqa: PLC0415
 
     class Formatter(ScalarFormatter):
@@ -190,7 +190,7 @@ def thousands_apart(axes: Any) -> None:
 
 
 def logarithmic(axes: Any, axis: str = "y") -> None:
-    """Make an axis logarithmic, with ticks such as 0.5 and 20 instead of powers of ten where those are short."""
+    """Make an axis logarithmic, with ticks such as 0.5 and 20 instead of small powers of ten."""
     from matplotlib.ticker import LogFormatterMathtext  # noqa: PLC0415
 
     class Formatter(LogFormatterMathtext):
@@ -205,7 +205,7 @@ def logarithmic(axes: Any, axis: str = "y") -> None:
 
 
 def scale_for(axes: Any, name: str, look: Look) -> bool:
-    """Make the vertical axis logarithmic if `name` is a ratio, with a line at one, or `look` asks for it; say if so."""
+    """Make the vertical axis logarithmic for a ratio, with a line at 1, or if `look` says so. Returns whether it is."""
     if name in RATIOS:
         axes.axhline(1, color="#999999", linewidth=0.6, zorder=0)
     elif not look.logy:
@@ -223,7 +223,7 @@ def _figure_class() -> Any:
         raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
 
     class PaperFigure(Figure):  # type: ignore[misc, unused-ignore]
-        """A figure whose files journals accept, whatever the user's own settings are."""
+        """A figure whose files journals accept, whatever the user's settings are."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
@@ -244,7 +244,7 @@ def _figure_class() -> Any:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """See, before what may take long, whether a figure can be drawn and saved as the ending of `path` says.
+    """Check, before long runs, that a figure can be saved in the format of the extension of `path`.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def check(path: str | os.PathLike[str]) -> None:
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Save a figure; the ending of `path` says as what.
+    """Save a figure in the format of the extension of `path`.
 
     Parameters
     ----------
@@ -283,6 +283,6 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     check(path)
-    drawn = io.BytesIO()  # matplotlib's PDF writer fails in its own way on a full disk
+    drawn = io.BytesIO()  # because matplotlib's PDF writer hides the error of a full disk
     figure.savefig(drawn, format=Path(path).suffix[1:].lower())
     files.write_bytes(path, drawn.getvalue())

@@ -15,14 +15,14 @@ from wifair.figures.labels import parameter, quantity
 from wifair.figures.style import COLOURS, MARKERS, ONE_COLUMN, Look, new_figure, scale_for, settings
 
 MOST_GROUPS = 40
-"""More lines tell nobody anything."""
+"""The most lines that are legible."""
 BESIDE = 0.4
-"""Width that the groups take at a text on the axis, where a tick is 1 wide."""
+"""Width of all groups at a text on the axis, where ticks are 1 apart."""
 QUANTITY = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S+)\s*")
 UNSET = "not set"
-"""Tick of points that leave what is along the axis as the scenario has it."""
+"""Tick of points that do not set the parameter on the axis."""
 MOST_TICKS = 12
-"""Values up to which each has its tick."""
+"""The most values that each have a tick."""
 
 
 def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Look | None = None) -> Any:
@@ -96,12 +96,12 @@ def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Lo
 
 
 def _dashes(number: int) -> str:
-    """Choose the style of a line, another one when the colours begin again."""
+    """Choose the style of a line: another one each time that colours repeat."""
     return "-" if number < len(COLOURS) else "--" if number < 2 * len(COLOURS) else ":"
 
 
 def _covers(legend: Any, panel: Any) -> bool:
-    """Whether a legend lies on a line of its panel, or is wider than it."""
+    """Whether a legend covers a line of its panel, or is wider than the panel."""
     legend.figure.draw_without_rendering()
     box, room = legend.get_window_extent(), panel.get_window_extent()
     if box.x0 < room.x0 or box.x1 > room.x1:
@@ -111,7 +111,7 @@ def _covers(legend: Any, panel: Any) -> bool:
 
 
 def _ticks(panel: Any, places: NDArray[np.float64], ticks: list[str] | None, look: Look) -> None:
-    """Put ticks where the points are, as long as they do not run into each other."""
+    """Put ticks at the points, unless they would overlap."""
     if ticks is not None:
         long = sum(map(len, ticks)) > 40
         texts = [look.label(tick) for tick in ticks]
@@ -125,7 +125,7 @@ def _ticks(panel: Any, places: NDArray[np.float64], ticks: list[str] | None, loo
 
 
 def _places(values: NDArray[Any], name: str) -> tuple[NDArray[np.float64], str, list[str] | None]:
-    """Where values stand on the axis, what that is called, and its ticks where the values are no numbers."""
+    """Return the places of values on the axis, its label, and its ticks if the values are not numbers."""
     if values.dtype.kind in "if":
         return values.astype(np.float64), name, None
     texts = [str(value) or UNSET for value in values]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 USUAL_NS = 20_000_000
 HEIGHT = 0.62
-"""Of a frame, of a lane's 1."""
+"""Height of a frame; a lane is 1 high."""
 MOST_LANES = 60
 FEW_LANES = 12
-"""Up to so many stations all have a lane, active or not."""
+"""Up to so many stations, inactive ones have a lane, too."""
 MOST_FRAMES = 20_000
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
@@ -42,7 +42,7 @@ LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unhea
 
 
 def usual_span(scenario: Scenario, start: str | None, end: str | None) -> tuple[str, str]:
-    """Find out from when to when is drawn.
+    """Determine the time that is drawn.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _within(table: Columns, first_s: float, last_s: float) -> Columns:
 
 
 def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Spans that touch as one."""
+    """Merge spans that touch."""
     merged: list[tuple[float, float]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -155,17 +155,17 @@ def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _ppdus(frames: Columns) -> list[list[dict[str, Any]]]:
-    """Frames by the PPDU that they are in: the MPDUs of an A-MPDU together, every other frame alone."""
+    """Group frames by PPDU: the MPDUs of an A-MPDU together, every other frame alone."""
     groups: dict[Any, list[dict[str, Any]]] = {}
     for index, frame in enumerate(frames.records()):
-        # Two channels may count the same number: not for the same sender at the same time.
+        # Numbers are unique only in a channel, and a sender is in one channel at a time.
         key = (frame["ppdu"], frame["sender"], frame["start_s"]) if frame["ppdu"] else index
         groups.setdefault(key, []).append(frame)
     return list(groups.values())
 
 
 def _mostly(mpdus: list[dict[str, Any]]) -> str:
-    """Of which packets most bytes are; empty if their receiver has them all."""
+    """Return the kind of packet with the most bytes; empty if the receiver has all of them already."""
     lengths: dict[str, int] = {}
     for mpdu in mpdus:
         if mpdu["packet"]:
@@ -174,7 +174,7 @@ def _mostly(mpdus: list[dict[str, Any]]) -> str:
 
 
 class _Lanes:
-    """What is drawn on the lanes, and what the legend has to say of it."""
+    """Draws on the lanes, and collects entries for the legend."""
 
     def __init__(self, axes: Any, place: dict[str, int], scale: Any) -> None:
         self.axes = axes
@@ -189,7 +189,7 @@ class _Lanes:
             self._bar(one["station"], one["start_s"], one["end_s"], 0, 0.12, label="backoff", **style)
 
     def reservations(self, frames: Columns, lanes: list[str]) -> None:
-        """Draw the NAV that frames set at those who read them and are not their receivers."""
+        """Draw the NAV that frames set at stations that read them and are not their receivers."""
         spans: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
         for one in frames.records():
             for reader in lanes if one["read_by"] == "*" else one["read_by"].split():
@@ -210,7 +210,7 @@ class _Lanes:
                 key = "mac_ack"
             elif first["kind"] == "data":
                 key = _mostly(group)
-                if not key and has_tcp:  # its receiver has it already
+                if not key and has_tcp:  # the receiver has it already
                     key = "data" if end - start > 0.0005 else "ack"
                 key = key if key in ("data", "ack", "udp") else "other"
             else:
@@ -235,7 +235,7 @@ class _Lanes:
                     self.axes.text(x, self.place[sender] + HEIGHT, "r", fontsize=6, ha="left", va="bottom")
 
     def _arrow(self, sender: str, receiver: str, end: float, received: bool) -> None:
-        """To whom a data frame goes, drawn where it ends."""
+        """Draw an arrow from the end of a data frame to its receiver."""
         low, high = self.place[sender], self.place[receiver]
         if low == high:
             return
@@ -259,7 +259,7 @@ class _Lanes:
             self.shown[label] = Rectangle((0, 0), 1, 1, label=label, **style)
 
     def legend(self) -> list[Any]:
-        """In a fixed order, what there is."""
+        """List the entries of the legend in a fixed order."""
         order = [label for _, label in KINDS.values()] + [label for _, label in LOSSES.values()] + ["backoff", "NAV"]
         handles = [self.shown[label] for label in order if label in self.shown]
         if self.retries:

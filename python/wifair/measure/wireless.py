@@ -135,8 +135,8 @@ class Radio:
 class RtsThreshold:
     """The RTS threshold of a radio, which is restored in any case.
 
-    The old value is written to a file before it is changed. It is restored by `restore`, at the end of Python, or, after
-    a crash, when the next such object is created for the same radio.
+    The old value is written to a file before it is changed. It is restored by `restore`, at the end of Python,
+    or, after a crash, when the next such object is created for the same radio.
     """
 
     def __init__(self, radio: Radio, folder: Path | None = None) -> None:
