@@ -90,7 +90,7 @@ impl CongestionControl for Areno {
     fn on_ack(&mut self, ack: &Ack) {
         self.estimate.ack(ack);
         self.delays.sample(ack);
-        if ack.in_recovery || !ack.window_limited {
+        if !ack.may_grow() {
             return;
         }
         if self.window.in_slow_start() {

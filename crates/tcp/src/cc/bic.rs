@@ -95,10 +95,8 @@ impl CongestionControl for Bic {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if !ack.in_recovery && ack.window_limited {
-            let increment = if self.window.in_slow_start() { 1.0 } else { self.increment(self.window.cwnd) };
-            self.window.grow(ack.segments, increment);
-        }
+        let increment = if self.window.in_slow_start() { 1.0 } else { self.increment(self.window.cwnd) };
+        self.window.grow_on(ack, increment);
     }
 
     /// Linux resets the search after a timeout.

@@ -53,8 +53,8 @@ impl CongestionControl for Dctcp {
             self.alpha = (1.0 - self.g) * self.alpha + self.g * marked;
             (self.bytes, self.marked) = (0, 0);
         }
-        if !ack.in_recovery && ack.window_limited && !ack.ecn_echo {
-            self.window.grow(ack.segments, 1.0);
+        if !ack.ecn_echo {
+            self.window.grow_on(ack, 1.0);
         }
     }
 

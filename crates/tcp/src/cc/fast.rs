@@ -57,7 +57,7 @@ impl CongestionControl for Fast {
             let weight = (3.0 / self.window.cwnd).min(0.25);
             self.average = if self.average == 0.0 { rtt } else { (1.0 - weight) * self.average + weight * rtt };
         }
-        if self.round.ends(ack) && !ack.in_recovery && ack.window_limited && self.average > 0.0 {
+        if self.round.ends(ack) && ack.may_grow() && self.average > 0.0 {
             let Params { alpha, gamma } = self.params;
             let rtt = self.average.max(self.delays.base);
             self.window.set(next_window(self.window.cwnd, self.delays.base, rtt, alpha, gamma));

@@ -89,7 +89,7 @@ impl CongestionControl for Fusion {
             }
             self.delays.clear();
         }
-        if ack.in_recovery || !ack.window_limited {
+        if !ack.may_grow() {
             return;
         }
         if self.window.in_slow_start() {

@@ -88,7 +88,7 @@ impl CongestionControl for HighSpeed {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.in_recovery || !ack.window_limited {
+        if !ack.may_grow() {
             return;
         }
         let cwnd = self.window.cwnd;
@@ -96,7 +96,7 @@ impl CongestionControl for HighSpeed {
             self.increase = self.increase(cwnd);
             self.computed_at = cwnd;
         }
-        self.window.grow(ack.segments, self.increase);
+        self.window.grow_on(ack, self.increase);
     }
 }
 

@@ -105,9 +105,7 @@ impl CongestionControl for Htcp {
             self.round_bytes = 0;
             self.increase = self.increase(ack.now.saturating_since(last_loss).as_secs());
         }
-        if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments, self.increase);
-        }
+        self.window.grow_on(ack, self.increase);
     }
 
     /// The time since the last loss starts with the next ACK.

@@ -60,7 +60,7 @@ impl CongestionControl for Hybla {
             self.rho = (self.delays.base / self.reference).max(1.0);
             self.burst = libm::exp2(self.rho.min(LARGEST)) - 1.0;
         }
-        if ack.in_recovery || !ack.window_limited {
+        if !ack.may_grow() {
             return;
         }
         if self.window.in_slow_start() {
@@ -68,7 +68,7 @@ impl CongestionControl for Hybla {
             self.window.add(self.burst * ack.segments);
             self.window.set(self.window.cwnd.min(goal.max(1.0)));
         } else {
-            self.window.grow(ack.segments, self.rho * self.rho);
+            self.window.grow_on(ack, self.rho * self.rho);
         }
     }
 }

@@ -119,9 +119,7 @@ impl CongestionControl for Illinois {
             self.decide();
             self.delays.clear();
         }
-        if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments, self.alpha);
-        }
+        self.window.grow_on(ack, self.alpha);
     }
 
     fn on_loss(&mut self, _: f64) {

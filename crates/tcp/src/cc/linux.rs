@@ -37,10 +37,9 @@ impl CongestionControl for Linux {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.acked += ack.bytes as f64 / ack.mss;
-        if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
-            return;
+        if ack.may_grow() && ack.segments > 0.0 {
+            self.window.grow_in_whole_segments(&mut self.acked);
         }
-        self.window.grow_in_whole_segments(&mut self.acked);
     }
 }
 

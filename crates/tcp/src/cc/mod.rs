@@ -107,6 +107,14 @@ pub struct Ack {
     pub paced: bool,
 }
 
+impl Ack {
+    /// Whether the window may grow: outside of recovery, if it limits what is sent.
+    #[inline]
+    pub const fn may_grow(&self) -> bool {
+        !self.in_recovery && self.window_limited
+    }
+}
+
 /// Delivery rate sample (Y. Cheng et al., draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {

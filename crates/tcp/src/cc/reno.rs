@@ -41,9 +41,7 @@ impl CongestionControl for Reno {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments, 1.0);
-        }
+        self.window.grow_on(ack, 1.0);
     }
 
     fn on_ecn(&mut self, in_flight: f64) {

@@ -50,11 +50,11 @@ impl CongestionControl for Scalable {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.in_recovery || !ack.window_limited {
+        if !ack.may_grow() {
             return;
         }
         if self.window.in_slow_start() || self.window.cwnd <= self.params.legacy_window {
-            self.window.grow(ack.segments, 1.0);
+            self.window.grow_on(ack, 1.0);
         } else {
             self.window.add(self.params.increase * ack.segments);
         }

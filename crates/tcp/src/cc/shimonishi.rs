@@ -106,7 +106,7 @@ impl CongestionControl for Shimonishi {
         self.delays.sample(ack);
         if self.round.ends(ack) {
             self.measure();
-            if !ack.in_recovery && ack.window_limited {
+            if ack.may_grow() {
                 self.decide(ack);
             }
         }

@@ -134,7 +134,7 @@ impl Vegas {
             }
             self.delays.clear();
         }
-        if !ack.in_recovery && ack.window_limited {
+        if ack.may_grow() {
             self.grow(ack);
         }
         over
@@ -187,8 +187,8 @@ impl Vegas {
     fn decide_as_linux(&mut self, ack: &Ack) {
         let Window { cwnd, .. } = self.window;
         if self.delays.count() <= 2 {
-            if !self.window.in_slow_start() && ack.window_limited {
-                self.window.grow(ack.segments, 1.0);
+            if !self.window.in_slow_start() {
+                self.window.grow_on(ack, 1.0);
             }
             return;
         }

@@ -59,9 +59,7 @@ impl CongestionControl for Veno {
             }
             self.delays.clear();
         }
-        if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments, if self.congested { 0.5 } else { 1.0 });
-        }
+        self.window.grow_on(ack, if self.congested { 0.5 } else { 1.0 });
     }
 
     fn on_loss(&mut self, in_flight: f64) {

@@ -130,9 +130,7 @@ impl CongestionControl for Westwood {
         if ack.min_rtt != Duration::MAX {
             self.pipe = self.estimate.bandwidth * ack.min_rtt.as_secs() / ack.mss;
         }
-        if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments, 1.0);
-        }
+        self.window.grow_on(ack, 1.0);
     }
 
     fn on_loss(&mut self, _: f64) {

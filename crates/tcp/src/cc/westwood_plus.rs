@@ -195,10 +195,9 @@ impl WestwoodPlus {
             self.pipe = libm::floor(self.estimate.bandwidth * 1e-3 * self.least / ack.mss).max(2.0);
         }
         self.acks += ack.bytes as f64 / ack.mss;
-        if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
-            return;
+        if ack.may_grow() && ack.segments > 0.0 {
+            self.window.grow_in_whole_segments(&mut self.acks);
         }
-        self.window.grow_in_whole_segments(&mut self.acks);
     }
 
     const fn is_linux(&self) -> bool {
@@ -238,9 +237,7 @@ impl CongestionControl for WestwoodPlus {
         } else if ack.min_rtt != Duration::MAX {
             self.pipe = self.estimate.bandwidth * ack.min_rtt.as_secs() / ack.mss;
         }
-        if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments, 1.0);
-        }
+        self.window.grow_on(ack, 1.0);
     }
 
     fn on_loss(&mut self, _: f64) {

@@ -1,6 +1,6 @@
 //! Window arithmetic shared by most algorithms.
 
-use crate::cc::Start;
+use crate::cc::{Ack, Start};
 
 /// Upper bound of any window, in segments: far above any path, and keeps arithmetic finite.
 const LARGEST: f64 = 1e9;
@@ -53,6 +53,14 @@ impl Window {
             self.add(segments);
         } else {
             self.add(increase * segments / self.cwnd);
+        }
+    }
+
+    /// Grows as in [`Window::grow`] if the ACK allows growth.
+    #[inline]
+    pub fn grow_on(&mut self, ack: &Ack, increase: f64) {
+        if ack.may_grow() {
+            self.grow(ack.segments, increase);
         }
     }
 

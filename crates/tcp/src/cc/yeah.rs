@@ -94,12 +94,12 @@ impl CongestionControl for Yeah {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.delays.sample(ack);
-        if ack.in_recovery || !ack.window_limited {
+        if !ack.may_grow() {
             return;
         }
         let cwnd = self.window.cwnd;
         let slow = self.window.in_slow_start() || self.slow_rounds > 0.0;
-        self.window.grow(ack.segments, if slow { 1.0 } else { cwnd / cwnd.min(100.0) });
+        self.window.grow_on(ack, if slow { 1.0 } else { cwnd / cwnd.min(100.0) });
         if self.round.ends(ack) {
             self.decide();
             self.delays.clear();
