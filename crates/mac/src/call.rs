@@ -36,4 +36,9 @@ impl<'a> Call<'a> {
     pub(crate) fn has_losses(&self) -> bool {
         !self.dropped.is_empty() || !self.retry_limit_drops.is_empty()
     }
+
+    /// Number of packets dropped so far.
+    pub(crate) fn losses(&self) -> usize {
+        self.dropped.len() + self.retry_limit_drops.len()
+    }
 }

@@ -24,7 +24,7 @@ mod settle;
 mod waiting;
 mod window;
 
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::PacketId;
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -46,9 +46,9 @@ use crate::exchange::ExchangeStep;
 use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
-use crate::{Access, BROADCAST, Counters, MacEvent};
+use crate::{Access, BROADCAST, Call, Counters, MacEvent};
 use wifair_metrics::Histogram;
-use wifair_queue::{AirUse, Cause, Dropped, Gauge, Queue};
+use wifair_queue::{AirUse, Cause, Gauge, Queue};
 
 /// State of a station that does not depend on the category.
 #[derive(Clone, Debug)]
@@ -422,18 +422,15 @@ impl Edcafs {
     /// Enqueues a packet at `station`, in the category with index `category` unless the packet's kind decides. Returns
     /// the index of the category among all of the channel, whether it had nothing to send before, and if so, whether it
     /// has something to send now.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn enqueue(
         &mut self,
-        now: Time,
         station: u32,
         category: usize,
         id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
+        call: &mut Call<'_>,
     ) -> (usize, bool, bool) {
-        let packet = &packets[id];
+        let now = call.now;
+        let packet = &call.packets[id];
         let is_legacy = self.stations[station as usize].is_legacy;
         let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
@@ -441,13 +438,13 @@ impl Edcafs {
         if let Some(rules) = &self.aggregation {
             self.arrived.note(id, now);
             if rules.count_in_flight && contender.waiting.len() + contender.in_flight() >= contender.limit {
-                dropped.push((id, Cause::Overflow));
+                call.dropped.push((id, Cause::Overflow));
                 return (index, false, false);
             }
         }
-        contender.waiting.enqueue(now, id, packets, dropped, next_hops);
+        contender.waiting.enqueue(now, id, call.packets, call.dropped, call.next_hops);
         let looks = self.contenders[index].task.is_none();
-        (index, looks, looks && self.load(now, index, packets, dropped, next_hops))
+        (index, looks, looks && self.load(index, call))
     }
 
     /// Records the length of an access point's queues after an arrival.
@@ -456,30 +453,18 @@ impl Edcafs {
     }
 
     /// Determines what an EDCAF sends next: a frame that is due, retransmissions, or the next packet of its queue.
-    pub(crate) fn load(
-        &mut self,
-        now: Time,
-        index: usize,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub(crate) fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
+        let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(index);
         self.contenders[index].task = self.contenders[index].unfinished(now);
         if self.contenders[index].task.is_none() {
             self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
         }
         let contender = &mut self.contenders[index];
+        let rules = self.aggregation.as_ref();
         if contender.task.is_none()
-            && let Some(until) = contender.agreement_wait(now)
-        {
-            self.paused_queues.sleep(number(index), until);
-            self.read_gauge(now, station);
-            return false;
-        }
-        if contender.task.is_none()
-            && let Some(rules) = &self.aggregation
-            && let Some(until) = contender.holds_back(now, rules)
+            && let Some(until) =
+                contender.agreement_wait(now).or_else(|| rules.and_then(|rules| contender.holds_back(now, rules)))
         {
             self.paused_queues.sleep(number(index), until);
             self.read_gauge(now, station);
@@ -543,17 +528,9 @@ impl Edcafs {
     /// Completes an exchange of `sender` that got a response, or a broadcast: contention window and retry counts are
     /// reset (10.3.4.3). Returns whether there is more to send.
     #[inline]
-    pub(crate) fn succeed(
-        &mut self,
-        now: Time,
-        sender: usize,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub(crate) fn succeed(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
         self.contenders[sender].in_a_row += 1;
-        let delivered = self.settle(now, sender, true, false, dropped, retry_limit_drops);
+        let delivered = self.settle(sender, true, false, call);
         let station = self.station_of(sender);
         self.counters[station].delivered += delivered;
         self.report_mode(sender, delivered);
@@ -561,47 +538,37 @@ impl Edcafs {
         contender.contention.reset();
         let to = contender.ppdu.to;
         if self.air_use.is_wanted() {
-            self.report_air_use(now, sender, to, to != BROADCAST);
+            self.report_air_use(call.now, sender, to, to != BROADCAST);
         }
-        self.load(now, sender, packets, dropped, next_hops)
+        self.load(sender, call)
     }
 
     /// Completes an exchange of `sender` without response; `by_rts` if its RTS got none. Returns whether there is more
     /// to send: the same frames or, if they were given up, the next.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn fail(
-        &mut self,
-        now: Time,
-        sender: usize,
-        by_rts: bool,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub(crate) fn fail(&mut self, sender: usize, by_rts: bool, call: &mut Call<'_>) -> bool {
         let contender = &mut self.contenders[sender];
         let is_short = by_rts || !contender.ppdu.has(ExchangeStep::Rts);
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
-        if contender.sends_run() && self.repeats_run(sender, packets) {
+        if contender.sends_run() && self.repeats_run(sender, call.packets) {
             return true;
         }
-        let lost_before = retry_limit_drops.len() + dropped.len();
-        self.settle(now, sender, false, by_rts, dropped, retry_limit_drops);
+        let lost_before = call.losses();
+        self.settle(sender, false, by_rts, call);
         if !by_rts {
             self.report_mode(sender, 0);
         }
         if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {
-            self.discard(now, sender, retry_limit_drops);
+            self.discard(call.now, sender, call.retry_limit_drops);
         }
         if !self.has_block_ack() && !exhausted {
             return true;
         }
         if self.air_use.is_wanted() {
-            self.report_air_use(now, sender, to, retry_limit_drops.len() + dropped.len() == lost_before);
+            self.report_air_use(call.now, sender, to, call.losses() == lost_before);
         }
-        self.load(now, sender, packets, dropped, next_hops)
+        self.load(sender, call)
     }
 
     /// Whether MPDUs are acknowledged by block ACK.

@@ -2,7 +2,7 @@
 //!
 //! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
 
-use wifair_packet::{NextHops, Packet, PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
@@ -10,7 +10,7 @@ use super::psdu_builder::{DELIMITER, PsduBuilder};
 use super::settings::{AggregationRules, CategoryCounters};
 use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
-use super::{ANY_WIDTH, BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
+use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
@@ -323,14 +323,8 @@ impl BuildState {
 impl Edcafs {
     /// Forms the PPDU of `sender`: MPDUs of one window, retransmissions first, then packets that wait for the same
     /// receiver.
-    pub(crate) fn form(
-        &mut self,
-        now: Time,
-        sender: usize,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(crate) fn form(&mut self, sender: usize, call: &mut Call<'_>) {
+        let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(sender);
         self.stations[station].is_gauge_late = true;
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);

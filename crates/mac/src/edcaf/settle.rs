@@ -7,7 +7,7 @@ use wifair_units::{Duration, Time};
 use super::agreement::Agreement;
 use super::ppdu::{PpduMpdu, rules_between};
 use super::released::Released;
-use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, ExchangeStep};
+use super::{BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep};
 
 /// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of
 /// dot11EDCATableMSDULifetime, 500 TU.
@@ -16,15 +16,8 @@ const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 impl Edcafs {
     /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and no
     /// data were sent. Returns the number of MPDUs delivered.
-    pub(crate) fn settle(
-        &mut self,
-        now: Time,
-        sender: usize,
-        answered: bool,
-        by_rts: bool,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-    ) -> u64 {
+    pub(crate) fn settle(&mut self, sender: usize, answered: bool, by_rts: bool, call: &mut Call<'_>) -> u64 {
+        let now = call.now;
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
             if answered {
@@ -109,9 +102,9 @@ impl Edcafs {
         }
         self.counters[station].retry_limit_drops += given_up;
         if !self.released.expired.is_empty() {
-            dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Expired)));
+            call.dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Expired)));
         }
-        self.note_released(now, station, retry_limit_drops);
+        self.note_released(now, station, call.retry_limit_drops);
         delivered
     }
 

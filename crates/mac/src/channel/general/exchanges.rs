@@ -50,7 +50,7 @@ impl GeneralChannel {
             let sender = self.senders[place];
             let station = self.edcafs.station_of(sender);
             self.edcafs.counters[station].attempts += 1;
-            self.edcafs.form(now, sender, call.packets, call.dropped, call.next_hops);
+            self.edcafs.form(sender, call);
         }
         if self.senders.len() > 1 {
             self.phase = GeneralPhase::Collision;
@@ -214,7 +214,7 @@ impl GeneralChannel {
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.senders[0];
-        let more = self.edcafs.succeed(now, sender, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
+        let more = self.edcafs.succeed(sender, call);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -363,14 +363,7 @@ impl GeneralChannel {
                 // A broadcast is not acknowledged, so its sender does not notice.
                 call.retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
                 let from = now + nav + self.edcafs.contenders[sender].aifs;
-                let more = self.edcafs.succeed(
-                    now,
-                    sender,
-                    call.packets,
-                    call.dropped,
-                    call.retry_limit_drops,
-                    call.next_hops,
-                );
+                let more = self.edcafs.succeed(sender, call);
                 self.draw_backoff(sender, from, more);
             } else {
                 let by_rts = self.edcafs.contenders[sender].ppdu.has(ExchangeStep::Rts);
@@ -414,8 +407,7 @@ impl GeneralChannel {
             SlotRules::Dcf => (expired + late).max(earliest),
             SlotRules::Edca => expired.max(now) + contender.aifs,
         });
-        let more =
-            self.edcafs.fail(now, sender, by_rts, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
+        let more = self.edcafs.fail(sender, by_rts, call);
         self.draw_backoff(sender, from, more);
     }
 

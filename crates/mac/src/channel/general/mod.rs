@@ -200,8 +200,7 @@ impl GeneralChannel {
         if self.append(now, station, category, id, call.packets) {
             return false;
         }
-        let (index, has_looked, is_loaded) =
-            self.edcafs.enqueue(now, station, category, id, call.packets, call.dropped, call.next_hops);
+        let (index, has_looked, is_loaded) = self.edcafs.enqueue(station, category, id, call);
         if is_loaded {
             self.request_access(now, index);
         }
@@ -218,8 +217,7 @@ impl GeneralChannel {
 
     /// Determines what a contender sends next; returns whether there is anything.
     fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
-        let now = call.now;
-        let is_loaded = self.edcafs.load(now, index, call.packets, call.dropped, call.next_hops);
+        let is_loaded = self.edcafs.load(index, call);
         if !is_loaded {
             self.backoffs.rest(number(index));
         }

@@ -52,7 +52,7 @@ impl SpatialChannel {
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
         edca.edcafs.counters[sender as usize].attempts += 1;
-        edca.edcafs.form(now, index, call.packets, call.dropped, call.next_hops);
+        edca.edcafs.form(index, call);
         let ppdu = &edca.edcafs.contenders[index].ppdu;
         if ppdu.to != BROADCAST
             && let Some(rates) = &mut self.rates
@@ -195,7 +195,7 @@ impl SpatialChannel {
         }
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
-        let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
+        let more = edca.edcafs.succeed(index, call);
         if more && holds && edca.edcafs.fits_txop(now, index) {
             self.backoffs[station as usize].engaged = true;
             self.stations[station as usize].stage = ExchangeStage::Continues;
@@ -223,8 +223,7 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn fail_in(&mut self, station: u32, by_rts: bool, call: &mut Call<'_>) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
-        let Call { packets, dropped, retry_limit_drops, next_hops, .. } = call;
-        let more = edca.edcafs.fail(call.now, index, by_rts, packets, dropped, retry_limit_drops, *next_hops);
+        let more = edca.edcafs.fail(index, by_rts, call);
         self.start_backoff(station, index, more);
     }
 

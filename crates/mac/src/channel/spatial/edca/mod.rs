@@ -178,8 +178,7 @@ impl SpatialChannel {
     pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) {
         let now = call.now;
         let edcafs = &mut self.categories().edcafs;
-        let (index, _, is_loaded) =
-            edcafs.enqueue(now, station, category, id, call.packets, call.dropped, call.next_hops);
+        let (index, _, is_loaded) = edcafs.enqueue(station, category, id, call);
         edcafs.after_offer(now, station);
         if is_loaded {
             self.request_in(now, index);
@@ -239,9 +238,7 @@ impl SpatialChannel {
         if self.backoff_timers.next() > call.now {
             while let Some(index) = self.categories().edcafs.paused_queues.wake(call.now) {
                 let (index, edcafs) = (index as usize, &mut self.categories().edcafs);
-                if edcafs.contenders[index].task.is_none()
-                    && edcafs.load(call.now, index, call.packets, call.dropped, call.next_hops)
-                {
+                if edcafs.contenders[index].task.is_none() && edcafs.load(index, call) {
                     self.request_in(call.now, index);
                 }
             }
