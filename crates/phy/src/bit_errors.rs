@@ -33,62 +33,57 @@ pub enum LegacyMode {
     Cck5,
     /// CCK, 11 Mb/s.
     Cck11,
-    /// OFDM with this constellation and code.
-    Ofdm(Constellation, Code),
-}
-
-/// Constellation of an OFDM subcarrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Constellation {
-    /// 2 points.
-    Bpsk,
-    /// 4 points.
-    Qpsk,
-    /// 16 points.
-    Qam16,
-    /// 64 points.
-    Qam64,
-}
-
-/// Rate of the convolutional code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// 1/2.
-    Half,
-    /// 2/3.
-    TwoThirds,
-    /// 3/4.
-    ThreeQuarters,
-    /// 5/6, from HT on.
-    FiveSixths,
+    /// OFDM, 6 Mb/s: BPSK at code rate 1/2.
+    Ofdm6,
+    /// OFDM, 9 Mb/s: BPSK at code rate 3/4.
+    Ofdm9,
+    /// OFDM, 12 Mb/s: QPSK at code rate 1/2.
+    Ofdm12,
+    /// OFDM, 18 Mb/s: QPSK at code rate 3/4.
+    Ofdm18,
+    /// OFDM, 24 Mb/s: 16-QAM at code rate 1/2.
+    Ofdm24,
+    /// OFDM, 36 Mb/s: 16-QAM at code rate 3/4.
+    Ofdm36,
+    /// OFDM, 48 Mb/s: 64-QAM at code rate 2/3.
+    Ofdm48,
+    /// OFDM, 54 Mb/s: 64-QAM at code rate 3/4.
+    Ofdm54,
 }
 
 impl LegacyMode {
+    const ALL: [Self; 12] = [
+        Self::Dsss1,
+        Self::Dsss2,
+        Self::Cck5,
+        Self::Cck11,
+        Self::Ofdm6,
+        Self::Ofdm9,
+        Self::Ofdm12,
+        Self::Ofdm18,
+        Self::Ofdm24,
+        Self::Ofdm36,
+        Self::Ofdm48,
+        Self::Ofdm54,
+    ];
+
     /// The fastest mode that is no faster than `rate`, or else the slowest: among OFDM modes if `ofdm`, otherwise among
     /// DSSS and CCK modes.
     pub fn of(rate: BitRate, ofdm: bool) -> Self {
-        use Code::{Half, ThreeQuarters, TwoThirds};
-        use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
-        let kbps = rate.as_bps() / 1000;
-        if !ofdm {
-            return match kbps {
-                11_000.. => Self::Cck11,
-                5_500.. => Self::Cck5,
-                2_000.. => Self::Dsss2,
-                _ => Self::Dsss1,
-            };
+        match (ofdm, rate.as_bps() / 1000) {
+            (false, 11_000..) => Self::Cck11,
+            (false, 5_500..) => Self::Cck5,
+            (false, 2_000..) => Self::Dsss2,
+            (false, _) => Self::Dsss1,
+            (true, 54_000..) => Self::Ofdm54,
+            (true, 48_000..) => Self::Ofdm48,
+            (true, 36_000..) => Self::Ofdm36,
+            (true, 24_000..) => Self::Ofdm24,
+            (true, 18_000..) => Self::Ofdm18,
+            (true, 12_000..) => Self::Ofdm12,
+            (true, 9_000..) => Self::Ofdm9,
+            (true, _) => Self::Ofdm6,
         }
-        let (constellation, code) = match kbps {
-            54_000.. => (Qam64, ThreeQuarters),
-            48_000.. => (Qam64, TwoThirds),
-            36_000.. => (Qam16, ThreeQuarters),
-            24_000.. => (Qam16, Half),
-            18_000.. => (Qpsk, ThreeQuarters),
-            12_000.. => (Qpsk, Half),
-            9_000.. => (Bpsk, ThreeQuarters),
-            _ => (Bpsk, Half),
-        };
-        Self::Ofdm(constellation, code)
     }
 
     /// Natural logarithm of the probability that a bit is correct; the error probability of a symbol is spread evenly
@@ -99,7 +94,14 @@ impl LegacyMode {
             Self::Dsss2 => libm::log1p(-dqpsk(11.0 * sinr).min(0.5)),
             Self::Cck5 => libm::log1p(-biorthogonal16(8.0 * sinr)) / 4.0,
             Self::Cck11 => 2.0 * libm::log1p(-biorthogonal16(4.0 * sinr)) / 8.0,
-            Self::Ofdm(constellation, code) => libm::log1p(-code.first_errors(constellation.bit_error(sinr)).min(1.0)),
+            Self::Ofdm6 => ofdm(BPSK, HALF, sinr),
+            Self::Ofdm9 => ofdm(BPSK, THREE_QUARTERS, sinr),
+            Self::Ofdm12 => ofdm(QPSK, HALF, sinr),
+            Self::Ofdm18 => ofdm(QPSK, THREE_QUARTERS, sinr),
+            Self::Ofdm24 => ofdm(QAM_16, HALF, sinr),
+            Self::Ofdm36 => ofdm(QAM_16, THREE_QUARTERS, sinr),
+            Self::Ofdm48 => ofdm(QAM_64, TWO_THIRDS, sinr),
+            Self::Ofdm54 => ofdm(QAM_64, THREE_QUARTERS, sinr),
         }
     }
 }
@@ -128,97 +130,69 @@ fn biorthogonal16(es_n0: f64) -> f64 {
     (sum * h / 3.0 + upper_tail(b)).min(1.0)
 }
 
-impl Constellation {
-    /// Bit error probability before decoding.
-    fn bit_error(self, sinr: f64) -> f64 {
-        let (factor, spread) = match self {
-            Self::Bpsk => (1.0 / 2.0, 1.0),
-            Self::Qpsk => (1.0 / 2.0, 2.0),
-            Self::Qam16 => (3.0 / 8.0, 10.0),
-            Self::Qam64 => (7.0 / 24.0, 42.0),
-        };
-        factor * libm::erfc(libm::sqrt(sinr / spread))
-    }
+/// A constellation of OFDM subcarriers: before decoding, a bit is wrong with probability
+/// `factor * erfc(sqrt(SINR / spread))`.
+struct Constellation {
+    factor: f64,
+    spread: f64,
 }
 
-impl Code {
-    /// Input bits of the code, first exponent, step of exponents, and the weights.
-    const fn spectrum(self) -> (f64, i32, i32, &'static [f64]) {
-        match self {
-            Self::Half => (
-                1.0,
-                10,
-                2,
-                &[36.0, 211.0, 1404.0, 11633.0, 77433.0, 502_690.0, 3_322_763.0, 21_292_910.0, 134_365_911.0],
-            ),
-            Self::TwoThirds => (
-                2.0,
-                6,
-                1,
-                &[3.0, 70.0, 285.0, 1276.0, 6160.0, 27128.0, 117_019.0, 498_860.0, 2_103_891.0, 8_784_123.0],
-            ),
-            Self::ThreeQuarters => (
-                3.0,
-                5,
-                1,
-                &[
-                    42.0,
-                    201.0,
-                    1492.0,
-                    10469.0,
-                    62935.0,
-                    379_644.0,
-                    2_253_373.0,
-                    13_073_811.0,
-                    75_152_755.0,
-                    428_005_675.0,
-                ],
-            ),
-            Self::FiveSixths => (
-                5.0,
-                4,
-                1,
-                &[
-                    92.0,
-                    528.0,
-                    8694.0,
-                    79453.0,
-                    792_114.0,
-                    7_375_573.0,
-                    67_884_974.0,
-                    610_875_423.0,
-                    5_427_275_376.0,
-                    47_664_215_639.0,
-                ],
-            ),
-        }
-    }
+const BPSK: Constellation = Constellation { factor: 1.0 / 2.0, spread: 1.0 };
+const QPSK: Constellation = Constellation { factor: 1.0 / 2.0, spread: 2.0 };
+const QAM_16: Constellation = Constellation { factor: 3.0 / 8.0, spread: 10.0 };
+const QAM_64: Constellation = Constellation { factor: 7.0 / 24.0, spread: 42.0 };
 
-    /// Union bound of the bit error probability after decoding, from `p`, the one before decoding.
-    fn first_errors(self, p: f64) -> f64 {
-        let (bits, first, step, weights) = self.spectrum();
-        let d = libm::sqrt(4.0 * p * (1.0 - p));
-        let mut power = (0..first).fold(1.0, |power, _| power * d);
-        let factor = (0..step).fold(1.0, |power, _| power * d);
-        let mut sum = 0.0;
-        for weight in weights {
-            sum += weight * power;
-            power *= factor;
-        }
-        sum / (2.0 * bits)
-    }
+const HALF: CodeRate = CodeRate { data: 1, coded: 2 };
+const TWO_THIRDS: CodeRate = CodeRate { data: 2, coded: 3 };
+const THREE_QUARTERS: CodeRate = CodeRate { data: 3, coded: 4 };
+
+/// [`LegacyMode::log_success`] of OFDM.
+fn ofdm(constellation: Constellation, rate: CodeRate, sinr: f64) -> f64 {
+    let error = constellation.factor * libm::erfc(libm::sqrt(sinr / constellation.spread));
+    libm::log1p(-union_bound(rate, error).min(1.0))
 }
 
-/// Union bound of the bit error probability after decoding at a code rate of HT or later, from `p`, the one before
-/// decoding.
-pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
+/// Weights of the convolutional code at `rate`: exponent of the first, step of exponents, and the weights.
+const fn spectrum(rate: CodeRate) -> (i32, i32, &'static [f64]) {
     match rate.coded {
-        2 => Code::Half,
-        3 => Code::TwoThirds,
-        4 => Code::ThreeQuarters,
-        _ => Code::FiveSixths,
+        2 => (10, 2, &[36.0, 211.0, 1404.0, 11633.0, 77433.0, 502_690.0, 3_322_763.0, 21_292_910.0, 134_365_911.0]),
+        3 => (6, 1, &[3.0, 70.0, 285.0, 1276.0, 6160.0, 27128.0, 117_019.0, 498_860.0, 2_103_891.0, 8_784_123.0]),
+        4 => (
+            5,
+            1,
+            &[42.0, 201.0, 1492.0, 10469.0, 62935.0, 379_644.0, 2_253_373.0, 13_073_811.0, 75_152_755.0, 428_005_675.0],
+        ),
+        _ => (
+            4,
+            1,
+            &[
+                92.0,
+                528.0,
+                8694.0,
+                79453.0,
+                792_114.0,
+                7_375_573.0,
+                67_884_974.0,
+                610_875_423.0,
+                5_427_275_376.0,
+                47_664_215_639.0,
+            ],
+        ),
     }
-    .first_errors(p)
+}
+
+/// Union bound of the bit error probability after decoding, from `p`, the one before decoding.
+pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
+    let (first, step, weights) = spectrum(rate);
+    let d = libm::sqrt(4.0 * p * (1.0 - p));
+    let mut power = (0..first).fold(1.0, |power, _| power * d);
+    let factor = (0..step).fold(1.0, |power, _| power * d);
+    let mut sum = 0.0;
+    for weight in weights {
+        sum += weight * power;
+        power *= factor;
+    }
+    sum / (2.0 * f64::from(rate.data))
 }
 
 /// Tabulated curves of all modes: the logarithm of the probability that a bit is correct, by SINR in dB.
@@ -243,45 +217,14 @@ impl BitErrors {
     }
 
     fn new() -> Self {
-        use Code::{Half, ThreeQuarters, TwoThirds};
-        use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
-        let modes = [
-            LegacyMode::Dsss1,
-            LegacyMode::Dsss2,
-            LegacyMode::Cck5,
-            LegacyMode::Cck11,
-            LegacyMode::Ofdm(Bpsk, Half),
-            LegacyMode::Ofdm(Bpsk, ThreeQuarters),
-            LegacyMode::Ofdm(Qpsk, Half),
-            LegacyMode::Ofdm(Qpsk, ThreeQuarters),
-            LegacyMode::Ofdm(Qam16, Half),
-            LegacyMode::Ofdm(Qam16, ThreeQuarters),
-            LegacyMode::Ofdm(Qam64, TwoThirds),
-            LegacyMode::Ofdm(Qam64, ThreeQuarters),
-        ];
-        let curve = |mode: &LegacyMode| ErrorCurve::new(LOWEST..=HIGHEST, DENSITY, |sinr| mode.log_success(sinr));
-        Self { curves: modes.iter().map(curve).collect() }
-    }
-
-    fn place(mode: LegacyMode) -> usize {
-        use Code::{Half, TwoThirds};
-        use Constellation::{Bpsk, Qam16, Qam64, Qpsk};
-        match mode {
-            LegacyMode::Dsss1 => 0,
-            LegacyMode::Dsss2 => 1,
-            LegacyMode::Cck5 => 2,
-            LegacyMode::Cck11 => 3,
-            LegacyMode::Ofdm(Bpsk, code) => 4 + usize::from(code != Half),
-            LegacyMode::Ofdm(Qpsk, code) => 6 + usize::from(code != Half),
-            LegacyMode::Ofdm(Qam16, code) => 8 + usize::from(code != Half),
-            LegacyMode::Ofdm(Qam64, code) => 10 + usize::from(code != TwoThirds),
-        }
+        let curve = |mode: LegacyMode| ErrorCurve::new(LOWEST..=HIGHEST, DENSITY, |sinr| mode.log_success(sinr));
+        Self { curves: LegacyMode::ALL.map(curve).into() }
     }
 
     /// Natural logarithm of the probability that all of `bits` bits in this mode are right. The logarithm of the error
     /// is interpolated between table entries.
     pub fn log_survival(&self, mode: LegacyMode, sinr: f64, bits: f64) -> f64 {
-        self.curves[Self::place(mode)].log_survival(sinr, bits)
+        self.curves[mode as usize].log_survival(sinr, bits)
     }
 }
 

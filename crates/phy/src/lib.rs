@@ -36,7 +36,7 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 pub use amendment::{Amendment, ModeRequest};
 pub use band::Band;
-pub use bit_errors::{BitErrors, Code, Constellation, LegacyMode};
+pub use bit_errors::{BitErrors, LegacyMode};
 pub use eht::EhtMode;
 pub use he::{HeMode, HeOptions, HeRange};
 pub use ht::{HtFormat, HtMode};
@@ -191,23 +191,16 @@ impl Timing {
     ///
     /// OFDM: `preamble + 4 us * ceil((16 + 8 length + 6) / N_DBPS)` (17.4.3, TXTIME), with `N_DBPS = 4 us * rate`.
     pub fn frame(&self, length: Bytes, rate: BitRate) -> Duration {
-        match self.modulation {
-            Modulation::Ofdm { .. } if self.is_dsss(rate) => {
-                self.preamble_of(rate) + rate.time_for(length).round_up_to(Duration::from_micros(1))
-            }
-            Modulation::Dsss { whole_microseconds: true } => {
-                self.preamble_of(rate) + rate.time_for(length).round_up_to(Duration::from_micros(1))
-            }
-            Modulation::Dsss { whole_microseconds: false } => self.preamble_of(rate) + rate.time_for(length),
-            Modulation::Ofdm { signal_extension, whole_symbols: true } => {
+        let data = match (self.modulation, self.is_dsss(rate)) {
+            (Modulation::Dsss { whole_microseconds: false }, _)
+            | (Modulation::Ofdm { whole_symbols: false, .. }, false) => rate.time_for(length),
+            (_, true) => rate.time_for(length).round_up_to(Duration::from_micros(1)),
+            (_, false) => {
                 let bits_per_symbol = rate.as_bps() * 4 / 1_000_000;
-                let symbols = (16 + 8 * length.0 + 6).div_ceil(bits_per_symbol);
-                self.preamble + Duration::from_micros(4) * symbols + signal_extension
+                Duration::from_micros(4) * (16 + 8 * length.0 + 6).div_ceil(bits_per_symbol)
             }
-            Modulation::Ofdm { signal_extension, whole_symbols: false } => {
-                self.preamble + rate.time_for(length) + signal_extension
-            }
-        }
+        };
+        self.preamble_of(rate) + data + self.extension_of(rate)
     }
 
     /// The length of the MAC frame that carries an IP packet of `size`.

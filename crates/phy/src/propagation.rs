@@ -38,50 +38,37 @@ impl Position {
     }
 }
 
-/// Free space.
-pub mod friis {
-    wifair_config::table! {
-        /// Free space: the received power falls with the square of the distance.
-        pub struct Params {
-            /// Carrier frequency, in MHz; 2412 is channel 1 of 2.4 GHz.
-            pub frequency_mhz: f64 = 2412.0, "above 0" => |f| *f > 0.0;
-        }
+table! {
+    /// Free space: the received power falls with the square of the distance.
+    pub struct Friis {
+        /// Carrier frequency, in MHz; 2412 is channel 1 of 2.4 GHz.
+        pub frequency_mhz: f64 = 2412.0, "above 0" => |f| *f > 0.0;
     }
 }
 
-/// Two-ray ground.
-pub mod two_ray {
-    use wifair_units::Metres;
-
-    wifair_config::table! {
-        /// Direct and ground-reflected ray: beyond the crossover distance the received power falls with the fourth
-        /// power.
-        pub struct Params {
-            /// Carrier frequency, in MHz; 914 is ns-2's.
-            pub frequency_mhz: f64 = 914.0, "above 0" => |f| *f > 0.0;
-            /// Height of every antenna; ns-2's is 1.5 m.
-            pub height: Metres = Metres(1.5), "above 0 m" => |h| h.0 > 0.0;
-        }
+table! {
+    /// Direct and ground-reflected ray: beyond the crossover distance the received power falls with the fourth
+    /// power.
+    pub struct TwoRay {
+        /// Carrier frequency, in MHz; 914 is ns-2's.
+        pub frequency_mhz: f64 = 914.0, "above 0" => |f| *f > 0.0;
+        /// Height of every antenna; ns-2's is 1.5 m.
+        pub height: Metres = Metres(1.5), "above 0 m" => |h| h.0 > 0.0;
     }
 }
 
-/// Log-distance.
-pub mod log_distance {
-    use wifair_units::{Db, Metres};
-
-    wifair_config::table! {
-        /// The received power falls with a given power of the distance; each path has its own shadowing.
-        pub struct Params {
-            /// Path-loss exponent: 2 in free space, 3 to 5 indoors.
-            pub exponent: f64 = 3.0, "above 0 and at most 10" => |n| *n > 0.0 && *n <= 10.0;
-            /// Distance at which the loss is `reference_loss`.
-            pub reference_distance: Metres = Metres(1.0), "above 0 m and at most 1000 km" => |d| d.0 > 0.0 && d.0 <= 1e6;
-            /// Loss at `reference_distance`; 40.1 dB is that of free space at 1 m on channel 1.
-            pub reference_loss: Db = Db(40.1), "from 0 dB to 300 dB" => |loss| (0.0..=300.0).contains(&loss.0);
-            /// Standard deviation of the shadowing, which is normal in dB, drawn once per pair of nodes, and the same
-            /// in both directions.
-            pub shadowing: Db = Db(0.0), "from 0 dB to 100 dB" => |sigma| (0.0..=100.0).contains(&sigma.0);
-        }
+table! {
+    /// The received power falls with a given power of the distance; each path has its own shadowing.
+    pub struct LogDistance {
+        /// Path-loss exponent: 2 in free space, 3 to 5 indoors.
+        pub exponent: f64 = 3.0, "above 0 and at most 10" => |n| *n > 0.0 && *n <= 10.0;
+        /// Distance at which the loss is `reference_loss`.
+        pub reference_distance: Metres = Metres(1.0), "above 0 m and at most 1000 km" => |d| d.0 > 0.0 && d.0 <= 1e6;
+        /// Loss at `reference_distance`; 40.1 dB is that of free space at 1 m on channel 1.
+        pub reference_loss: Db = Db(40.1), "from 0 dB to 300 dB" => |loss| (0.0..=300.0).contains(&loss.0);
+        /// Standard deviation of the shadowing, which is normal in dB, drawn once per pair of nodes, and the same
+        /// in both directions.
+        pub shadowing: Db = Db(0.0), "from 0 dB to 100 dB" => |sigma| (0.0..=100.0).contains(&sigma.0);
     }
 }
 
@@ -89,11 +76,11 @@ choice! {
     /// Path loss by distance.
     pub enum Propagation {
         /// Free space.
-        Friis(friis::Params) = "friis" from "H. T. Friis, 1946",
+        Friis(Friis) = "friis" from "H. T. Friis, 1946",
         /// Direct ray and reflection by the ground, as in ns-2.
-        TwoRay(two_ray::Params) = "two-ray" from "T. S. Rappaport, Wireless Communications, 4.6; ns-2 2.35",
+        TwoRay(TwoRay) = "two-ray" from "T. S. Rappaport, Wireless Communications, 4.6; ns-2 2.35",
         /// A given path-loss exponent, and shadowing.
-        LogDistance(log_distance::Params) = "log-distance" from "T. S. Rappaport, Wireless Communications, 4.9",
+        LogDistance(LogDistance) = "log-distance" from "T. S. Rappaport, Wireless Communications, 4.9",
     }
 }
 
@@ -228,7 +215,7 @@ mod tests {
     /// 550 m according to its documentation.
     #[test]
     fn ns2_thresholds_are_250_and_550_metres() {
-        let two_ray = Propagation::TwoRay(two_ray::Params::default());
+        let two_ray = Propagation::TwoRay(TwoRay::default());
         let power = Dbm::from_milliwatts(281.838_15);
         for (metres, watts) in [(250.0, 3.652e-10), (550.0, 1.559e-11)] {
             let received = (power + two_ray.gain(Metres(metres))).as_milliwatts() * 1e-3;
@@ -239,7 +226,7 @@ mod tests {
     /// The crossover is where both laws agree: 4 pi 1.5^2 / 0.328 m = 86.2 m.
     #[test]
     fn two_ray_is_continuous_at_the_crossover() {
-        let two_ray = Propagation::TwoRay(two_ray::Params::default());
+        let two_ray = Propagation::TwoRay(TwoRay::default());
         let crossover = 4.0 * PI * 2.25 / (LIGHT / 914e6);
         assert_relative_eq!(crossover, 86.2, max_relative = 1e-3);
         let (near, far) = (two_ray.gain(Metres(crossover - 1e-6)), two_ray.gain(Metres(crossover + 1e-6)));
@@ -249,7 +236,7 @@ mod tests {
     /// `32.45 dB + 20 log10(f / MHz) + 20 log10(d / km)` (Recommendation ITU-R P.525, (4): 32.4).
     #[test]
     fn free_space_loss_is_that_of_the_link_budget_formula() {
-        let friis = Propagation::Friis(friis::Params::default());
+        let friis = Propagation::Friis(Friis::default());
         for metres in [2.0_f64, 30.0, 1000.0] {
             let budget = 32.4478 + 20.0 * 2412.0_f64.log10() + 20.0 * (metres / 1000.0).log10();
             assert_relative_eq!(-friis.gain(Metres(metres)).0, budget, epsilon = 1e-3);
@@ -263,7 +250,7 @@ mod tests {
     /// Ten times the distance adds ten times the exponent to the loss, in dB.
     #[test]
     fn log_distance_falls_by_the_exponent() {
-        let params = log_distance::Params { exponent: 3.3, ..log_distance::Params::default() };
+        let params = LogDistance { exponent: 3.3, ..LogDistance::default() };
         let model = Propagation::LogDistance(params);
         assert_relative_eq!(model.gain(Metres(1.0)).0, -40.1, epsilon = 1e-9);
         assert_relative_eq!(model.gain(Metres(100.0)).0, -40.1 - 66.0, epsilon = 1e-9);
@@ -289,7 +276,7 @@ mod tests {
         let n = 200_000;
         let root = f64::from(n).sqrt();
         let mut draws = stream(5, "fading", "test");
-        let shadowed = log_distance::Params { shadowing: Db(6.0), ..log_distance::Params::default() };
+        let shadowed = LogDistance { shadowing: Db(6.0), ..LogDistance::default() };
         let model = Propagation::LogDistance(shadowed);
         let (mean, variance) = moments(n, || model.shadow(&mut draws).0);
         assert!(mean.abs() < 4.0 * 6.0 / root, "{mean}");

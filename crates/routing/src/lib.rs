@@ -77,7 +77,7 @@ mod tests {
     use wifair_engine::stream;
     use wifair_mac::{Hearing, RadioLinks};
     use wifair_phy::Radio;
-    use wifair_phy::propagation::{Position, Propagation, two_ray};
+    use wifair_phy::propagation::{Position, Propagation, TwoRay};
     use wifair_units::{Db, Dbm};
 
     use super::*;
@@ -90,7 +90,7 @@ mod tests {
     /// diagonals.
     #[test]
     fn paths_use_the_diagonals_of_a_grid() {
-        let model = Propagation::TwoRay(two_ray::Params::default());
+        let model = Propagation::TwoRay(TwoRay::default());
         let at = |station: u32| Position::new(128.0 * f64::from(station % 4), 128.0 * f64::from(station / 4));
         let radios = vec![Radio::ns2(); 16];
         let links = RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), Dbm(-100.0));

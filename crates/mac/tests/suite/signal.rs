@@ -5,7 +5,7 @@ use wifair_engine::stream;
 use wifair_mac::{
     Access, BROADCAST, Bandwidth, ChannelSettings, Counters, Eifs, Fate, FrameKind, Hearing, RadioLinks, SignalSettings,
 };
-use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
+use wifair_phy::propagation::{Fading, Position, Propagation, TwoRay};
 use wifair_phy::{
     Band, CaptureEffect, CarrierSense, ChannelWidth, Interference, OperatingChannel, Radio, Reception, Spoils,
 };
@@ -29,7 +29,7 @@ fn reception(capture: CaptureEffect, threshold: f64, interference: Interference)
 
 /// Stations `spacing` metres apart with ns-2's card.
 fn ns2_chain(stations: usize, spacing: f64) -> RadioLinks {
-    let model = Propagation::TwoRay(two_ray::Params::default());
+    let model = Propagation::TwoRay(TwoRay::default());
     let radios = vec![Radio::ns2(); stations];
     let at = |station: u32| Position::new(spacing * f64::from(station), 0.0);
     let ignored = radios[0].carrier_sense;
@@ -57,7 +57,7 @@ fn ns2_chains_hear_as_far_as_its_ranges_say() {
 /// distance power falls with the fourth power of the distance, so 10 dB are a factor of 10^(1/4) = 1.778 in distance.
 #[test]
 fn the_near_frame_is_captured_if_the_far_one_is_weaker_by_the_threshold() {
-    let model = Propagation::TwoRay(two_ray::Params::default());
+    let model = Propagation::TwoRay(TwoRay::default());
     for (far, captured) in [(100.0, false), (177.0, false), (178.5, true), (240.0, true)] {
         for capture in [CaptureEffect::First, CaptureEffect::Header, CaptureEffect::Late, CaptureEffect::None] {
             for interference in [Interference::Sum, Interference::Strongest] {

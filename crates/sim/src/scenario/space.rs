@@ -4,7 +4,7 @@
 //! and radios determine received powers, which determine who hears whom, and so which nodes are hidden or exposed.
 
 use wifair_config::{choice, table};
-use wifair_phy::propagation::{Fading, Propagation, two_ray};
+use wifair_phy::propagation::{Fading, Propagation, TwoRay};
 use wifair_phy::{Radio, Reception};
 use wifair_units::{Db, Dbm};
 
@@ -49,7 +49,7 @@ table! {
         /// Path loss by distance.
         pub propagation: Propagation = match profile {
             Profile::Standard => Propagation::LogDistance(Default::default()),
-            Profile::Ns2 => Propagation::TwoRay(two_ray::Params::default()),
+            Profile::Ns2 => Propagation::TwoRay(TwoRay::default()),
         }, by profile;
         /// Variation of power from frame to frame.
         pub fading: Fading = Fading::None;

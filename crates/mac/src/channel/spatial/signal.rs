@@ -17,9 +17,7 @@ use super::radio_links::RadioLinks;
 use super::rx_power::{RxPowers, RxWord, whole_blocks};
 use super::threshold::Threshold;
 use wifair_phy::propagation::Fading;
-use wifair_phy::{
-    BitErrors, CaptureEffect, CarrierSense, Code, Constellation, Interference, LegacyMode, Reception, Spoils, Timing,
-};
+use wifair_phy::{BitErrors, CaptureEffect, CarrierSense, Interference, LegacyMode, Reception, Spoils, Timing};
 
 /// Settings of powers and random effects.
 #[derive(Clone, Debug)]
@@ -354,8 +352,7 @@ impl Signals {
         let from = chunk.from;
         let sinr = chunk.power / (chunk.noise + chunk.interference);
         let dsss = timing.is_dsss(transmission.rate);
-        let (header_mode, header_bits) =
-            if dsss { (LegacyMode::Dsss1, 48.0) } else { (LegacyMode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
+        let (header_mode, header_bits) = if dsss { (LegacyMode::Dsss1, 48.0) } else { (LegacyMode::Ofdm6, 24.0) };
         // The bits of the header are assumed to be spread over header and preamble.
         let preamble = timing.preamble_of(transmission.rate);
         let data_from = transmission.start + preamble;

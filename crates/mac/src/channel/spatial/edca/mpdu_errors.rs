@@ -9,7 +9,7 @@
 //! for EIFS (10.3.2.3.7: EIFS follows a frame that did not result in the correct reception of a complete MAC frame).
 
 use wifair_engine::Stream;
-use wifair_phy::{BitErrors, Code, Constellation, LegacyMode, TxMode, mcs_errors};
+use wifair_phy::{BitErrors, LegacyMode, TxMode, mcs_errors};
 use wifair_units::{Duration, Time};
 
 use super::SpatialEdca;
@@ -18,7 +18,7 @@ use crate::channel::spatial::signal::Chunk;
 use crate::channel::spatial::{SpatialChannel, SpatialFrameKind, Transmission};
 
 /// Signal fields of the preamble, BPSK at rate 1/2.
-const FIELDS: LegacyMode = LegacyMode::Ofdm(Constellation::Bpsk, Code::Half);
+const FIELDS: LegacyMode = LegacyMode::Ofdm6;
 
 /// An HT or later PPDU on the air.
 #[derive(Clone, Debug)]
