@@ -1,5 +1,6 @@
 //! Builds transmit modes from user input, such as `802.11ax` with MCS 11 and 80 MHz.
 
+use wifair_config::choice;
 use wifair_units::{BitRate, Duration};
 
 use crate::mcs_mode::McsLimits;
@@ -9,23 +10,24 @@ use crate::{
     ModeError, OfdmMode, TxMode, VhtMode, eht, he, ht, vht,
 };
 
-/// A PHY, named by the amendment that introduced it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Amendment {
-    /// 802.11b: DSSS and CCK in 2.4 GHz.
-    B,
-    /// 802.11a: OFDM in 5 GHz.
-    A,
-    /// 802.11g: OFDM in 2.4 GHz, DSSS and CCK beside it.
-    G,
-    /// 802.11n: HT.
-    N,
-    /// 802.11ac: VHT.
-    Ac,
-    /// 802.11ax: HE.
-    Ax,
-    /// 802.11be: EHT.
-    Be,
+choice! {
+    /// Physical layer, named by the amendment that introduced it.
+    pub enum Amendment {
+        /// HR/DSSS, up to 11 Mb/s in 2.4 GHz.
+        B = "802.11b" from "IEEE Std 802.11-2016, clause 16",
+        /// ERP-OFDM, up to 54 Mb/s in 2.4 GHz, with short slots.
+        G = "802.11g" from "IEEE Std 802.11-2016, clause 18",
+        /// OFDM, up to 54 Mb/s in 5 GHz.
+        A = "802.11a" from "IEEE Std 802.11-2016, clause 17",
+        /// HT: aggregates, 40 MHz, up to 4 streams, in 2.4 and 5 GHz.
+        N = "802.11n" from "IEEE Std 802.11-2016, clause 19",
+        /// VHT: up to 160 MHz and 8 streams, in 5 GHz.
+        Ac = "802.11ac" from "IEEE Std 802.11-2016, clause 21",
+        /// HE, single user: 1024-QAM, longer symbols, in 2.4, 5 and 6 GHz.
+        Ax = "802.11ax" from "IEEE Std 802.11ax-2021, clause 27",
+        /// EHT, single user: 4096-QAM, up to 320 MHz.
+        Be = "802.11be" from "IEEE Std 802.11be-2024, clause 36",
+    }
 }
 
 /// A requested mode; parts left out get the amendment's defaults.
@@ -61,17 +63,20 @@ impl Amendment {
     /// All amendments, oldest first.
     pub const ALL: [Self; 7] = [Self::B, Self::A, Self::G, Self::N, Self::Ac, Self::Ax, Self::Be];
 
-    /// As in `802.11ax`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::B => "802.11b",
-            Self::A => "802.11a",
-            Self::G => "802.11g",
-            Self::N => "802.11n",
-            Self::Ac => "802.11ac",
-            Self::Ax => "802.11ax",
-            Self::Be => "802.11be",
-        }
+    /// Whether it is older than `other`.
+    pub fn is_before(self, other: Self) -> bool {
+        let age = |one: Self| Self::ALL.iter().position(|amendment| *amendment == one);
+        age(self) < age(other)
+    }
+
+    /// Whether its own modes are OFDM.
+    pub const fn is_ofdm(self) -> bool {
+        !matches!(self, Self::B)
+    }
+
+    /// Whether data is sent at an MCS, in aggregates, with four access categories.
+    pub const fn has_mcs(self) -> bool {
+        self.limits().is_some()
     }
 
     /// Reads a name as in `802.11ax`.
@@ -140,6 +145,11 @@ impl Amendment {
         rates
     }
 
+    /// These rates as they are written, in Mb/s.
+    pub fn rate_names(self) -> Vec<String> {
+        self.rates().iter().map(|rate| rate.to_string().replace(" Mb/s", "")).collect()
+    }
+
     /// The band and mode that `request` asks for; the error says which ones exist.
     pub fn mode(self, request: &ModeRequest) -> Result<(Band, TxMode), ModeError> {
         self.refuse_foreign(request)?;
@@ -190,8 +200,7 @@ impl Amendment {
 
     fn by_rate(self, request: &ModeRequest) -> Result<TxMode, ModeError> {
         let rates = self.rates();
-        let there: Vec<String> = rates.iter().map(|rate| rate.to_string().replace(" Mb/s", "")).collect();
-        let there = format!("there are {} Mb/s", list(&there));
+        let there = format!("there are {} Mb/s", list(&self.rate_names()));
         let Some(rate) = request.rate else {
             return Err(ModeError::new("rate", format!("{} needs a rate: {there}", self.name())));
         };
@@ -273,7 +282,7 @@ impl Amendment {
 
     /// Refuses options that this amendment does not have.
     fn refuse_foreign(self, request: &ModeRequest) -> Result<(), ModeError> {
-        let by_rate = self.highest_mcs().is_none();
+        let by_rate = !self.has_mcs();
         let rules: [(bool, &'static str, &str); 9] = [
             (by_rate && request.mcs.is_some(), "mcs", "no MCS: write a rate, as in `rate = \"54 Mb/s\"`"),
             (!by_rate && request.rate.is_some(), "rate", "no rate by itself: write an MCS, as in `mcs = 7`"),

@@ -8,7 +8,7 @@ use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation,
 use wifair_mac::{AccessCategory, AccessPlan, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{CaptureEffect, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
+use wifair_phy::{Amendment, CaptureEffect, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
 use wifair_queue::{Chosen, Limit, Queue, QueueSettings, Site};
 use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
@@ -16,7 +16,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::scenario::{
     self, Ap, ConnectionUse, EdcaParameterSet, ErrorsAt, NetworkFlow, Node, OwnMode, PathStep, Protocol, Scenario,
-    Standard, Stations, Wlan,
+    Stations, Wlan,
 };
 use crate::world::{
     ChannelPlan, Direction, FlowPlan, Hop, Labels, RoutingPlan, StationsPlan, TransportPlan, WiredLinkPlan,
@@ -247,7 +247,7 @@ impl<'a> AirBuilder<'a> {
         let stations: Vec<StationSettings> = nodes.iter().map(|node| self.station(*node)).collect();
         let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
         let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
-        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Amendment::B);
         let access = wlan.access(file.stations.iter().any(is_dsss));
         let aps: Vec<u32> = (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect();
         let stations = if wlan.standard.has_mcs() {
@@ -420,7 +420,7 @@ impl<'a> AirBuilder<'a> {
             errors: self.stream("error", &name),
         };
         if let Some(group) = group {
-            let dsss = wlan.standard == Standard::G && group.dsss_only || group.standard == Some(Standard::B);
+            let dsss = wlan.standard == Amendment::G && group.dsss_only || group.standard == Some(Amendment::B);
             if let Some(rate) = group.data_rate.or(dsss.then_some(BitRate::from_mbps(11))) {
                 settings.rate = rate;
             }

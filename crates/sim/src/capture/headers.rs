@@ -16,14 +16,14 @@ use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
-use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
+use wifair_phy::{Amendment, Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
 use super::aggregates::{Acknowledged, AgreedParameters};
 use super::air::Known;
 use crate::build::nodes_by_channel;
 use crate::hosts::{address_of, ip_bits};
-use crate::scenario::{Node, Scenario, Standard, Transport, Wlan, Workload};
+use crate::scenario::{Node, Scenario, Transport, Wlan, Workload};
 use crate::world::{Hop, Sighting, Stamp, World};
 
 const RECEIVER_PORTS: (u16, u32) = (5_001, 4_999);
@@ -100,7 +100,7 @@ impl Headers {
             on_air,
             is_ad_hoc: scenario.is_ad_hoc(),
             frequency: match scenario.file.wlan.as_ref().map(|wlan| wlan.standard) {
-                Some(Standard::A) => 5_180,
+                Some(Amendment::A) => 5_180,
                 Some(standard) if standard.has_mcs() => match scenario.file.wlan.as_ref().map(Wlan::phy_band) {
                     Some(Band::Ghz5) => 5_180,
                     Some(Band::Ghz6) => 5_955,

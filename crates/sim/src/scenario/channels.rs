@@ -4,7 +4,7 @@ use wifair_mac::{Bandwidth, ChannelSettings, Eifs};
 use wifair_phy::{Amendment, Band, CaptureEffect, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
 
 use super::high_throughput::OwnMode;
-use super::wlan::{Standard, Wlan};
+use super::wlan::Wlan;
 use super::{Scenario, ScenarioFile};
 
 /// A problem: path, message and note.
@@ -18,8 +18,8 @@ impl Wlan {
     /// The band of its channel numbers.
     fn channel_band(&self) -> Band {
         match self.standard {
-            Standard::B | Standard::G => Band::Ghz2_4,
-            Standard::A => Band::Ghz5,
+            Amendment::B | Amendment::G => Band::Ghz2_4,
+            Amendment::A => Band::Ghz5,
             _ => self.phy_band(),
         }
     }
@@ -27,7 +27,7 @@ impl Wlan {
     /// The mode that replaces a wider one: with the same streams, and the highest MCS up to its own that exists in this
     /// width.
     fn narrow(&self, wide: TxMode, width: ChannelWidth, own: OwnMode) -> Option<TxMode> {
-        let streams = own.standard.unwrap_or(self.standard).amendment() != Amendment::N;
+        let streams = own.standard.unwrap_or(self.standard) != Amendment::N;
         let of = |mcs: u32| {
             let streams = streams.then(|| u32::from(wide.streams()));
             let own = OwnMode { mcs: Some(mcs), streams, width: Some(width.mhz()), ..own };
@@ -66,7 +66,7 @@ fn width(file: &ScenarioFile, wlan: &Wlan, ap: usize) -> u32 {
 fn channel(file: &ScenarioFile, wlan: &Wlan, ap: usize) -> Result<OperatingChannel, ChannelError> {
     let number = file.ap.as_ref().map_or(1, |group| group.channels[ap % group.channels.len()]);
     let width = ChannelWidth::from_mhz(width(file, wlan, ap)).unwrap_or(ChannelWidth::Mhz20);
-    OperatingChannel::new(wlan.channel_band(), number, width, wlan.standard == Standard::B)
+    OperatingChannel::new(wlan.channel_band(), number, width, wlan.standard == Amendment::B)
 }
 
 /// Reports settings that are incompatible with overlapping channels, and keys that require them.
@@ -187,7 +187,7 @@ impl Scenario {
     /// Settings for stations on these channels.
     pub fn channel_settings(&self, wlan: &Wlan, channels: Vec<OperatingChannel>) -> ChannelSettings {
         // 20/40 MHz operation of HT: DIFS in 2.4 GHz.
-        let has_vht = wlan.standard.has_mcs() && wlan.standard.amendment() >= Amendment::Ac;
+        let has_vht = wlan.standard >= Amendment::Ac;
         let is_2_4_ghz = wlan.channel_band() == Band::Ghz2_4;
         ChannelSettings {
             channels,

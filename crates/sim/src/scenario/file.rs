@@ -4,7 +4,7 @@ use wifair_ap::ApSettings;
 use wifair_config::{Limit, choice, table};
 use wifair_phy::placement::Placement;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Outage, Radio};
+use wifair_phy::{Amendment, Outage, Radio};
 use wifair_queue::QueueSettings;
 use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
@@ -15,7 +15,7 @@ use super::sweep::Sweep;
 use super::edca_keys::{EdcaParameterSet, FlowCategory};
 use super::routing::Routing;
 use super::space::{Mode, Space};
-use super::wlan::{Standard, Wlan, windows};
+use super::wlan::{Wlan, windows};
 use crate::traffic::Workload;
 
 table! {
@@ -135,7 +135,7 @@ table! {
         pub radio: Option<Radio> = None;
         /// Standard of the stations, if older than that of the access point, which must be 802.11n or later: "802.11b"
         /// and "802.11g" in 2.4 GHz, "802.11a" in 5 GHz, or an older standard with MCSs.
-        pub standard: Option<Standard> = None;
+        pub standard: Option<Amendment> = None;
         /// Whether they are 802.11b stations that cannot read OFDM frames, in an 802.11g network with `[space]`.
         pub dsss_only: bool = false;
         /// Rate adaptation of the stations, if different from that of `[wlan]`; with `[space]`, or 802.11n and later.

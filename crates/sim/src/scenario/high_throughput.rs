@@ -9,12 +9,12 @@ use wifair_units::{Bytes, Duration};
 
 use super::edca_keys::{Aggregation, AggregationPolicy, Agreements, EdcaParameterSet};
 use super::file::{ScenarioFile, Stations};
-use super::wlan::{Standard, Wlan};
+use super::wlan::Wlan;
 
 impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
-    pub fn legacy(standard: Standard) -> Self {
-        let cw_min = if standard == Standard::B { 31 } else { 15 };
+    pub fn legacy(standard: Amendment) -> Self {
+        let cw_min = if standard == Amendment::B { 31 } else { 15 };
         let dcf = Category { cw_min, cw_max: 1023, aifsn: 2, txop: Duration::ZERO, burst: 1 };
         Self { vo: dcf.clone(), vi: dcf.clone(), be: dcf.clone(), bk: dcf }
     }
@@ -24,7 +24,7 @@ impl EdcaParameterSet {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnMode {
     /// Standard, if it is older than that of the access point.
-    pub standard: Option<Standard>,
+    pub standard: Option<Amendment>,
     /// MCS.
     pub mcs: Option<u32>,
     /// Spatial streams.
@@ -46,7 +46,7 @@ impl Wlan {
     /// # Errors
     /// If the standard has no such mode; the error names the key and the modes that exist.
     pub fn mode(&self, own: OwnMode) -> Result<(Band, TxMode), ModeError> {
-        let amendment = own.standard.unwrap_or(self.standard).amendment();
+        let amendment = own.standard.unwrap_or(self.standard);
         let is_older = own.standard.is_some_and(|standard| standard != self.standard);
         let request = ModeRequest {
             band: self.band,
@@ -86,7 +86,7 @@ impl Wlan {
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
         let top = u32::from(highest.mcs().unwrap_or(0));
         // In 802.11n the MCS determines the number of streams.
-        let streams: Vec<Option<u32>> = match own.standard.unwrap_or(self.standard).amendment() {
+        let streams: Vec<Option<u32>> = match own.standard.unwrap_or(self.standard) {
             Amendment::N => vec![None],
             _ => (1..=u32::from(highest.streams())).map(Some).collect(),
         };
@@ -109,7 +109,7 @@ impl Wlan {
             own
         };
         let (band, mode) = self.mode(own).ok()?;
-        let delimiter = if own.standard.unwrap_or(self.standard).amendment() >= Amendment::Ac { 4 } else { 0 };
+        let delimiter = if own.standard.unwrap_or(self.standard) >= Amendment::Ac { 4 } else { 0 };
         let psdu = size + self.llc_overhead + self.mac_overhead + Bytes(delimiter);
         Some(PpduTiming::with_options(mode, band, self.ppdu_options()).duration(psdu))
     }
@@ -121,11 +121,11 @@ impl Wlan {
         for (index, group) in file.stations.iter().enumerate() {
             let Some(standard) = group.standard.filter(|standard| *standard != self.standard) else { continue };
             let path = format!("stations[{index}].standard");
-            let is_older = standard.amendment() < self.standard.amendment();
+            let is_older = standard.is_before(self.standard);
             if !is_older {
                 let note = format!("write it in [wlan], and standard = \"{}\" for older stations", self.standard);
                 problems.push((path, format!("a station of {standard} in a network of {}", self.standard), note));
-            } else if self.standard.has_mcs() && !standard.amendment().bands().contains(&band) {
+            } else if self.standard.has_mcs() && !standard.bands().contains(&band) {
                 let note = "write \"802.11b\" or \"802.11g\" with band = \"2.4 GHz\" in [wlan], \"802.11a\" in 5 GHz";
                 problems.push((path, format!("no {standard} in {band}"), note.to_owned()));
             } else if standard.has_mcs()
@@ -134,7 +134,7 @@ impl Wlan {
                 problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
             }
         }
-        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Amendment::B);
         if let Some(rate) = self.protection.filter(|rate| !self.nonstandard_rates && !self.ladder(true).contains(rate))
             && let Some(group) = file.stations.iter().find(|group| is_dsss(group))
         {
@@ -205,19 +205,18 @@ impl Wlan {
     }
 
     /// Aggregation rules for a station of this standard, which may be older than that of the access point.
-    pub fn aggregation_rules(&self, standard: Standard) -> edcaf::AggregationRules {
+    pub fn aggregation_rules(&self, standard: Amendment) -> edcaf::AggregationRules {
         let keys = &self.aggregation;
-        let amendment = standard.amendment();
-        let has_vht = amendment >= Amendment::Ac;
-        let longest = longest_ampdu(amendment);
+        let has_vht = standard >= Amendment::Ac;
+        let longest = longest_ampdu(standard);
         let max_ampdu = keys.max_ampdu.map_or(longest, |size| size.min(longest));
-        let largest = largest_window(amendment.max(Amendment::N)); // older stations ignore it
+        let largest = largest_window(standard.max(Amendment::N)); // older stations ignore it
         let window = keys.window.map_or(largest, |window| window.min(largest));
         edcaf::AggregationRules {
             window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
             max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
             max_amsdu: keys.max_amsdu.map_or(Bytes(0), |size| if has_vht { size } else { size.min(Bytes(7935)) }),
-            max_mpdu: longest_mpdu(amendment, max_ampdu.0 > 0),
+            max_mpdu: longest_mpdu(standard, max_ampdu.0 > 0),
             max_duration: keys.max_ppdu_time,
             min_start_spacing: keys.min_start_spacing,
             single_in_ampdu: has_vht,
@@ -245,7 +244,7 @@ impl Wlan {
         if let Err(error) = self.mode(OwnMode::default()) {
             at.problem(error.key, &error.message, &format!("`standard` is \"{}\"", self.standard));
         }
-        let most = match self.standard.amendment() {
+        let most = match self.standard {
             Amendment::Be => 20,
             Amendment::Ax => 16,
             _ => 0,
@@ -259,7 +258,7 @@ impl Wlan {
             let note = "write agreements = \"on-the-air\", or leave it out";
             at.problem("aggregation.inactivity_timeout", "`inactivity_timeout` ends agreements that last", note);
         }
-        let amendment = self.standard.amendment();
+        let amendment = self.standard;
         if let Some(size) = self.aggregation.max_ampdu.filter(|size| *size > longest_ampdu(amendment)) {
             let message = format!("no receiver of {} takes an A-MPDU of {size}", self.standard);
             at.problem("aggregation.max_ampdu", &message, &format!("at most {}", longest_ampdu(amendment)));

@@ -46,7 +46,7 @@ pub(crate) use nodes_in_space::shortest_paths;
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
 pub use space::{Mode, Path, Space};
-pub use wlan::{ErrorsAt, Preamble, Profile, Standard, Wlan};
+pub use wlan::{ErrorsAt, Preamble, Profile, Wlan};
 
 /// A scenario that can be run.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,50 +11,6 @@ use wifair_units::{BitRate, Bytes, Duration};
 use super::edca_keys::{Aggregation, EdcaParameterSet};
 
 choice! {
-    /// Physical layer.
-    pub enum Standard {
-        /// HR/DSSS, up to 11 Mb/s in 2.4 GHz.
-        B = "802.11b" from "IEEE Std 802.11-2016, clause 16",
-        /// ERP-OFDM, up to 54 Mb/s in 2.4 GHz, with short slots.
-        G = "802.11g" from "IEEE Std 802.11-2016, clause 18",
-        /// OFDM, up to 54 Mb/s in 5 GHz.
-        A = "802.11a" from "IEEE Std 802.11-2016, clause 17",
-        /// HT: aggregates, 40 MHz, up to 4 streams, in 2.4 and 5 GHz.
-        N = "802.11n" from "IEEE Std 802.11-2016, clause 19",
-        /// VHT: up to 160 MHz and 8 streams, in 5 GHz.
-        Ac = "802.11ac" from "IEEE Std 802.11-2016, clause 21",
-        /// HE, single user: 1024-QAM, longer symbols, in 2.4, 5 and 6 GHz.
-        Ax = "802.11ax" from "IEEE Std 802.11ax-2021, clause 27",
-        /// EHT, single user: 4096-QAM, up to 320 MHz.
-        Be = "802.11be" from "IEEE Std 802.11be-2024, clause 36",
-    }
-}
-
-impl Standard {
-    const fn is_ofdm(self) -> bool {
-        !matches!(self, Self::B)
-    }
-
-    /// Whether data is sent at an MCS, in aggregates, with four access categories.
-    pub const fn has_mcs(self) -> bool {
-        matches!(self, Self::N | Self::Ac | Self::Ax | Self::Be)
-    }
-
-    /// The amendment that introduced it.
-    pub const fn amendment(self) -> Amendment {
-        match self {
-            Self::B => Amendment::B,
-            Self::G => Amendment::G,
-            Self::A => Amendment::A,
-            Self::N => Amendment::N,
-            Self::Ac => Amendment::Ac,
-            Self::Ax => Amendment::Ax,
-            Self::Be => Amendment::Be,
-        }
-    }
-}
-
-choice! {
     /// Which access rules apply where implementations differ.
     pub enum Profile {
         /// Those of the standard.
@@ -89,15 +45,15 @@ choice! {
 }
 
 /// Default rate of data frames; from 802.11n on the MCS determines the rate.
-pub(super) const fn default_data_rate(standard: Standard) -> BitRate {
+pub(super) const fn default_data_rate(standard: Amendment) -> BitRate {
     BitRate::from_mbps(if standard.is_ofdm() { 54 } else { 11 })
 }
 
 /// Whether stations of this standard operate in 2.4 GHz.
-fn is_2_4_ghz(standard: Standard, band: Option<Band>) -> bool {
+fn is_2_4_ghz(standard: Amendment, band: Option<Band>) -> bool {
     match standard {
-        Standard::B | Standard::G => true,
-        Standard::A => false,
+        Amendment::B | Amendment::G => true,
+        Amendment::A => false,
         _ => band == Some(Band::Ghz2_4),
     }
 }
@@ -118,7 +74,7 @@ table! {
     /// The wireless network: physical layer and channel access, for all stations unless a group overrides them.
     pub struct Wlan {
         /// Physical layer.
-        pub standard: Standard;
+        pub standard: Amendment;
         /// Which access rules apply where implementations differ; each can be set individually.
         pub profile: Profile = Profile::Standard;
         /// Rate of data frames.
@@ -186,7 +142,7 @@ table! {
         /// Signal extension: silence at the end of each frame (802.11g).
         pub signal_extension: Duration =
             Duration::from_micros(match profile {
-                Profile::Standard if standard != Standard::B && is_2_4_ghz(standard, band) => 6,
+                Profile::Standard if standard != Amendment::B && is_2_4_ghz(standard, band) => 6,
                 _ => 0,
             }),
             by standard, by band, by profile, "at most 1 ms" => |extension| *extension <= LONGEST_INTERVAL;
@@ -289,13 +245,13 @@ table! {
             wlan.check_rate(at, key, rate, wlan.standard, false);
         }
         let dsss = is_2_4_ghz(wlan.standard, wlan.band);
-        if let Some(rate) = wlan.broadcast_rate.filter(|rate| !(dsss && DSSS_RATES.contains(rate))) {
+        if let Some(rate) = wlan.broadcast_rate.filter(|rate| !(dsss && Amendment::B.rates().contains(rate))) {
             wlan.check_rate(at, "broadcast_rate", rate, wlan.standard, false);
         }
         wlan.check_rate(at, "dsss_basic_rate", wlan.dsss_basic_rate, wlan.standard, true);
         let strange = [
-            ("preamble", wlan.standard == Standard::A && wlan.preamble == Preamble::Short),
-            ("plcp_rate", matches!(wlan.standard, Standard::A | Standard::G) && wlan.plcp_rate.is_some()),
+            ("preamble", wlan.standard == Amendment::A && wlan.preamble == Preamble::Short),
+            ("plcp_rate", matches!(wlan.standard, Amendment::A | Amendment::G) && wlan.plcp_rate.is_some()),
         ];
         for (key, _) in strange.iter().filter(|(_, strange)| *strange) {
             let note = format!("of 802.11b only, and standard is \"{}\"", wlan.standard);
@@ -315,35 +271,24 @@ pub(super) fn windows(at: &mut At<'_>, cw_min: u32, cw_max: u32) {
     }
 }
 
-/// Rates of OFDM with 20 MHz (table 17-4), in Mb/s.
-const OFDM_RATES: [u64; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
-const OFDM_NAMES: &str = "6, 9, 12, 18, 24, 36, 48, 54";
-
-/// Those of 802.11g, which has the rates of DSSS and CCK, too (clause 18).
-const ERP_NAMES: &str = "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54";
-
-/// Rates of DSSS and CCK (16.2.3.3).
-const DSSS_RATES: [BitRate; 4] =
-    [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
-
 impl Wlan {
     /// Reports a rate that `standard`, that of the station, does not have, unless `nonstandard_rates` allows it.
     /// `dsss`: the station is an 802.11b station in an 802.11g network.
-    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, standard: Standard, dsss: bool) {
-        let dsss = dsss || standard == Standard::B;
-        let is_erp = standard == Standard::G;
-        if self.ladder(dsss).contains(&rate) || is_erp && DSSS_RATES.contains(&rate) {
+    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, standard: Amendment, dsss: bool) {
+        let of = match standard {
+            _ if dsss => Amendment::B,
+            Amendment::B | Amendment::G => standard,
+            _ => Amendment::A, // the rates of OFDM
+        };
+        if of.rates().contains(&rate) {
             return;
         }
-        let (who, rates) = match standard {
-            _ if dsss => ("802.11b".to_owned(), "1, 2, 5.5, 11"),
-            Standard::G => (standard.to_string(), ERP_NAMES),
-            _ => (standard.to_string(), OFDM_NAMES),
-        };
+        let who = if dsss { of } else { standard };
+        let rates = of.rate_names().join(", ");
         if !self.nonstandard_rates {
             let note = format!("one of {rates} Mb/s; any other needs nonstandard_rates = true in [wlan]");
             at.problem(key, &format!("{who} has no rate of {rate}"), &note);
-        } else if !dsss && !rate.as_bps().is_multiple_of(250_000) {
+        } else if of != Amendment::B && !rate.as_bps().is_multiple_of(250_000) {
             at.problem(
                 key,
                 &format!("{rate} is no whole number of bits in a symbol of 4 us"),
@@ -354,20 +299,16 @@ impl Wlan {
 
     /// The rates available to rate adaptation, lowest first; `dsss`: for an 802.11b station.
     pub fn ladder(&self, dsss: bool) -> Vec<BitRate> {
-        if dsss || self.standard == Standard::B {
-            DSSS_RATES.to_vec()
-        } else {
-            OFDM_RATES.iter().map(|rate| BitRate::from_mbps(*rate)).collect()
-        }
+        let is_dsss = dsss || self.standard == Amendment::B;
+        if is_dsss { Amendment::B.rates() } else { Amendment::A.rates() }
     }
 
     /// Intervals and air times.
     pub fn timing(&self) -> Timing {
         let short = self.preamble == Preamble::Short;
         let preamble = match (self.standard, self.plcp_rate) {
-            (Standard::B, Some(rate)) => Timing::plcp_at(rate, short),
-            (Standard::B, None) => Timing::hr_dsss(self.basic_rate, short).preamble,
-            (Standard::G, _) => Timing::erp_ofdm(self.basic_rate).preamble,
+            (Amendment::B, Some(rate)) => Timing::plcp_at(rate, short),
+            (Amendment::B, None) => Timing::hr_dsss(self.basic_rate, short).preamble,
             _ => Timing::ofdm_5ghz(self.basic_rate).preamble,
         };
         let modulation = if self.standard.is_ofdm() {
@@ -383,7 +324,7 @@ impl Wlan {
             modulation,
             basic_rate: self.basic_rate,
             lowest_rate: self.eifs_rate,
-            dsss: (self.standard != Standard::B && is_2_4_ghz(self.standard, self.band)).then(|| Dsss {
+            dsss: (self.standard != Amendment::B && is_2_4_ghz(self.standard, self.band)).then(|| Dsss {
                 preamble: Timing::hr_dsss(self.dsss_basic_rate, short).preamble,
                 basic_rate: self.dsss_basic_rate,
             }),

@@ -1,12 +1,12 @@
 //! Checks of `[wlan]`, `[ap]`, `[space]` and stations that involve more than one table.
 
 use wifair_ap::Access;
-use wifair_phy::Spoils;
 use wifair_phy::rate::Adaptation;
+use wifair_phy::{Amendment, Spoils};
 
 use super::Builder;
 use crate::scenario::routing::Protocol;
-use crate::scenario::wlan::{Standard, Wlan, windows};
+use crate::scenario::wlan::{Wlan, windows};
 use crate::scenario::{channels, contention_windows};
 
 impl Builder<'_> {
@@ -75,9 +75,9 @@ impl Builder<'_> {
                 let own = group.standard.filter(|_| wlan.standard.has_mcs()).unwrap_or(wlan.standard);
                 self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate, own, group.dsss_only));
             }
-            if group.dsss_only && (wlan.standard == Standard::A || wlan.standard.has_mcs()) {
+            if group.dsss_only && (wlan.standard == Amendment::A || wlan.standard.has_mcs()) {
                 let note = match wlan.standard {
-                    Standard::A => "802.11b is in 2.4 GHz, and `wlan.standard` is \"802.11a\"",
+                    Amendment::A => "802.11b is in 2.4 GHz, and `wlan.standard` is \"802.11a\"",
                     _ => "write standard = \"802.11b\"",
                 };
                 let message = format!("`dsss_only` does not apply to {}", wlan.standard);
@@ -100,7 +100,7 @@ impl Builder<'_> {
             if !has_mcs && group.rate_adaptation.as_ref().is_some_and(|chosen| *chosen != Adaptation::Fixed) {
                 asked.push(format!("stations[{index}].rate_adaptation"));
             }
-            if group.dsss_only && wlan.standard == Standard::G {
+            if group.dsss_only && wlan.standard == Amendment::G {
                 asked.push(format!("stations[{index}].dsss_only"));
             }
             for (key, outage) in [("outage_up", &group.outage_up), ("outage_down", &group.outage_down)] {
@@ -170,9 +170,9 @@ impl Builder<'_> {
     fn high_throughput(&mut self, wlan: &Wlan) {
         let mut problems = vec![];
         let has_mcs = wlan.standard.has_mcs();
-        let foreign = |key: &str, standard: Standard| {
+        let foreign = |key: &str, standard: Amendment| {
             let note = match key {
-                "standard" if standard == Standard::G => {
+                "standard" if standard == Amendment::G => {
                     "write dsss_only = true, with [space], or standard = \"802.11n\" in [wlan]".to_owned()
                 }
                 _ if !has_mcs => "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]".to_owned(),
@@ -184,7 +184,7 @@ impl Builder<'_> {
             };
             (format!("`{key}` does not apply to {standard}"), note)
         };
-        let mut refuse = |path: String, standard: Standard, is_set: bool| {
+        let mut refuse = |path: String, standard: Amendment, is_set: bool| {
             if is_set {
                 let (message, note) = foreign(path.rsplit('.').next().unwrap_or_default(), standard);
                 problems.push((path, message, note));
@@ -209,7 +209,7 @@ impl Builder<'_> {
                 ("data_rate", !is_legacy, group.data_rate.is_some()),
                 ("cw_min", true, group.cw_min.is_some()),
                 ("cw_max", true, group.cw_max.is_some()),
-                ("standard", false, group.standard.is_some_and(|own| own.amendment() <= wlan.standard.amendment())),
+                ("standard", false, group.standard.is_some_and(|own| !wlan.standard.is_before(own))),
                 ("mcs", is_legacy, group.mcs.is_some()),
                 ("streams", is_legacy, group.streams.is_some()),
                 ("width", is_legacy, group.width.is_some()),
@@ -226,7 +226,7 @@ impl Builder<'_> {
         if has_mcs {
             for (index, group) in self.file.stations.iter().enumerate() {
                 let own = group.own_mode();
-                let has_mcs = group.standard.is_none_or(Standard::has_mcs);
+                let has_mcs = group.standard.is_none_or(Amendment::has_mcs);
                 let is_own = has_mcs && (own.mcs.is_some() || own.streams.is_some() || own.width.is_some());
                 if let Some(error) = is_own.then(|| wlan.mode(own).err()).flatten() {
                     problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
