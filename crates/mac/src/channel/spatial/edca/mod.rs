@@ -236,13 +236,19 @@ impl SpatialChannel {
             return Some(event);
         }
         if self.backoff_timers.next() > call.now {
-            while let Some(index) = self.categories().edcafs.paused_queues.wake(call.now) {
-                let (index, edcafs) = (index as usize, &mut self.categories().edcafs);
-                if edcafs.contenders[index].task.is_none() && edcafs.load(index, call) {
-                    self.request_in(call.now, index);
-                }
-            }
+            self.wake_categories(call);
         }
         None
+    }
+
+    /// Lets the queues that held packets back look again.
+    #[cold]
+    fn wake_categories(&mut self, call: &mut Call<'_>) {
+        while let Some(index) = self.categories().edcafs.paused_queues.wake(call.now) {
+            let (index, edcafs) = (index as usize, &mut self.categories().edcafs);
+            if edcafs.contenders[index].task.is_none() && edcafs.load(index, call) {
+                self.request_in(call.now, index);
+            }
+        }
     }
 }
