@@ -1,7 +1,7 @@
 //! 802.11 statistics per station: frames, retries, air time, signal, rates and modes.
 
 use crate::link::mode::ModeParameters;
-use crate::link::radiotap::RadioInfo;
+use crate::link::radiotap::{RadioInfo, RadioRate};
 use crate::link::wifi::{Mac, WifiFrame, WifiFrameKind, air_time_us};
 use crate::table::{HashKey, Registry, mix};
 
@@ -96,7 +96,8 @@ const LONGEST_PPDU_US: u64 = 5_484;
 /// An A-MPDU, as far as it was seen.
 #[derive(Clone, Copy, Debug)]
 struct Ampdu {
-    reference: u32,
+    /// Its number, as given by the driver.
+    number: u32,
     transmitter: Option<Mac>,
     /// Time of its first MPDU by the radio's clock, in us.
     tsf: Option<u64>,
@@ -109,13 +110,12 @@ struct Ampdu {
 }
 
 impl Ampdu {
-    /// Whether a frame that follows belongs to it. Some drivers give every A-MPDU the same reference number, but even
-    /// then no MPDU is twice in one.
+    /// Whether a frame that follows with the same number belongs to it. Some drivers give every A-MPDU the same number,
+    /// but even then no MPDU is twice in one.
     fn includes(&self, frame: &WifiFrame<'_>, radio: &RadioInfo) -> bool {
         let apart = self.tsf.zip(radio.tsf).map_or(0, |(first, now)| now.abs_diff(first));
         let is_again = frame.sequence.is_some() && self.last == (frame.sequence, frame.tid);
-        let is_same = radio.ampdu == Some(self.reference) && frame.transmitter == self.transmitter;
-        is_same && !is_again && apart <= LONGEST_PPDU_US
+        frame.transmitter == self.transmitter && !is_again && apart <= LONGEST_PPDU_US
     }
 }
 
@@ -130,21 +130,25 @@ impl AirStatistics {
         if let Some(noise) = radio.noise {
             self.noise.add(noise);
         }
-        let begun = self.ampdu.take().filter(|ampdu| ampdu.includes(frame, radio));
+        // Some drivers number frames of older standards too, which have no A-MPDUs.
+        let number = radio.ampdu.filter(|_| !matches!(radio.rate, Some(RadioRate::Legacy(_))));
+        let begun = self.ampdu.take().filter(|ampdu| number == Some(ampdu.number) && ampdu.includes(frame, radio));
         let start = begun.map_or(0, |ampdu| ampdu.psdu);
-        let delimiter = if radio.ampdu.is_some() { 4 } else { 0 };
+        // From 802.11ac on even a single MPDU has a delimiter (IEEE 802.11-2020, 10.12.8).
+        let is_later = !matches!(radio.rate, None | Some(RadioRate::Legacy(_) | RadioRate::Ht { .. }));
+        let delimiter = if is_later || number.is_some() { 4 } else { 0 };
         let psdu = start..start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
         let is_data = frame.kind == WifiFrameKind::Data;
         let mpdus = begun.map_or(0, |ampdu| ampdu.mpdus) + u32::from(is_data);
-        self.ampdu = radio.ampdu.map(|reference| Ampdu {
-            reference,
+        self.ampdu = number.map(|number| Ampdu {
+            number,
             transmitter: frame.transmitter,
             tsf: begun.map_or(radio.tsf, |ampdu| ampdu.tsf),
             psdu: psdu.end,
             mpdus,
             last: (frame.sequence, frame.tid),
         });
-        self.note_answer(frame, radio.ampdu.is_some(), mpdus);
+        self.note_answer(frame, number.is_some(), mpdus);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
             self.unattributed += 1;
             return;
@@ -161,7 +165,7 @@ impl AirStatistics {
         station.data_frames += u64::from(is_data);
         station.access_point |= is_data && frame.from_ds && !frame.to_ds;
         station.block_acks += u64::from(frame.kind == WifiFrameKind::BlockAck);
-        if is_data && radio.ampdu.is_some() {
+        if is_data && number.is_some() {
             station.aggregates += u64::from(mpdus == 1);
             station.aggregated += 1;
             station.largest_aggregate = station.largest_aggregate.max(mpdus);

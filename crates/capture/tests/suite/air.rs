@@ -145,6 +145,21 @@ fn a_number_that_never_changes_does_not_join_aggregates() {
     assert_eq!(stations, [(STATION, [2, 3, 2, 2]), (ACCESS_POINT, [3, 4, 2, 2])]);
 }
 
+/// IEEE Std 802.11-2020, 10.12.8: VHT PPDUs carry A-MPDUs only, so a single MPDU has a delimiter of four bytes. A frame
+/// of 36 bytes at MCS 0 takes 22 + 8 * 40 bits in 14 symbols of 26 bits after 40 us. Without a delimiter, as in HT after
+/// 36 us, it takes 12 symbols.
+#[test]
+fn single_mpdus_of_802_11ac_have_a_delimiter() {
+    let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
+    for (rate, us) in [
+        (RadioRate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false }, 40.0 + 56.0),
+        (RadioRate::Ht { mcs: 0, wide: false, short_guard: false }, 36.0 + 48.0),
+    ] {
+        let analysis = analyzed(&[(Heard { rate, frequency: 5_180, levels: None, bad_fcs: false }, &up)]);
+        assert!((analysis.stations[0].air_time_us - us).abs() < 1e-9, "{:?}", analysis.stations[0]);
+    }
+}
+
 /// A single MPDU is answered by an ACK, others by a block ACK, which may answer several stations at once. A group
 /// answers nothing.
 #[test]
