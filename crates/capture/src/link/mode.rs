@@ -34,15 +34,8 @@ impl ModeParameters {
         let (standard, mcs, streams, width_mhz, guard_interval_ns) = match rate {
             RadioRate::Legacy(_) => return None,
             RadioRate::Ht { mcs, wide, short_guard } => {
-                // MCS 32 has one stream; those with unequal modulations, from 33 on, have two to four (19.5).
-                let streams = match mcs {
-                    0..=31 => mcs / 8 + 1,
-                    32 => 1,
-                    33..=38 => 2,
-                    39..=52 => 3,
-                    _ => 4,
-                };
-                ("802.11n", mcs, streams, Some(if wide { 40 } else { 20 }), guard(short_guard))
+                // MCS 32 has one stream (19.5).
+                ("802.11n", mcs, mcs / 8 % 4 + 1, Some(if wide { 40 } else { 20 }), guard(short_guard))
             }
             RadioRate::Vht { mcs, streams, width, short_guard } => {
                 ("802.11ac", mcs, streams, Some(width), guard(short_guard))

@@ -44,7 +44,7 @@ pub enum RadioRate {
     Legacy(u8),
     /// 802.11n.
     Ht {
-        /// Index of modulation and coding, 0 to 76.
+        /// Index of modulation and coding, 0 to 32.
         mcs: u8,
         /// 40 MHz instead of 20 MHz.
         wide: bool,
@@ -194,7 +194,8 @@ impl RadioInfo {
             (6, &[level]) => self.noise = Some(level.cast_signed()),
             // RX flags, bit 1: the PLCP check failed, so the frame is noise.
             (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
-            (19, &[known, flags, mcs]) if known & 0x02 != 0 => {
+            // From MCS 33 on the streams have unequal modulations, which nobody sends.
+            (19, &[known, flags, mcs @ 0..=32]) if known & 0x02 != 0 => {
                 self.is_greenfield = known & flags & 0x08 != 0;
                 self.stbc = if known & 0x20 != 0 { flags >> 5 & 3 } else { 0 };
                 self.rate =
@@ -309,6 +310,9 @@ impl RadioRate {
     /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11.
     /// let he = RadioRate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
     /// assert!((he.bits_per_second() - 143.4e6).abs() < 0.05e6);
+    /// // Dual carrier modulation, MCS 0: 58 bits in a symbol of 117 coded bits.
+    /// let dcm = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: true, extended: false };
+    /// assert_eq!(dcm.bits_per_symbol(), 58);
     /// // 802.11be: 320 MHz, one stream, MCS 13.
     /// let eht = RadioRate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
     /// assert!((eht.bits_per_second() - 2882.4e6).abs() < 0.05e6);
@@ -317,56 +321,54 @@ impl RadioRate {
         match self {
             Self::Legacy(half) => f64::from(half) * 500_000.0,
             Self::Ht { short_guard, .. } | Self::Vht { short_guard, .. } => {
-                self.bits_per_symbol() / if short_guard { 3.6e-6 } else { 4e-6 }
+                f64::from(self.bits_per_symbol()) / if short_guard { 3.6e-6 } else { 4e-6 }
             }
             Self::He { guard_ns, .. } | Self::Eht { guard_ns, .. } => {
-                self.bits_per_symbol() / (12.8e-6 + f64::from(guard_ns) * 1e-9)
+                f64::from(self.bits_per_symbol()) / (12.8e-6 + f64::from(guard_ns) * 1e-9)
             }
         }
     }
 
     /// Data bits in one OFDM symbol, over all spatial streams.
-    pub fn bits_per_symbol(self) -> f64 {
+    pub fn bits_per_symbol(self) -> u32 {
         // Coded bits per subcarrier, and code rate, by the index modulo eight (clause 19.5), ten (21.5), twelve
         // (27.5) or fourteen (802.11be).
-        const STEPS: [(f64, f64); 14] = [
-            (1.0, 0.5),
-            (2.0, 0.5),
-            (2.0, 0.75),
-            (4.0, 0.5),
-            (4.0, 0.75),
-            (6.0, 2.0 / 3.0),
-            (6.0, 0.75),
-            (6.0, 5.0 / 6.0),
-            (8.0, 0.75),
-            (8.0, 5.0 / 6.0),
-            (10.0, 0.75),
-            (10.0, 5.0 / 6.0),
-            (12.0, 0.75),
-            (12.0, 5.0 / 6.0),
+        const STEPS: [(u32, u32, u32); 14] = [
+            (1, 1, 2),
+            (2, 1, 2),
+            (2, 3, 4),
+            (4, 1, 2),
+            (4, 3, 4),
+            (6, 2, 3),
+            (6, 3, 4),
+            (6, 5, 6),
+            (8, 3, 4),
+            (8, 5, 6),
+            (10, 3, 4),
+            (10, 5, 6),
+            (12, 3, 4),
+            (12, 5, 6),
         ];
         let (step, streams, carriers) = match self {
-            Self::Legacy(half) => return f64::from(half) * 2.0,
-            // MCS 32 is BPSK 1/2 sent twice; unequal modulations (33 and above) have no common factor.
-            Self::Ht { mcs: 32, .. } => return 24.0,
-            Self::Ht { mcs, wide, .. } => (mcs % 8, mcs / 8 % 4 + 1, if wide { 108.0 } else { 52.0 }),
+            Self::Legacy(half) => return u32::from(half) * 2,
+            // BPSK 1/2, sent twice.
+            Self::Ht { mcs: 32, .. } => return 24,
+            Self::Ht { mcs, wide, .. } => (mcs % 8, mcs / 8 % 4 + 1, if wide { 108 } else { 52 }),
             Self::Vht { mcs, streams, width, .. } => (
                 mcs.min(9),
                 streams,
                 match width {
-                    20 => 52.0,
-                    40 => 108.0,
-                    80 => 234.0,
-                    _ => 468.0,
+                    20 => 52,
+                    40 => 108,
+                    80 => 234,
+                    _ => 468,
                 },
             ),
             // Dual carrier modulation sends each bit twice.
-            Self::He { mcs, streams, carriers, dcm, .. } => {
-                (mcs.min(11), streams, f64::from(carriers) / if dcm { 2.0 } else { 1.0 })
-            }
-            Self::Eht { mcs, streams, carriers, .. } => (mcs.min(13), streams, f64::from(carriers)),
+            Self::He { mcs, streams, carriers, dcm, .. } => (mcs.min(11), streams, carriers / if dcm { 2 } else { 1 }),
+            Self::Eht { mcs, streams, carriers, .. } => (mcs.min(13), streams, carriers),
         };
-        let (coded, code) = STEPS[usize::from(step)];
-        carriers * coded * code * f64::from(streams)
+        let (coded, of, all) = STEPS[usize::from(step)];
+        u32::from(carriers) * u32::from(streams) * coded * of / all
     }
 }

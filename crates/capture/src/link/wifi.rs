@@ -237,10 +237,9 @@ pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 
     };
     let data_us = |bytes: u32| {
         // Service and tail bits. STBC sends symbols in pairs.
-        let bits = 16.0 + 6.0 + f64::from(bytes) * 8.0;
+        let bits = 16 + 6 + u64::from(bytes) * 8;
         let together = if radio.stbc > 0 { 2 } else { 1 };
-        let bits_per_symbol = rate.bits_per_symbol() * f64::from(1 << radio.halvings);
-        let symbols = (bits / bits_per_symbol).ceil() as u64;
+        let symbols = bits.div_ceil(u64::from(rate.bits_per_symbol()) << radio.halvings);
         let time = symbol_ns * symbols.next_multiple_of(together);
         (if symbol_ns == 3_600 && !radio.is_greenfield { time.next_multiple_of(GRID_NS) } else { time }) as f64 * 1e-3
     };

@@ -145,8 +145,8 @@ fn a_number_that_never_changes_does_not_join_aggregates() {
     assert_eq!(stations, [(STATION, [2, 3, 2, 2]), (ACCESS_POINT, [3, 4, 2, 2])]);
 }
 
-/// IEEE Std 802.11-2020, 10.12.8: VHT PPDUs carry A-MPDUs only, so a single MPDU has a delimiter of four bytes. A frame
-/// of 36 bytes at MCS 0 takes 22 + 8 * 40 bits in 14 symbols of 26 bits after 40 us. Without a delimiter, as in HT after
+/// IEEE Std 802.11-2020, 10.12.8: VHT PPDUs carry A-MPDUs only, so a single MPDU has a delimiter of four bytes. One of
+/// 36 bytes at MCS 0 takes 22 + 8 * 40 bits in 14 symbols of 26 bits after 40 us. Without a delimiter, as in HT after
 /// 36 us, it takes 12 symbols.
 #[test]
 fn single_mpdus_of_802_11ac_have_a_delimiter() {
@@ -160,8 +160,8 @@ fn single_mpdus_of_802_11ac_have_a_delimiter() {
     }
 }
 
-/// A single MPDU is answered by an ACK, others by a block ACK, which may answer several stations at once. A group
-/// answers nothing.
+/// A single MPDU is answered by an ACK, others by a block ACK, which may answer several at once. A group answers
+/// nothing.
 #[test]
 fn answers_to_aggregates() {
     let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);

@@ -81,3 +81,10 @@ fn narrow_channels_are_read() {
     let halvings = |flags: u16| read(&[1 << 3], &[0x3c, 0x14, flags as u8, (flags >> 8) as u8]).halvings;
     assert_eq!([0x0140, 0x4140, 0x8140].map(halvings), [0, 1, 2]);
 }
+
+/// IEEE Std 802.11-2020, 19.5: MCS 33 to 76 have streams of unequal modulations; the rate of such a frame is unknown.
+#[test]
+fn unequal_modulations_have_no_rate() {
+    let rate = |mcs| read(&[1 << 19], &[0x07, 0, mcs]).rate;
+    assert_eq!([32, 33, 76, 255].map(|mcs| rate(mcs).is_some()), [true, false, false, false]);
+}
