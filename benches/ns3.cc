@@ -1,5 +1,5 @@
-// The scenarios of `make bench` for ns-3 3.44: `ns3 SCENARIO STATIONS SECONDS`, where SCENARIO is uploads, saturated,
-// cells, or one of those with aggregates: tcp-n, tcp-ax, udp-n, udp-ax80. Prints the goodput in Mb/s. Without aggregates
+// The scenarios of `make bench` for ns-3 3.44: `ns3 SCENARIO STATIONS SECONDS`, where SCENARIO is uploads, saturated or
+// cells, or tcp-n, tcp-ax, udp-n or udp-ax80, which have aggregates. Prints the goodput in Mb/s. Without aggregates,
 // stations are in ad-hoc mode: nobody scans or associates.
 #include <cmath>
 #include <cstdlib>
