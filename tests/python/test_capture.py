@@ -355,6 +355,34 @@ def test_a_page_has_modes_and_aggregates_of_each_station_and_a_notebook_shows_th
     assert "no answer" in shown
 
 
+@pytest.mark.parametrize(
+    "wlan",
+    [
+        'standard = "802.11n", mcs = 31, width = 40, guard_interval = "400 ns"',
+        'standard = "802.11n", mcs = 12, greenfield = true, guard_interval = "400 ns"',
+        'standard = "802.11n", band = "2.4 GHz", aggregation.max_amsdu = "7935 B", data_error = 0.1',
+        'standard = "802.11ac", mcs = 9, width = 160, streams = 8, guard_interval = "400 ns"',
+        'standard = "802.11ac", mcs = 3, aggregation.max_ampdu = "0 B"',
+        'standard = "802.11ax", band = "2.4 GHz", mcs = 7, ltf = 4, guard_interval = "3200 ns", data_error = 0.1',
+        'standard = "802.11ax", mcs = 0, extended_range = 242, dcm = true',
+        'standard = "802.11ax", mcs = 0, extended_range = 106',
+    ],
+)
+def test_air_times_in_a_capture_are_those_of_the_run(wlan: str, tmp_path: Path) -> None:
+    """The run takes them from its transmit modes, the analysis computes them from the fields of radiotap."""
+    cell = f"""
+        duration = "100 ms"
+        wlan = {{ {wlan} }}
+        servers = [{{ name = "server" }}]
+        stations = [{{ name = "sta" }}]
+        flows = [{{ name = "up", station = "sta", transport = "udp", udp.rate = "99 Mb/s" }}]
+    """
+    results = wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",), snap=160))
+    sent, seen = results.stations, wifair.read_capture(tmp_path / "air.pcap").stations
+    assert (list(sent["name"]), list(seen["access_point"])) == (["ap", "sta"], [False, False])
+    assert seen["airtime_s"][0] == pytest.approx(sent["air_data_s"][1], rel=1e-9)
+
+
 def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:
     """Radiotap of 802.11be frames that a run writes has no rate, so their air time is unknown, and not 0 ms."""
     cell = """
