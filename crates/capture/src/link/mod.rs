@@ -137,6 +137,7 @@ pub fn decode<'a>(link: LinkType, data: &'a [u8], original: u32, sink: &mut impl
             after(data, original, 20, |rest, original| by_type(protocol, rest, original, place, sink))
         }
         LinkType::Radiotap => match radiotap::parse(data) {
+            Some((radio, _)) if radio.is_empty => DecodeOutcome::Other,
             Some((radio, rest)) => {
                 let original = original.saturating_sub((data.len() - rest.len()) as u32);
                 wifi::decode(rest, original, &radio, sink)

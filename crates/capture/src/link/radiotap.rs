@@ -29,6 +29,8 @@ pub struct RadioInfo {
     pub tsf: Option<u64>,
     /// Number of the A-MPDU that contained the frame.
     pub ampdu: Option<u32>,
+    /// Whether the PPDU carried no frame (a sounding PPDU, for instance), or none that could be captured.
+    pub is_empty: bool,
     /// Whether the PPDU was HT-greenfield.
     pub is_greenfield: bool,
     /// Space-time streams beyond the spatial streams (STBC).
@@ -221,6 +223,7 @@ impl RadioInfo {
                 });
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
+            (26, _) => self.is_empty = true,
             _ => {}
         }
     }

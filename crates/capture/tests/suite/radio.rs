@@ -1,6 +1,7 @@
 //! radiotap headers as drivers write them, put together by hand (radiotap.org).
 
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
+use wifair_capture::{Datagram, DecodeOutcome, LinkType, decode};
 
 /// Reads a header with these presence words and fields.
 fn read(present: &[u32], fields: &[u8]) -> RadioInfo {
@@ -87,4 +88,13 @@ fn narrow_channels_are_read() {
 fn unequal_modulations_have_no_rate() {
     let rate = |mcs| read(&[1 << 19], &[0x07, 0, mcs]).rate;
     assert_eq!([32, 33, 76, 255].map(|mcs| rate(mcs).is_some()), [true, false, false, false]);
+}
+
+/// radiotap.org, zero-length PSDU: no frame follows the header, which is not an error.
+#[test]
+fn a_ppdu_may_be_empty() {
+    let header = [0, 0, 9, 0, 0, 0, 0, 4, 0];
+    let outcome = |header: &[u8]| decode(LinkType::Radiotap, header, 9, &mut |_: &Datagram<'_>| {});
+    assert_eq!(outcome(&header), DecodeOutcome::Other);
+    assert_eq!(outcome(&[0, 0, 8, 0, 0, 0, 0, 0]), DecodeOutcome::Malformed);
 }
