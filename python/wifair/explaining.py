@@ -9,6 +9,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from wifair import metrics
 from wifair._core import __version__
+from wifair.columns import Columns, finite
 from wifair.files import json_text
 from wifair.latency import bufferbloat_grade
 from wifair.report import named, percent, rate, time
@@ -23,7 +25,6 @@ from wifair.statistics import mean_interval
 from wifair.words import KEPT, counted, general, often, together
 
 if TYPE_CHECKING:
-    from wifair.columns import Columns
     from wifair.sources import Found
 
 FORMAT = 1
@@ -51,21 +52,14 @@ class Finding(NamedTuple):
     """Changes of the scenario that may help, as behind ``wifair compare FILE --against``."""
 
 
+@dataclass(eq=False, repr=False)
 class Explanation:
-    """Findings, the most important first.
+    """Findings, the most important first."""
 
-    Attributes
-    ----------
-    name : str
-        What is explained.
-    findings : list of Finding
-        What was found.
-    """
-
-    def __init__(self, name: str, findings: list[Finding]) -> None:
-        """Hold `findings` about what is called `name`."""
-        self.name = name
-        self.findings = findings
+    name: str
+    """What is explained."""
+    findings: list[Finding]
+    """What was found."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain Python values, in the layout of ``wifair explain --json``."""
@@ -74,12 +68,8 @@ class Explanation:
             "version": __version__,
             "name": self.name,
             "findings": [
-                {
-                    "topic": one.topic,
-                    "text": one.text,
-                    "figures": {k: v if math.isfinite(v) else None for k, v in one.figures.items()},
-                    "advice": list(one.advice),
-                }
+                one._asdict()
+                | {"figures": {name: finite(value) for name, value in one.figures.items()}, "advice": list(one.advice)}
                 for one in self.findings
             ],
         }
@@ -145,7 +135,11 @@ def explain(results: Found) -> Explanation:
     --------
     >>> explain(run("hot_spot.toml", series="100 ms"))  # doctest: +SKIP
     """
-    others = [finding for rule in (_attempts, _datagrams, _echoes) for finding in rule(results)]
+    others: list[Finding] = []
+    for name, tell in (("attempts", _attempts), ("datagrams", _datagrams), ("echoes", _echoes)):
+        table: Columns | None = getattr(results, name, None)  # only captures have them
+        if table is not None and table.rows:
+            others += tell(table)
     if not results.cells.rows or not results.flows.rows:
         if not others:
             raise ValueError("nothing to explain: there is no flow with data, no datagram, no echo")
@@ -479,11 +473,8 @@ def _bad_calls(table: Columns | _Means, names: list[str], advice: tuple[str, ...
     yield Finding("calls", text + ".", figures, advice)
 
 
-def _attempts(results: Found) -> Iterator[Finding]:
+def _attempts(table: Columns) -> Iterator[Finding]:
     """Name the connections of a capture that never carried data."""
-    table: Columns | None = getattr(results, "attempts", None)
-    if table is None or not table.rows:
-        return
     for is_answered in (True, False):
         rows = np.flatnonzero((table["answers"] > 0) == is_answered)
         if not rows.size:
@@ -498,11 +489,8 @@ def _attempts(results: Found) -> Iterator[Finding]:
         yield Finding("never began", text, {"connections": float(rows.size)})
 
 
-def _datagrams(results: Found) -> Iterator[Finding]:
-    """Flows of datagrams in a capture."""
-    table: Columns | None = getattr(results, "datagrams", None)
-    if table is None or not table.rows:
-        return
+def _datagrams(table: Columns) -> Iterator[Finding]:
+    """Tell of the flows of datagrams in a capture."""
     order = sorted(range(table.rows), key=lambda row: -int(table["bytes"][row]))
     parts = []
     for row in order[:FEW]:
@@ -522,11 +510,8 @@ def _datagrams(results: Found) -> Iterator[Finding]:
     yield from _bad_calls(table, [f"{source} > {target}" for source, target in zip(table["from"], table["to"])])
 
 
-def _echoes(results: Found) -> Iterator[Finding]:
-    """Echoes in a capture."""
-    table: Columns | None = getattr(results, "echoes", None)
-    if table is None or not table.rows:
-        return
+def _echoes(table: Columns) -> Iterator[Finding]:
+    """Tell of the echoes in a capture."""
     parts = []
     for row in range(min(table.rows, FEW)):
         lost, mean = float(table["loss_fraction"][row]), float(table["rtt_mean_s"][row])
@@ -567,9 +552,7 @@ def _limits(r: _Records) -> Iterator[Finding]:
             at_bound[flow] = float(np.mean(cwnd >= math.floor(bound) - 0.01))
     held = {flow: share for flow, share in at_bound.items() if share > 0.5}
     if held:
-        who = (
-            _some(list(held)) if len(held) < len(r.flows.names) else "all flows" if len(held) > 1 else next(iter(held))
-        )
+        who = "all flows" if 1 < len(held) == len(r.flows.names) else _some(list(held))
         share = sum(held.values()) / len(held)
         yield Finding(
             "limits",
