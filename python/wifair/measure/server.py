@@ -332,7 +332,7 @@ class Server:
                     self._log(f"`{member.peer.name}` from {member.peer.address} runs the plan `{task.name}`")
                     await member.channel.send({"type": "planned"})
                 elif kind == "check" and task is not None:
-                    await member.channel.send(await self._check(task, member.channel.local_address))
+                    await member.channel.send(await self._check(task, member))
                 elif kind == "run" and task is not None:
                     runs += 1
                     if runs > task.runs:
@@ -348,13 +348,21 @@ class Server:
                 await member.channel.send({"type": "failed", "reason": str(error)[:500]})
                 raise
 
-    async def _check(self, task: MeasurementTask, address: str) -> dict[str, Any]:
+    def _joined(self, names: Iterable[str]) -> dict[str, Member]:
+        return {name: self._stations[name] for name in names if name in self._stations}
+
+    def _host(self, stations: dict[str, Member], coordinator: Member) -> Host:
+        """Get this host with the interface that the data of `stations` uses."""
+        return Host(next(iter(stations.values()), coordinator).channel.local_address, self._log)
+
+    async def _check(self, task: MeasurementTask, coordinator: Member) -> dict[str, Any]:
         """Check all hosts before the first repetition."""
-        missing = [name for name in task.stations() if name not in self._stations]
+        stations = self._joined(task.stations())
+        missing = [name for name in task.stations() if name not in stations]
         hosts: dict[str, Any] = {}
         problems: list[str] = []
         notes: list[str] = []
-        host = Host(address, self._log)
+        host = self._host(stations, coordinator)
         rts = any(case.rts_threshold is not None for case in task.cases)
         try:
             ours = _ccs(flow for case in task.cases for flow in case.flows if flow.direction == "down")
@@ -364,10 +372,7 @@ class Server:
             host.close()
         problems += [f"{SERVER}: {text}" for text in found]
         notes += [f"{SERVER}: {text}" for text in said]
-        for name in task.stations():
-            station = self._stations.get(name)
-            if station is None:
-                continue
+        for name, station in stations.items():
             mine = (
                 flow for case in task.cases for flow in case.flows if flow.station == name and flow.direction == "up"
             )
@@ -388,11 +393,12 @@ class Server:
         if self._running is not None:
             self._running.close()
         case = task.cases[number]
+        stations = self._joined(case.stations())
         self._running = repetition = Repetition(
             task,
             case,
-            {name: self._stations[name] for name in case.stations() if name in self._stations},
-            Host(member.channel.local_address, self._log),
+            stations,
+            self._host(stations, member),
             self.timing,
             self._data_ports,
             self._log,
@@ -466,10 +472,6 @@ class Repetition:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             await self._finish()
-            if self._failure.done():
-                self._failure.exception()
-            else:
-                self._failure.cancel()
 
     async def _work(self) -> list[dict[str, Any]]:
         await asyncio.gather(*(self._compare_clocks(name, member) for name, member in self.members.items()))
@@ -504,7 +506,7 @@ class Repetition:
         member = self.members[flow.station]
         return transfer.ServerEnd(
             flow,
-            self.host.address if self.host.address else member.channel.local_address,
+            member.channel.local_address,
             member.peer.address,
             self.ports,
             self.about_strangers,

@@ -8,6 +8,7 @@ results are seconds since that start.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -407,7 +408,7 @@ class End:
             except (TimeoutError, ConnectionRefusedError, BlockingIOError):
                 refused += 1
             except OSError as error:
-                if error.errno != 105:  # ENOBUFS: the queue of the interface is full
+                if error.errno != errno.ENOBUFS:  # the queue of the interface is full
                     raise
                 refused += 1
             self._check()
@@ -552,7 +553,7 @@ class ServerEnd(End):
             try:
                 self._listener.bind((local, port))
             except OSError as error:
-                if ports is None or error.errno != 98:  # EADDRINUSE
+                if ports is None or error.errno != errno.EADDRINUSE:
                     raise
             else:
                 return

@@ -268,6 +268,28 @@ def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., T
     assert "captures at the senders:" in text(measurement)
 
 
+def test_a_plan_can_be_run_on_the_server_itself(testbed: Callable[..., Testbed]) -> None:
+    """Data uses the address at which its station has joined, not that of whoever runs the plan."""
+    network = testbed(stations=1)
+    network.serve("--listen", "0.0.0.0")
+    network.join("sta1")
+    plan = """
+        repetitions = 1
+        transfer.size = "100 kB"
+        stations = [{ name = "sta1" }]
+        [[cases]]
+        name = "one"
+        directions = ["up", "down"]
+        flows = [{ station = "sta1" }]
+    """
+    network.run("server", plan, "--server", "127.0.0.1")
+    lines = network.journal()
+    about = next(line["hosts"] for line in lines if "hosts" in line)
+    assert about["server"]["interface"] == "eth0"
+    measurement = Measurement.from_folder(network.folder / "out")
+    assert [case.flows["transfer_bytes"][0] for case in measurement.cases.values()] == [100_000, 100_000]
+
+
 def test_sessions_udp_and_a_mixture_of_directions(testbed: Callable[..., Testbed]) -> None:
     network = testbed(rate="40mbit")
     network.serve()
