@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wifair import _core
+from wifair.emulation import kernel_cc
 from wifair.emulation.programs import Command
 from wifair.errors import EmulationError
 from wifair.exchange.imported import FlowRow as FigureRow
@@ -28,8 +29,6 @@ from wifair.kernel_tcp import kernel_has, tcp_info
 
 FIRST_PORT = 5201
 CHUNK = bytes(65536)
-KERNEL_NAMES = {"vegas-fair": "vegas_fair", "compound-plus": "compound_plus"}
-"""Congestion controls loaded by `wifair bpf load` that have another name in the kernel."""
 BEGINNING = "beginning"
 LEAD_S = 0.3
 """Time from when all programs are ready to the start [s]."""
@@ -51,7 +50,7 @@ def kernel_name(cc: str, max_cwnd: str | None = None) -> str:
     """Get the kernel's name of a congestion control in a scenario."""
     if cc == "reno" and max_cwnd in ("10 packets", "10"):
         return "reno_maxwin10"
-    return KERNEL_NAMES.get(cc, cc)
+    return kernel_cc.available().get(cc, cc)
 
 
 def commands(
@@ -127,8 +126,6 @@ def figures(kernel: Kernel, from_s: float) -> FigureRow:
     EmulationError
         If there is no report.
     """
-    from wifair.exchange.imported import FlowRow as FigureRow  # noqa: PLC0415
-
     name = kernel.flow["name"]
     try:
         said: dict[str, Any] = json.loads(kernel.report.read_text(encoding="ascii"))

@@ -169,18 +169,14 @@ class Coordinator:
             message = await talk.next(patience_s)
             kind = message.get("type")
             if kind == "flow":
-                parts: dict[str, Any] = {end: fields.table(message, end) for end in ("sender", "receiver")}
-                flows[fields.text(message, "flow")] = {
-                    "port": fields.whole(message, "port", low=1, high=65_535),
-                    **parts,
-                }
+                port = fields.whole(message, "port", low=1, high=65_535)
+                ends = {end: fields.table(message, end) for end in ("sender", "receiver")}
+                flows[fields.text(message, "flow")] = {"port": port, **ends}
             elif kind == "host":
                 host = fields.text(message, "name")
                 hosts[host] = {key: message[key] for key in ("radio", "capture") if key in message}
             elif kind == "ran":
                 break
-            elif kind == "failed":
-                raise MeasureError(f"the server refused: {fields.text(message, 'reason', most=500)}")
             else:
                 raise ProtocolError("an answer that does not belong here")
         if not fields.flag(message, "ok"):
@@ -269,13 +265,13 @@ class _Talk:
             raise ConnectionError(f"the server did not answer for {timeout_s:g} s") from None
         if isinstance(message, Exception):
             raise message
+        if message.get("type") == "failed":
+            raise MeasureError(f"the server refused: {fields.text(message, 'reason', most=500)}")
         return message
 
     async def ask(self, message: dict[str, Any], kind: str) -> dict[str, Any]:
         await self.send(message)
         answer = await self.next(self._timing.prepare_s + 30)
-        if answer.get("type") == "failed":
-            raise MeasureError(f"the server refused: {fields.text(answer, 'reason', most=500)}")
         if answer.get("type") != kind:
             raise ProtocolError("an answer that does not belong here")
         return answer
