@@ -133,8 +133,7 @@ def run(
         workers = memory.check(needed, workers)
     if progress:
         memory.announce(needed, len(numbers))
-    work = _SeedRuns(scenario, numbers, step_ns, taps, fast_paths=fast_paths, memory_bytes=memory.for_each(workers))
-    work.start(workers)
+    work = _SeedRuns(scenario, numbers, step_ns, taps, threads=workers, fast_paths=fast_paths)
     try:
         total_s = scenario.duration_s * len(numbers)
         with ProgressBar.counting(progress, total_s, "simulated s", desc="setting up") as bar:
@@ -172,14 +171,14 @@ class _SeedRuns:
         step_ns: int | None,
         taps: Mapping[int, _core.Taps],
         *,
+        threads: int,
         fast_paths: bool,
-        memory_bytes: int | None,
     ) -> None:
         self.failure: tuple[int, BaseException] | None = None
         self._run = functools.partial(scenario._core.run, fast_paths=fast_paths)
         self._step_ns = step_ns
         self._taps = taps
-        self._memory_bytes = memory_bytes
+        self._memory_bytes = memory.for_each(threads)
         self._has_classes = bool(scenario._core.classes())
         self._controls: dict[int, _core.Control] = {}
         """Controls of the current runs, by their place in the order."""
@@ -193,10 +192,6 @@ class _SeedRuns:
         self._gathered = Gathered()
         self._lock = threading.Lock()
         self._over = threading.Lock()
-        self._active = 0
-        self._threads: list[threading.Thread] = []
-
-    def start(self, threads: int) -> None:
         self._over.acquire()
         self._active = threads
         self._threads = [
