@@ -59,15 +59,11 @@ impl Question {
     fn query(&self) -> Result<ExchangeQuery, ModeError> {
         let error = |key, message: String| ModeError { key, message };
         let amendment = Amendment::parse(&self.standard)?;
-        let band = match &self.band {
-            None => None,
-            Some(text) => {
-                let band = Band::parse(text);
-                Some(band.ok_or_else(|| error("band", format!("no band `{text}`: there are 2.4, 5 and 6 (GHz)")))?)
-            }
+        let band = |text: &String| {
+            Band::parse(text).ok_or_else(|| error("band", format!("no band `{text}`: there are 2.4, 5 and 6 (GHz)")))
         };
         let mode = ModeRequest {
-            band,
+            band: self.band.as_ref().map(band).transpose()?,
             width_mhz: self.width,
             mcs: self.mcs,
             rate: quantity("rate", self.rate.as_deref())?,

@@ -43,12 +43,8 @@ impl PyCapture {
 
     /// Columns with one row for each direction of each connection.
     fn directions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let mut rows: Vec<Vec<(&'static str, Field)>> = Vec::new();
-        for connection in self.inner.connections() {
-            for side in [0, 1] {
-                rows.push(connection.row(side));
-            }
-        }
+        let sides = self.inner.connections().flat_map(|connection| [0, 1].map(|side| connection.row(side)));
+        let rows: Vec<Vec<(&'static str, Field)>> = sides.collect();
         let columns = PyList::empty(py);
         let Some(first) = rows.first() else { return Ok(columns) };
         for (at, (name, _)) in first.iter().enumerate() {
@@ -178,12 +174,12 @@ fn network(text: &str) -> Result<(Address, u8), String> {
 }
 
 /// Counts the bytes read from a file, for the progress bar.
-struct CountingReader<'a, R> {
-    source: R,
+struct CountingReader<'a> {
+    source: Box<dyn Read + Send>,
     control: &'a Control,
 }
 
-impl<R: Read> Read for CountingReader<'_, R> {
+impl Read for CountingReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.control.is_stopped() {
             return Ok(0);
@@ -205,14 +201,11 @@ pub fn read_capture(
 ) -> PyResult<PyCapture> {
     let settings = wanted.settings().map_err(PyValueError::new_err)?;
     let found = py.detach(|| {
-        let go_on = |_, _| !control.is_stopped();
-        match &path {
-            Some(path) => {
-                let source = std::fs::File::open(path).map_err(Error::Io)?;
-                analyze(CountingReader { source, control }, settings, go_on)
-            }
-            None => analyze(CountingReader { source: std::io::stdin(), control }, settings, go_on),
-        }
+        let source: Box<dyn Read + Send> = match &path {
+            Some(path) => Box::new(std::fs::File::open(path).map_err(Error::Io)?),
+            None => Box::new(std::io::stdin()),
+        };
+        analyze(CountingReader { source, control }, settings, |_, _| !control.is_stopped())
     });
     match found {
         Ok(inner) => Ok(PyCapture { inner }),

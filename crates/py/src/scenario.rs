@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
-use wifair_sim::capture::{CapturePoints, CaptureWriter, Format, FrameLog, WriteError};
+use wifair_sim::capture::{CapturePoints, CaptureWriter, Format, FrameLog};
 use wifair_sim::estimate::{Extras, estimate};
 use wifair_sim::record::{Outcome, Series};
 use wifair_sim::world::WatchPlan;
@@ -77,13 +77,6 @@ impl From<Unwritten> for PyErr {
     }
 }
 
-impl Taps {
-    fn unwritten(&self, why: WriteError) -> Unwritten {
-        let folder = self.pcap.as_ref().map(|wish| wish.folder.clone()).unwrap_or_default();
-        Unwritten::File(folder.join(why.file), why.error)
-    }
-}
-
 impl Wish {
     pub(crate) fn begin(
         &self,
@@ -98,9 +91,13 @@ impl Wish {
             Ok(BufWriter::with_capacity(1 << 16, File::create(self.folder.join(partial(name)))?))
         };
         let capture = CaptureWriter::new(scenario, seed, run.world(), points, self.format(), self.snap, open)
-            .map_err(|why| Unwritten::File(self.folder.join(why.file), why.error))?;
-        self.write_hosts(&capture.hosts()).map_err(|error| Unwritten::File(self.folder.join(HOSTS), error))?;
+            .map_err(|why| self.unwritten(&why.file, why.error))?;
+        self.write_hosts(&capture.hosts()).map_err(|error| self.unwritten(HOSTS, error))?;
         Ok(capture)
+    }
+
+    fn unwritten(&self, file: &str, error: std::io::Error) -> Unwritten {
+        Unwritten::File(self.folder.join(file), error)
     }
 
     /// Fails if a file exists, unless overwriting is requested.
@@ -126,10 +123,9 @@ impl Wish {
 
     /// Ends captures: gives their files their final names.
     pub(crate) fn finish(&self, capture: CaptureWriter<BufWriter<File>>) -> Result<(), Unwritten> {
-        let failed = |file: &str, error| Unwritten::File(self.folder.join(file), error);
-        for (name, sink) in capture.finish().map_err(|why| failed(&why.file, why.error))? {
-            let file = sink.into_inner().map_err(|why| failed(&name, why.into_error()))?;
-            self.publish(&name, &file).map_err(|why| failed(&name, why))?;
+        for (name, sink) in capture.finish().map_err(|why| self.unwritten(&why.file, why.error))? {
+            let file = sink.into_inner().map_err(|why| self.unwritten(&name, why.into_error()))?;
+            self.publish(&name, &file).map_err(|why| self.unwritten(&name, why))?;
         }
         Ok(())
     }
@@ -332,12 +328,15 @@ impl PyScenario {
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<Option<(Outcome, Option<FrameLog>)>, Unwritten> {
         let mut run = Run::new(&self.inner, seed, options);
-        let mut capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&self.inner, seed, &mut run)).transpose()?;
+        let mut capture = match &taps.pcap {
+            Some(wish) => Some((wish, wish.begin(&self.inner, seed, &mut run)?)),
+            None => None,
+        };
         let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
         let mut log = taps.frames_ns.map(|(from, to)| FrameLog::new(&self.inner, seed, time(from), time(to)));
         let watches = capture.is_some() || log.is_some();
         if watches {
-            let plan = capture.as_ref().map(CaptureWriter::plan).unwrap_or_default();
+            let plan = capture.as_ref().map(|(_, capture)| capture.plan()).unwrap_or_default();
             run.world().watch(WatchPlan { air: plan.air || log.is_some(), ..plan });
         }
         let share = Duration::from_nanos(self.inner.file.duration.as_nanos().div_ceil(LOOKS));
@@ -358,8 +357,8 @@ impl PyScenario {
             }
             if watches {
                 let world = run.world();
-                if let Some(capture) = &mut capture {
-                    capture.drain(world).map_err(|why| taps.unwritten(why))?;
+                if let Some((wish, capture)) = &mut capture {
+                    capture.drain(world).map_err(|why| wish.unwritten(&why.file, why.error))?;
                 }
                 if let Some(log) = &mut log {
                     log.drain(world);
@@ -371,8 +370,8 @@ impl PyScenario {
             }
         };
         // Finish the files of a stopped run too: they contain what it has simulated.
-        if let (Some(capture), Some(wanted)) = (capture, &taps.pcap) {
-            wanted.finish(capture)?;
+        if let Some((wish, capture)) = capture {
+            wish.finish(capture)?;
         }
         Ok(over.then(|| (run.outcome(), log)))
     }

@@ -80,10 +80,8 @@ pub type Rule = (String, &'static str, f64, bool);
 /// Reads a stopping rule.
 #[pyfunction]
 pub fn stop_rule(option: &str, text: &str) -> PyResult<Rule> {
-    match StopRule::parse(text) {
-        Ok(rule) => Ok(describe_rule(&rule)),
-        Err(fault) => Err(to_error(&problem(option, text, &fault).into())),
-    }
+    let rule = StopRule::parse(text).map_err(|fault| to_error(&problem(option, text, &fault).into()))?;
+    Ok(describe_rule(&rule))
 }
 
 /// Converts a stopping rule for Python.
