@@ -79,8 +79,6 @@ pub(crate) struct Added {
     pub(crate) again: u32,
     /// Whether it starts and ends below a recorded segment.
     pub(crate) out_of_order: bool,
-    /// When the bytes seen before were last sent, if they are not yet acknowledged.
-    pub(crate) previous: Option<u64>,
 }
 
 /// The classification of an ACK.
@@ -198,7 +196,7 @@ impl History {
                 first = there.first;
             }
             if !split {
-                self.resent(at, nanos, &mut added);
+                self.resent(at, nanos);
             } else {
                 self.get_mut(at).again += 1;
             }
@@ -215,13 +213,12 @@ impl History {
     }
 
     /// Records that a range, or part of it, was sent again.
-    fn resent(&mut self, at: usize, nanos: u64, added: &mut Added) {
+    fn resent(&mut self, at: usize, nanos: u64) {
         let sent = self.get_mut(at);
         sent.again += 1;
         let (again, acked, before) = (sent.again, sent.acked, sent.nanos);
         sent.nanos = nanos;
         if acked == 0 {
-            added.previous = Some(before);
             self.most_copies = self.most_copies.max(again);
             self.resend.add(elapsed_us(before, nanos));
         } else if at < self.closed.len() {
@@ -413,7 +410,7 @@ mod tests {
         let mut history = History::default();
         history.add(100, 10, MS);
         let added = history.add(100, 10, 4 * MS);
-        assert_eq!(added, Added { again: 10, out_of_order: false, previous: Some(MS) });
+        assert_eq!(added, Added { again: 10, out_of_order: false });
         assert_eq!(history.acknowledge(110, 9 * MS, false), AckKind::Ambiguous);
         assert_eq!((history.rtt.count, history.rtt_last_copy.sum), (0, 5_000.0));
         assert_eq!((history.most_copies, history.resend.sum), (1, 3_000.0));
@@ -460,7 +457,7 @@ mod tests {
         let mut history = History::default();
         history.add(100, 10, MS);
         history.add(120, 10, MS);
-        assert_eq!(history.add(110, 10, MS), Added { again: 0, out_of_order: true, previous: None });
+        assert_eq!(history.add(110, 10, MS), Added { again: 0, out_of_order: true });
         // A segment that covers a hole and its surroundings is new only in the hole.
         history.add(150, 10, MS);
         assert_eq!(history.add(120, 40, 2 * MS).again, 20);
