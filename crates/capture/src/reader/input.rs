@@ -32,18 +32,10 @@ pub(super) enum Fill {
 impl<'a> Input<'a> {
     /// Examines the first bytes and inserts a decompressor if they call for one.
     pub(super) fn new(mut raw: impl Read + Send + 'a) -> io::Result<Self> {
-        let mut head = [0; 4];
-        let mut have = 0;
-        while have < head.len() {
-            match raw.read(&mut head[have..]) {
-                Ok(0) => break,
-                Ok(n) => have += n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let whole = io::Cursor::new(head[..have].to_vec()).chain(raw);
-        let source: Box<dyn Read + Send + 'a> = match head[..have] {
+        let mut head = Vec::new();
+        raw.by_ref().take(4).read_to_end(&mut head)?;
+        let whole = io::Cursor::new(head.clone()).chain(raw);
+        let source: Box<dyn Read + Send + 'a> = match head[..] {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(BufReader::with_capacity(CHUNK, whole))),
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(Zstd::new(BufReader::with_capacity(CHUNK, whole))),
             _ => Box::new(whole),
