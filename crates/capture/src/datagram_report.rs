@@ -16,28 +16,20 @@ fn hexadecimal(bytes: &[u8]) -> String {
 impl Analysis {
     /// Flows of datagrams, echoes, and packets of protocols that are not analysed.
     pub(crate) fn datagrams_json(&self, json: &mut JsonWriter) {
-        json.array("datagrams", |json| {
-            for flow in &self.datagrams.flows.entries {
-                json.object("", |json| self.flow_json(flow, json));
-            }
-        });
-        json.array("echoes", |json| {
-            for pair in &self.datagrams.echoes.entries {
-                json.object("", |json| {
-                    let [asking, asked] = pair.hosts.map(|host| std::net::IpAddr::from(host).to_string());
-                    json.put("from", asking);
-                    json.put("to", asked);
-                    json.put("identifier", pair.identifier);
-                    json.put("interface", pair.interface);
-                    json.put("requests", pair.requests);
-                    json.put("replies", pair.replies);
-                    let lost = pair.requests.saturating_sub(pair.replies);
-                    json.put("loss_fraction", (pair.requests > 0).then(|| lost as f64 / pair.requests as f64));
-                    json.put("first_ns", pair.first);
-                    json.put("duration_s", seconds(pair.last.saturating_sub(pair.first)));
-                    spread(json, "rtt", &pair.rtt);
-                });
-            }
+        json.objects("datagrams", &self.datagrams.flows.entries, |json, flow| self.flow_json(flow, json));
+        json.objects("echoes", &self.datagrams.echoes.entries, |json, pair| {
+            let [asking, asked] = pair.hosts.map(|host| std::net::IpAddr::from(host).to_string());
+            json.put("from", asking);
+            json.put("to", asked);
+            json.put("identifier", pair.identifier);
+            json.put("interface", pair.interface);
+            json.put("requests", pair.requests);
+            json.put("replies", pair.replies);
+            let lost = pair.requests.saturating_sub(pair.replies);
+            json.put("loss_fraction", (pair.requests > 0).then(|| lost as f64 / pair.requests as f64));
+            json.put("first_ns", pair.first);
+            json.put("duration_s", seconds(pair.last.saturating_sub(pair.first)));
+            spread(json, "rtt", &pair.rtt);
         });
         json.object("not_analysed", |json| {
             for (protocol, packets) in &self.datagrams.protocols {

@@ -417,49 +417,37 @@ impl Fairness {
         let ratio = self.uplink_downlink.filter(|(_, down)| *down > 0).map(|(up, down)| up as f64 / down as f64);
         json.put("uplink_downlink_ratio", ratio);
         json.put("fair_share_bps", self.fair_share_bps);
-        json.array("flows", |json| {
-            for flow in &self.flows {
-                json.object("", |json| {
-                    json.put("connection", flow.connection + 1);
-                    json.put("direction", if flow.side == 0 { "a2b" } else { "b2a" });
-                    json.put("from", flow.ends[0].to_string());
-                    json.put("to", flow.ends[1].to_string());
-                    json.put("bytes", flow.bytes);
-                    let way = flow.way.map(StationDirection::name);
-                    json.put("way", way);
-                    json.put("fair_share_ratio", flow.share);
-                    json.put("active_s", flow.active_s);
-                    json.put("starved", flow.starved);
-                    json.put("near_threshold", flow.near_threshold);
-                    json.put("had_no_more", flow.modest);
-                    json.put("unsure", flow.unsure);
-                    json.put("longest_stall_s", flow.longest_stall_s);
-                    json.put("first_bin", flow.bins.0);
-                    json.list("goodput_bps", flow.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
-                });
-            }
+        json.objects("flows", &self.flows, |json, flow| {
+            json.put("connection", flow.connection + 1);
+            json.put("direction", if flow.side == 0 { "a2b" } else { "b2a" });
+            json.put("from", flow.ends[0].to_string());
+            json.put("to", flow.ends[1].to_string());
+            json.put("bytes", flow.bytes);
+            let way = flow.way.map(StationDirection::name);
+            json.put("way", way);
+            json.put("fair_share_ratio", flow.share);
+            json.put("active_s", flow.active_s);
+            json.put("starved", flow.starved);
+            json.put("near_threshold", flow.near_threshold);
+            json.put("had_no_more", flow.modest);
+            json.put("unsure", flow.unsure);
+            json.put("longest_stall_s", flow.longest_stall_s);
+            json.put("first_bin", flow.bins.0);
+            json.list("goodput_bps", flow.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
         });
-        json.array("attempts", |json| {
-            for attempt in &self.attempts {
-                json.object("", |json| {
-                    json.put("connection", attempt.connection + 1);
-                    json.put("from", attempt.ends[0].to_string());
-                    json.put("to", attempt.ends[1].to_string());
-                    json.put("syns", attempt.syns);
-                    json.put("answers", attempt.answers);
-                    json.put("duration_s", attempt.duration_s);
-                });
-            }
+        json.objects("attempts", &self.attempts, |json, attempt| {
+            json.put("connection", attempt.connection + 1);
+            json.put("from", attempt.ends[0].to_string());
+            json.put("to", attempt.ends[1].to_string());
+            json.put("syns", attempt.syns);
+            json.put("answers", attempt.answers);
+            json.put("duration_s", attempt.duration_s);
         });
-        json.array("hosts", |json| {
-            for host in &self.hosts {
-                json.object("", |json| {
-                    json.put("host", std::net::IpAddr::from(host.address).to_string());
-                    json.put("sent_bytes", host.sent);
-                    json.put("received_bytes", host.received);
-                    json.list("goodput_bps", host.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
-                });
-            }
+        json.objects("hosts", &self.hosts, |json, host| {
+            json.put("host", std::net::IpAddr::from(host.address).to_string());
+            json.put("sent_bytes", host.sent);
+            json.put("received_bytes", host.received);
+            json.list("goodput_bps", host.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
         });
         json.object("sessions", |json| {
             let sessions = &self.sessions;
@@ -469,17 +457,13 @@ impl Fairness {
             json.put("dropped", sessions.dropped);
             json.put("instantaneous_fairness_sent", sessions.index_sent);
             json.put("instantaneous_fairness_acked", sessions.index_acked);
-            json.array("list", |json| {
-                for (flow, session) in &sessions.sessions {
-                    json.object("", |json| {
-                        json.put("flow", *flow);
-                        json.put("start_ns", session.start);
-                        json.put("bytes", session.bytes);
-                        let span = |end: u64| end.saturating_sub(session.start) as f64 / 1e9;
-                        json.put("sent_s", span(session.sent));
-                        json.put("acked_s", session.acked.map(span));
-                    });
-                }
+            json.objects("list", &sessions.sessions, |json, (flow, session)| {
+                json.put("flow", *flow);
+                json.put("start_ns", session.start);
+                json.put("bytes", session.bytes);
+                let span = |end: u64| end.saturating_sub(session.start) as f64 / 1e9;
+                json.put("sent_s", span(session.sent));
+                json.put("acked_s", session.acked.map(span));
             });
         });
     }

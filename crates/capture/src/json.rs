@@ -34,9 +34,18 @@ impl JsonWriter {
         self.nest(key, '{', '}', fill);
     }
 
-    /// An array under `key`.
-    pub(crate) fn array(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
-        self.nest(key, '[', ']', fill);
+    /// An array of objects under `key`, one for each item.
+    pub(crate) fn objects<T>(
+        &mut self,
+        key: &str,
+        items: impl IntoIterator<Item = T>,
+        mut fill: impl FnMut(&mut Self, T),
+    ) {
+        self.nest(key, '[', ']', |json| {
+            for item in items {
+                json.object("", |json| fill(json, item));
+            }
+        });
     }
 
     fn nest(&mut self, key: &str, open: char, close: char, fill: impl FnOnce(&mut Self)) {
@@ -152,9 +161,9 @@ mod tests {
         let mut json = JsonWriter::default();
         json.object("", |json| {
             json.put("a", "x\"\\\n\u{1}");
-            json.array("b", |json| json.object("", |json| json.put("c", None::<u64>)));
+            json.objects("b", [None::<u64>], |json, value| json.put("c", value));
             json.list("d", [1.0, f64::NAN, 1e300]);
-            json.array("e", |_| {});
+            json.objects("e", [0; 0], |_, _| {});
         });
         let text = "{\n \"a\": \"x\\\"\\\\\\n\\u0001\",\n \"b\": [\n  {\n   \"c\": null\n  }\n ],\n \"d\": [1.0, null, 1e300],\n \"e\": []\n}\n";
         assert_eq!(json.finish(), text);

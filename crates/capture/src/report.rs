@@ -122,11 +122,7 @@ impl Analysis {
         let mut json = JsonWriter::default();
         json.object("", |json| {
             json.object("capture", |json| self.capture(json));
-            json.array("connections", |json| {
-                for connection in self.connections() {
-                    json.object("", |json| connection.json(json));
-                }
-            });
+            json.objects("connections", self.connections(), |json, connection| connection.json(json));
             self.datagrams_json(json);
             json.object("fairness", |json| self.fairness().json(json));
             if self.air_frames > 0 {
@@ -167,15 +163,11 @@ impl Analysis {
             json.put(name, value);
         }
         json.put("damage", self.damage.as_ref().map(ToString::to_string));
-        json.array("interfaces", |json| {
-            for interface in &self.interfaces {
-                json.object("", |json| {
-                    json.put("name", interface.name.clone());
-                    json.put("link_type", interface.link.number());
-                    json.put("snap_length", interface.snap_length);
-                    json.put("dropped", interface.dropped);
-                });
-            }
+        json.objects("interfaces", &self.interfaces, |json, interface| {
+            json.put("name", interface.name.clone());
+            json.put("link_type", interface.link.number());
+            json.put("snap_length", interface.snap_length);
+            json.put("dropped", interface.dropped);
         });
     }
 
@@ -187,49 +179,41 @@ impl Analysis {
         json.put("retry_copies_dropped", self.counts.retry_copies);
         json.put("noise_mean_dbm", self.noise.mean());
         let total: f64 = self.stations.iter().map(|station| station.air_time_us).sum();
-        json.array("stations", |json| {
-            for station in &self.stations {
-                json.object("", |json| {
-                    json.put("address", station.address.to_string());
-                    json.put("access_point", station.access_point);
-                    json.put("frames", station.frames);
-                    json.put("bytes", station.bytes);
-                    json.put("data_frames", station.data_frames);
-                    json.put("retries", station.retries);
-                    let share = (station.numbered > 0).then(|| station.retries as f64 / station.numbered as f64);
-                    json.put("retry_fraction", share);
-                    json.put("airtime_s", station.air_time_us * 1e-6);
-                    json.put("airtime_share", (total > 0.0).then(|| station.air_time_us / total));
-                    json.put("frames_without_rate", station.unrated);
-                    json.put("aggregates", station.aggregates);
-                    let mean = (station.aggregates > 0).then(|| station.aggregated as f64 / station.aggregates as f64);
-                    json.put("mpdus_per_aggregate", mean);
-                    json.put("largest_aggregate", station.largest_aggregate);
-                    json.put("aggregates_unanswered", station.aggregates_unanswered);
-                    json.put("block_acks", station.block_acks);
-                    let signal = &station.signal;
-                    json.put("signal_mean_dbm", signal.mean());
-                    json.put("signal_min_dbm", (signal.count > 0).then_some(signal.min));
-                    json.put("signal_max_dbm", (signal.count > 0).then_some(signal.max));
-                    json.object("frames_by_rate_mbps", |json| {
-                        for (kbps, frames) in &station.rates {
-                            json.put(&(f64::from(*kbps) / 1e3).to_string(), *frames);
-                        }
-                    });
-                    json.array("frames_by_mode", |json| {
-                        for (mode, frames) in &station.modes {
-                            json.object("", |json| {
-                                json.put("standard", mode.standard);
-                                json.put("mcs", mode.mcs);
-                                json.put("streams", mode.streams);
-                                json.put("width_mhz", mode.width_mhz);
-                                json.put("guard_interval_ns", mode.guard_interval_ns);
-                                json.put("frames", *frames);
-                            });
-                        }
-                    });
-                });
-            }
+        json.objects("stations", &self.stations, |json, station| {
+            json.put("address", station.address.to_string());
+            json.put("access_point", station.access_point);
+            json.put("frames", station.frames);
+            json.put("bytes", station.bytes);
+            json.put("data_frames", station.data_frames);
+            json.put("retries", station.retries);
+            let share = (station.numbered > 0).then(|| station.retries as f64 / station.numbered as f64);
+            json.put("retry_fraction", share);
+            json.put("airtime_s", station.air_time_us * 1e-6);
+            json.put("airtime_share", (total > 0.0).then(|| station.air_time_us / total));
+            json.put("frames_without_rate", station.unrated);
+            json.put("aggregates", station.aggregates);
+            let mean = (station.aggregates > 0).then(|| station.aggregated as f64 / station.aggregates as f64);
+            json.put("mpdus_per_aggregate", mean);
+            json.put("largest_aggregate", station.largest_aggregate);
+            json.put("aggregates_unanswered", station.aggregates_unanswered);
+            json.put("block_acks", station.block_acks);
+            let signal = &station.signal;
+            json.put("signal_mean_dbm", signal.mean());
+            json.put("signal_min_dbm", (signal.count > 0).then_some(signal.min));
+            json.put("signal_max_dbm", (signal.count > 0).then_some(signal.max));
+            json.object("frames_by_rate_mbps", |json| {
+                for (kbps, frames) in &station.rates {
+                    json.put(&(f64::from(*kbps) / 1e3).to_string(), *frames);
+                }
+            });
+            json.objects("frames_by_mode", &station.modes, |json, (mode, frames)| {
+                json.put("standard", mode.standard);
+                json.put("mcs", mode.mcs);
+                json.put("streams", mode.streams);
+                json.put("width_mhz", mode.width_mhz);
+                json.put("guard_interval_ns", mode.guard_interval_ns);
+                json.put("frames", *frames);
+            });
         });
     }
 }
