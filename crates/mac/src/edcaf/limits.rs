@@ -80,15 +80,22 @@ impl Edcafs {
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
     }
 
-    /// Whether a sender's next exchange fits into its TXOP.
-    pub(crate) fn fits_txop(&self, now: Time, sender: usize) -> bool {
+    /// Whether a sender's next exchange fits into its TXOP. Chooses the mode of its data, which determines how long they
+    /// take.
+    pub(crate) fn fits_txop(&mut self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
-        if contender.in_a_row < contender.burst {
-            return true;
-        }
-        if contender.txop == Duration::ZERO {
+        let is_in_burst = contender.in_a_row < contender.burst;
+        if contender.txop == Duration::ZERO && !is_in_burst {
             return false;
         }
+        if let Some(Task::Data(place)) = contender.task {
+            let to = contender.windows[place].to;
+            self.choose_mode(now, sender, self.station_of(sender), to);
+        }
+        if is_in_burst {
+            return true;
+        }
+        let contender = &self.contenders[sender];
         let station = self.station_of(sender);
         let timing = &self.access.timing;
         let task = contender.task.expect("there is more to send");

@@ -341,7 +341,9 @@ impl Edcafs {
             self.write_out_for(now, sender, place, packets);
         }
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);
-        self.choose_mode(now, sender, station, to);
+        if self.contenders[sender].in_a_row == 0 {
+            self.choose_mode(now, sender, station, to); // later in a TXOP it is chosen before, by `fits_txop`
+        }
         let mode = self.mode_towards(station, to);
         let aggregation = rules_between(&self.stations, station, to);
         let limit = self.psdu_limit(now, sender, to, mode, aggregation);
@@ -513,7 +515,7 @@ impl Edcafs {
     }
 
     /// Chooses the mode of the next data to another station, if the sender adapts.
-    fn choose_mode(&mut self, now: Time, sender: usize, station: usize, to: u32) {
+    pub(super) fn choose_mode(&mut self, now: Time, sender: usize, station: usize, to: u32) {
         let Some(mut choice) = self.stations[station].choice.take() else { return };
         if to != BROADCAST {
             let contender = &self.contenders[sender];

@@ -1,17 +1,21 @@
 //! Bit errors, rates and rate adaptation, and coexistence of 802.11b and g.
 
+use crate::aggregation::{BE, aggregation, ht_mcs7, micros, settings as ht_settings};
 use crate::common::{NEXT_HOPS, Run, at_us, chances, long_preamble, signals, station};
 use approx::assert_relative_eq;
 use wifair_engine::{Stream, stream};
-use wifair_mac::edcaf::EdcaSettings;
+use wifair_mac::edcaf::{AggregationRules, EdcaSettings, LinkSettings};
 use wifair_mac::{
-    Access, BROADCAST, Call, Fate, FrameKind, GeneralChannel, MacEvent, RadioLinks, RateSettings, SharedChannel,
-    SignalSettings, SpatialChannel, StationSettings,
+    Access, BROADCAST, Call, Category, Fate, FrameKind, GeneralChannel, MacEvent, RadioLinks, RateSettings,
+    SharedChannel, SignalSettings, SpatialChannel, StationSettings,
 };
 use wifair_packet::{Packet, Packets};
 use wifair_phy::propagation::Fading;
-use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelParams};
-use wifair_phy::{BitErrors, CaptureEffect, Dsss, LegacyMode, Radio, Reception, Spoils, Timing};
+use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelHtParams, MinstrelParams};
+use wifair_phy::{
+    BitErrors, CaptureEffect, ChannelWidth, Dsss, GuardInterval, HtMode, LegacyMode, Radio, Reception, Spoils, Timing,
+    TxMode,
+};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
 fn mbps(rate: u64) -> BitRate {
@@ -368,4 +372,49 @@ fn protection_makes_80211b_stations_wait() {
     // The exchange is no longer disturbed, except by frames of station 2 that began before it.
     assert!(protected.0 < open.0, "{open:?} {protected:?}");
     assert!(protected.1 > 0);
+}
+
+/// A station with Minstrel-HT has more packets than fit into a TXOP of 4 ms, in PPDUs of up to four. Its exchanges end
+/// within the TXOP, even if the mode of the next is slower than that of the last. Only a single MPDU that begins the TXOP
+/// may take longer.
+#[test]
+fn a_slower_mode_does_not_make_a_txop_longer() {
+    let ladder = (0..8).map(|mcs| HtMode::new(mcs, ChannelWidth::Mhz20, GuardInterval::Ns800).map(TxMode::Ht));
+    let ladder: Vec<TxMode> = ladder.map(|mode| mode.expect("it exists")).collect();
+    for seed in 0..10 {
+        let category = || Category { txop: micros(4000), ..BE };
+        let rules = AggregationRules { window: 4, ..aggregation() };
+        let plans = vec![(ht_mcs7(), category()), (ht_mcs7(), category())];
+        let mut settings = ht_settings(rules, plans, seed, 0.0, 0.0);
+        settings.stations[1].link = LinkSettings {
+            adaptation: Adaptation::MinstrelHt(MinstrelHtParams::default()),
+            ladder: ladder.clone(),
+            snr: Some(12.0),
+            draws: stream(seed, "rate", "1"),
+            ..LinkSettings::fixed()
+        };
+        let mut channel = GeneralChannel::new(settings);
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        for seq in 0..2000 {
+            let id = packets.insert(Packet { flow: 1, seq, size: 1500, ..Packet::default() });
+            let mut call = Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, NEXT_HOPS);
+            channel.offer_in(1, 0, id, &mut call);
+        }
+        let (mut won_at, mut last_end, mut mpdus) = (Time::ZERO, Time::ZERO, 0);
+        while channel.next() < Time::NEVER {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, NEXT_HOPS));
+            let tap = channel.tap().expect("it was set");
+            for frame in tap.frames() {
+                if frame.start.saturating_since(last_end) > micros(16) {
+                    (won_at, mpdus) = (frame.start, 0);
+                }
+                mpdus += u32::from(frame.kind == FrameKind::Data);
+                assert!(frame.end <= won_at + micros(4000) || mpdus == 1, "{frame:?} in a TXOP from {won_at:?}");
+                last_end = frame.end;
+            }
+            tap.clear();
+        }
+    }
 }
