@@ -2,7 +2,10 @@
 
 use super::{EdcaParameterSet, ScenarioFile, Wlan};
 
-/// The contention windows in `file` that are not one less than a power of two, with their paths. In the standard CW
+/// The largest window that an EDCA Parameter Set element can announce: its exponent has four bits (9.4.2.29).
+pub(super) const LARGEST: u32 = (1 << 15) - 1;
+
+/// The contention windows in `file` that are not one less than a power of two, or too large, with their paths. In the standard CW
 /// grows from CWmin by doubling CW + 1 (IEEE Std 802.11-2016, 10.3.3), and EDCA announces both bounds as exponents
 /// (9.4.2.29). Empty if `nonstandard_windows` allows other values.
 pub(super) fn nonstandard(file: &ScenarioFile, wlan: &Wlan) -> Vec<(String, u32)> {
@@ -27,6 +30,6 @@ pub(super) fn nonstandard(file: &ScenarioFile, wlan: &Wlan) -> Vec<(String, u32)
     for (index, group) in file.stations.iter().enumerate() {
         own(&format!("stations[{index}]"), group.cw_min, group.cw_max, group.edca.as_ref());
     }
-    windows.retain(|(_, window)| !(window + 1).is_power_of_two());
+    windows.retain(|(_, window)| *window > LARGEST || !(window + 1).is_power_of_two());
     windows
 }

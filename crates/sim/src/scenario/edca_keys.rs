@@ -112,7 +112,9 @@ table! {
             "above 0 and at most 5.484 ms" => |time| *time > Duration::ZERO && *time <= Duration::from_micros(5484);
         /// Minimum time between the starts of two MPDUs in an A-MPDU, as required by the receiver.
         pub min_start_spacing: Duration = Duration::ZERO,
-            "at most 16 us" => |spacing| *spacing <= Duration::from_micros(16);
+            "0 us, 250 ns, 500 ns, 1 us, 2 us, 4 us, 8 us or 16 us" => |spacing| {
+                [0, 250, 500, 1000, 2000, 4000, 8000, 16_000].contains(&spacing.as_nanos())
+            };
         /// Whether a sender that gets no block ACK requests it by a BlockAckReq, as in ns-3, instead of sending the
         /// data again. The request is repeated until it is answered, for `lifetime` or 512 ms.
         pub request_after_miss: bool = false;

@@ -245,8 +245,10 @@ table! {
             wlan.check_rate(at, key, rate, wlan.standard, false);
         }
         let dsss = is_2_4_ghz(wlan.standard, wlan.band);
-        if let Some(rate) = wlan.broadcast_rate.filter(|rate| !(dsss && Amendment::B.rates().contains(rate))) {
-            wlan.check_rate(at, "broadcast_rate", rate, wlan.standard, false);
+        for (key, rate) in [("broadcast_rate", wlan.broadcast_rate), ("protection", wlan.protection)] {
+            if let Some(rate) = rate.filter(|rate| !(dsss && Amendment::B.rates().contains(rate))) {
+                wlan.check_rate(at, key, rate, wlan.standard, false);
+            }
         }
         wlan.check_rate(at, "dsss_basic_rate", wlan.dsss_basic_rate, wlan.standard, true);
         let strange = [

@@ -43,12 +43,17 @@ impl Builder<'_> {
         }
         for (path, window) in contention_windows::nonstandard(self.file, wlan) {
             let key = path.rsplit('.').next().unwrap_or_default();
-            let message = format!("`{key}` is {window}, which is not one less than a power of two");
-            let note = format!(
-                "{} or {}; any other needs nonstandard_windows = true in [wlan]",
-                (window + 1).next_power_of_two() / 2 - 1,
-                (window + 1).next_power_of_two() - 1
-            );
+            let (why, others) = if window > contention_windows::LARGEST {
+                (
+                    "which no EDCA parameter set can announce".to_owned(),
+                    format!("at most {}", contention_windows::LARGEST),
+                )
+            } else {
+                let above = (window + 1).next_power_of_two();
+                ("which is not one less than a power of two".to_owned(), format!("{} or {}", above / 2 - 1, above - 1))
+            };
+            let message = format!("`{key}` is {window}, {why}");
+            let note = format!("{others}; any other needs nonstandard_windows = true in [wlan]");
             self.problem(&path, &message, &note);
         }
         if let Some(ap) = self.file.ap.as_ref().filter(|ap| self.file.space.is_none() && ap.count > 1) {
@@ -180,6 +185,7 @@ impl Builder<'_> {
                 "cw_min" | "cw_max" => "older stations have the default windows here; leave it out".to_owned(),
                 "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
                 "mcs" | "streams" | "width" => "write `data_rate`".to_owned(),
+                "edca" => "older stations have no access categories; leave it out".to_owned(),
                 _ => "write `edca`".to_owned(),
             };
             (format!("`{key}` does not apply to {standard}"), note)
@@ -214,7 +220,7 @@ impl Builder<'_> {
                 ("streams", is_legacy, group.streams.is_some()),
                 ("width", is_legacy, group.width.is_some()),
                 ("snr", false, group.snr.is_some()),
-                ("edca", false, group.edca.is_some()),
+                ("edca", is_legacy, group.edca.is_some()),
             ] {
                 refuse(format!("stations[{index}].{key}"), standard, is_set && is_old == has_mcs);
             }

@@ -518,11 +518,14 @@ fn the_rate_of_an_older_station_is_one_of_its_own_standard() {
 /// The message names the standard of the group, and a key that it has.
 #[test]
 fn keys_that_an_older_station_does_not_have() {
-    for (key, note) in
-        [("mcs = 3", "write `data_rate`"), ("streams = 2", "write `data_rate`"), ("cw_min = 7", "leave it out")]
-    {
+    for (key, note) in [
+        ("mcs = 3", "write `data_rate`"),
+        ("streams = 2", "write `data_rate`"),
+        ("cw_min = 7", "leave it out"),
+        ("edca.vo.aifsn = 3", "older stations have no access categories"),
+    ] {
         let refused = older("", &format!("standard = \"802.11a\"\n{key}")).expect_err("no such key").to_string();
-        let name = key.split(' ').next().unwrap();
+        let name = key.split([' ', '.']).next().unwrap();
         assert!(refused.contains(&format!("`{name}` does not apply to 802.11a")), "{refused}");
         assert!(refused.contains(note), "{refused}");
     }
@@ -540,6 +543,24 @@ fn protection_that_the_oldest_stations_cannot_read() {
     assert!(refused.contains("the 802.11b stations `sta` cannot read a CTS at 6 Mb/s"), "{refused}");
     at("5.5 Mb/s", "802.11b").unwrap_or_else(|why| panic!("{why}"));
     at("6 Mb/s", "802.11g").unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// Values that no element of the standard can hold: a CTS at a rate of another band (clauses 16 and 17), a minimum MPDU
+/// start spacing between the powers of two (table 9-163), a window whose exponent has more than four bits (9.4.2.29).
+#[test]
+fn values_that_the_standard_cannot_express() {
+    for (key, message) in [
+        ("protection = \"2 Mb/s\"", "802.11n has no rate of 2 Mb/s"),
+        ("protection = \"7 Mb/s\"\nband = \"2.4 GHz\"", "802.11n has no rate of 7 Mb/s"),
+        ("aggregation.min_start_spacing = \"3 us\"", "must be 0 us, 250 ns, 500 ns, 1 us, 2 us, 4 us, 8 us or 16 us"),
+        ("edca.bk.cw_max = 65535", "`cw_max` is 65535, which no EDCA parameter set can announce"),
+    ] {
+        let refused = older(key, "").expect_err("no such value").to_string();
+        assert!(refused.contains(message), "{refused}");
+    }
+    for key in ["protection = \"2 Mb/s\"\nband = \"2.4 GHz\"", "edca.bk.cw_max = 65535\nnonstandard_windows = true"] {
+        older(key, "").unwrap_or_else(|why| panic!("{why}"));
+    }
 }
 
 /// Stations from before HT read no greenfield preamble (10.26.3), so a CTS-to-self must precede it.
