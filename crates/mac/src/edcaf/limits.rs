@@ -80,8 +80,8 @@ impl Edcafs {
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
     }
 
-    /// Whether a sender's next exchange fits into its TXOP. Chooses the mode of its data, which determines how long they
-    /// take.
+    /// Whether a sender's next exchange fits into its TXOP. Chooses the mode of its data, which determines how long
+    /// they take.
     pub(crate) fn fits_txop(&mut self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         let is_in_burst = contender.in_a_row < contender.burst;

@@ -375,8 +375,8 @@ fn protection_makes_80211b_stations_wait() {
 }
 
 /// A station with Minstrel-HT has more packets than fit into a TXOP of 4 ms, in PPDUs of up to four. Its exchanges end
-/// within the TXOP, even if the mode of the next is slower than that of the last. Only a single MPDU that begins the TXOP
-/// may take longer.
+/// within the TXOP, even if the mode of the next is slower than that of the last. Only a single MPDU that begins the
+/// TXOP may take longer.
 #[test]
 fn a_slower_mode_does_not_make_a_txop_longer() {
     let ladder = (0..8).map(|mcs| HtMode::new(mcs, ChannelWidth::Mhz20, GuardInterval::Ns800).map(TxMode::Ht));

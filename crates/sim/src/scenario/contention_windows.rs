@@ -5,9 +5,9 @@ use super::{EdcaParameterSet, ScenarioFile, Wlan};
 /// The largest window that an EDCA Parameter Set element can announce: its exponent has four bits (9.4.2.29).
 pub(super) const LARGEST: u32 = (1 << 15) - 1;
 
-/// The contention windows in `file` that are not one less than a power of two, or too large, with their paths. In the standard CW
-/// grows from CWmin by doubling CW + 1 (IEEE Std 802.11-2016, 10.3.3), and EDCA announces both bounds as exponents
-/// (9.4.2.29). Empty if `nonstandard_windows` allows other values.
+/// The contention windows in `file` that are too large or not one less than a power of two, with their paths. In the
+/// standard CW grows from CWmin by doubling CW + 1 (IEEE Std 802.11-2016, 10.3.3), and EDCA announces both bounds as
+/// exponents (9.4.2.29). Empty if `nonstandard_windows` allows other values.
 pub(super) fn nonstandard(file: &ScenarioFile, wlan: &Wlan) -> Vec<(String, u32)> {
     if wlan.nonstandard_windows {
         return vec![];
