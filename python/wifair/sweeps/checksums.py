@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from wifair.errors import StoreError
-from wifair.sweeps.schema import FIXED, code_of, kinds_of, listed, quoted, transaction
+from wifair.sweeps.schema import code_of, fixed_of, kinds_of, listed, quoted, transaction
 
 MOST_NAMED = 5
 """The most damaged runs that a message names."""
@@ -212,7 +212,7 @@ class _Examination:
             if digest(MEANING, (source, name, meaning)) == checksum:
                 known.setdefault(source, set()).add(name)
         for table in tables:
-            if {*columns_of(self.db, table)} - {*FIXED} != known.get(table, set()):
+            if {*columns_of(self.db, table)} - fixed_of("runs") != known.get(table, set()):
                 self.damage.append(f"the names of the columns of {table}")
 
     def _texts(self) -> None:

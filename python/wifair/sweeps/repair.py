@@ -14,13 +14,13 @@ from wifair.sweeps import checksums
 from wifair.sweeps.schema import (
     APPLICATION,
     FILE,
-    FIXED,
     FORMAT,
     add_columns,
     check_whole,
     code_of,
     create_kept,
     create_tables,
+    fixed_of,
     insert,
     make_view,
     quoted,
@@ -186,7 +186,7 @@ def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: in
     """Copy the meanings of columns. Columns without a meaning are kept if they have values, whose checksums hold."""
     known = {row[:2]: row for row in _sealed(source, "meanings", checksums.MEANING, layout)}
     for table in tables:
-        for name in set(checksums.columns_of(target, table)) - {*FIXED}:
+        for name in set(checksums.columns_of(target, table)) - fixed_of("runs"):
             row = known.get((table, name))
             if row is None:
                 of = f"FROM {quoted(table)} WHERE {quoted(name)} IS NOT NULL LIMIT 1"

@@ -6,7 +6,8 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from wifair.errors import StoreError
@@ -21,24 +22,6 @@ HEADER = 100
 """Bytes of the header of an SQLite database."""
 APPLICATION = 0x57694661  # "WiFa" in the header of the file: `file` and readers can tell what it is
 BUSY_S = 60.0
-
-FIXED = (
-    "run",
-    "scenario",
-    "seed",
-    "version",
-    "status",
-    "message",
-    "finished",
-    "host",
-    "wall_s",
-    "measured_s",
-    "events",
-    "checksum",
-)
-"""Columns of `runs` that are not figures."""
-FIXED_OF_POINTS = ("point", "scenario", "labels", "checksum")
-"""Columns of `points` that are not labels."""
 
 TABLES = """
 CREATE TABLE runs (  -- one row a run; the figures of the cell are further columns
@@ -205,14 +188,22 @@ def kinds_of(connection: sqlite3.Connection, table: str) -> dict[str, str]:
     return {row[1]: row[2] for row in connection.execute(f"PRAGMA main.table_info({quoted(table)})")}
 
 
+@cache
+def fixed_of(table: str) -> frozenset[str]:
+    """Give the columns that a table has in every store: those of `runs` that are not figures, for example."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        create_tables(empty)
+        return frozenset(kinds_of(empty, table))
+
+
 def labels_of(connection: sqlite3.Connection) -> list[str]:
     """List the labels that points have."""
-    return [name for name in kinds_of(connection, "points") if name not in FIXED_OF_POINTS]
+    return [name for name in kinds_of(connection, "points") if name not in fixed_of("points")]
 
 
 def figures_of(connection: sqlite3.Connection) -> list[str]:
     """List the figures that runs have."""
-    return [name for name in kinds_of(connection, "runs") if name not in FIXED]
+    return [name for name in kinds_of(connection, "runs") if name not in fixed_of("runs")]
 
 
 def add_columns(connection: sqlite3.Connection, table: str, kinds: Mapping[str, str]) -> None:

@@ -370,9 +370,8 @@ class Store:
         alive = set()
         for owner, host, pid, seen in self._db.execute("SELECT owner, host, pid, seen FROM owners").fetchall():
             here = host == self._host
-            closed = (
-                here and pid == os.getpid() and owner not in _OPEN
-            )  # it could not be deleted because the disk was full
+            # A closed one is still there if the disk was full.
+            closed = here and pid == os.getpid() and owner not in _OPEN
             gone = closed or abs(time.time() - seen) > DEAD_AFTER_S or (here and not _runs(pid))
             if gone and owner != self._owner:
                 self._forget(owner)

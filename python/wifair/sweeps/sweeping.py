@@ -247,8 +247,8 @@ def sweep(
 ) -> Runs:
     """Simulate a scenario for all combinations of parameters, each with several seeds.
 
-    Runs that the store `out` already has are not computed again, in whatever order or on whatever machine they were
-    computed.
+    Runs that the store `out` already has are not computed again, no matter in which order or on which machine they
+    were computed.
 
     Parameters
     ----------
