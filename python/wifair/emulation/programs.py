@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class _Program:
     index: int
     process: subprocess.Popen[bytes]
     status: int | None = None
-    stopped: bool = field(default=False)
+    stopped: bool = False
     """Whether it was stopped at the end of the emulation."""
 
 

@@ -13,7 +13,6 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -222,11 +221,6 @@ class _Pool:
                     self._changed.notify_all()
 
 
-def _show(bar: ProgressBar, before: int, now: Progress) -> None:
-    """Show the progress of a step, after the `before` runs of earlier steps."""
-    bar.show(before + now.done)
-
-
 def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: bool) -> None:
     """Execute the runs that are not in the store."""
     by_step: dict[str | None, list[Case]] = defaultdict(list)
@@ -238,7 +232,10 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
         # Runs with series go first, because other cases can use them, too.
         for step in sorted(by_step, key=lambda step: step is None):
             requests = {Key(case.scenario.hash, seed): case.scenario for case in by_step[step] for seed in case.seeds}
-            before = len(done)
+
+            def show(now: Progress, earlier: int = len(done)) -> None:
+                bar.show(earlier + now.done)
+
             done |= requests.keys()
             runs = compute_into(
                 [(scenario, key.seed) for key, scenario in requests.items()],
@@ -246,7 +243,7 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
                 tables=TABLES,
                 series=step,
                 threads=threads,
-                progress=partial(_show, bar, before),
+                progress=show,
             )
             for failure in runs.failures:
                 name = requests[Key(failure.scenario, failure.seed)].name

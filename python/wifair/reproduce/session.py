@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -211,7 +211,7 @@ class Outcome:
     effort: Effort
     controls: bool
     papers: list[PaperOutcome]
-    wall_s: float = field(default=0.0)
+    wall_s: float = 0.0
 
     def broken(self) -> list[tuple[Paper, Judged]]:
         """Find the claims that are recorded as holding, with the same effort, but do not hold."""
@@ -430,19 +430,15 @@ class _PaperWork:
     def judge(self, runner: Runner) -> bool:
         """Measure, judge, and request more seeds where they may decide. Returns whether any were requested."""
         self._measure(runner)
-        wanted: dict[int, int] = {}
+        wanted: Counter[int] = Counter()
         added = False
-
-        def want(more: Mapping[int, int]) -> None:
-            wanted.update({scenario: max(seeds, wanted.get(scenario, 0)) for scenario, seeds in more.items()})
-
         for claim in self.chosen.claims:
             own = self.own[claim.id]
             can_decide = not (claim.full_only and self.effort is Effort.QUICK)
             if own.look < 0 or own.waits:
                 judgement = own.judge()
                 if judgement.verdict == "undecided" and can_decide:
-                    want(own.ask())
+                    wanted |= own.ask()  # the larger number of each
             without = self.without.get(claim.id)
             if without is None or own.judgement is None or own.waits:
                 continue
@@ -457,7 +453,7 @@ class _PaperWork:
             if without.look < 0 or without.waits:
                 without.judge()
                 if can_decide and holding and _specific(own.judgement, without.judgement) is None:
-                    want(without.ask(holding))
+                    wanted |= without.ask(holding)
         return self._more(wanted) or added
 
     def _measure(self, runner: Runner) -> None:
