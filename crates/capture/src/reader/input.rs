@@ -5,6 +5,8 @@ use std::io::{self, BufReader, Read};
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
+use super::{Stop, cut};
+
 /// Bytes read from the input at a time.
 const CHUNK: usize = 256 * 1024;
 
@@ -19,14 +21,6 @@ pub(super) struct Input<'a> {
     /// Why the source ended early, if it did.
     fault: Option<String>,
     ended: bool,
-}
-
-/// The result of asking for bytes.
-pub(super) enum Fill {
-    /// The bytes are in memory.
-    Ready,
-    /// The file ended before them.
-    Ended,
 }
 
 impl<'a> Input<'a> {
@@ -67,17 +61,26 @@ impl<'a> Input<'a> {
         self.offset += count as u64;
     }
 
-    /// Makes sure that `count` bytes are in memory.
+    /// Brings `count` bytes into memory; returns whether the file has that many.
     ///
     /// # Errors
     /// If the input itself fails; a corrupt compressed stream counts as the end of the file, see [`Input::fault`].
     #[inline]
-    pub(super) fn need(&mut self, count: usize) -> io::Result<Fill> {
-        if self.end - self.start >= count { Ok(Fill::Ready) } else { self.refill(count) }
+    pub(super) fn has(&mut self, count: usize) -> io::Result<bool> {
+        if self.end - self.start >= count { Ok(true) } else { self.refill(count) }
+    }
+
+    /// The next `count` bytes at least, which are in `what`.
+    ///
+    /// # Errors
+    /// Those of [`Input::has`], and damage if the file ends before.
+    #[inline]
+    pub(super) fn need(&mut self, count: usize, what: &str) -> Result<&[u8], Stop> {
+        if self.has(count)? { Ok(self.bytes()) } else { Err(cut(what, self.bytes().len(), count as u64)) }
     }
 
     #[cold]
-    fn refill(&mut self, count: usize) -> io::Result<Fill> {
+    fn refill(&mut self, count: usize) -> io::Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -97,17 +100,17 @@ impl<'a> Input<'a> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(if self.end >= count { Fill::Ready } else { Fill::Ended })
+        Ok(self.end >= count)
     }
 
     /// Skips `count` bytes; returns how many there were.
     ///
     /// # Errors
-    /// Those of [`Input::need`].
+    /// Those of [`Input::has`].
     pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
         let mut left = count;
         while left > 0 {
-            if self.start == self.end && matches!(self.need(1)?, Fill::Ended) {
+            if !self.has(1)? {
                 break;
             }
             let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.end - self.start);

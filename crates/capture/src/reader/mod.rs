@@ -8,11 +8,11 @@ mod input;
 mod pcap;
 mod pcapng;
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use crate::error::{Damage, Error};
 use crate::link::LinkType;
-use input::{Fill, Input};
+use input::Input;
 
 /// The longest record in bytes; a longer one is treated as damage. It exceeds twice the longest IP packet, which leaves
 /// room for link headers. libpcap has the same limit for all links supported here.
@@ -96,12 +96,36 @@ struct RecordPosition {
     next: usize,
 }
 
-/// What was found at the current position.
-enum ReadStep {
-    Packet(RecordPosition),
-    /// The end of the file, at a place where it may end.
-    End,
+/// Why reading stops before the end of the file.
+enum Stop {
+    Failed(io::Error),
     Damaged(String),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The byte order of a file.
+#[derive(Clone, Copy, Default)]
+struct ByteOrder {
+    is_big: bool,
+}
+
+impl ByteOrder {
+    #[inline]
+    fn u16(self, bytes: &[u8], at: usize) -> u16 {
+        let word = [bytes[at], bytes[at + 1]];
+        if self.is_big { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) }
+    }
+
+    #[inline]
+    fn u32(self, bytes: &[u8], at: usize) -> u32 {
+        let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        if self.is_big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+    }
 }
 
 enum FileFormat {
@@ -139,30 +163,23 @@ impl<'a> CaptureReader<'a> {
     /// instead.
     pub fn new(source: impl Read + Send + 'a) -> Result<Self, Error> {
         let mut input = Input::new(source).map_err(Error::Io)?;
-        let ready = input.need(4).map_err(Error::Io)?;
+        input.has(4).map_err(Error::Io)?;
         if input.bytes().is_empty() && input.fault().is_none() {
             return Err(Error::Empty);
         }
-        let magic = match ready {
-            Fill::Ready => input.bytes().first_chunk::<4>().copied(),
-            Fill::Ended => None,
-        };
-        let format = match magic {
-            Some([0xa1, 0xb2, 0xc3, 0xd4]) => FileFormat::Pcap(pcap::PcapState::new(true, 1_000)),
-            Some([0xd4, 0xc3, 0xb2, 0xa1]) => FileFormat::Pcap(pcap::PcapState::new(false, 1_000)),
-            Some([0xa1, 0xb2, 0x3c, 0x4d]) => FileFormat::Pcap(pcap::PcapState::new(true, 1)),
-            Some([0x4d, 0x3c, 0xb2, 0xa1]) => FileFormat::Pcap(pcap::PcapState::new(false, 1)),
-            Some([0x0a, 0x0d, 0x0d, 0x0a]) => FileFormat::Pcapng(pcapng::PcapngState::default()),
-            _ => {
-                let start = input.bytes();
-                return Err(Error::NotACapture { start: start[..start.len().min(8)].to_vec() });
-            }
+        let format = match *input.bytes() {
+            [0xa1, 0xb2, 0xc3, 0xd4, ..] => FileFormat::Pcap(pcap::PcapState::new(true, 1_000)),
+            [0xd4, 0xc3, 0xb2, 0xa1, ..] => FileFormat::Pcap(pcap::PcapState::new(false, 1_000)),
+            [0xa1, 0xb2, 0x3c, 0x4d, ..] => FileFormat::Pcap(pcap::PcapState::new(true, 1)),
+            [0x4d, 0x3c, 0xb2, 0xa1, ..] => FileFormat::Pcap(pcap::PcapState::new(false, 1)),
+            [0x0a, 0x0d, 0x0d, 0x0a, ..] => FileFormat::Pcapng(pcapng::PcapngState::default()),
+            ref start => return Err(Error::NotACapture { start: start[..start.len().min(8)].to_vec() }),
         };
         let mut reader = Self { input, format, interfaces: Vec::new(), held: 0, damage: None, done: false };
         if let FileFormat::Pcap(state) = &mut reader.format {
-            match state.header(&mut reader.input).map_err(Error::Io)? {
+            match state.header(&mut reader.input) {
                 Ok(interface) => reader.interfaces.push(interface),
-                Err(what) => reader.spoil(what),
+                Err(stop) => reader.stop(stop)?,
             }
             if let Some(Interface { link: LinkType::Other(number), .. }) = reader.interfaces.first() {
                 return Err(Error::LinkType { number: u32::from(*number) });
@@ -187,35 +204,38 @@ impl<'a> CaptureReader<'a> {
             FileFormat::Pcap(state) => state.next(&mut self.input),
             FileFormat::Pcapng(state) => state.next(&mut self.input, &mut self.interfaces),
         };
-        match step.map_err(Error::Io)? {
-            ReadStep::Packet(found) => {
+        match step {
+            Ok(Some(found)) => {
                 self.held = found.next;
                 let link = self.interfaces[found.interface as usize].link;
                 let data = &self.input.bytes()[found.begin..found.end];
                 let original = found.original.max(data.len() as u32);
                 Ok(Some(Record { nanos: found.nanos, interface: found.interface, link, original, data }))
             }
-            ReadStep::End => {
+            Ok(None) => {
                 self.done = true;
                 if let Some(fault) = self.input.fault().map(str::to_owned) {
-                    self.spoil(fault);
+                    self.stop(Stop::Damaged(fault))?;
                 }
                 Ok(None)
             }
-            ReadStep::Damaged(what) => {
-                self.spoil(what);
-                Ok(None)
-            }
+            Err(stop) => self.stop(stop).map(|()| None),
         }
     }
 
-    fn spoil(&mut self, what: String) {
+    /// Ends the reading.
+    fn stop(&mut self, stop: Stop) -> Result<(), Error> {
+        let what = match stop {
+            Stop::Damaged(what) => what,
+            Stop::Failed(error) => return Err(Error::Io(error)),
+        };
         self.done = true;
         let what = match self.input.fault() {
             Some(fault) if *fault != what => format!("{what} ({fault})"),
             _ => what,
         };
         self.damage = Some(Damage { offset: self.input.offset(), what });
+        Ok(())
     }
 
     /// The interfaces found up to now.
@@ -234,7 +254,7 @@ impl<'a> CaptureReader<'a> {
     }
 }
 
-/// The message for a file that ends too soon.
-fn cut(what: &str, have: usize, want: u64) -> String {
-    format!("the file ends inside {what}: {have} of {want} bytes are there")
+/// A file that ends too soon.
+fn cut(what: &str, have: usize, want: u64) -> Stop {
+    Stop::Damaged(format!("the file ends inside {what}: {have} of {want} bytes are there"))
 }

@@ -1,9 +1,7 @@
 //! pcapng: blocks with type and length before and length after the body; sections, interfaces, packets.
 
-use std::io;
-
 use super::{
-    ClockUnit, Fill, Input, Interface, InterfaceClock, LONGEST, MOST_INTERFACES, ReadStep, RecordPosition, cut,
+    ByteOrder, ClockUnit, Input, Interface, InterfaceClock, LONGEST, MOST_INTERFACES, RecordPosition, Stop, cut,
 };
 use crate::link::LinkType;
 
@@ -19,114 +17,91 @@ const LONGEST_BLOCK: u32 = LONGEST * 64;
 
 #[derive(Default)]
 pub(super) struct PcapngState {
-    big_endian: bool,
+    order: ByteOrder,
     /// Index of the first interface of the current section.
     first_interface: usize,
 }
 
 impl PcapngState {
-    #[inline]
-    fn u32(&self, bytes: &[u8], at: usize) -> u32 {
-        let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        if self.big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
-    }
-
-    #[inline]
-    fn u16(&self, bytes: &[u8], at: usize) -> u16 {
-        let word = [bytes[at], bytes[at + 1]];
-        if self.big_endian { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) }
-    }
-
     /// A whole number of 64 bits in the byte order of the file.
     fn u64(&self, bytes: &[u8]) -> Option<u64> {
         let word = *bytes.first_chunk()?;
-        Some(if self.big_endian { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
+        Some(if self.order.is_big { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
     }
 
-    pub(super) fn next(&mut self, input: &mut Input<'_>, interfaces: &mut Vec<Interface>) -> io::Result<ReadStep> {
-        loop {
-            if matches!(input.need(12)?, Fill::Ended) {
-                let have = input.bytes().len();
-                return Ok(if have == 0 { ReadStep::End } else { ReadStep::Damaged(cut("a block", have, 12)) });
-            }
-            let kind = self.u32(input.bytes(), 0);
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input<'_>,
+        interfaces: &mut Vec<Interface>,
+    ) -> Result<Option<RecordPosition>, Stop> {
+        let damaged = |what: String| Err(Stop::Damaged(what));
+        while input.has(1)? {
+            let head = input.need(12, "a block")?;
+            let kind = self.order.u32(head, 0);
             if kind == SECTION {
                 // The block type reads the same in both byte orders; the word after the length tells the byte order.
-                self.big_endian = match input.bytes()[8..12] {
+                self.order.is_big = match head[8..12] {
                     [0x1a, 0x2b, 0x3c, 0x4d] => true,
                     [0x4d, 0x3c, 0x2b, 0x1a] => false,
-                    _ => return Ok(ReadStep::Damaged("a section without the byte-order word".into())),
+                    _ => return damaged("a section without the byte-order word".into()),
                 };
             }
-            let length = self.u32(input.bytes(), 4);
+            let length = self.order.u32(head, 4);
             if length < 12 || !length.is_multiple_of(4) {
-                return Ok(ReadStep::Damaged(format!("a block claims {length} bytes")));
+                return damaged(format!("a block claims {length} bytes"));
             }
             let known = matches!(kind, SECTION | INTERFACE | OLD_PACKET | SIMPLE_PACKET | STATISTICS | ENHANCED_PACKET);
             if !known {
                 let skipped = input.skip(u64::from(length))?;
                 if skipped < u64::from(length) {
-                    return Ok(ReadStep::Damaged(cut("a block", skipped as usize, u64::from(length))));
+                    return Err(cut("a block", skipped as usize, u64::from(length)));
                 }
                 continue;
             }
             if length > LONGEST_BLOCK {
-                return Ok(ReadStep::Damaged(format!(
-                    "a block claims {length} bytes, more than {LONGEST_BLOCK} can be"
-                )));
+                return damaged(format!("a block claims {length} bytes, more than {LONGEST_BLOCK} can be"));
             }
             let size = length as usize;
-            if matches!(input.need(size)?, Fill::Ended) {
-                return Ok(ReadStep::Damaged(cut("a block", input.bytes().len(), u64::from(length))));
-            }
-            let block = &input.bytes()[..size];
-            let behind = self.u32(block, size - 4);
+            let block = &input.need(size, "a block")?[..size];
+            let behind = self.order.u32(block, size - 4);
             if behind != length {
-                return Ok(ReadStep::Damaged(format!("a block of {length} bytes ends with length {behind}")));
+                return damaged(format!("a block of {length} bytes ends with length {behind}"));
             }
             let body = &block[8..size - 4];
             match kind {
                 SECTION => self.first_interface = interfaces.len(),
                 INTERFACE => {
                     if interfaces.len() - self.first_interface >= MOST_INTERFACES {
-                        return Ok(ReadStep::Damaged(format!("more than {MOST_INTERFACES} interfaces")));
+                        return damaged(format!("more than {MOST_INTERFACES} interfaces"));
                     }
-                    match self.interface(body) {
-                        Ok(interface) => {
-                            // A file of many sections may repeat the same interface over and over: one entry is enough.
-                            if interfaces.len() >= 4 * MOST_INTERFACES {
-                                return Ok(ReadStep::Damaged("too many interfaces".into()));
-                            }
-                            interfaces.push(interface);
-                        }
-                        Err(what) => return Ok(ReadStep::Damaged(what)),
+                    let interface = self.interface(body)?;
+                    // A file of many sections may repeat the same interface over and over: one entry is enough.
+                    if interfaces.len() >= 4 * MOST_INTERFACES {
+                        return damaged("too many interfaces".into());
                     }
+                    interfaces.push(interface);
                 }
                 STATISTICS => self.statistics(body, interfaces),
                 _ => {
-                    let found = match kind {
+                    let mut found = match kind {
                         SIMPLE_PACKET => self.simple(body, interfaces),
                         _ => self.stamped(body, kind == OLD_PACKET, interfaces),
-                    };
-                    return Ok(match found {
-                        Ok(mut found) => {
-                            found.begin += 8;
-                            found.end += 8;
-                            found.next = size;
-                            ReadStep::Packet(found)
-                        }
-                        Err(what) => ReadStep::Damaged(what),
-                    });
+                    }?;
+                    found.begin += 8;
+                    found.end += 8;
+                    found.next = size;
+                    return Ok(Some(found));
                 }
             }
             input.consume(size);
         }
+        Ok(None)
     }
 
     /// Iterates over options: code, length, value, padded to four bytes; code 0 ends them.
     fn options<'b>(&self, mut bytes: &'b [u8], mut each: impl FnMut(u16, &'b [u8])) {
         while bytes.len() >= 4 {
-            let (code, length) = (self.u16(bytes, 0), usize::from(self.u16(bytes, 2)));
+            let (code, length) = (self.order.u16(bytes, 0), usize::from(self.order.u16(bytes, 2)));
             let Some(value) = bytes.get(4..4 + length) else { return };
             if code == 0 {
                 return;
@@ -136,7 +111,7 @@ impl PcapngState {
         }
     }
 
-    fn interface(&self, body: &[u8]) -> Result<Interface, String> {
+    fn interface(&self, body: &[u8]) -> Result<Interface, Stop> {
         if body.len() < 8 {
             return Err(cut("an interface block", body.len(), 8));
         }
@@ -149,8 +124,8 @@ impl PcapngState {
             _ => {}
         });
         Ok(Interface {
-            link: LinkType::from_number(self.u16(body, 0)),
-            snap_length: self.u32(body, 4),
+            link: LinkType::from_number(self.order.u16(body, 0)),
+            snap_length: self.order.u32(body, 4),
             name,
             dropped: None,
             clock,
@@ -161,7 +136,7 @@ impl PcapngState {
         if body.len() < 12 {
             return;
         }
-        let number = self.first_interface + self.u32(body, 0) as usize;
+        let number = self.first_interface + self.order.u32(body, 0) as usize;
         let Some(interface) = interfaces.get_mut(number) else { return };
         // isb_ifdrop: packets dropped at the interface since the start of the capture.
         self.options(&body[12..], |code, value| {
@@ -171,30 +146,30 @@ impl PcapngState {
         });
     }
 
-    fn number(&self, interface: u32, interfaces: &[Interface]) -> Result<usize, String> {
+    fn number(&self, interface: u32, interfaces: &[Interface]) -> Result<usize, Stop> {
         let number = self.first_interface + interface as usize;
         if number < interfaces.len() {
             Ok(number)
         } else {
-            Err(format!("a packet of interface {interface}, which is not described"))
+            Err(Stop::Damaged(format!("a packet of interface {interface}, which is not described")))
         }
     }
 
     /// A packet block with the number of its interface (in two bytes if `is_old`) and a time stamp.
     #[inline]
-    fn stamped(&self, body: &[u8], is_old: bool, interfaces: &[Interface]) -> Result<RecordPosition, String> {
+    fn stamped(&self, body: &[u8], is_old: bool, interfaces: &[Interface]) -> Result<RecordPosition, Stop> {
         /// Bytes before the packet.
         const HEAD: usize = 20;
         if body.len() < HEAD {
             return Err(cut("a packet block", body.len(), HEAD as u64));
         }
-        let interface = if is_old { u32::from(self.u16(body, 0)) } else { self.u32(body, 0) };
+        let interface = if is_old { u32::from(self.order.u16(body, 0)) } else { self.order.u32(body, 0) };
         let number = self.number(interface, interfaces)?;
-        let ticks = u64::from(self.u32(body, 4)) << 32 | u64::from(self.u32(body, 8));
-        let (captured, original) = (self.u32(body, 12), self.u32(body, 16));
+        let ticks = u64::from(self.order.u32(body, 4)) << 32 | u64::from(self.order.u32(body, 8));
+        let (captured, original) = (self.order.u32(body, 12), self.order.u32(body, 16));
         let end = HEAD.saturating_add(captured as usize);
         if end > body.len() {
-            return Err(format!("a packet claims {captured} bytes in a block of {}", body.len()));
+            return Err(Stop::Damaged(format!("a packet claims {captured} bytes in a block of {}", body.len())));
         }
         let nanos = interfaces[number].clock.nanos(ticks);
         Ok(RecordPosition { nanos, interface: number as u32, original, begin: HEAD, end, next: 0 })
@@ -202,12 +177,12 @@ impl PcapngState {
 
     /// A simple packet block: no time stamp, no captured length; it belongs to the first interface and is cut at its
     /// snap length.
-    fn simple(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, String> {
+    fn simple(&self, body: &[u8], interfaces: &[Interface]) -> Result<RecordPosition, Stop> {
         if body.len() < 4 {
             return Err(cut("a packet block", body.len(), 4));
         }
         let number = self.number(0, interfaces)?;
-        let original = self.u32(body, 0);
+        let original = self.order.u32(body, 0);
         let limit = match interfaces[number].snap_length {
             0 => u32::MAX,
             limit => limit,
