@@ -269,27 +269,20 @@ pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
 }
 
 /// The contents of a radiotap header.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Heard {
-    /// Rate of the frame.
-    pub rate: RadioRate,
+    /// Rate of the frame up to 802.11ac, if the header tells it.
+    pub rate: Option<RadioRate>,
     /// Channel frequency, in MHz.
     pub frequency: u16,
     /// Signal and noise, in dBm, if known.
     pub levels: Option<(i8, i8)>,
     /// Whether the frame check sequence was wrong.
     pub bad_fcs: bool,
-}
-
-/// Radiotap fields of frames from 802.11n on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HeardLater {
     /// Number of the A-MPDU that contains the frame, and whether the frame is its last MPDU.
     pub ampdu: Option<(u32, bool)>,
-    /// The six words of the HE field, which replaces the rate.
+    /// The six words of the HE field.
     pub he: Option<[u16; 6]>,
-    /// Whether the header omits the rate.
-    pub unrated: bool,
     /// Whether the PPDU is HT-greenfield.
     pub is_greenfield: bool,
     /// Whether an HT or VHT frame uses LDPC.
@@ -298,52 +291,44 @@ pub struct HeardLater {
 
 /// Appends a radiotap header. The frame after it must end with its check sequence, see [`fcs`].
 pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
-    radiotap_later(frame, heard, &HeardLater::default());
-}
-
-/// As [`radiotap`], for frames from 802.11n on.
-pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     let start = frame.len();
-    let is_later = later.he.is_some() || matches!(heard.rate, RadioRate::He { .. } | RadioRate::Eht { .. });
-    let is_unrated = later.unrated || is_later;
     // Flags, channel, signal, noise; the rate goes into the field for its kind.
-    let rate_bit = match heard.rate {
-        RadioRate::Legacy(_) => 2,
-        RadioRate::Ht { .. } => 19,
-        RadioRate::Vht { .. } => 21,
-        RadioRate::He { .. } | RadioRate::Eht { .. } => 23, // written by `he`; EHT is not written
+    let rate_bit: u32 = match heard.rate {
+        Some(RadioRate::Legacy(_)) => 1 << 2,
+        Some(RadioRate::Ht { .. }) => 1 << 19,
+        Some(RadioRate::Vht { .. }) => 1 << 21,
+        Some(RadioRate::He { .. } | RadioRate::Eht { .. }) | None => 0, // `he` has its own field; EHT is not written
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
-    let rate_bit: u32 = if is_unrated { 0 } else { 1 << rate_bit };
-    let later_bits = u32::from(later.ampdu.is_some()) << 20 | u32::from(later.he.is_some()) << 23;
+    let later_bits = u32::from(heard.ampdu.is_some()) << 20 | u32::from(heard.he.is_some()) << 23;
     let present: u32 = 1 << 1 | 1 << 3 | levels | rate_bit | later_bits;
     frame.extend([0, 0, 0, 0]);
     frame.extend(present.to_le_bytes());
     frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
     frame.push(match heard.rate {
-        RadioRate::Legacy(half) if !is_unrated => half,
+        Some(RadioRate::Legacy(half)) => half,
         _ => 0, // padding before the channel
     });
     frame.extend(heard.frequency.to_le_bytes());
     let band: u16 = if heard.frequency < 3_000 { 0x0080 } else { 0x0100 };
-    let modulation: u16 = if matches!(heard.rate, RadioRate::Legacy(2 | 4 | 11 | 22)) { 0x0020 } else { 0x0040 };
-    frame.extend((band | modulation).to_le_bytes());
+    let is_cck = matches!(heard.rate, Some(RadioRate::Legacy(2 | 4 | 11 | 22)));
+    frame.extend((band | if is_cck { 0x0020 } else { 0x0040 }).to_le_bytes());
     if let Some((signal, noise)) = heard.levels {
         frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
     }
-    if let (RadioRate::Ht { mcs, wide, short_guard }, false) = (heard.rate, is_unrated) {
+    if let Some(RadioRate::Ht { mcs, wide, short_guard }) = heard.rate {
         // All values are known: width, MCS, guard interval, format, code, STBC (none), extension streams (none).
-        let format = u8::from(later.is_greenfield) << 3 | u8::from(later.is_ldpc) << 4;
+        let format = u8::from(heard.is_greenfield) << 3 | u8::from(heard.is_ldpc) << 4;
         frame.extend([0x7f, u8::from(wide) | u8::from(short_guard) << 2 | format, mcs]);
     }
     let align = |frame: &mut Vec<u8>, to: usize| frame.resize(start + (frame.len() - start).next_multiple_of(to), 0);
-    if let Some((number, is_last)) = later.ampdu {
+    if let Some((number, is_last)) = heard.ampdu {
         align(frame, 4);
         frame.extend(number.to_le_bytes());
         // The header states whether this is the last subframe.
         frame.extend([0x04 | u8::from(is_last) << 3, 0, 0, 0]);
     }
-    if let (RadioRate::Vht { mcs, streams, width, short_guard }, false) = (heard.rate, is_unrated) {
+    if let Some(RadioRate::Vht { mcs, streams, width, short_guard }) = heard.rate {
         let bandwidth = match width {
             20 => 0,
             40 => 1,
@@ -353,13 +338,11 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
         align(frame, 2);
         // Known values: STBC (none), guard interval, beamforming (none), width.
         frame.extend([0x65, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
-        frame.extend([0, 0, 0, u8::from(later.is_ldpc), 0, 0, 0]);
+        frame.extend([0, 0, 0, u8::from(heard.is_ldpc), 0, 0, 0]);
     }
-    if let Some(words) = later.he {
+    if let Some(words) = heard.he {
         align(frame, 2);
-        for word in words {
-            frame.extend(word.to_le_bytes());
-        }
+        frame.extend(words.map(u16::to_le_bytes).as_flattened());
     }
     let length = u16::try_from(frame.len() - start).expect("a radiotap header is short");
     frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());

@@ -1,6 +1,6 @@
 //! 802.11 frames, written by hand and read back: the statistics of each station.
 
-use wifair_capture::frame::{self, BlockAck, Course, Echo, Heard, HeardLater, WifiDataFrame};
+use wifair_capture::frame::{self, BlockAck, Course, Echo, Heard, WifiDataFrame};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::{Mac, WifiFrame, WifiFrameKind};
 use wifair_capture::{
@@ -15,7 +15,7 @@ const OTHER: Mac = Mac([2, 0, 0, 0, 0, 2]);
 const ACCESS_POINT: Mac = Mac([2, 0, 0, 0, 0, 9]);
 
 fn heard(rate: u8, levels: Option<(i8, i8)>) -> Heard {
-    Heard { rate: RadioRate::Legacy(rate), frequency: 2_437, levels, bad_fcs: false }
+    Heard { rate: Some(RadioRate::Legacy(rate)), frequency: 2_437, levels, ..Heard::default() }
 }
 
 fn data(transmitter: Mac, receiver: Mac, retry: bool) -> WifiDataFrame {
@@ -155,7 +155,7 @@ fn single_mpdus_of_802_11ac_have_a_delimiter() {
         (RadioRate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false }, 40.0 + 56.0),
         (RadioRate::Ht { mcs: 0, wide: false, short_guard: false }, 36.0 + 48.0),
     ] {
-        let analysis = analyzed(&[(Heard { rate, frequency: 5_180, levels: None, bad_fcs: false }, &up)]);
+        let analysis = analyzed(&[(Heard { rate: Some(rate), frequency: 5_180, ..Heard::default() }, &up)]);
         assert!((analysis.stations[0].air_time_us - us).abs() < 1e-9, "{:?}", analysis.stations[0]);
     }
 }
@@ -305,9 +305,9 @@ fn subframes_are_padded_up_to_the_last() {
 /// The contents of a radiotap header are read back; the rate is left out if requested.
 #[test]
 fn radiotap_headers_are_read_back() {
-    let read = |heard: &Heard, later: &HeardLater| {
+    let read = |heard: &Heard| {
         let mut bytes = vec![];
-        frame::radiotap_later(&mut bytes, heard, later);
+        frame::radiotap(&mut bytes, heard);
         let (radio, rest) = radiotap::parse(&bytes).expect("a header");
         assert!(rest.is_empty());
         radio
@@ -324,12 +324,12 @@ fn radiotap_headers_are_read_back() {
         RadioRate::Vht { mcs: 7, streams: 8, width: 160, short_guard: true },
     ] {
         for bad_fcs in [false, true] {
-            let heard = Heard { rate, frequency: 5_500, levels: Some((-71, -92)), bad_fcs };
-            let radio = read(&heard, &HeardLater::default());
+            let heard =
+                Heard { rate: Some(rate), frequency: 5_500, levels: Some((-71, -92)), bad_fcs, ..Heard::default() };
+            let radio = read(&heard);
             assert_eq!((radio.rate, radio.frequency, radio.has_fcs), (Some(rate), Some(5_500), true));
             assert_eq!((radio.signal, radio.noise, radio.bad_fcs, radio.ampdu), (Some(-71), Some(-92), bad_fcs, None));
-            let later = HeardLater { unrated: true, ampdu: Some((77, true)), ..HeardLater::default() };
-            let radio = read(&Heard { levels: None, ..heard }, &later);
+            let radio = read(&Heard { rate: None, levels: None, ampdu: Some((77, true)), ..heard });
             assert_eq!((radio.rate, radio.signal, radio.noise, radio.ampdu), (None, None, None, Some(77)));
         }
     }

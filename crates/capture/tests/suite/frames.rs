@@ -2,7 +2,7 @@
 
 use crate::common::capture;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
-use wifair_capture::frame::{Heard, HeardLater};
+use wifair_capture::frame::Heard;
 use wifair_capture::link::radiotap::{self, RadioRate};
 use wifair_capture::{
     AnalysisOptions, CaptureReader, DecodeOutcome, Field, LinkType, Payload, PcapngWriter, analyze, decode, flag,
@@ -226,15 +226,14 @@ fn dscp_and_ecn_stand_in_the_ip_header() {
 /// radiotap.org, fields MCS and VHT: everything is known; format and code by their bits.
 #[test]
 fn format_and_code_of_ht_and_vht_are_known() {
-    let heard = |rate| Heard { rate, frequency: 5_180, levels: None, bad_fcs: false };
+    let heard = |rate| Heard { rate: Some(rate), frequency: 5_180, is_ldpc: true, ..Heard::default() };
     let mut bytes = vec![];
-    let later = HeardLater { is_greenfield: true, is_ldpc: true, ..HeardLater::default() };
     let ht = RadioRate::Ht { mcs: 15, wide: true, short_guard: true };
-    frame::radiotap_later(&mut bytes, &heard(ht), &later);
+    frame::radiotap(&mut bytes, &Heard { is_greenfield: true, ..heard(ht) });
     assert_eq!(bytes[14..], [0x7f, 0b1_1101, 15]);
     let mut bytes = vec![];
     let vht = RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: false };
-    frame::radiotap_later(&mut bytes, &heard(vht), &HeardLater { is_ldpc: true, ..HeardLater::default() });
+    frame::radiotap(&mut bytes, &heard(vht));
     assert_eq!(bytes[14..], [0x65, 0, 0, 4, 0x92, 0, 0, 0, 1, 0, 0, 0]);
 }
 
@@ -242,15 +241,14 @@ fn format_and_code_of_ht_and_vht_are_known() {
 /// 0 on 106 tones (6); 320 MHz (4) with a guard interval of 1600 ns (1) at MCS 13 and two streams.
 #[test]
 fn modes_of_he_and_eht_are_read_back() {
-    let heard = Heard { rate: RadioRate::Legacy(0), frequency: 5_180, levels: None, bad_fcs: false };
-    let read = |later: HeardLater| {
+    let read = |heard: Heard| {
         let mut bytes = vec![];
-        frame::radiotap_later(&mut bytes, &heard, &later);
+        frame::radiotap(&mut bytes, &heard);
         let (radio, rest) = radiotap::parse(&bytes).expect("a header");
         assert!(rest.is_empty());
         radio.rate
     };
-    let he = HeardLater { he: Some([0x40e1, 0x0002, 0, 0, 6, 1]), ..HeardLater::default() };
+    let he = Heard { frequency: 5_180, he: Some([0x40e1, 0x0002, 0, 0, 6, 1]), ..Heard::default() };
     let extended = RadioRate::He { mcs: 0, streams: 1, carriers: 102, guard_ns: 800, dcm: false, extended: true };
     assert_eq!(read(he), Some(extended));
     // Flags, channel and A-MPDU; EHT: type, length, known, nine words, user; U-SIG: type, length, three words.

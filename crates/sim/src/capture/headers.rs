@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use wifair_capture::frame::{
-    self, Addba, BlockAck, BlockAckAction, Course, Echo, Heard, HeardLater, Tcp, UdpDatagram, WifiDataFrame,
+    self, Addba, BlockAck, BlockAckAction, Course, Echo, Heard, Tcp, UdpDatagram, WifiDataFrame,
 };
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
@@ -315,13 +315,9 @@ impl Headers {
         context: &FrameContext,
         keep: u32,
     ) -> Option<usize> {
-        let (rate, later) = modulation(record);
         // A-MPDU numbers wrap.
         let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
-        let later = HeardLater { ampdu, unrated: rate.is_none(), ..later };
-        let rate = rate.unwrap_or(RadioRate::Legacy(0));
-        let heard = Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false };
-        frame::radiotap_later(to, &heard, &later);
+        frame::radiotap(to, &Heard { ampdu, frequency: self.frequency, ..modulation(record) });
         let start = to.len();
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
@@ -442,10 +438,11 @@ pub(super) struct FrameContext {
 
 /// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0
 /// loses its place where type, length and value follow the fields (radiotap.org).
-fn modulation(record: &FrameRecord) -> (Option<RadioRate>, HeardLater) {
-    let none = HeardLater::default();
+fn modulation(record: &FrameRecord) -> Heard {
+    let none = Heard::default();
     let Some(mode) = record.mode else {
-        return (Some(RadioRate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), none);
+        let rate = RadioRate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX));
+        return Heard { rate: Some(rate), ..none };
     };
     let guard = match mode.guard_interval() {
         Some(GuardInterval::Ns3200) => 2,
@@ -455,14 +452,14 @@ fn modulation(record: &FrameRecord) -> (Option<RadioRate>, HeardLater) {
     let short_guard = mode.guard_interval() == Some(GuardInterval::Ns400);
     match mode {
         TxMode::Ht(ht) => {
+            let rate = RadioRate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard };
             let is_greenfield = ht.format() == HtFormat::Greenfield;
-            let later = HeardLater { is_greenfield, is_ldpc: ht.coding() == Coding::Ldpc, ..none };
-            (Some(RadioRate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), later)
+            Heard { rate: Some(rate), is_greenfield, is_ldpc: ht.coding() == Coding::Ldpc, ..none }
         }
         TxMode::Vht(vht) => {
             let width = u16::try_from(vht.width().mhz()).expect("channels are narrow");
-            let later = HeardLater { is_ldpc: vht.coding() == Coding::Ldpc, ..none };
-            (Some(RadioRate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), later)
+            let rate = RadioRate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard };
+            Heard { rate: Some(rate), is_ldpc: vht.coding() == Coding::Ldpc, ..none }
         }
         TxMode::He(he) => {
             // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is
@@ -478,9 +475,9 @@ fn modulation(record: &FrameRecord) -> (Option<RadioRate>, HeardLater) {
             };
             let training = he.ltf() as u16 + 1;
             let words = [known[0], known[1], data, 0, width | guard << 4 | training << 6, u16::from(he.streams())];
-            (None, HeardLater { he: Some(words), ..none })
+            Heard { he: Some(words), ..none }
         }
-        _ => (None, none),
+        _ => none,
     }
 }
 

@@ -227,7 +227,10 @@ impl Wrap {
             _ => RadioRate::Legacy(22),
         };
         if self != Self::Wifi {
-            frame::radiotap(&mut out, &Heard { rate, frequency: 2_437, levels: Some((-50, -95)), bad_fcs: false });
+            frame::radiotap(
+                &mut out,
+                &Heard { rate: Some(rate), frequency: 2_437, levels: Some((-50, -95)), ..Heard::default() },
+            );
         }
         let start = out.len();
         let (station, access_point) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 9]));
