@@ -8,7 +8,7 @@
 //! near the access point got in that paper, 647,822 B/s.
 
 use wifair_config::{choice, table};
-use wifair_packet::Packet;
+use wifair_packet::{Packet, entry};
 use wifair_units::{BitRate, Bytes};
 
 use super::bucket::TokenBucket;
@@ -63,12 +63,9 @@ impl Scheme for RateCap {
         if !counts {
             return PacketVerdict::Forward;
         }
-        let client = at.station as usize;
-        if self.clients.len() <= client {
-            self.clients.resize(client + 1, None);
-        }
         let depth = self.params.depth.0;
-        let bucket = self.clients[client].get_or_insert_with(|| TokenBucket::full(at.now, depth));
+        let bucket =
+            entry(&mut self.clients, at.station as usize).get_or_insert_with(|| TokenBucket::full(at.now, depth));
         if bucket.take(at.now, packet.bytes().0, self.params.rate, depth) {
             PacketVerdict::Forward
         } else {

@@ -14,7 +14,7 @@
 //! scheme of lee2007 needs propagation and service time only; the first or the latest can be chosen instead.
 
 use wifair_config::choice;
-use wifair_packet::{Kind, Packet, flag};
+use wifair_packet::{Kind, Packet, entry, flag};
 use wifair_units::{Duration, Time};
 
 use super::{Passage, Request, Toward};
@@ -121,10 +121,7 @@ impl RttMeter {
     }
 
     fn flow(&mut self, flow: u32) -> &mut FlowTiming {
-        if self.flows.len() <= flow as usize {
-            self.flows.resize(flow as usize + 1, FlowTiming::default());
-        }
-        &mut self.flows[flow as usize]
+        entry(&mut self.flows, flow as usize)
     }
 
     /// The round-trip time of a flow, if it is known.

@@ -11,7 +11,7 @@
 //! wait for ever.
 
 use wifair_config::Limit;
-use wifair_packet::{Kind, Packet, flag};
+use wifair_packet::{Kind, Packet, entry, flag};
 use wifair_units::{Duration, Time};
 
 use super::counter::FlowCounter;
@@ -49,10 +49,7 @@ impl Windows {
     }
 
     fn connection(&mut self, flow: u32) -> &mut TrackedConnection {
-        if self.connections.len() <= flow as usize {
-            self.connections.resize(flow as usize + 1, TrackedConnection::default());
-        }
-        &mut self.connections[flow as usize]
+        entry(&mut self.connections, flow as usize)
     }
 
     /// Handles a packet that passes. For a connection that was not introduced, the largest payload counts as its

@@ -163,7 +163,7 @@ pub use problem::{Origin, Problem, Problems, Spot};
 pub use reader::Reader;
 pub use source::Source;
 pub use suggest::{hint, nearest};
-pub use table::{At, Fields, Table, Taken, Value};
+pub use table::{At, Fields, Table, Taken, Value, is_class};
 pub use tree::{Content, Entry, Place, PlacedValue, Rank};
 pub use value::Free;
 

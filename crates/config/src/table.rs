@@ -331,7 +331,7 @@ impl<'n, 'r> Fields<'n, 'r> {
 }
 
 /// Whether a name denotes a class, `module:Class`.
-fn is_class(name: &str) -> bool {
+pub fn is_class(name: &str) -> bool {
     name.split_once(':').is_some_and(|(module, class)| !module.is_empty() && !class.is_empty())
 }
 

@@ -8,6 +8,15 @@ use wifair_units::{Bytes, Time};
 /// The next station of a packet addressed to all: its frame gets no ACK and no retry (IEEE Std 802.11-2016, 10.3.6).
 pub const BROADCAST: u32 = u32::MAX;
 
+/// The entry `index` of a list by small numbers, such as those of flows or stations; the list is lengthened up to it.
+#[inline]
+pub fn entry<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
+    }
+    &mut list[index]
+}
+
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]

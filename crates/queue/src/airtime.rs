@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 
 use wifair_config::table;
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets, entry};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::fq::{Fq, NewAndOldLists};
@@ -84,10 +84,7 @@ impl Airtime {
     }
 
     fn station(&mut self, number: usize) -> &mut AirtimeStation {
-        if self.stations.len() <= number {
-            self.stations.resize(number + 1, AirtimeStation::default());
-        }
-        &mut self.stations[number]
+        entry(&mut self.stations, number)
     }
 
     /// Credits every listed station with several quanta at once: as many full rounds as pass before one of them is

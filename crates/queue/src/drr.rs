@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use wifair_config::table;
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{PacketId, Packets, entry};
 use wifair_units::{Bytes, Time};
 
 use super::shared::{Class, SharedBuffer};
@@ -68,12 +68,10 @@ impl Discipline for Drr {
             return;
         }
         let class = self.buffer.class(id, to, packets);
-        if self.lines.len() <= class {
-            self.lines.resize(class + 1, DrrLine::default());
-        }
         self.buffer.push(class, id, 0, packets, dropped, |_, _, _| {});
-        if !self.lines[class].active && self.buffer.lines.packets(class) > 0 {
-            self.lines[class] = DrrLine { deficit: 0, active: true };
+        let line = entry(&mut self.lines, class);
+        if !line.active && self.buffer.lines.packets(class) > 0 {
+            *line = DrrLine { deficit: 0, active: true };
             self.active.push_back(class);
         }
     }

@@ -19,7 +19,7 @@
 
 use wifair_config::{Limit, table};
 use wifair_engine::Stream;
-use wifair_packet::{Kind, PacketId, Packets};
+use wifair_packet::{Kind, PacketId, Packets, entry};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::bounded::BoundedLine;
@@ -52,10 +52,7 @@ impl DualLine {
     }
 
     fn see(&mut self, now: Time, flow: u32) {
-        if self.seen.len() <= flow as usize {
-            self.seen.resize(flow as usize + 1, None);
-        }
-        self.flows += u32::from(self.seen[flow as usize].replace(now).is_none());
+        self.flows += u32::from(entry(&mut self.seen, flow as usize).replace(now).is_none());
     }
 
     fn forget(&mut self, now: Time, period: Duration) {

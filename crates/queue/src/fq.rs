@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{PacketId, Packets, entry};
 use wifair_units::Time;
 
 use super::codel::{self, CodelState, Leaving};
@@ -72,10 +72,7 @@ impl Fq {
         }
         self.room.enter(packet);
         self.lines.push(line, id, packet.size, now.as_nanos());
-        if self.states.len() <= line {
-            self.states.resize(line + 1, CodelLine::default());
-        }
-        let state = &mut self.states[line];
+        let state = entry(&mut self.states, line);
         if !state.listed {
             state.listed = true;
             state.credits = self.quantum;

@@ -27,7 +27,7 @@
 //! Left out: comparing served bytes at every departure (dynamic LAS).
 
 use wifair_config::{choice, table};
-use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
+use wifair_packet::{Kind, Packet, PacketId, Packets, entry, flag};
 use wifair_units::{Duration, Time};
 
 use super::ranked::Ranked;
@@ -108,10 +108,7 @@ impl Las {
 
     /// The tag of an arrival, and what it adds to its flow's attained service.
     fn charge(&mut self, now: Time, packet: &Packet, key: usize) -> (u64, u64) {
-        if self.flows.len() <= key {
-            self.flows.resize(key + 1, FlowService::default());
-        }
-        let flow = &mut self.flows[key];
+        let flow = entry(&mut self.flows, key);
         let by_ack = packet.kind == Kind::Ack && self.params.ack == AckCharge::Acknowledged;
         let idle = self.params.forget_after.is_some_and(|idle| now.saturating_since(flow.last) >= idle);
         if flow.queued == 0 && (idle || packet.has(flag::SYN)) {

@@ -436,7 +436,7 @@ disciplines! {
     /// Airtime fairness: stations in turn by the air time they use, with FQ-CoDel for their flows.
     Airtime(Box<Airtime>), airtime = "airtime" from "T. Høiland-Jørgensen et al., 2017; Linux, net/mac80211";
     /// A class of your own in Python; `discipline = "module:Class"` names it.
-    Python(Box<Python>), python = "python" from "you; see Extending";
+    Python(Box<Fifo>), python = "python" from "you; see Extending";
 }
 
 #[cfg(test)]

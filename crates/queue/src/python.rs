@@ -3,45 +3,28 @@
 //! Scenarios name the class; the caller who runs them passes the queue to the world with
 //! [`Queue::custom`](super::Queue::custom). Where only the choice is examined, a drop-tail FIFO takes its place.
 
-use wifair_config::{Free, table};
-use wifair_packet::{PacketId, Packets};
-use wifair_units::Time;
+use wifair_config::{Free, is_class, table};
 
-use super::{Discipline, Dropped, Fifo, Site, fifo};
+use super::{Fifo, Site, fifo};
 
 table! {
     /// A class of your own in Python; `discipline = "module:Class"` is equivalent.
     pub struct Params {
         /// Location of the class, as in `my_module:MyQueue`: a subclass of `wifair.QueueDiscipline`.
-        pub class: String, "module:Class" => |class| class.split_once(':').is_some_and(|(module, name)| {
-            !module.is_empty() && !name.is_empty()
-        });
+        pub class: String, "module:Class" => |class| is_class(class);
         /// Passed to the class as keyword arguments.
         pub parameters: Free = Free::default();
     }
 }
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
-pub struct Python {
-    fifo: Fifo,
-}
+#[derive(Debug)]
+pub struct Python;
 
 impl Python {
-    /// An empty queue.
-    pub fn new(_: &Params, site: &Site<'_>) -> Self {
-        Self { fifo: Fifo::new(&fifo::Params::default(), site) }
+    /// The empty queue that takes the place of one of the class.
+    #[expect(clippy::new_ret_no_self)]
+    pub fn new(_: &Params, site: &Site<'_>) -> Fifo {
+        Fifo::new(&fifo::Params::default(), site)
     }
-}
-
-impl Discipline for Python {
-    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        self.fifo.enqueue(now, id, to, packets, dropped);
-    }
-
-    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        self.fifo.dequeue(now, packets, dropped)
-    }
-
-    counted_by!(fifo);
 }

@@ -12,7 +12,7 @@
 //! full buffer drops the last packet of the longest line and takes its tag back.
 
 use wifair_config::table;
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{PacketId, Packets, entry};
 use wifair_units::Time;
 
 use super::heap::IndexHeap;
@@ -66,11 +66,9 @@ impl Discipline for Scfq {
             return;
         }
         let class = self.buffer.class(id, to, packets);
-        if self.last.len() <= class {
-            self.last.resize(class + 1, 0);
-        }
-        let tag = self.last[class].max(self.clock) + packets[id].bytes().0;
-        self.last[class] = tag;
+        let last = entry(&mut self.last, class);
+        let tag = (*last).max(self.clock) + packets[id].bytes().0;
+        *last = tag;
         let was_empty = self.buffer.lines.packets(class) == 0;
         let (last, first) = (&mut self.last, &mut self.first);
         self.buffer.push(class, id, tag, packets, dropped, |lines, class, gone| {

@@ -24,7 +24,7 @@ mod settle;
 mod waiting;
 mod window;
 
-use wifair_packet::PacketId;
+use wifair_packet::{PacketId, entry};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -132,10 +132,7 @@ impl Edcaf {
     /// Index of the window towards a receiver; created if necessary.
     fn window_to(&mut self, to: u32, rules: Option<&AggregationRules>) -> usize {
         let place = if to == BROADCAST { 0 } else { to as usize + 1 };
-        if place >= self.window_of.len() {
-            self.window_of.resize(place + 1, None);
-        }
-        *self.window_of[place].get_or_insert_with(|| {
+        *entry(&mut self.window_of, place).get_or_insert_with(|| {
             let mut window = match rules {
                 Some(rules) if to != BROADCAST => SendWindow::new(to, rules.window, rules.max_ampdu.0 > 0),
                 _ => SendWindow::new(to, 1, false),

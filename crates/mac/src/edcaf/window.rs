@@ -4,7 +4,7 @@
 //! share one list, because the simulation knows both ends: an MPDU is removed when the originator has finished with it
 //! and the recipient has passed it up or skipped it. Sequence numbers are not reduced modulo 4096.
 
-use wifair_packet::PacketId;
+use wifair_packet::{PacketId, entry};
 use wifair_units::{Duration, Time};
 
 use super::agreement::Agreement;
@@ -29,10 +29,7 @@ pub(crate) struct Chain(Vec<Option<PacketId>>);
 impl Chain {
     /// Makes `next` follow `id`.
     pub fn link(&mut self, id: PacketId, next: PacketId) {
-        if self.0.len() <= id.index() {
-            self.0.resize(id.index() + 1, None);
-        }
-        self.0[id.index()] = Some(next);
+        *entry(&mut self.0, id.index()) = Some(next);
     }
 
     /// The packets of an MPDU.

@@ -3,7 +3,7 @@
 //! The scenario names the class; whoever runs it passes its state to the sender as [`crate::cc::CustomControl`]. Reno
 //! is a placeholder where only the choice matters.
 
-use wifair_config::{Free, table};
+use wifair_config::{Free, is_class, table};
 
 use crate::cc::Start;
 use crate::cc::reno::{self, Reno};
@@ -12,9 +12,7 @@ table! {
     /// A class of your own in Python. `cc = "module:Class"` says the same.
     pub struct Params {
         /// The class, as in `my_module:MyControl`: a subclass of `wifair.CongestionControl`.
-        pub class: String, "module:Class" => |class| class.split_once(':').is_some_and(|(module, name)| {
-            !module.is_empty() && !name.is_empty()
-        });
+        pub class: String, "module:Class" => |class| is_class(class);
         /// Keyword arguments of the class.
         pub parameters: Free = Free::default();
     }
