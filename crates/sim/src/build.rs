@@ -307,26 +307,12 @@ impl<'a> AirBuilder<'a> {
         let (wlan, name) = (self.wlan, self.scenario.name_of(node));
         let OwnSettings { queue, cw_min, cw_max, .. } = self.own(node);
         let categories = if matches!(node, Node::Station(_)) { &plan.stations } else { &plan.ap };
-        let priority = CategorySettings {
-            parameters: categories.priority.clone(),
-            queues: vec![self.queues.build(queue, wlan.data_rate, &format!("{name}-first"))],
-            limit: 0,
-            backoff: self.stream("first-backoff", &name),
-        };
-        let best_effort = CategorySettings {
-            parameters: categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
-            queues: vec![common.queue.clone()],
-            limit: 0,
-            backoff: common.backoff.clone(),
-        };
-        EdcaStation {
-            common,
-            mode: None,
-            link: LinkSettings::fixed(),
-            aggregation: None,
-            is_legacy: false,
-            categories: vec![priority, best_effort],
-        }
+        let first_queue = self.queues.build(queue, wlan.data_rate, &format!("{name}-first"));
+        let first_backoff = self.stream("first-backoff", &name);
+        let priority = CategorySettings::with_queue(categories.priority.clone(), first_queue, first_backoff);
+        let parameters = categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max));
+        let best_effort = CategorySettings::with_queue(parameters, common.queue.clone(), common.backoff.clone());
+        EdcaStation::without_mcs(common, vec![priority, best_effort])
     }
 
     /// The access point or a station with its transmit mode and the four access categories, for 802.11n and later.

@@ -210,26 +210,32 @@ pub struct EdcaSettings {
     pub stations: Vec<EdcaStation>,
 }
 
+impl CategorySettings {
+    /// A category with one queue.
+    #[must_use]
+    pub fn with_queue(parameters: Category, queue: Queue, backoff: Stream) -> Self {
+        Self { parameters, queues: vec![queue], limit: 0, backoff }
+    }
+}
+
+impl EdcaStation {
+    /// A station that sends single frames at the rates before HT.
+    #[must_use]
+    pub fn without_mcs(common: StationSettings, categories: Vec<CategorySettings>) -> Self {
+        let link = LinkSettings::fixed();
+        Self { common, mode: None, link, aggregation: None, is_legacy: false, categories }
+    }
+}
+
 impl EdcaSettings {
     /// Stations with DCF: one category each, with AIFS = DIFS, one frame at a time.
     #[must_use]
     pub fn dcf(access: Access, aps: &[u32], stations: Vec<StationSettings>) -> Self {
         let stations = stations.into_iter().map(|mut common| {
             let queue = std::mem::replace(&mut common.queue, Queue::fifo(Limit::Packets(1)));
-            let category = CategorySettings {
-                parameters: Category::dcf(common.cw_min, common.cw_max),
-                queues: vec![queue],
-                limit: 0,
-                backoff: common.backoff.clone(),
-            };
-            EdcaStation {
-                common,
-                mode: None,
-                link: LinkSettings::fixed(),
-                aggregation: None,
-                is_legacy: false,
-                categories: vec![category],
-            }
+            let parameters = Category::dcf(common.cw_min, common.cw_max);
+            let category = CategorySettings::with_queue(parameters, queue, common.backoff.clone());
+            EdcaStation::without_mcs(common, vec![category])
         });
         Self {
             access,

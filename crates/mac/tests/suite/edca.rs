@@ -2,7 +2,7 @@
 
 use wifair_engine::stream;
 use wifair_mac::GeneralChannel;
-use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
+use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
 use wifair_mac::{Access, Call, MacEvent, StationSettings};
 use wifair_mac::{Category, Prioritized};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
@@ -37,27 +37,10 @@ fn settings(categories: &[Category], prioritized: Prioritized, first: &Category)
             backoff: stream(1, "backoff", &name),
             errors: stream(1, "error", &name),
         };
-        let queues = || vec![Queue::fifo(Limit::Packets(50))];
-        let prioritized = CategorySettings {
-            parameters: first.clone(),
-            queues: queues(),
-            limit: 0,
-            backoff: stream(1, "first-backoff", &name),
-        };
-        let best_effort = CategorySettings {
-            parameters: best_effort.clone(),
-            queues: queues(),
-            limit: 0,
-            backoff: station.backoff.clone(),
-        };
-        EdcaStation {
-            common: station,
-            mode: None,
-            link: LinkSettings::fixed(),
-            aggregation: None,
-            is_legacy: false,
-            categories: vec![prioritized, best_effort],
-        }
+        let queue = || Queue::fifo(Limit::Packets(50));
+        let prioritized = CategorySettings::with_queue(first.clone(), queue(), stream(1, "first-backoff", &name));
+        let best_effort = CategorySettings::with_queue(best_effort.clone(), queue(), station.backoff.clone());
+        EdcaStation::without_mcs(station, vec![prioritized, best_effort])
     };
     EdcaSettings {
         access: Access::standard(timing()),

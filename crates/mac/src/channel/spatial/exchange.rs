@@ -82,7 +82,7 @@ impl SpatialChannel {
     /// The frame of this type that `sender` starts sending at `now`.
     pub(super) fn compose(&self, now: Time, sender: u32, kind: SpatialFrameKind) -> Transmission {
         let timing = &self.access.timing;
-        let is_answer = matches!(kind, SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck);
+        let is_answer = kind.is_answer();
         let initiator = if is_answer { self.stations[sender as usize].peer } else { sender };
         let (receiver, data, response) = self.exchange_of(initiator);
         let after_data = if receiver == BROADCAST { Duration::ZERO } else { timing.sifs + response };

@@ -80,6 +80,13 @@ enum SpatialFrameKind {
     BlockAck,
 }
 
+impl SpatialFrameKind {
+    /// Whether the receiver of the exchange sends it.
+    const fn is_answer(self) -> bool {
+        matches!(self, Self::Cts | Self::Ack | Self::BlockAck)
+    }
+}
+
 /// Stage of a station in its exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExchangeStage {

@@ -343,8 +343,7 @@ impl SpatialChannel {
     /// Width of the frame that `sender` sends, in doublings of 20 MHz.
     fn width_of(&self, sender: u32) -> usize {
         let transmission = &self.transmissions[sender as usize];
-        let is_answer =
-            matches!(transmission.kind, SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck);
+        let is_answer = transmission.kind.is_answer();
         let initiator = if is_answer { transmission.to } else { sender };
         self.edca.as_ref().map_or(0, |edca| edca.edcafs.width_of(edca.current_of(initiator)))
     }

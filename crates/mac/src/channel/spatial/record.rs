@@ -37,8 +37,7 @@ impl SpatialChannel {
     ) {
         let (Some(edca), Some(tap)) = (&self.edca, &mut self.tap) else { return };
         let fate = fate(transmission, sensed, read);
-        let is_answer =
-            matches!(transmission.kind, SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck);
+        let is_answer = transmission.kind.is_answer();
         let index = edca.current_of(if is_answer { transmission.to } else { sender });
         let control = |step| vec![edca.edcafs.control_record(index, step, transmission.start, fate)];
         let mut records = match transmission.kind {

@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
-use wifair_mac::edcaf::{
-    AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
-};
+use wifair_mac::edcaf::{AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
 use wifair_mac::{
     Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, GeneralChannel, Hearing, IdleAccess, Outages,
     Prioritized, RadioLinks, RateSettings, StationSettings,
@@ -422,14 +420,7 @@ pub fn with_categories(
             limit: 0,
             backoff: stream(scenario.seed, "backoff", &format!("{number}/{place}")),
         };
-        EdcaStation {
-            mode: None,
-            link: LinkSettings::fixed(),
-            aggregation: None,
-            is_legacy: false,
-            categories: categories.iter().enumerate().map(category).collect(),
-            common,
-        }
+        EdcaStation::without_mcs(common.clone(), categories.iter().enumerate().map(category).collect())
     });
     EdcaSettings {
         access: scenario.access,
@@ -450,26 +441,11 @@ pub fn edca_settings(
 ) -> EdcaSettings {
     let stations = stations.into_iter().enumerate().map(|(index, common)| {
         let parameters = categories[index % categories.len()].clone();
-        let prioritized = CategorySettings {
-            parameters: parameters.clone(),
-            queues: vec![Queue::fifo(Limit::Packets(1))],
-            limit: 0,
-            backoff: stream(scenario.seed, "first-backoff", &index.to_string()),
-        };
-        let best_effort = CategorySettings {
-            parameters,
-            queues: vec![common.queue.clone()],
-            limit: 0,
-            backoff: common.backoff.clone(),
-        };
-        EdcaStation {
-            common,
-            mode: None,
-            link: LinkSettings::fixed(),
-            aggregation: None,
-            is_legacy: false,
-            categories: vec![prioritized, best_effort],
-        }
+        let first_queue = Queue::fifo(Limit::Packets(1));
+        let first_backoff = stream(scenario.seed, "first-backoff", &index.to_string());
+        let prioritized = CategorySettings::with_queue(parameters.clone(), first_queue, first_backoff);
+        let best_effort = CategorySettings::with_queue(parameters, common.queue.clone(), common.backoff.clone());
+        EdcaStation::without_mcs(common, vec![prioritized, best_effort])
     });
     EdcaSettings {
         access: scenario.access,
