@@ -24,30 +24,8 @@ pub struct Statement {
 enum StatementKind {
     Assert(ScriptExpression),
     /// Name, operator if the assignment is augmented, and the value.
-    Assign(String, Option<Binary>, ScriptExpression),
+    Assign(String, Option<&'static str>, ScriptExpression),
     Print,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Binary {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    FloorDivide,
-    Modulo,
-    And,
-    Or,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
 }
 
 #[derive(Clone, Debug)]
@@ -60,8 +38,10 @@ enum ScriptExpression {
     Negate(Box<Self>),
     And(Box<Self>, Box<Self>),
     Or(Box<Self>, Box<Self>),
-    Binary(Binary, Box<Self>, Box<Self>),
-    Compare(Box<Self>, Vec<(Comparison, Self)>),
+    /// Two numbers joined by one of [`BINARIES`].
+    Binary(&'static str, Box<Self>, Box<Self>),
+    /// A value, and others that it is compared with in turn, each behind one of [`COMPARISONS`].
+    Compare(Box<Self>, Vec<(&'static str, Self)>),
     Apply(String, Vec<Self>),
 }
 
@@ -89,19 +69,8 @@ const SIGNS: [&str; 35] = [
 ];
 
 /// Binary operators, those that bind least tightly first.
-const BINARIES: [&[(&str, Binary)]; 3] = [
-    &[("&", Binary::And), ("|", Binary::Or)],
-    &[("+", Binary::Add), ("-", Binary::Subtract)],
-    &[("*", Binary::Multiply), ("//", Binary::FloorDivide), ("/", Binary::Divide), ("%", Binary::Modulo)],
-];
-const COMPARISONS: [(&str, Comparison); 6] = [
-    ("==", Comparison::Equal),
-    ("!=", Comparison::Unequal),
-    ("<=", Comparison::LessOrEqual),
-    (">=", Comparison::GreaterOrEqual),
-    ("<", Comparison::Less),
-    (">", Comparison::Greater),
-];
+const BINARIES: [&[&str]; 3] = [&["&", "|"], &["+", "-"], &["*", "//", "/", "%"]];
+const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 /// Signs and words that continue an expression in Python, but not in this language.
 const CONTINUATIONS: [&str; 15] =
     ["**", "<<", ">>", "^", "@", ":=", "[", "(", ".", "in", "not", "is", "if", "for", "async"];
@@ -281,9 +250,7 @@ impl ExpressionParser<'_> {
         if word == "print" || word == "pass" {
             return Ok(StatementKind::Print);
         }
-        for (sign, operator) in
-            [("=", None), ("+=", Some(Binary::Add)), ("-=", Some(Binary::Subtract)), ("*=", Some(Binary::Multiply))]
-        {
+        for (sign, operator) in [("=", None), ("+=", Some("+")), ("-=", Some("-")), ("*=", Some("*"))] {
             if self.eat(sign) {
                 let value = self.expression()?;
                 self.end()?;
@@ -334,8 +301,8 @@ impl ExpressionParser<'_> {
     fn comparison(&mut self) -> Result<ScriptExpression, ExpressionStop> {
         let left = self.binary(0)?;
         let mut chain = Vec::new();
-        while let Some((_, comparison)) = COMPARISONS.iter().find(|(sign, _)| self.eat(sign)) {
-            chain.push((*comparison, self.binary(0)?));
+        while let Some(comparison) = COMPARISONS.into_iter().find(|sign| self.eat(sign)) {
+            chain.push((comparison, self.binary(0)?));
         }
         Ok(if chain.is_empty() { left } else { ScriptExpression::Compare(Box::new(left), chain) })
     }
@@ -344,8 +311,8 @@ impl ExpressionParser<'_> {
     fn binary(&mut self, level: usize) -> Result<ScriptExpression, ExpressionStop> {
         let Some(operators) = BINARIES.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
-        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.eat(sign)) {
-            left = ScriptExpression::Binary(*operator, Box::new(left), Box::new(self.binary(level + 1)?));
+        while let Some(operator) = operators.iter().find(|sign| self.eat(sign)) {
+            left = ScriptExpression::Binary(operator, Box::new(left), Box::new(self.binary(level + 1)?));
         }
         Ok(left)
     }
@@ -449,7 +416,7 @@ pub fn run(
                 let mut value = evaluate(value, &get).map_err(ScriptStop::Unsupported)?;
                 if let Some(operator) = operator {
                     let old = get(name).ok_or_else(|| ScriptStop::Unsupported(format!("the name `{name}`")))?;
-                    value = compute(*operator, &old, &value).map_err(ScriptStop::Unsupported)?;
+                    value = compute(operator, &old, &value).map_err(ScriptStop::Unsupported)?;
                 }
                 variables.insert(name.clone(), value);
             }
@@ -521,12 +488,12 @@ fn evaluate(
             let left = eval(left)?;
             if truth(&left) { Ok(left) } else { eval(right) }
         }
-        ScriptExpression::Binary(operator, left, right) => compute(*operator, &eval(left)?, &eval(right)?),
+        ScriptExpression::Binary(operator, left, right) => compute(operator, &eval(left)?, &eval(right)?),
         ScriptExpression::Compare(first, chain) => {
             let mut left = eval(first)?;
             for (comparison, right) in chain {
                 let right = eval(right)?;
-                if !holds(*comparison, &left, &right)? {
+                if !holds(comparison, &left, &right)? {
                     return logical(false);
                 }
                 left = right;
@@ -557,38 +524,35 @@ fn number_of(value: &ExpressionValue) -> Result<f64, String> {
     }
 }
 
-fn compute(operator: Binary, left: &ExpressionValue, right: &ExpressionValue) -> Result<ExpressionValue, String> {
-    if let (ExpressionValue::Text(_), Binary::Modulo) = (left, operator) {
+fn compute(operator: &str, left: &ExpressionValue, right: &ExpressionValue) -> Result<ExpressionValue, String> {
+    if let (ExpressionValue::Text(_), "%") = (left, operator) {
         return Err("a formatted string as a value".to_owned());
     }
     let (a, b) = (number_of(left)?, number_of(right)?);
-    let divides = matches!(operator, Binary::Divide | Binary::FloorDivide | Binary::Modulo);
-    if divides && b == 0.0 {
+    if matches!(operator, "/" | "//" | "%") && b == 0.0 {
         return Err("a division by zero".to_owned());
     }
     Ok(ExpressionValue::Number(match operator {
-        Binary::Add => a + b,
-        Binary::Subtract => a - b,
-        Binary::Multiply => a * b,
-        Binary::Divide => a / b,
-        Binary::FloorDivide => (a / b).floor(),
-        Binary::Modulo => a - b * (a / b).floor(),
-        Binary::And => ((a as i64) & (b as i64)) as f64,
-        Binary::Or => ((a as i64) | (b as i64)) as f64,
+        "+" => a + b,
+        "-" => a - b,
+        "*" => a * b,
+        "/" => a / b,
+        "//" => (a / b).floor(),
+        "%" => a - b * (a / b).floor(),
+        "&" => ((a as i64) & (b as i64)) as f64,
+        _ => ((a as i64) | (b as i64)) as f64,
     }))
 }
 
-fn holds(comparison: Comparison, left: &ExpressionValue, right: &ExpressionValue) -> Result<bool, String> {
-    match comparison {
-        Comparison::Equal => return Ok(left == right),
-        Comparison::Unequal => return Ok(left != right),
-        _ => {}
+fn holds(comparison: &str, left: &ExpressionValue, right: &ExpressionValue) -> Result<bool, String> {
+    if matches!(comparison, "==" | "!=") {
+        return Ok((left == right) == (comparison == "=="));
     }
     let (a, b) = (number_of(left)?, number_of(right)?);
     Ok(match comparison {
-        Comparison::Less => a < b,
-        Comparison::LessOrEqual => a <= b,
-        Comparison::Greater => a > b,
+        "<" => a < b,
+        "<=" => a <= b,
+        ">" => a > b,
         _ => a >= b,
     })
 }
