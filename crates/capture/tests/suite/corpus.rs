@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::any_bytes;
+
 fn replay(target: &str, call: fn(&[u8])) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -16,12 +18,12 @@ fn replay(target: &str, call: fn(&[u8])) {
 
 #[test]
 fn files() {
-    replay("capture_file", wifair_capture::fuzz::file);
+    replay("capture_file", any_bytes::file);
 }
 
 #[test]
 fn frames() {
-    replay("capture_frame", wifair_capture::fuzz::frame);
+    replay("capture_frame", any_bytes::frame);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of capture analysis, as a single program.
 
 mod air;
+mod any_bytes;
 mod common;
 mod corpus;
 mod files;

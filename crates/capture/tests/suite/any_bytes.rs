@@ -1,0 +1,46 @@
+//! What must hold for any bytes, whether the fuzzer or the tests on its corpus supply them.
+
+use wifair_capture::{AnalysisOptions, Analyzer, Error, LinkType, Record, analyze};
+
+/// Reads the bytes as a capture file.
+///
+/// # Panics
+/// If an invariant is violated.
+pub fn file(bytes: &[u8]) {
+    let settings = AnalysisOptions { rows: true, ..AnalysisOptions::default() };
+    match analyze(bytes, settings, |_, _| true) {
+        Ok(analysis) => {
+            assert!(!analysis.to_json().is_empty());
+            let _ = analysis.connections_csv();
+            if let Some(rows) = &analysis.rows {
+                assert_eq!(rows.len() as u64, analysis.counts.tcp, "each segment has its row");
+                let _ = rows.to_csv();
+            }
+        }
+        Err(Error::Io(error)) => panic!("memory can be read: {error}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Reads the bytes as a frame; the first byte chooses the link type.
+pub fn frame(bytes: &[u8]) {
+    const LINKS: [LinkType; 8] = [
+        LinkType::Ethernet,
+        LinkType::RawIp,
+        LinkType::Loopback,
+        LinkType::Cooked,
+        LinkType::Cooked2,
+        LinkType::Wifi,
+        LinkType::Radiotap,
+        LinkType::Other(9),
+    ];
+    let Some((first, data)) = bytes.split_first() else { return };
+    let link = LINKS[usize::from(first & 7)];
+    let mut analyzer = Analyzer::new(AnalysisOptions { rows: true, ..AnalysisOptions::default() });
+    for (nanos, original) in [(0, data.len() as u32), (1_000_000, 40), (2_000_000, u32::MAX)] {
+        let original = original.max(data.len() as u32);
+        analyzer.take(&Record { nanos, interface: 0, link, original, data });
+    }
+    let analysis = analyzer.finish(Vec::new(), None);
+    assert!(!analysis.to_json().is_empty());
+}
