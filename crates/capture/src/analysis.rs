@@ -36,8 +36,13 @@ impl Filter {
     }
 
     #[inline]
-    fn admits(&self, source: &Endpoint, destination: &Endpoint) -> bool {
-        let ends = [source, destination];
+    fn admits(&self, payload: &Payload<'_>) -> bool {
+        let ends = match payload {
+            Payload::Tcp(segment) => [segment.source, segment.destination],
+            Payload::Udp(source, destination, ..) => [*source, *destination],
+            Payload::Echo(echo) => [echo.source, echo.destination].map(|address| Endpoint { address, port: 0 }),
+            _ => return true,
+        };
         (self.hosts.is_empty() || ends.iter().any(|end| self.hosts.contains(&end.address)))
             && (self.ports.is_empty() || ends.iter().any(|end| self.ports.contains(&end.port)))
     }
@@ -385,12 +390,13 @@ impl<'a> Sink<'a> for Taker<'_> {
     fn datagram(&mut self, datagram: &Datagram<'a>) {
         let way = self.way(datagram);
         let analyzer = &mut *self.analyzer;
-        match &parse(datagram) {
+        let payload = parse(datagram);
+        if !analyzer.settings.filter.admits(&payload) {
+            analyzer.counts.filtered += 1;
+            return;
+        }
+        match &payload {
             Payload::Tcp(segment) => {
-                if !analyzer.settings.filter.admits(&segment.source, &segment.destination) {
-                    analyzer.counts.filtered += 1;
-                    return;
-                }
                 if self.link.repeats()
                     && !analyzer.settings.keep_copies
                     && analyzer.copies.is_copy(segment, self.nanos, datagram.place)
@@ -400,20 +406,11 @@ impl<'a> Sink<'a> for Taker<'_> {
                 analyzer.segment(segment, self.nanos, self.interface, way);
             }
             Payload::Udp(source, destination, payload, bytes) => {
-                if !analyzer.settings.filter.admits(source, destination) {
-                    analyzer.counts.filtered += 1;
-                    return;
-                }
                 analyzer.counts.udp += 1;
                 let at = (self.nanos, self.interface);
                 analyzer.datagrams.take([*source, *destination], *payload, bytes, at, way);
             }
             Payload::Echo(echo) => {
-                let end = |address| Endpoint { address, port: 0 };
-                if !analyzer.settings.filter.admits(&end(echo.source), &end(echo.destination)) {
-                    analyzer.counts.filtered += 1;
-                    return;
-                }
                 analyzer.counts.echoes += 1;
                 analyzer.datagrams.take_echo(echo, self.nanos, self.interface);
             }
