@@ -60,11 +60,8 @@ impl Analyzer {
                 self.others.packets += packets;
             }
         }
-        let mut at = 0;
-        self.connections.retain(|_| {
-            at += 1;
-            stays[at - 1]
-        });
+        let mut stays = stays.into_iter();
+        self.connections.retain(|_| stays.next() == Some(true));
         if let Some(rows) = &mut self.rows {
             rows.renumber(&numbers);
         }

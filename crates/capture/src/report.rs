@@ -40,17 +40,19 @@ impl JsonValue for Field {
     }
 }
 
-macro_rules! from {
-    ($($kind:ty: $field:ident),*) => {$(
-        impl From<$kind> for Field {
+/// Conversions of values into the variants of an enum.
+macro_rules! made_from {
+    ($whole:ty, $($kind:ty: $variant:ident),*) => {$(
+        impl From<$kind> for $whole {
             fn from(value: $kind) -> Self {
-                Self::$field(value.into())
+                Self::$variant(value.into())
             }
         }
     )*};
 }
+pub(crate) use made_from;
 
-from!(u8: Whole, u16: Whole, u32: Whole, u64: Whole, i64: Signed, f64: Real, &str: Text, String: Text);
+made_from!(Field, u8: Whole, u16: Whole, u32: Whole, u64: Whole, i64: Signed, f64: Real, &str: Text, String: Text);
 
 impl<V: Into<Self>> From<Option<V>> for Field {
     fn from(value: Option<V>) -> Self {

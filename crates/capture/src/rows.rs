@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::report::made_from;
 use crate::segment::{Segment, TcpOptions};
 use crate::tcp::connection::SegmentVerdict;
 use crate::tcp::observed_scoreboard::RetransmissionCause;
@@ -65,23 +66,7 @@ pub enum RowCell {
     Text(&'static str),
 }
 
-impl From<u64> for RowCell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
-
-impl From<f64> for RowCell {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<&'static str> for RowCell {
-    fn from(word: &'static str) -> Self {
-        Self::Text(word)
-    }
-}
+made_from!(RowCell, u64: Count, f64: Number, &'static str: Text);
 
 /// A column of a table of rows.
 pub struct RowColumn {
@@ -211,11 +196,8 @@ impl Rows {
         }
         macro_rules! retain {
             ($($column:ident),*) => {$(
-                let mut at = 0;
-                self.$column.retain(|_| {
-                    at += 1;
-                    stays[at - 1].is_some()
-                });
+                let mut here = stays.iter();
+                self.$column.retain(|_| here.next().is_some_and(Option::is_some));
             )*};
         }
         retain!(frame, nanos, side, seq, ack, payload, flags, window, again, marks, rtt, outstanding, in_flight, pipe);
