@@ -249,6 +249,12 @@ def test_a_recording_of_another_scenario_is_refused(tmp_path: Path) -> None:
     assert (said.returncode, "cannot replay `bad.rec`" in said.stderr) == (2, True)
 
 
+def test_options_that_change_nothing_are_refused(tmp_path: Path) -> None:
+    for use in (["--replay", "x.rec"], ["--clean"]):
+        said = wifair("emulate", *use, "--set", "stations.count=2", cwd=tmp_path)
+        assert (said.returncode, f"--set changes nothing of {use[0]}" in said.stderr) == (2, True)
+
+
 def test_the_hosts_of_a_scenario() -> None:
     from wifair import _core  # noqa: PLC0415
 

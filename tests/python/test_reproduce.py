@@ -674,3 +674,5 @@ def test_a_file_that_is_not_a_record_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["reproduce", "las", "--verify", str(file)])
     assert done.exit_code == 2
     assert "no names" in done.stderr
+    done = CliRunner().invoke(main, ["reproduce", "--full", "--verify", str(file)])
+    assert (done.exit_code, "--full changes nothing of --verify" in done.stderr) == (2, True)

@@ -227,6 +227,7 @@ def test_bad_stores_and_queries(file: Path, grid: Path, tmp_path: Path) -> None:
     assert "Missing option '--out'" in wifair("sweep", file, code=2)[1]
     assert "is no store: there is no such folder" in wifair("results", tmp_path / "none", code=2)[1]
     assert "holds other files" in wifair("sweep", file, "--out", file.parent, code=2)[1]
+    assert "-1 is not in the range x>=0" in wifair("results", grid, "--rows", -1, code=2)[1]
     assert (
         "no column `countt`: did you mean `stations.count`?"
         in wifair("results", grid, "--where", "countt=2", code=2)[1]

@@ -6,7 +6,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
@@ -214,6 +214,12 @@ def refuse_unused(options: Iterable[str], why: str) -> None:
     for parameter in context.command.params:
         if parameter.name in options and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{parameter.opts[0]} {why}")
+
+
+def refuse_others(taken: Collection[str], use: str) -> None:
+    """Refuse the options on the command line that are not `taken` (names of parameters) in this `use` of a command."""
+    options = [one.name for one in click.get_current_context().command.params if isinstance(one, click.Option)]
+    refuse_unused([name for name in options if name and name not in taken], f"changes nothing of {use}")
 
 
 def refuse_same(**targets: str | None) -> None:

@@ -18,6 +18,7 @@ from wifair.cli.common import (
     fail,
     overrides_of,
     pcap_options,
+    refuse_others,
     refuse_same,
     results_folder,
     trying,
@@ -106,8 +107,10 @@ def emulate_command(
     if sum(given.values()) != 1:
         raise click.UsageError("give FILE, or --replay FILE, or --clean")
     if clean:
+        refuse_others(["clean"], "--clean")
         _clean()
     elif replay is not None:
+        refuse_others(["replay", "as_json", "quiet"], "--replay")
         _replay(replay, as_json=as_json)
     else:
         assert file is not None

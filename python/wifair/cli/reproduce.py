@@ -10,7 +10,7 @@ from functools import partial
 import click
 
 from wifair import papers
-from wifair.cli.common import FAILED, echo_json, fail, trying
+from wifair.cli.common import FAILED, echo_json, fail, refuse_others, trying
 from wifair.reproduce import Effort, Outcome, reproduce, select
 from wifair.reproduce.report import Report, prepare
 from wifair.reproduce.runner import default_store, other_versions
@@ -70,6 +70,7 @@ def reproduce_command(
     if verify is not None:
         if what or out is not None or as_json or store is not None:
             fail("--verify takes everything from its file: no names, --out, --json or --store")
+        refuse_others(["verify", "threads", "quiet"], "--verify")
         _verify(verify, threads, progress=not quiet)
         return
     try:

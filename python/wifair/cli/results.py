@@ -16,7 +16,7 @@ from wifair.cli.common import (
     echo_json,
     fail,
     figure_options,
-    refuse_unused,
+    refuse_others,
     trying,
 )
 from wifair.columns import Columns
@@ -43,7 +43,6 @@ TAKEN = {
     "--csv or --parquet": {"where", "table", "csv_file", "parquet_file", "group", "force"},
     "a table": {"where", "table", "group", "show", "each", "rows", "as_json"},
 }
-OPTIONS = set().union(*TAKEN.values())
 
 
 class Dispatch(click.Command):
@@ -64,7 +63,14 @@ class Dispatch(click.Command):
 @click.option("--show", multiple=True, metavar="NAME", help="Figures to show; goodput_bps and jain_index by default.")
 @click.option("--runs", "each", is_flag=True, help="Show each run instead of averages.")
 @click.option("--table", default="runs", metavar="NAME", help="Another table that was kept: flows, stations, ...")
-@click.option("--rows", type=int, default=40, show_default=True, metavar="N", help="Rows to show at most; 0 for all.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=40,
+    show_default=True,
+    metavar="N",
+    help="Rows to show at most; 0 for all.",
+)
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw a figure: .png, .svg or .pdf; with --x and --y.")
 @click.option("--x", metavar="NAME", help="What was varied, along the figure.")
 @click.option("--y", multiple=True, metavar="NAME", help="Figure to draw; may be repeated.")
@@ -127,7 +133,7 @@ def results_command(
         "--csv or --parquet": csv_file is not None or parquet_file is not None,
     }
     mode = next((use for use, wanted in uses.items() if wanted), "a table")
-    refuse_unused(OPTIONS - TAKEN[mode], f"changes nothing of {mode}")
+    refuse_others(TAKEN[mode], mode)
     for path in (plot, csv_file, parquet_file):
         if path is not None and path != "-":
             check_file(path, force=force)
