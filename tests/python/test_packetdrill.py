@@ -62,6 +62,7 @@ def test_exit_codes(tmp_path: Path, text: str, code: int, verdict: str) -> None:
     found = call(script(tmp_path, text))
     assert found.exit_code == code, found.output
     assert found.output.startswith(verdict if code < 2 else f"error: {tmp_path}")
+    assert (f"\n1 script: 1 {verdict}\n" in found.output) == (code < 2)
 
 
 def test_missing_files(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def figure_options(option: str, file: str) -> Callable[[Command], Command]:
                 raise click.UsageError(f"--title, --label, --size and --logy need {option}")
             return command(**given, look=_look(title, labels, size, logy))
 
-        return _with(
+        return with_options(
             with_look,
             click.option("--title", metavar="TEXT", help="Title over the figure; '' for none."),
             click.option(
@@ -186,7 +186,7 @@ def pcap_options(points: str, snap: str) -> Callable[[Command], Command]:
             return command(**given, captures=captures)
 
         at = f"Capture points: air, ap, hosts, stations, servers, routers, names of nodes; {points} by default."
-        return _with(
+        return with_options(
             with_captures,
             click.option(
                 "--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point."
@@ -201,7 +201,7 @@ def pcap_options(points: str, snap: str) -> Callable[[Command], Command]:
     return add
 
 
-def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
+def with_options(command: Command, *options: Callable[[Command], Command]) -> Command:
     """Add options in the order in which the help shows them."""
     for option in reversed(options):
         command = option(command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wifair.cli.common import check_figure, command_line, fail, trying
+from wifair.cli.common import Command, check_figure, command_line, fail, trying, with_options
 from wifair.exchange import ImportedResults, read_flent, read_iperf3, write_flent
 from wifair.figures.style import save
 from wifair.output import Folder
@@ -34,19 +34,20 @@ def export_command() -> None:
     """  # noqa: D301
 
 
-FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
-NAME = click.option("--name", metavar="TEXT", help="What to call the results.")
-OUT = click.option("--out", metavar="DIR", type=click.Path(), help="Write all tables into a folder, as `run` does.")
-FIGURE = click.option("--figure", metavar="FILE", type=click.Path(), help="Draw who got how much: .png, .svg or .pdf.")
-FORCE = click.option("--force", is_flag=True, help="Replace earlier results.")
+def import_options(command: Command) -> Command:
+    """Add what all imports take."""
+    return with_options(
+        command,
+        click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path()),
+        click.option("--name", metavar="TEXT", help="What to call the results."),
+        click.option("--out", metavar="DIR", type=click.Path(), help="Write all tables into a folder, as `run` does."),
+        click.option("--figure", metavar="FILE", type=click.Path(), help="Draw who got how much: .png, .svg or .pdf."),
+        click.option("--force", is_flag=True, help="Replace earlier results."),
+    )
 
 
 @import_command.command(name="iperf3")
-@FILES
-@NAME
-@OUT
-@FIGURE
-@FORCE
+@import_options
 def iperf3_command(files: tuple[str, ...], name: str | None, out: str | None, figure: str | None, force: bool) -> None:
     """Read what `iperf3 --json` wrote; each FILE is a repetition, each stream a flow.
 
@@ -60,11 +61,7 @@ def iperf3_command(files: tuple[str, ...], name: str | None, out: str | None, fi
 
 
 @import_command.command(name="flent")
-@FILES
-@NAME
-@OUT
-@FIGURE
-@FORCE
+@import_options
 def flent_command(files: tuple[str, ...], name: str | None, out: str | None, figure: str | None, force: bool) -> None:
     """Read data files of Flent; each FILE is a repetition, each upload and download a flow.
 

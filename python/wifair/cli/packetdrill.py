@@ -10,7 +10,7 @@ import click
 
 from wifair import _core
 from wifair.cli.common import FAILED, WRONG, complain, echo_json
-from wifair.words import reason
+from wifair.words import counted, reason
 
 VERDICTS = ("pass", "differs", "unsupported", "error")
 
@@ -51,7 +51,8 @@ def packetdrill_command(files: tuple[str, ...], tolerance_us: int | None, as_jso
                 why = f": {row['reason']}" if row["reason"] else ""
                 click.echo(f"{row['verdict']:<12}{row['file']}{line}{why}")
         if counts["error"] < len(rows):
-            click.echo(f"{len(rows)} scripts: " + ", ".join(f"{n} {verdict}" for verdict, n in total.items() if n))
+            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in total.items() if n)
+            click.echo(f"{counted(len(rows), 'script')}: {verdicts}")
     for row in rows:
         if row["verdict"] == "error":
             place = f":{row['line']}:{row['column']}" if row["line"] else ""
