@@ -203,7 +203,7 @@ def test_failures_are_kept_and_reported(file: Path, tmp_path: Path, monkeypatch:
         (["--vary", "servers.delay=uniform(1 ms, 2 ms)"], "is drawn, but nothing says how often"),
         (["--vary", "ap.queue.limit={2 * nothing} packets"], "`nothing` stands for no single value"),
         (["--stop-when", "ci(jian_index) < 0.1"], "no figure `jian_index`\n --> --stop-when"),
-        (["--stop-when", "ci(jain) < 0.1"], "1 seeds are too few"),
+        (["--stop-when", "ci(jain) < 0.1"], "1 seed is too few"),
         (["--design", "square"], "latin-hypercube, random"),
         (["--design", "random"], "--design changes nothing: no parameter has a distribution"),
         (["--sample-seed", "2"], "--sample-seed changes nothing"),

@@ -17,6 +17,7 @@ from wifair.reproduce.runner import default_store, other_versions
 from wifair.reproduce.text import text
 from wifair.reproduce.verifying import verify
 from wifair.sweeps import VERSION
+from wifair.words import counted
 
 
 def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
@@ -113,7 +114,7 @@ def _verify(path: str, threads: int | None, *, progress: bool) -> None:
         fail(str(error.args[0]))
     for line in found:
         click.echo(line)
-    click.echo(f"{path}: {len(found)} differences" if found else f"{path}: reproduced, value for value")
+    click.echo(f"{path}: {counted(len(found), 'difference')}" if found else f"{path}: reproduced, value for value")
     if found:
         sys.exit(FAILED)
 

@@ -18,6 +18,7 @@ from wifair.reproduce.predicates import RegionComparison
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
+from wifair.words import counted
 
 MARKS = {"holds": "\u2713", "partly": "\u25d1", "depends": "\u25d0", "fails": "\u2717", "undecided": "?"}
 WORDS = {
@@ -178,7 +179,7 @@ def paper(
         every = f'<a href="{of.key}/{key}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
         full = " --full" if effort.value == "full" else ""
         parts.append(
-            f"<details><summary>table ({len(rows)} rows)</summary>"
+            f"<details><summary>table ({counted(len(rows), 'row')})</summary>"
             f'<div class="wide">{_results(of, compared(of, rows))}</div></details>'
             f'<p class="small">All rows: {every}. To rerun: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
         )

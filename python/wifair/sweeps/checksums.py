@@ -18,6 +18,7 @@ from zlib import crc32
 
 from wifair.errors import StoreError
 from wifair.sweeps.schema import code_of, fixed_of, kinds_of, listed, quoted, transaction
+from wifair.words import counted
 
 MOST_NAMED = 5
 """The most damaged runs that a message names."""
@@ -250,7 +251,7 @@ class _Examination:
         except UNREADABLE as error:
             lost.append(str(error))
         if lost:
-            self.damage.append(f"{len(lost)} places of the table of {table}: {lost[0]}")
+            self.damage.append(f"{counted(len(lost), 'place')} of the table of {table}: {lost[0]}")
 
 
 def rows_of(

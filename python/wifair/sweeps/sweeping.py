@@ -91,9 +91,8 @@ class Sweep:
         self.most_seeds = base._core.most_seeds
         self.shard = shard
         if self.rules and len(self.seeds) < FEWEST:
-            raise ValueError(
-                f"{len(self.seeds)} seeds are too few to stop by an interval: begin with {FEWEST} at least"
-            )
+            few = "1 seed is" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds are"
+            raise ValueError(f"{few} too few to stop by an interval: begin with {FEWEST} at least")
         if self.rules and len(self.seeds) > self.most_seeds:
             raise ValueError(f"{len(self.seeds)} seeds, but at most {self.most_seeds} are allowed")
         self._first: dict[str, int] = {}
