@@ -145,9 +145,12 @@ impl Edcaf {
         })
     }
 
-    /// Number of packets in MPDUs that are neither acknowledged nor given up.
-    fn in_flight(&self) -> usize {
-        self.windows.iter().map(SendWindow::packets_pending).sum()
+    /// Number of packets in the queue that a packet to `to` joins, and of those from it in MPDUs that are neither
+    /// acknowledged nor given up.
+    fn waiting_and_in_flight(&self, to: u32) -> usize {
+        let goes_there = |window: &&SendWindow| self.waiting.is_one() || window.to == to;
+        self.waiting.len_towards(to)
+            + self.windows.iter().filter(goes_there).map(SendWindow::packets_pending).sum::<usize>()
     }
 
     /// Until when it holds back its packets in order to aggregate more, if it does.
@@ -434,7 +437,8 @@ impl Edcafs {
         let contender = &mut self.contenders[index];
         if let Some(rules) = &self.aggregation {
             self.arrived.note(id, now);
-            if rules.count_in_flight && contender.waiting.len() + contender.in_flight() >= contender.limit {
+            let to = call.next_hops.of(packet);
+            if rules.count_in_flight && contender.waiting_and_in_flight(to) >= contender.limit {
                 call.dropped.push((id, Cause::Overflow));
                 return (index, false, false);
             }

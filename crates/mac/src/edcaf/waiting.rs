@@ -84,7 +84,17 @@ impl CategoryQueues {
         }
     }
 
-    const fn is_one(&self) -> bool {
+    /// Number of packets in the queue for a receiver.
+    pub fn len_towards(&self, to: u32) -> usize {
+        if self.is_one() { self.len } else { self.queues[self.place(to)].len() }
+    }
+
+    /// Index of the queue for a receiver, if each has its own; broadcasts wait in the last.
+    fn place(&self, to: u32) -> usize {
+        (to as usize).min(self.queues.len() - 1)
+    }
+
+    pub const fn is_one(&self) -> bool {
         self.queues.len() == 1
     }
 
@@ -162,7 +172,7 @@ impl CategoryQueues {
             self.looked = (to, 0);
             return;
         }
-        let index = (to as usize).min(self.queues.len() - 1); // broadcasts wait in the last
+        let index = self.place(to);
         self.change(index, |queue| queue.enqueue(now, id, to, packets, dropped));
         if !self.has_turn[index] && !self.queues[index].is_empty() {
             self.has_turn[index] = true;

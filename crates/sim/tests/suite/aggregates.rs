@@ -187,6 +187,37 @@ fn packets_whose_lifetime_ends_are_counted_by_themselves() {
     assert_eq!((without.flows[0].data_drops_lifetime, without.stations[0].lifetime_drops), (0, 0));
 }
 
+/// With a queue per station, packets in flight to one station take no room from the others: 50 packets for each of five
+/// stations are 250. A PPDU has 28 of them in flight, and once they are acknowledged they come again at 14 for each PPDU,
+/// so that 28 - 14 t are missing after t further PPDUs: on average 28 in flight and 28 missing, and 194 in the queues.
+#[test]
+fn packets_in_flight_count_against_the_queue_of_their_receiver() {
+    let text = "duration = '1 s'
+        warm_up = '0.5 s'
+        [wlan]
+        standard = '802.11n'
+        aggregation.count_in_flight = true
+        [ap]
+        queue.limit = '50 packets'
+        queue_per_station = true
+        [[servers]]
+        name = 'server'
+        rate = '1 Gb/s'
+        [[stations]]
+        name = 'sta'
+        count = 5
+        [[flows]]
+        name = 'down'
+        station = 'sta'
+        direction = 'down'
+        transport = 'udp'
+        udp.rate = '30 Mb/s'
+        ";
+    let scenario = Scenario::parse(text, "in_flight.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let cell = run(&scenario, 1, &RunOptions::default()).cell;
+    assert!((cell.ap_queue_mean_packets - 194.0).abs() < 5.0, "{} packets", cell.ap_queue_mean_packets);
+}
+
 /// What an older station cannot do, or no station of its standard, is refused: HE in 106 tones with dual carrier
 /// modulation sends 25 bits in 13.6 us, so that 1542 bytes take 495 symbols, 6732 us and a preamble; 1070 take 344
 /// symbols, 4678 us.
