@@ -560,16 +560,24 @@ impl Edcafs {
         if !by_rts {
             self.report_mode(sender, 0);
         }
-        if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {
+        let is_pending = self.is_pending(sender);
+        if exhausted && is_pending && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {
             self.discard(call.now, sender, call.retry_limit_drops);
         }
-        if !self.has_block_ack() && !exhausted {
+        if !self.has_block_ack() && is_pending && !exhausted {
             return true;
         }
         if self.air_use.is_wanted() {
             self.report_air_use(call.now, sender, to, call.losses() == lost_before);
         }
         self.load(sender, call)
+    }
+
+    /// Whether the frame that `sender` has sent is still to be sent: the lifetime of its first MPDU has not ended.
+    fn is_pending(&self, sender: usize) -> bool {
+        let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
+        let window = &windows[task.expect("a sender has something to send").window()];
+        ppdu.is_dataless() || window.first_pending() == ppdu.mpdus().first().map(|mpdu| mpdu.number)
     }
 
     /// Whether MPDUs are acknowledged by block ACK.

@@ -53,12 +53,11 @@ impl Edcafs {
             } else {
                 ppdu.count(counters);
             }
-            let may_expire = rules.is_some_and(|rules| {
-                by_rts || ppdu.most_attempts >= long.unwrap_or(rules.retry_limit) || ppdu.expires <= now
-            });
+            let may_be_exhausted =
+                rules.is_some_and(|rules| by_rts || ppdu.most_attempts >= long.unwrap_or(rules.retry_limit));
             if answered && ppdu.lost == 0 && window.pending() == ppdu.mpdus.len() {
                 delivered = window.acknowledge_all();
-            } else if answered || may_expire {
+            } else if answered || may_be_exhausted || ppdu.expires <= now {
                 for &PpduMpdu { number, .. } in &ppdu.mpdus {
                     let mpdu = window.mpdu(number);
                     if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
@@ -66,9 +65,9 @@ impl Edcafs {
                         delivered += 1;
                         continue;
                     }
-                    let Some(rules) = rules else { continue };
-                    let is_exhausted =
-                        mpdu.attempts >= long.unwrap_or(rules.retry_limit) || mpdu.rts_failures >= rules.retry_limit;
+                    let is_exhausted = rules.is_some_and(|rules| {
+                        mpdu.attempts >= long.unwrap_or(rules.retry_limit) || mpdu.rts_failures >= rules.retry_limit
+                    });
                     if is_exhausted || mpdu.expires <= now {
                         let Released { lost, expired, .. } = &mut self.released;
                         let is_given_up =
