@@ -239,9 +239,10 @@ fn lost(outcome: &Outcome) -> u64 {
     outcome.flows[0].data_packets_sent - outcome.flows[0].received_bytes / 1472
 }
 
-/// With a queue per station, packets in flight to one station take no room from the others: 50 packets for each of five
-/// stations are 250. A PPDU has 28 of them in flight, and once they are acknowledged they come again at 14 for each PPDU,
-/// so that 28 - 14 t are missing after t further PPDUs: on average 28 in flight and 28 missing, and 194 in the queues.
+/// With a queue per station, packets in flight to one station take no room from the others: 50 packets for each of
+/// five stations are 250. A PPDU has 28 of them in flight. Once they are acknowledged they come again, 14 during each
+/// PPDU: 28, 14 and 0 are missing at the ends of the next. So 28 are in flight on average, and 28 are missing, which
+/// leaves 194 in the queues.
 #[test]
 fn packets_in_flight_count_against_the_queue_of_their_receiver() {
     let text = "duration = '1 s'
