@@ -411,9 +411,8 @@ def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
         return None
     common = [seed for seed in a if seed in b] if first.paired and second.paired else []
     if len(common) > 1 or (len(a) == len(b) == len(common)):
-        a, b = (
-            {seed: side[seed] for seed in common} for side in (a, b)
-        )  # so that the difference of the means is the mean difference
+        # The difference of the means is then the mean difference.
+        a, b = ({seed: side[seed] for seed in common} for side in (a, b))
         difference = paired_difference(list(a.values()), list(b.values()))
     else:
         common = []

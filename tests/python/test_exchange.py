@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from wifair.cli import main
 from wifair.errors import ResultsError
 from wifair.exchange import read_flent, read_iperf3, write_flent
-from wifair.figures.run import draw
-from wifair.figures.style import save
+from wifair.figures.run import _Run, draw
+from wifair.figures.style import Look, save
 from wifair.metrics import jain_index
 from wifair.saved import read_results
 
@@ -83,6 +83,17 @@ def test_udp_goodput_is_what_arrived(tmp_path: Path) -> None:
     assert flows["throughput_bps"][0] == udp["bits_per_second"]
     assert flows["jitter_s"][0] == udp["jitter_ms"] / 1e3
     assert flows["loss_fraction"][0] == pytest.approx(0.25, rel=1e-3)
+
+
+def test_udp_that_sent_nothing_got_nothing(tmp_path: Path) -> None:
+    document = json_of("udp.json")
+    document["end"]["streams"][0]["udp"] |= {"packets": 0, "lost_packets": 0, "bytes": 0, "bits_per_second": 0}
+    (tmp_path / "silent.json").write_text(json.dumps(document))
+    found = read_iperf3(tmp_path / "silent.json")
+    assert (found.flows["goodput_bps"][0], found.flows["received_bytes"][0]) == (0, 0)
+    assert np.isnan(found.flows["loss_fraction"][0])
+    # The figure shows as starved what the table counts as starved.
+    assert (found.cells["starved_fraction"][0], _Run(found, Look()).starved_here.tolist()) == (1, [True])
 
 
 def test_no_ratio_without_downlink_goodput(tmp_path: Path) -> None:
@@ -159,6 +170,10 @@ def test_imported_results_work_like_simulated_ones(tmp_path: Path) -> None:
         ("{}", "no `start` and `end`"),
         ('{"start": {}, "end": {}}', "is not complete: KeyError"),
         ((DATA / "3up.json").read_text()[:3000], "is no JSON"),
+        (
+            (DATA / "udp.json").read_text().replace('"lost_packets":', '"lost_packets": 1e9, "was":'),
+            "is not complete: ValueError goodput 0 is -",
+        ),
     ],
 )
 def test_wrong_files_of_iperf3(text: str, message: str, tmp_path: Path) -> None:

@@ -192,6 +192,8 @@ def repetitions_of(
     for path, document in documents.items():
         try:
             found.append(read(document))
+            if found[-1].flows:
+                _cell(found[-1])  # refuses goodput that is no number
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
         if not found[-1].flows:

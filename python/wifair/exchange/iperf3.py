@@ -118,7 +118,7 @@ def _of_tcp(stream: dict[str, Any], samples: list[dict[str, float]], *, measured
 def _of_udp(udp: dict[str, Any]) -> dict[str, float]:
     """Figures of a UDP stream: what was sent, and the loss that the receiver reports."""
     packets, lost = float(udp["packets"]), float(udp["lost_packets"])
-    arrived = 1 - lost / packets if packets else math.nan
+    arrived = 1 - lost / packets if packets else 0.0
     return {
         "goodput_bps": float(udp["bits_per_second"]) * arrived,
         "throughput_bps": float(udp["bits_per_second"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair import _core
+from wifair import _core, metrics
 from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
 from wifair.figures.labels import quantity
 from wifair.figures.style import (
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.saved import SavedResults
 
-STARVED_BELOW = 0.1
-"""A flow starves below this fraction of the mean goodput of the run."""
 NARROW_IN = 5.0
 """Narrower figures have a narrower heat map, and shorter labels."""
 
@@ -98,9 +96,7 @@ class _Run:
         flows = self.results.flows
         if "starved" in flows:
             return np.asarray(flows["starved"], dtype=np.bool_).reshape(self.goodput.shape)
-        if self.goodput.shape[1] == 1:
-            return np.zeros(self.goodput.shape, dtype=np.bool_)
-        return np.asarray(self.goodput < STARVED_BELOW * self.goodput.mean(axis=1, keepdims=True))
+        return metrics.starved(self.goodput)
 
     def figure(self) -> Any:
         flows = len(self.names)
