@@ -169,6 +169,7 @@ def test_imported_results_work_like_simulated_ones(tmp_path: Path) -> None:
         ("[ ID] Interval  Transfer  Bitrate", "run iperf3 with --json"),
         ("{}", "no `start` and `end`"),
         ('{"start": {}, "end": {}}', "is not complete: KeyError"),
+        ((DATA / "3up.json").read_text().replace('"protocol"', '"was"'), "is not complete: KeyError 'protocol'"),
         ((DATA / "3up.json").read_text()[:3000], "is no JSON"),
         (
             (DATA / "udp.json").read_text().replace('"lost_packets":', '"lost_packets": 1e9, "was":'),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
 from wifair.words import counted
 
 VERSIONS = (3, 4)
@@ -51,7 +51,8 @@ def read_flent(*paths: str | os.PathLike[str], name: str | None = None) -> Impor
     repetitions = repetitions_of(read, _repetition, "flows", "no upload or download with data")
     metadata = documents[str(paths[0])][0]["metadata"]
     test, title = str(metadata.get("NAME") or "test"), str(metadata.get("TITLE") or "")
-    length_s = float(metadata.get("LENGTH") or 0)
+    with complete(paths[0]):
+        length_s = float(metadata.get("LENGTH") or 0)
     program = f"flent {metadata.get('FLENT_VERSION') or ''}".strip()
     summary = f"{program}, {test}, {counted(len(repetitions[0].flows), 'flow')}, {length_s:g} s"
     texts = {Path(path).name: text for path, (_, text) in documents.items()}

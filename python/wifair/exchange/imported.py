@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
@@ -167,6 +168,15 @@ class ImportedResults(SavedResults):
             folder.write(self)
 
 
+@contextmanager
+def complete(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the error of what is missing or wrong in a document into `ResultsError`."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
+
+
 def repetitions_of(
     documents: Mapping[str, Document], read: Callable[[Document], ImportedFile], what: str, nothing: str
 ) -> list[ImportedFile]:
@@ -190,12 +200,10 @@ def repetitions_of(
     """
     found: list[ImportedFile] = []
     for path, document in documents.items():
-        try:
+        with complete(path):
             found.append(read(document))
             if found[-1].flows:
                 _cell(found[-1])  # refuses goodput that is no number
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
         if not found[-1].flows:
             raise ResultsError(f"`{path}` has {nothing}")
     first, *others = [[(flow.name, flow.direction) for flow in one.flows] for one in found]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
 from wifair.words import counted
 
 
@@ -44,13 +44,12 @@ def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> Impo
     documents = {path: _document(path, text) for path, text in texts.items()}
     nothing = "no stream: the test ended before one was open"
     repetitions = repetitions_of(documents, _repetition, "streams", nothing)
-    first = documents[str(paths[0])]
-    start = first["start"]
-    test = start["test_start"]
+    start, end = (documents[str(paths[0])][part] for part in ("start", "end"))
     program = str(start.get("version", "iperf3")).replace("iperf ", "iperf3 ")
-    duration_s = max(float(one["sender" if "sender" in one else "udp"]["seconds"]) for one in first["end"]["streams"])
     streams = counted(len(repetitions[0].flows), "stream")
-    summary = f"{program}, {test['protocol']}, {streams}, {duration_s:.3g} s"
+    with complete(paths[0]):
+        duration_s = max(float(one["sender" if "sender" in one else "udp"]["seconds"]) for one in end["streams"])
+        summary = f"{program}, {start['test_start']['protocol']}, {streams}, {duration_s:.3g} s"
     label = name or Path(paths[0]).name.removesuffix(".json")
     sources = {Path(path).name: text for path, text in texts.items()}
     return ImportedResults(label, program, summary, duration_s, repetitions, sources)
