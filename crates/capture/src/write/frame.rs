@@ -16,15 +16,37 @@
 
 use crate::link::radiotap::RadioRate;
 use crate::link::wifi::Mac;
-use crate::segment::{Address, Endpoint, TcpOptions};
+use crate::segment::{Endpoint, TcpOptions};
 
-/// A TCP segment to be written.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tcp {
+/// The header of an IP packet to be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IpHeader {
     /// Sender.
     pub source: Endpoint,
     /// Receiver, of the same family.
     pub destination: Endpoint,
+    /// Identification of IPv4.
+    pub id: u16,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// Differentiated services code point (RFC 2474), below 64.
+    pub dscp: u8,
+    /// ECN field.
+    pub ecn: u8,
+}
+
+impl IpHeader {
+    /// The header of a packet that has not been forwarded, with nothing else set.
+    pub fn between(source: Endpoint, destination: Endpoint) -> Self {
+        Self { source, destination, ttl: 64, ..Self::default() }
+    }
+}
+
+/// A TCP segment to be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tcp {
+    /// The header before it.
+    pub ip: IpHeader,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgement number.
@@ -37,20 +59,12 @@ pub struct Tcp {
     pub options: TcpOptions,
     /// Payload, in bytes.
     pub payload: u16,
-    /// Identification of IPv4.
-    pub ip_id: u16,
-    /// Time to live, or hop limit.
-    pub ttl: u8,
-    /// Differentiated services code point of the IP header (RFC 2474), below 64.
-    pub dscp: u8,
-    /// ECN field of the IP header.
-    pub ecn: u8,
 }
 
 impl Tcp {
     /// An empty segment without flags.
     pub fn between(source: Endpoint, destination: Endpoint) -> Self {
-        Self { source, destination, ttl: 64, ..Self::default() }
+        Self { ip: IpHeader::between(source, destination), ..Self::default() }
     }
 }
 
@@ -82,18 +96,8 @@ fn folded(mut sum: u64) -> [u8; 2] {
     (!(sum as u16)).to_be_bytes()
 }
 
-struct IpHeader {
-    source: Endpoint,
-    destination: Endpoint,
-    protocol: u8,
-    id: u16,
-    ttl: u8,
-    dscp: u8,
-    ecn: u8,
-}
-
-/// Appends an IP header before `above` bytes; returns the sum of the pseudo header.
-fn ip(frame: &mut Vec<u8>, head: &IpHeader, above: usize) -> u64 {
+/// Appends an IP header before `above` bytes of a protocol; returns the sum of the pseudo header.
+fn ip(frame: &mut Vec<u8>, head: &IpHeader, protocol: u8, above: usize) -> u64 {
     let (source, destination) = (head.source.address, head.destination.address);
     assert_eq!(source.is_v6(), destination.is_v6(), "both ends of a packet are of one family");
     let start = frame.len();
@@ -102,7 +106,7 @@ fn ip(frame: &mut Vec<u8>, head: &IpHeader, above: usize) -> u64 {
         let length = u16::try_from(above).expect("an IPv6 packet carries 65,535 bytes at most");
         frame.extend([0x60 | traffic_class >> 4, traffic_class << 4, 0, 0]);
         frame.extend(length.to_be_bytes());
-        frame.extend([head.protocol, head.ttl]);
+        frame.extend([protocol, head.ttl]);
         frame.extend(source.bits().to_be_bytes());
         frame.extend(destination.bits().to_be_bytes());
     } else {
@@ -110,14 +114,14 @@ fn ip(frame: &mut Vec<u8>, head: &IpHeader, above: usize) -> u64 {
         frame.extend([0x45, traffic_class]);
         frame.extend(length.to_be_bytes());
         frame.extend(head.id.to_be_bytes());
-        frame.extend([0x40, 0, head.ttl, head.protocol, 0, 0]); // do not fragment
+        frame.extend([0x40, 0, head.ttl, protocol, 0, 0]); // do not fragment
         frame.extend(&source.bits().to_be_bytes()[12..]);
         frame.extend(&destination.bits().to_be_bytes()[12..]);
         let checksum = folded(sum(&frame[start..]));
         frame[start + 10..start + 12].copy_from_slice(&checksum);
     }
     let addresses = if source.is_v6() { &frame[start + 8..start + 40] } else { &frame[start + 12..start + 20] };
-    sum(addresses) + u64::from(head.protocol) + above as u64
+    sum(addresses) + u64::from(protocol) + above as u64
 }
 
 /// Appends a TCP segment in its IP packet. At most `keep` bytes of the payload are written out.
@@ -129,19 +133,10 @@ pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
     put_options(&mut options, &segment.options);
     assert!(options.len() <= 40, "TCP options take 40 bytes at most");
     let header = 20 + options.len();
-    let head = IpHeader {
-        source: segment.source,
-        destination: segment.destination,
-        protocol: 6,
-        id: segment.ip_id,
-        ttl: segment.ttl,
-        dscp: segment.dscp,
-        ecn: segment.ecn,
-    };
-    let pseudo = ip(frame, &head, header + usize::from(segment.payload));
+    let pseudo = ip(frame, &segment.ip, 6, header + usize::from(segment.payload));
     let start = frame.len();
-    frame.extend(segment.source.port.to_be_bytes());
-    frame.extend(segment.destination.port.to_be_bytes());
+    frame.extend(segment.ip.source.port.to_be_bytes());
+    frame.extend(segment.ip.destination.port.to_be_bytes());
     frame.extend(segment.seq.to_be_bytes());
     frame.extend(segment.ack.to_be_bytes());
     frame.extend([(header as u8 / 4) << 4, segment.flags]);
@@ -186,20 +181,12 @@ fn put_options(bytes: &mut Vec<u8>, options: &TcpOptions) {
 /// A UDP datagram to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpDatagram<'a> {
-    /// Sender.
-    pub source: Endpoint,
-    /// Receiver.
-    pub destination: Endpoint,
+    /// The header before it.
+    pub ip: IpHeader,
     /// Payload, in bytes.
     pub payload: u16,
     /// The start of the payload, of even length; the rest is zero.
     pub content: &'a [u8],
-    /// Identification of IPv4.
-    pub ip_id: u16,
-    /// Time to live.
-    pub ttl: u8,
-    /// See [`Tcp::dscp`].
-    pub dscp: u8,
 }
 
 /// Appends a UDP datagram in its IP packet. At most `keep` bytes of the payload are written out.
@@ -207,14 +194,13 @@ pub struct UdpDatagram<'a> {
 /// # Panics
 /// As for [`tcp`].
 pub fn udp(frame: &mut Vec<u8>, udp: &UdpDatagram<'_>, keep: u32) {
-    let UdpDatagram { source, destination, payload, ip_id, ttl, dscp, .. } = *udp;
-    let content = &udp.content[..udp.content.len().min(usize::from(payload) & !1)];
-    let head = IpHeader { source, destination, protocol: 17, id: ip_id, ttl, dscp, ecn: 0 };
+    let UdpDatagram { ip: head, payload, content } = *udp;
+    let content = &content[..content.len().min(usize::from(payload) & !1)];
     let length = payload.checked_add(8).expect("a UDP datagram has 65,535 bytes at most");
-    let pseudo = ip(frame, &head, usize::from(length));
+    let pseudo = ip(frame, &head, 17, usize::from(length));
     let start = frame.len();
-    frame.extend(source.port.to_be_bytes());
-    frame.extend(destination.port.to_be_bytes());
+    frame.extend(head.source.port.to_be_bytes());
+    frame.extend(head.destination.port.to_be_bytes());
     frame.extend(length.to_be_bytes());
     frame.extend([0, 0]);
     let checksum = match folded(pseudo + sum(&frame[start..]) + sum(content)) {
@@ -231,22 +217,16 @@ pub fn udp(frame: &mut Vec<u8>, udp: &UdpDatagram<'_>, keep: u32) {
 /// An ICMP echo to be written (RFC 792).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
-    /// Sender.
-    pub source: Address,
-    /// Receiver, which must be IPv4 too.
-    pub destination: Address,
+    /// The header before it, of IPv4; ports do not matter.
+    pub ip: IpHeader,
     /// Whether it is the reply.
     pub reply: bool,
     /// Identifier chosen by the requesting host.
     pub identifier: u16,
     /// Sequence number.
     pub sequence: u16,
-    /// Identification of IPv4.
-    pub ip_id: u16,
     /// Payload, in bytes.
     pub payload: u16,
-    /// See [`Tcp::dscp`].
-    pub dscp: u8,
 }
 
 /// Appends an ICMP echo in its IPv4 packet. At most `keep` bytes of the payload are written out.
@@ -254,11 +234,8 @@ pub struct Echo {
 /// # Panics
 /// If the ends are not IPv4, or the packet exceeds the limit of IP.
 pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
-    assert!(!echo.source.is_v6(), "echoes are of IPv4");
-    let end = |address| Endpoint { address, port: 0 };
-    let (source, destination) = (end(echo.source), end(echo.destination));
-    let head = IpHeader { source, destination, protocol: 1, id: echo.ip_id, ttl: 64, dscp: echo.dscp, ecn: 0 };
-    ip(frame, &head, 8 + usize::from(echo.payload));
+    assert!(!echo.ip.source.address.is_v6(), "echoes are of IPv4");
+    ip(frame, &echo.ip, 1, 8 + usize::from(echo.payload));
     let start = frame.len();
     frame.extend([if echo.reply { 0 } else { 8 }, 0, 0, 0]);
     frame.extend(echo.identifier.to_be_bytes());

@@ -1,11 +1,11 @@
 //! 802.11 frames, written by hand and read back: the statistics of each station.
 
-use wifair_capture::frame::{self, BlockAck, Course, Echo, Heard, WifiDataFrame};
+use wifair_capture::frame::{self, BlockAck, Course, Echo, Heard, IpHeader, WifiDataFrame};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::{Mac, WifiFrame, WifiFrameKind};
 use wifair_capture::{
-    Address, AirStation, Analysis, AnalysisOptions, Datagram, DecodeOutcome, LinkType, PcapWriter, Sink, analyze,
-    decode,
+    Address, AirStation, Analysis, AnalysisOptions, Datagram, DecodeOutcome, Endpoint, LinkType, PcapWriter, Sink,
+    analyze, decode,
 };
 
 use crate::common::talk::MS;
@@ -340,16 +340,9 @@ fn radiotap_headers_are_read_back() {
 #[test]
 fn echoes_have_a_correct_checksum() {
     for (reply, kind) in [(false, 8), (true, 0)] {
-        let echo = Echo {
-            source: Address::v4(0x0a00_0001),
-            destination: Address::v4(0x0a00_0002),
-            reply,
-            identifier: 0x1234,
-            sequence: 0xfedc,
-            ip_id: 7,
-            payload: 56,
-            dscp: 0,
-        };
+        let [source, destination] = [1, 2].map(|host| Endpoint { address: Address::v4(0x0a00_0000 | host), port: 0 });
+        let ip = IpHeader { id: 7, ..IpHeader::between(source, destination) };
+        let echo = Echo { ip, reply, identifier: 0x1234, sequence: 0xfedc, payload: 56 };
         let mut packet = Vec::new();
         frame::echo(&mut packet, &echo, u32::MAX);
         assert_eq!((packet.len(), packet[20]), (84, kind));

@@ -2,7 +2,7 @@
 
 use crate::common::capture;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
-use wifair_capture::frame::Heard;
+use wifair_capture::frame::{Heard, IpHeader};
 use wifair_capture::link::radiotap::{self, RadioRate};
 use wifair_capture::{
     AnalysisOptions, CaptureReader, DecodeOutcome, Field, LinkType, Payload, PcapngWriter, analyze, decode, flag,
@@ -185,19 +185,15 @@ fn segments_are_written_as_linux_writes_them() {
                 if segment.source.port == 5_001 || segment.has(flag::SYN) {
                     return;
                 }
+                let ip = IpHeader::between(segment.source, segment.destination);
                 let tcp = frame::Tcp {
-                    source: segment.source,
-                    destination: segment.destination,
+                    ip: IpHeader { id: segment.ip_id, ttl: segment.ttl, ..ip },
                     seq: segment.seq,
                     ack: segment.ack,
                     flags: segment.flags,
                     window: segment.window,
                     options: wifair_capture::TcpOptions::parse(segment.options),
                     payload: 0,
-                    ip_id: segment.ip_id,
-                    ttl: segment.ttl,
-                    dscp: 0,
-                    ecn: 0,
                 };
                 frame::tcp(&mut packet, &tcp, 0);
                 same = datagram.bytes.starts_with(&packet);
@@ -218,7 +214,8 @@ fn dscp_and_ecn_stand_in_the_ip_header() {
     for (v6, expected) in [(false, [0x45, 0xbb]), (true, [0x6b, 0xb0])] {
         let [client, server] = ends(v6);
         let mut packet = Vec::new();
-        frame::tcp(&mut packet, &frame::Tcp { dscp: 46, ecn: 3, ..frame::Tcp::between(client, server) }, 0);
+        let ip = IpHeader { dscp: 46, ecn: 3, ..IpHeader::between(client, server) };
+        frame::tcp(&mut packet, &frame::Tcp { ip, ..frame::Tcp::default() }, 0);
         assert_eq!(packet[..2], expected);
     }
 }

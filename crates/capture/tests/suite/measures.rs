@@ -3,7 +3,7 @@
 
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use crate::common::{analyzed, capture};
-use wifair_capture::frame::{self, Tcp, UdpDatagram};
+use wifair_capture::frame::{self, IpHeader, Tcp, UdpDatagram};
 use wifair_capture::link::radiotap::{RadioInfo, RadioRate};
 use wifair_capture::link::wifi::air_time_us;
 use wifair_capture::{
@@ -117,7 +117,7 @@ fn a_sender_whose_acks_are_lost_after_the_capture_point_waits_for_the_network() 
         steps.push(((at + 10) * MS, ack));
     }
     for (id, (_, tcp)) in steps.iter_mut().enumerate() {
-        tcp.ip_id = id as u16 + 1;
+        tcp.ip.id = id as u16 + 1;
         tcp.options = TcpOptions::default();
     }
     let file = talk::capture(&steps, Wrap::Raw, 1_000 * MS, 100);
@@ -158,7 +158,7 @@ fn sessions() -> Vec<Step> {
     }
     steps.sort_by_key(|(at, _)| *at);
     for (id, (_, tcp)) in steps.iter_mut().enumerate() {
-        tcp.ip_id = id as u16 + 1;
+        tcp.ip.id = id as u16 + 1;
         tcp.options = TcpOptions::default();
     }
     steps
@@ -396,7 +396,8 @@ fn the_rate_of_datagrams_is_reported() {
     let mut writer = PcapWriter::new(&mut file, LinkType::RawIp, 65_535).expect("memory can be written");
     for at in 0..5 {
         let mut packet = Vec::new();
-        let datagram = UdpDatagram { source, destination, payload: 100, content: &[], ip_id: 1, ttl: 64, dscp: 0 };
+        let ip = IpHeader { id: 1, ..IpHeader::between(source, destination) };
+        let datagram = UdpDatagram { ip, payload: 100, content: &[] };
         frame::udp(&mut packet, &datagram, 100);
         writer.write(10 * at * MS, packet.len() as u32, &packet).expect("memory can be written");
     }

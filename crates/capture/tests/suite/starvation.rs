@@ -9,7 +9,7 @@ use wifair_units::BitRate;
 fn fairness(mut steps: Vec<Step>, wrap: Wrap, settings: AnalysisOptions) -> Fairness {
     steps.sort_by_key(|(at, _)| *at);
     for (id, (_, tcp)) in steps.iter_mut().enumerate() {
-        tcp.ip_id = id as u16 + 1;
+        tcp.ip.id = id as u16 + 1;
         tcp.options = TcpOptions::default();
     }
     let file = talk::capture(&steps, wrap, 1_000 * MS, 100);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use wifair_capture::frame::{
-    self, Addba, BlockAck, BlockAckAction, Course, Echo, Heard, Tcp, UdpDatagram, WifiDataFrame,
+    self, Addba, BlockAck, BlockAckAction, Course, Echo, Heard, IpHeader, Tcp, UdpDatagram, WifiDataFrame,
 };
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
@@ -213,44 +213,39 @@ impl Headers {
         let source = Endpoint { address: address(from), port: from_port };
         let destination = Endpoint { address: address(end), port: to_port };
         let dscp = self.dscp.get(stamp.flow as usize).copied().unwrap_or(0);
-        let (identifier, ip_id) = (stamp.flow as u16, stamp.ip_id);
-        let echo = Echo { identifier, ip_id, payload: packet.payload, ..Echo::default() };
+        let ip = IpHeader { id: stamp.ip_id, dscp, ..IpHeader::between(source, destination) };
+        let echo = Echo { ip, identifier: stamp.flow as u16, payload: packet.payload, ..Echo::default() };
         let payload = match packet.kind {
             Kind::Data | Kind::Ack => {
                 let announced = self.announced[stamp.flow as usize].as_ref()?;
-                let segment = Tcp {
-                    ttl,
-                    ip_id: stamp.ip_id,
-                    payload: packet.payload,
-                    dscp,
-                    ecn: if packet.has(flag::CE) { 3 } else { u8::from(packet.has(flag::ECT)) * 2 },
-                    ..self.segment(packet, stamp, announced, (source, destination))
-                };
-                frame::tcp(to, &segment, keep);
+                let ecn = if packet.has(flag::CE) { 3 } else { u8::from(packet.has(flag::ECT)) * 2 };
+                let ip = IpHeader { ttl, ecn, ..ip };
+                let segment = self.segment(packet, stamp, announced);
+                frame::tcp(to, &Tcp { ip, payload: packet.payload, ..segment }, keep);
                 packet.payload
             }
             Kind::Udp if self.pings[stamp.flow as usize] => {
                 let sequence = (packet.seq / u64::from(packet.payload.max(1))) as u16;
-                let (source, destination, reply) = (source.address, destination.address, stamp.is_reverse);
-                frame::echo(to, &Echo { source, destination, reply, sequence, dscp, ..echo }, keep);
+                frame::echo(to, &Echo { reply: stamp.is_reverse, sequence, ..echo }, keep);
                 packet.payload
             }
             Kind::Udp => {
                 let content = numbered(packet);
                 let (payload, content) = (packet.payload, &content);
-                let udp = UdpDatagram { source, destination, payload, content, ip_id, ttl, dscp };
-                frame::udp(to, &udp, keep);
+                frame::udp(to, &UdpDatagram { ip: IpHeader { ttl, ..ip }, payload, content }, keep);
                 packet.payload
             }
             Kind::Icmp => {
                 let reply = packet.has(flag::ACK);
                 let ap = self.legs[packet.hop as usize].ap.unwrap_or(Node::Ap(0));
                 let (source, destination) = if reply { (from, ap) } else { (ap, end) };
-                let (source, destination) = (address(source), address(destination));
+                let [source, destination] =
+                    [source, destination].map(|node| Endpoint { address: address(node), port: 0 });
+                let ip = IpHeader { source, destination, dscp: 0, ..ip };
                 let payload = packet.size.saturating_sub(28);
                 // Equal in request and reply: packets carry their time.
                 let sequence = (packet.seq / 1_000_000) as u16;
-                frame::echo(to, &Echo { source, destination, reply, sequence, payload, ..echo }, keep);
+                frame::echo(to, &Echo { ip, reply, sequence, payload, ..echo }, keep);
                 payload
             }
             Kind::Routing => return None,
@@ -259,7 +254,8 @@ impl Headers {
         Some(to.len() - start - written + usize::from(payload))
     }
 
-    fn segment(&self, packet: &Packet, stamp: &Stamp, announced: &AnnouncedOptions, ends: (Endpoint, Endpoint)) -> Tcp {
+    /// The header of a TCP segment.
+    fn segment(&self, packet: &Packet, stamp: &Stamp, announced: &AnnouncedOptions) -> Tcp {
         let first = |side: u64| mix(self.key ^ (u64::from(stamp.connection) << 1 | side)) as u32;
         // The sequence number of each SYN is one before that of the first data byte.
         let (sender, receiver) = (first(0), first(1));
@@ -273,7 +269,7 @@ impl Headers {
             options.scale = announced.scale;
             options.sack_permitted = announced.sack;
         }
-        let mut segment = Tcp::between(ends.0, ends.1);
+        let mut segment = Tcp::default();
         let offset = |offset: u64| 1u32.wrapping_add(offset as u32); // wraps, as sequence numbers do
         if packet.kind == Kind::Data {
             // RFC 3168, section 6.1.1: setting both flags requests ECN.
@@ -501,7 +497,8 @@ fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> 
     let source = Endpoint { address: address(station), port: ROUTING_PORT };
     let destination = Endpoint { address: Address::v4(u32::MAX), port: ROUTING_PORT };
     let payload = packet.size.saturating_sub(28);
-    frame::udp(to, &UdpDatagram { source, destination, payload, content: &[], ip_id: 0, ttl: 1, dscp: 0 }, keep);
+    let ip = IpHeader { ttl: 1, ..IpHeader::between(source, destination) };
+    frame::udp(to, &UdpDatagram { ip, payload, content: &[] }, keep);
     28 + usize::from(payload)
 }
 

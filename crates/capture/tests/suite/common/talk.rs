@@ -1,6 +1,6 @@
 //! A synthetic conversation, wrapped in frames of any kind.
 
-use wifair_capture::frame::{self, Course, Heard, Tcp, WifiDataFrame};
+use wifair_capture::frame::{self, Course, Heard, IpHeader, Tcp, WifiDataFrame};
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, LinkType, PcapWriter, TcpOptions, flag};
@@ -26,7 +26,7 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
     let mut id = 0;
     let mut send = |at: u64, tcp: Tcp| {
         id += 1;
-        steps.push((at, Tcp { ip_id: id, ..tcp }));
+        steps.push((at, Tcp { ip: IpHeader { id, ..tcp.ip }, ..tcp }));
     };
     let stamps = |value: u64, echo: u64| Some(((value / MS) as u32, (echo / MS) as u32));
     let syn = TcpOptions {
@@ -173,8 +173,8 @@ impl Wrap {
 
     /// The frame of a segment; `number` counts the frames.
     pub fn frame(self, tcp: &Tcp, number: u16) -> Vec<u8> {
-        let v6 = tcp.source.address.is_v6();
-        let up = tcp.source.port != 80;
+        let v6 = tcp.ip.source.address.is_v6();
+        let up = tcp.ip.source.port != 80;
         let mut ip = Vec::new();
         frame::tcp(&mut ip, tcp, u32::MAX);
         let mut out = Vec::new();
