@@ -66,7 +66,7 @@ class SavedResults:
             )
             texts: dict[str, list[str]] = provenance.get("texts", {})  # missing in results of version 0.1
             tables = {
-                name: _table(folder, name, about[name], texts.get(name, ()))
+                name: _table(folder, name, about[name], texts.get(name))
                 for name in (*TABLES, *OVER_TIME)
                 if name in about or name in TABLES
             }
@@ -125,7 +125,8 @@ def _standard(resolved: str) -> str:
     return f"{wlan['standard']}, " if wlan else ""
 
 
-def _table(folder: Path, name: str, about: dict[str, str], texts: Sequence[str]) -> Columns:
+def _table(folder: Path, name: str, about: dict[str, str], texts: Sequence[str] | None) -> Columns:
+    """Read a table, whose columns of text are `texts` if that is known."""
     path = folder / f"{name}.csv"
     if not path.exists():
         return _parquet(folder / f"{name}.parquet", about)
@@ -135,14 +136,17 @@ def _table(folder: Path, name: str, about: dict[str, str], texts: Sequence[str])
     if any(len(row) != len(head) for row in body):
         raise ValueError(f"{path.name} has rows of different length")
     body = [[plain_text(cell) for cell in row] for row in body]
-    columns = list(zip(*body)) if body else [()] * len(head)
-    return Columns(
-        {
-            key: np.array(values, dtype=np.str_) if key in texts else _array(values)
-            for key, values in zip(head, columns)
-        },
-        about,
-    )
+    cells = list(zip(*body)) if body else [()] * len(head)
+    columns = {
+        key: np.array(values, dtype=np.str_) if key in (texts or ()) else _array(values)
+        for key, values in zip(head, cells)
+    }
+    for key in about:
+        if key not in columns:
+            raise ValueError(f"{path.name} has no column {key}")
+        if texts is not None and key not in texts and columns[key].dtype.kind == "U":
+            raise ValueError(f"{path.name} has texts in column {key}")
+    return Columns(columns, about)
 
 
 def _parquet(path: Path, about: dict[str, str]) -> Columns:

@@ -164,6 +164,16 @@ def test_damaged_results_are_an_error(file: Path, tmp_path: Path) -> None:
     run(file).save(tmp_path / "out", formats=["csv"])
     with pytest.raises(ResultsError, match="holds no results"):
         read_results(tmp_path)
+    cells = tmp_path / "out" / "cells.csv"
+    whole = cells.read_text()
+    for was, now, why in (
+        ("goodput_bps", "goodput", "cells.csv has no column goodput_bps"),
+        ("\n1,", "\none,", "cells.csv has texts in column seed"),
+    ):
+        cells.write_text(whole.replace(was, now, 1))
+        with pytest.raises(ResultsError, match=f"not complete, or was changed: {why}"):
+            read_results(tmp_path / "out")
+    cells.write_text(whole)
     (tmp_path / "out" / "flows.csv").write_text("seed,name\n1\n")
     with pytest.raises(ResultsError, match="not complete, or was changed"):
         read_results(tmp_path / "out")
