@@ -16,9 +16,9 @@ from wifair.words import size
 KEPT = 0.9
 """The part of the free memory that runs may take."""
 MUCH_BYTES, MUCH_EVENTS, MUCH_SAMPLES = 1e9, 1e9, 1e7
-"""Runs that take more of one of these say so beforehand."""
+"""Before runs that take more of one of these, a line on standard error says so."""
 NO_LIMIT = 1 << 60
-"""Limits above this are none: control groups say so by a number close to 2**63."""
+"""A larger limit means that there is none: control groups then give a number close to 2**63."""
 
 
 class Part(NamedTuple):
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class MemoryEstimate(NamedTuple):
-    """What a run takes, estimated from its scenario: bounds of the right order rather than means."""
+    """What a run takes, estimated from its scenario: upper bounds of the right order of magnitude."""
 
     packets: float
     events: float
@@ -131,7 +131,7 @@ def _of_machine() -> int | None:
 
 
 def _of_groups() -> Iterator[int]:
-    """Give what the control groups of this process leave, of versions 1 and 2, its own and those above it."""
+    """Give the memory that the control groups leave (versions 1 and 2): that of this process, and those above it."""
     for line in _lines(Path("/proc/self/cgroup")):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -150,12 +150,12 @@ def _of_groups() -> Iterator[int]:
 
 
 def _cached(path: Path) -> int:
-    """Memory of files that the system gives back when it is needed."""
+    """Memory that holds contents of files, which the system frees when it needs the memory."""
     return sum(int(value) for name, value in map(str.split, _lines(path)) if name == "inactive_file")
 
 
 def _lines(path: Path) -> list[str]:
-    """Read the lines of a file of the system; none where there is no such file."""
+    """Read the lines of a file of the system; an empty list if there is no such file."""
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except OSError:

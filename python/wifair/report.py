@@ -119,9 +119,9 @@ def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]
     shown: tuple[tuple[str, str, Callable[[float], str]], ...] = (
         ("RTT mean", "rtt_mean_s", time),
         ("RTT 95 %", "rtt_p95_s", time),
-        ("cwnd", "cwnd_mean", _number),
-        ("retransmitted", "retransmissions", _number),
-        ("timeouts", "timeouts", _number),
+        ("cwnd", "cwnd_mean", amount),
+        ("retransmitted", "retransmissions", amount),
+        ("timeouts", "timeouts", amount),
     )
     return columns + [(head, [form(value) for value in _by_flow(results, column)[1]]) for head, column, form in shown]
 
@@ -181,10 +181,10 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
         lines.append(("air time", ", ".join(f"{label} {percent(share)}" for label, share in air)))
     if not _none(summary.get("ap_queue_mean_packets")):
         queue = (
-            f"mean {_number(summary['ap_queue_mean_packets'].mean)} packets, "
-            f"most {_number(summary['ap_queue_max_packets'].mean)}, "
+            f"mean {amount(summary['ap_queue_mean_packets'].mean)} packets, "
+            f"most {amount(summary['ap_queue_max_packets'].mean)}, "
             f"full {percent(summary['ap_queue_full_fraction'].mean)} of the time, "
-            f"dropped {_number(summary['ap_drops_data'].mean)} data and {_number(summary['ap_drops_ack'].mean)} ACKs"
+            f"dropped {amount(summary['ap_drops_data'].mean)} data and {amount(summary['ap_drops_ack'].mean)} ACKs"
         )
         lines.append(("AP queue", queue))
     return lines
@@ -272,7 +272,8 @@ def ratio(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{value:.3f}"
 
 
-def _number(value: float) -> str:
+def amount(value: float) -> str:
+    """Show a count, or the mean of counts."""
     if math.isnan(value):
         return NOTHING
     return f"{value:.0f}" if value == round(value) or value >= 1000 else f"{value:.1f}"

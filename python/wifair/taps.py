@@ -56,7 +56,7 @@ def plan_taps(
     pcap: Pcap | str | os.PathLike[str] | None,
     frames: bool | tuple[str, str | None],
 ) -> dict[int, _core.Taps]:
-    """Find out what each seed shall record, and complain of what cannot be."""
+    """Determine what the run of each seed records; raise an error for what cannot be recorded."""
     if isinstance(pcap, str | os.PathLike):
         pcap = Pcap(pcap)
     span = WholeRun if frames is True else frames

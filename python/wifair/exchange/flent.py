@@ -112,7 +112,7 @@ def _flow(name: str, about: dict[str, Any], known: list[tuple[float, float]]) ->
         size = max(goodput * (time - before) / 8, 0.0)
         samples.append({"time_s": time, "goodput_bps": goodput, "received_bytes": round(size)})
         before = time
-    # MEAN_VALUE is what the tool under Flent found over the whole test, free of its sampling.
+    # MEAN_VALUE is what the tool that Flent ran found over the whole test; it does not depend on the samples.
     mean = float(about.get("MEAN_VALUE") or sum(mbps for _, mbps in known) / len(known)) * 1e6
     elapsed = float(about.get("ELAPSED_TIME") or math.nan)
     figures = {

@@ -17,8 +17,8 @@ _MARKER = r'<use xlink:href="#(?P<id>\w+)" x="[-\d.]+" y="[-\d.]+" style="[^"]*s
 def inline(svg: bytes) -> str:
     """Shorten an SVG of matplotlib, and remove what precedes its root.
 
-    Coordinates are rounded, and the dots of a line, an element each, become one path. The ids of an SVG are hashes:
-    alike ones may meet in a page.
+    Coordinates are rounded, and the dots of a line, an element each, become one path. Its ids are hashes of what they
+    name, so several SVGs of a page may share some.
     """
     text = re.sub(r"^.*?(?=<svg)", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.figures.style import COLOURS, DIRECTIONS, Look, new_figure, save, settings
-from wifair.report import NOTHING, _number, percent, rate, ratio, time
+from wifair.report import NOTHING, amount, percent, rate, ratio, time
 from wifair.statistics import mean_interval
 from wifair.tables import aligned
 
@@ -154,8 +154,8 @@ def _rows(measurement: Measurement) -> list[list[str]]:
                 _with(loss, percent) if competing else NOTHING,
                 time(row["rtt_mean_s"]),
                 _size(row["outstanding_mean_bytes"]),
-                _number(row["retransmissions"]),
-                _number(row["timeouts"]),
+                amount(row["retransmissions"]),
+                amount(row["timeouts"]),
                 _with(results.summary["jain_index"], ratio) if competing and first else "",
                 _with(measurement.ratio(case), ratio) if competing and first else "",
             ]
@@ -189,7 +189,7 @@ def _captured(measurement: Measurement) -> list[str]:
                 continue
             own = results.flows.where(name=flow.name)
             cells = [name, flow.name]
-            for column, form in (("retransmissions", _number), ("rtt_mean_s", time), ("outstanding_max_bytes", _size)):
+            for column, form in (("retransmissions", amount), ("rtt_mean_s", time), ("outstanding_max_bytes", _size)):
                 cells += [form(mean_interval(table.to_list(column)).mean) for table in (seen, own)]
             rows.append(cells)
     return ["", "captures at the senders:", *aligned(rows, left=range(2))] if len(rows) > 1 else []

@@ -89,7 +89,7 @@ def _case(
 ) -> Case:  # fmt: skip
     changes = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n, **_shorter(effort)}
     if tcp not in PLUS:
-        changes.pop("tcp.compound-plus.guard", None)  # so that the runs are the same
+        changes.pop("tcp.compound-plus.guard", None)  # no effect; without it, runs are shared with other cases
     chosen = effort.seeds if seeds is None else tuple(range(1, seeds + 1))
     shown: Mapping[str, Any] = {"tcp": tcp, "setting": setting, "n": n}
     return Case(shown if labels is None else labels, _file("uploads.toml").with_(changes), chosen, series)
