@@ -29,7 +29,7 @@ def test_times_and_counts() -> None:
     assert report.time(0.0123) == "12.3 ms"
     assert report.time(2.5) == "2.5 s"
     assert [report.time(s) for s in (0.9996, 1234.5, 7200)] == ["1 s", "1,234 s", "7,200 s"]  # it said 7.2e+03 s
-    assert [report._number(x) for x in (3.0, 3.25, 1234.5)] == ["3", "3.2", "1234"]
+    assert [report.amount(x) for x in (3.0, 3.25, 1234.5)] == ["3", "3.2", "1234"]
     assert report.percent(0.0123) == "1.2 %"
     assert report._ranges([1, 2, 3]) == "1..3"
     assert report._ranges([1, 5, 7]) == "1, 5, 7"
