@@ -113,6 +113,49 @@ fn others_wait_for_the_end_of_a_txop_that_is_not_released() {
     }
 }
 
+/// As before, but the access point, which has no NAV, sends to station 1 in the meantime, in TXOPs of one frame. Station 2
+/// waits for the end of the TXOP of station 1 all the same.
+#[test]
+fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
+    let plans = [0, 10_000, 10_000].map(|txop| (ht_mcs7(), Category { txop: micros(txop), cw_max: 15, ..BE }));
+    let rules = AggregationRules { max_duration: micros(1000), ..aggregation() };
+    let mut settings = settings(rules, plans.to_vec(), 1, 0.0, 0.0);
+    settings.access.cf_end = true;
+    settings.stations[1].common.data_error_from = 1.0;
+    let mut channel = GeneralChannel::new(settings);
+    channel.set_tap(true);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let next_hops = NextHops(&[0, 1]);
+    for seq in 0..1500 {
+        for (from, hop) in [(0, 1), (1, 0), (2, 0)] {
+            let id = packets.insert(Packet { flow: from, hop, seq, size: 1500, ..Packet::default() });
+            channel.offer_in(from, 0, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops));
+        }
+    }
+    let (mut held_until, mut won_at, mut last_end, mut meanwhile) = (Time::ZERO, Time::ZERO, Time::ZERO, 0);
+    while channel.next() < Time::NEVER {
+        let now = channel.next();
+        channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+        let tap = channel.tap().expect("it was set");
+        for frame in tap.frames() {
+            let continues = frame.start.saturating_since(last_end) <= micros(16);
+            won_at = if continues { won_at } else { frame.start };
+            last_end = last_end.max(frame.end);
+            match (frame.kind, frame.from) {
+                (FrameKind::CfEnd, _) => held_until = Time::ZERO,
+                (FrameKind::Data, 0) => meanwhile += u32::from(frame.start < held_until),
+                (FrameKind::Data, 1) if frame.fate == Fate::Error => held_until = won_at + micros(10_000),
+                (FrameKind::Data, 2) if !continues => {
+                    assert!(frame.start >= held_until, "{frame:?}, held until {held_until:?}");
+                }
+                _ => {}
+            }
+        }
+        tap.clear();
+    }
+    assert!(meanwhile > 10, "{meanwhile} frames of the access point");
+}
+
 /// Two stations with ten packets each in TXOPs of 20 ms: when a CF-End of one station releases the channel, the other
 /// may send after AIFS and at most the 15 slots of a first attempt.
 #[test]

@@ -203,10 +203,18 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// The channel is idle from `end`: each contender counts slots once its AIFS has passed.
-    pub(super) fn idle_from(&mut self, end: Time) {
+    /// The channel is idle from `end`: each contender counts slots once its AIFS has passed, and its NAV, if that is
+    /// later. The `senders` draw backoffs afterwards.
+    pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
-        self.backoffs.idle_from(end);
+        self.backoffs.idle_from(end.max(self.nav));
+        if self.nav > end {
+            for station in self.without_nav.into_iter().flatten() {
+                for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
+                    self.backoffs.resume_before_others(number(index), end + self.edcafs.contenders[index].aifs);
+                }
+            }
+        }
     }
 
     /// Completes an exchange: contention window and retry counts are reset. Another exchange follows at once if the
@@ -253,7 +261,7 @@ impl GeneralChannel {
     pub(super) fn finish(&mut self, now: Time, left: Duration, excess: Duration, more: bool) {
         let sender = self.senders[0];
         let excess = excess.max(left);
-        self.idle_from(now + excess);
+        self.idle_from(now + excess, &[sender]);
         self.hold_bystanders(now, excess, left > Duration::ZERO);
         let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());
@@ -264,18 +272,20 @@ impl GeneralChannel {
     /// Extends the NAV of bystanders by `excess`. The receiver has no NAV but that of a CTS-to-self and resumes before
     /// them; so does the sender, unless it waits for the end of its TXOP.
     fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
-        if excess == Duration::ZERO {
+        if now + excess <= self.nav.max(now) {
             return;
         }
-        self.nav = now + excess;
+        let (earlier, without_nav) = (std::mem::replace(&mut self.nav, now + excess), self.without_nav);
         let sender = self.senders[0];
         let (station, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
-        let own = if sender_waits { 0..0 } else { self.edcafs.own(station) };
         let by_receiver = self.excess_at_receiver(sender);
-        let receiver = if to == BROADCAST || by_receiver >= excess { 0..0 } else { self.edcafs.own(to) };
-        for (indices, nav) in [(own, Duration::ZERO), (receiver, by_receiver)] {
-            for index in indices.filter(|index| *index != sender) {
-                let from = now + nav + self.edcafs.contenders[index].aifs;
+        let is_receiver_free = to != BROADCAST && by_receiver < excess;
+        self.without_nav = [(!sender_waits).then_some(station), is_receiver_free.then_some(to)];
+        for (station, nav) in self.without_nav.into_iter().zip([Duration::ZERO, by_receiver]) {
+            let Some(station) = station else { continue };
+            let earlier = if without_nav.contains(&Some(station)) { Time::ZERO } else { earlier };
+            for index in self.edcafs.own(station).filter(|index| *index != sender) {
+                let from = (now + nav).max(earlier) + self.edcafs.contenders[index].aifs;
                 self.backoffs.resume_before_others(number(index), from);
             }
         }
@@ -317,11 +327,11 @@ impl GeneralChannel {
         let left = self.edcafs.left_of_txop(sender, now);
         let ended = if self.phase == (GeneralPhase::Response { lost: true }) {
             self.account_response(now);
-            self.idle_from(now + left);
+            self.idle_from(now + left, &[sender]);
             now - response - timing.sifs
         } else {
             // The NAV of bystanders covers the missing response.
-            self.idle_from(now + left.max(timing.sifs + response));
+            self.idle_from(now + left.max(timing.sifs + response), &[sender]);
             now
         };
         self.hold_bystanders(now, left, false);
@@ -344,11 +354,12 @@ impl GeneralChannel {
         }
         if remaining.is_empty() {
             // EIFS - DIFS + AIFS (10.3.2.3.7).
-            self.idle_from(match self.edcafs.access.eifs {
+            let end = match self.edcafs.access.eifs {
                 Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
                 Eifs::Nav if is_collision => now + self.edcafs.access.eifs(),
                 _ => now,
-            });
+            };
+            self.idle_from(end, &senders);
         }
         let last = senders.iter().filter(|sender| self.last_end(**sender) == now).count();
         for &sender in &senders {

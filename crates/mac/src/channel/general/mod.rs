@@ -65,8 +65,9 @@ pub struct GeneralChannel {
     due: Vec<u32>,
     receivers: Vec<u32>,
     next: Time,
-    /// Until when a rounded NAV outlasts its exchange.
+    /// Until when the NAV of bystanders outlasts its exchange, and the stations that do not have that NAV.
     nav: Time,
+    without_nav: [Option<u32>; 2],
     tap: Option<Box<Tap>>,
     air: AirTime,
     accounted: Time,
@@ -93,6 +94,7 @@ impl GeneralChannel {
             receivers: vec![],
             next: Time::NEVER,
             nav: Time::ZERO,
+            without_nav: [None; 2],
             tap: None,
             air: AirTime::default(),
             accounted: Time::ZERO,
@@ -313,6 +315,7 @@ impl GeneralChannel {
             GeneralPhase::Response { lost: true } => self.ack_timeout(call),
             GeneralPhase::CfEnd => {
                 self.account_cf_end(now);
+                self.nav = now;
                 let has_more = self.edcafs.contenders[self.senders[0]].task.is_some();
                 self.finish(now, Duration::ZERO, Duration::ZERO, has_more);
             }
