@@ -129,7 +129,8 @@ fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
     for seq in 0..1500 {
         for (from, hop) in [(0, 1), (1, 0), (2, 0)] {
             let id = packets.insert(Packet { flow: from, hop, seq, size: 1500, ..Packet::default() });
-            channel.offer_in(from, 0, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops));
+            let mut call = Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops);
+            channel.offer_in(from, 0, id, &mut call);
         }
     }
     let (mut held_until, mut won_at, mut last_end, mut meanwhile) = (Time::ZERO, Time::ZERO, Time::ZERO, 0);
