@@ -113,8 +113,8 @@ fn others_wait_for_the_end_of_a_txop_that_is_not_released() {
     }
 }
 
-/// As before, but the access point, which has no NAV, sends to station 1 in the meantime, in TXOPs of one frame. Station 2
-/// waits for the end of the TXOP of station 1 all the same.
+/// As before, but the access point, which has no NAV, sends to station 1 in the meantime, in TXOPs of one frame.
+/// Station 2 waits for the end of the TXOP of station 1 all the same.
 #[test]
 fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
     let plans = [0, 10_000, 10_000].map(|txop| (ht_mcs7(), Category { txop: micros(txop), cw_max: 15, ..BE }));
