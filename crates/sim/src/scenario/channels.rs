@@ -4,15 +4,9 @@ use wifair_mac::{Bandwidth, ChannelSettings, Eifs};
 use wifair_phy::{Amendment, Band, CaptureEffect, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
 
 use super::high_throughput::OwnMode;
+use super::network::Builder;
 use super::wlan::Wlan;
 use super::{Scenario, ScenarioFile};
-
-/// A problem: path, message and note.
-type Complaint = (String, String, String);
-
-fn complaint(path: &str, message: &str, note: &str) -> Complaint {
-    (path.to_owned(), message.to_owned(), note.to_owned())
-}
 
 impl Wlan {
     /// The band of its channel numbers.
@@ -69,89 +63,78 @@ fn channel(file: &ScenarioFile, wlan: &Wlan, ap: usize) -> Result<OperatingChann
     OperatingChannel::new(wlan.channel_band(), number, width, wlan.standard == Amendment::B)
 }
 
-/// Reports settings that are incompatible with overlapping channels, and keys that require them.
-pub(super) fn problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Complaint> {
-    let mut problems = vec![];
-    let has_widths = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
-    let needy = [("ap.widths", "widths", has_widths), ("wlan.bandwidth", "bandwidth", wlan.bandwidth.is_some())];
-    for (path, key, _) in needy.iter().filter(|(_, _, is_set)| *is_set) {
-        if !wlan.standard.has_mcs() {
-            let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]";
-            problems.push(complaint(path, &format!("`{key}` does not apply to {}", wlan.standard), note));
-        } else if !overlap(file) {
-            let note = "write overlapping_channels = true in [space]";
-            problems.push(complaint(path, &format!("`{key}` needs channels that overlap"), note));
+impl Builder<'_> {
+    /// Reports settings that are incompatible with overlapping channels, and keys that require them.
+    pub(super) fn channels(&mut self, wlan: &Wlan) {
+        let file = self.file;
+        let overlapping = file.space.as_ref().filter(|space| space.overlapping_channels);
+        let has_widths = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
+        let needy = [("ap.widths", "widths", has_widths), ("wlan.bandwidth", "bandwidth", wlan.bandwidth.is_some())];
+        let mut are_refused = false;
+        for (path, key, _) in needy.iter().filter(|(_, _, is_set)| *is_set) {
+            if !wlan.standard.has_mcs() {
+                let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]";
+                self.problem(path, &format!("`{key}` does not apply to {}", wlan.standard), note);
+                are_refused = true;
+            } else if overlapping.is_none() {
+                let note = "write overlapping_channels = true in [space]";
+                self.problem(path, &format!("`{key}` needs channels that overlap"), note);
+            }
         }
+        let Some(space) = overlapping.filter(|_| !are_refused) else { return };
+        if file.is_ad_hoc() {
+            let note = "an ad-hoc network has one channel; leave it out";
+            self.problem("space.overlapping_channels", "overlapping channels without access points", note);
+            return;
+        }
+        let reception = &space.reception;
+        let note = "where channels overlap frames are told apart by their powers";
+        if !matches!(reception.capture, CaptureEffect::Header | CaptureEffect::Late) {
+            let message = format!("`capture` is \"{}\" with overlapping channels", reception.capture);
+            self.problem("space.reception.capture", &message, &format!("{note}: write \"header\" or \"late\""));
+        }
+        if reception.interference != Interference::Sum {
+            let message = format!("`interference` is \"{}\" with overlapping channels", reception.interference);
+            self.problem("space.reception.interference", &message, &format!("{note}: write \"sum\""));
+        }
+        if wlan.eifs == Eifs::Nav {
+            let note = "that is what ns-2 does, which knows one channel; write \"after-error\"";
+            self.problem("wlan.eifs", "`eifs` is \"nav\" with overlapping channels", note);
+        }
+        if let Some(index) = space.paths.iter().position(|path| path.miss > 0.0) {
+            let note = "a carrier sense that fails is modelled on one channel; leave out one of the two";
+            self.problem(&format!("space.paths[{index}].miss"), "`miss` with overlapping channels", note);
+        }
+        self.channel_numbers(wlan);
     }
-    if !problems.is_empty() || !overlap(file) {
-        return problems;
-    }
-    let Some(space) = &file.space else { return problems };
-    if file.is_ad_hoc() {
-        let note = "an ad-hoc network has one channel; leave it out";
-        problems.push(complaint("space.overlapping_channels", "overlapping channels without access points", note));
-        return problems;
-    }
-    let reception = &space.reception;
-    let note = "where channels overlap frames are told apart by their powers";
-    if !matches!(reception.capture, CaptureEffect::Header | CaptureEffect::Late) {
-        let message = format!("`capture` is \"{}\" with overlapping channels", reception.capture);
-        problems.push(complaint("space.reception.capture", &message, &format!("{note}: write \"header\" or \"late\"")));
-    }
-    if reception.interference != Interference::Sum {
-        let message = format!("`interference` is \"{}\" with overlapping channels", reception.interference);
-        problems.push(complaint("space.reception.interference", &message, &format!("{note}: write \"sum\"")));
-    }
-    if wlan.eifs == Eifs::Nav {
-        let note = "that is what ns-2 does, which knows one channel; write \"after-error\"";
-        problems.push(complaint("wlan.eifs", "`eifs` is \"nav\" with overlapping channels", note));
-    }
-    if let Some(index) = space.paths.iter().position(|path| path.miss > 0.0) {
-        let note = "a carrier sense that fails is modelled on one channel; leave out one of the two";
-        problems.push(complaint(&format!("space.paths[{index}].miss"), "`miss` with overlapping channels", note));
-    }
-    problems.extend(channel_problems(file, wlan));
-    problems
-}
 
-/// Reports channels that do not exist, and widths that do not fit.
-fn channel_problems(file: &ScenarioFile, wlan: &Wlan) -> Vec<Complaint> {
-    let mut problems: Vec<Complaint> = vec![];
-    let mut tell = |problem: Complaint| {
-        if !problems.contains(&problem) {
-            problems.push(problem);
+    /// Reports channels that do not exist, and widths that do not fit.
+    fn channel_numbers(&mut self, wlan: &Wlan) {
+        let file = self.file;
+        let aps = file.ap.as_ref().map_or(1, |ap| ap.count as usize);
+        let is_own = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
+        let key = if is_own { "ap.widths" } else { "wlan.width" };
+        for ap in 0..aps {
+            let mhz = width(file, wlan, ap);
+            if ChannelWidth::from_mhz(mhz).is_none() {
+                self.problem(key, &format!("no channel of {mhz} MHz"), "one of 20, 40, 80 and 160");
+            } else if let Err(error) = channel(file, wlan, ap) {
+                self.problem(if error.is_width { key } else { "ap.channels" }, &error.message, &error.note);
+            } else if wlan.standard.has_mcs()
+                && let Err(error) = wlan.mode(OwnMode { width: Some(mhz), ..OwnMode::default() })
+            {
+                let path = if error.key == "width" { key.to_owned() } else { format!("wlan.{}", error.key) };
+                self.problem(&path, &error.message, &format!("an access point has a channel of {mhz} MHz"));
+            }
         }
-    };
-    let aps = file.ap.as_ref().map_or(1, |ap| ap.count as usize);
-    let is_own = file.ap.as_ref().is_some_and(|ap| !ap.widths.is_empty());
-    let key = if is_own { "ap.widths" } else { "wlan.width" };
-    for ap in 0..aps {
-        let mhz = width(file, wlan, ap);
-        if ChannelWidth::from_mhz(mhz).is_none() {
-            tell(complaint(key, &format!("no channel of {mhz} MHz"), "one of 20, 40, 80 and 160"));
-            continue;
-        }
-        if let Err(error) = channel(file, wlan, ap) {
-            tell((if error.is_width { key } else { "ap.channels" }.to_owned(), error.message, error.note));
-        } else if wlan.standard.has_mcs()
-            && let Err(error) = wlan.mode(OwnMode { width: Some(mhz), ..OwnMode::default() })
-        {
-            let note = format!("an access point has a channel of {mhz} MHz");
-            tell((
-                if error.key == "width" { key.to_owned() } else { format!("wlan.{}", error.key) },
-                error.message,
-                note,
-            ));
+        let widest = (0..aps).map(|ap| width(file, wlan, ap)).max().unwrap_or(20);
+        for (index, group) in file.stations.iter().enumerate() {
+            let Some(own) = group.width.filter(|own| *own > widest) else { continue };
+            let message = format!("PPDUs of {own} MHz in a channel of {widest} MHz");
+            let note = "write at most the width of the access point, or leave it out";
+            self.problem(&format!("stations[{index}].width"), &message, note);
         }
     }
-    let widest = (0..aps).map(|ap| width(file, wlan, ap)).max().unwrap_or(20);
-    for (index, group) in file.stations.iter().enumerate() {
-        let Some(own) = group.width.filter(|own| *own > widest) else { continue };
-        let message = format!("PPDUs of {own} MHz in a channel of {widest} MHz");
-        let note = "write at most the width of the access point, or leave it out";
-        tell(complaint(&format!("stations[{index}].width"), &message, note));
-    }
-    problems
 }
 
 impl Scenario {

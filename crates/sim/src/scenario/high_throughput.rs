@@ -1,15 +1,15 @@
 //! Transmit modes and rules of 802.11n, ac, ax and be, and what in their keys does not go together.
 
-use wifair_config::{At, Limit};
+use wifair_config::At;
 use wifair_mac::receiver_limits::{largest_window, longest_mpdu};
 use wifair_mac::{Category, edcaf};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming, TxMode};
-use wifair_units::{Bytes, Duration};
+use wifair_units::{BitRate, Bytes, Duration};
 
 use super::edca_keys::{Aggregation, AggregationPolicy, Agreements, EdcaParameterSet};
-use super::file::{ScenarioFile, Stations};
-use super::wlan::Wlan;
+use super::file::Stations;
+use super::wlan::{Preamble, Profile, Wlan, default_data_rate};
 
 impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
@@ -114,91 +114,6 @@ impl Wlan {
         Some(PpduTiming::with_options(mode, band, self.ppdu_options()).duration(psdu))
     }
 
-    /// Problems of stations with another standard: path, message and note of each.
-    pub(super) fn older_problems(&self, file: &ScenarioFile) -> Vec<(String, String, String)> {
-        let mut problems = vec![];
-        let band = self.phy_band();
-        for (index, group) in file.stations.iter().enumerate() {
-            let Some(standard) = group.standard.filter(|standard| *standard != self.standard) else { continue };
-            let path = format!("stations[{index}].standard");
-            let is_older = standard.is_before(self.standard);
-            if !is_older {
-                let note = format!("write it in [wlan], and standard = \"{}\" for older stations", self.standard);
-                problems.push((path, format!("a station of {standard} in a network of {}", self.standard), note));
-            } else if self.standard.has_mcs() && !standard.bands().contains(&band) {
-                let note = "write \"802.11b\" or \"802.11g\" with band = \"2.4 GHz\" in [wlan], \"802.11a\" in 5 GHz";
-                problems.push((path, format!("no {standard} in {band}"), note.to_owned()));
-            } else if standard.has_mcs()
-                && let Err(error) = self.mode(group.own_mode())
-            {
-                problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
-            }
-        }
-        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Amendment::B);
-        if let Some(rate) = self.protection.filter(|rate| !self.nonstandard_rates && !self.ladder(true).contains(rate))
-            && let Some(group) = file.stations.iter().find(|group| is_dsss(group))
-        {
-            let message = format!("the 802.11b stations `{}` cannot read a CTS at {rate}", group.name);
-            let note = "one of 1, 2, 5.5, 11 Mb/s, or leave it out for `dsss_basic_rate`";
-            problems.push(("wlan.protection".to_owned(), message, note.to_owned()));
-        }
-        let is_older = |group: &&Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
-        if self.greenfield
-            && self.use_protection
-            && self.protection.is_none()
-            && !file.stations.iter().any(is_dsss)
-            && let Some(group) = file.stations.iter().find(is_older)
-        {
-            // 10.26.3: stations that do not read the preamble of greenfield need frames before it that they do read.
-            let message = format!("the stations `{}` cannot read the greenfield format", group.name);
-            let note = "write protection = \"6 Mb/s\" in [wlan], or leave `greenfield` out".to_owned();
-            problems.push(("wlan.greenfield".to_owned(), message, note));
-        }
-        problems.extend(access_problems(self, file));
-        if self.aggregation.count_in_flight {
-            let queues =
-                file.stations.iter().enumerate().map(|(index, group)| (format!("stations[{index}]"), &group.queue));
-            let ap = file.ap.iter().map(|ap| ("ap".to_owned(), &ap.queue));
-            for (path, _) in queues.chain(ap).filter(|(_, queue)| matches!(queue.limit, Limit::Bytes(_))) {
-                let message = "`count_in_flight` counts packets".to_owned();
-                problems.push((format!("{path}.queue.limit"), message, "write it as a number of packets".to_owned()));
-            }
-        }
-        problems
-    }
-
-    /// Problems of rate adaptation: path, message and note of each.
-    pub(super) fn adaptation_problems(&self, file: &ScenarioFile) -> Vec<(String, String, String)> {
-        let has_mcs = self.standard.has_mcs();
-        let groups = file.stations.iter().enumerate().filter_map(|(index, group)| {
-            Some((format!("stations[{index}].rate_adaptation"), group.rate_adaptation.as_ref()?))
-        });
-        let all = std::iter::once(("wlan.rate_adaptation".to_owned(), &self.rate_adaptation)).chain(groups);
-        let without_snr = file.space.is_none() && file.stations.iter().any(|group| group.snr.is_none());
-        let problem = |(path, chosen): (String, &Adaptation)| {
-            let (is_old, is_new) = match chosen {
-                Adaptation::Fixed => (false, false),
-                Adaptation::MinstrelHt(_) | Adaptation::Ideal => (false, true),
-                _ => (true, false),
-            };
-            let message = format!("\"{chosen}\" does not choose among the rates of {}", self.standard);
-            match (has_mcs, chosen) {
-                (true, _) if is_old => {
-                    Some((path, message, "write \"minstrel-ht\", \"ideal\" or \"fixed\"".to_owned()))
-                }
-                (false, _) if is_new => {
-                    Some((path, message, "write \"minstrel\", \"arf\", \"aarf\" or \"fixed\"".to_owned()))
-                }
-                (true, Adaptation::Ideal) if without_snr => {
-                    let note = "write `snr` in all [[stations]], as in snr = \"25 dB\"";
-                    Some((path, "\"ideal\" has no signal-to-noise ratio to go by".to_owned(), note.to_owned()))
-                }
-                _ => None,
-            }
-        };
-        all.filter_map(problem).collect()
-    }
-
     /// The band in which the stations operate.
     pub fn phy_band(&self) -> Band {
         self.mode(OwnMode::default()).map_or(Band::Ghz5, |(band, _)| band)
@@ -271,33 +186,23 @@ impl Wlan {
             let message = format!("no block ACK of {} covers {window} MPDUs", self.standard);
             at.problem("aggregation.window", &message, &format!("at most {}", largest_window(amendment)));
         }
-        for key in
-            ["data_rate", "cw_min", "cw_max", "preamble", "plcp_rate", "dsss_basic_rate", "whole_symbols", "profile"]
-        {
-            let is_default = match key {
-                "data_rate" => self.data_rate == super::wlan::default_data_rate(self.standard),
-                "cw_min" => self.cw_min == 15,
-                "cw_max" => self.cw_max == 1023,
-                "profile" => self.profile == super::wlan::Profile::Standard,
-                "whole_symbols" => self.whole_symbols,
-                _ => !at.has(key) || self.has_legacy_defaults(key),
+        let old = [
+            ("data_rate", self.data_rate != default_data_rate(self.standard)),
+            ("cw_min", self.cw_min != 15),
+            ("cw_max", self.cw_max != 1023),
+            ("preamble", at.has("preamble") && self.preamble != Preamble::Long),
+            ("plcp_rate", at.has("plcp_rate") && self.plcp_rate.is_some()),
+            ("dsss_basic_rate", at.has("dsss_basic_rate") && self.dsss_basic_rate != BitRate::from_mbps(2)),
+            ("whole_symbols", !self.whole_symbols),
+            ("profile", self.profile != Profile::Standard),
+        ];
+        for (key, _) in old.iter().filter(|(_, is_set)| *is_set) {
+            let remedy = match *key {
+                "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
+                "cw_min" | "cw_max" => format!("write it for a category, as in `edca.be.{key}`"),
+                _ => "leave it out".to_owned(),
             };
-            if !is_default {
-                let remedy = match key {
-                    "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
-                    "cw_min" | "cw_max" => format!("write it for a category, as in `edca.be.{key}`"),
-                    _ => "leave it out".to_owned(),
-                };
-                at.problem(key, &format!("`{key}` does not apply to {}", self.standard), &remedy);
-            }
-        }
-    }
-
-    fn has_legacy_defaults(&self, key: &str) -> bool {
-        match key {
-            "preamble" => self.preamble == super::wlan::Preamble::Long,
-            "plcp_rate" => self.plcp_rate.is_none(),
-            _ => self.dsss_basic_rate == wifair_units::BitRate::from_mbps(2),
+            at.problem(key, &format!("`{key}` does not apply to {}", self.standard), &remedy);
         }
     }
 
@@ -326,32 +231,6 @@ impl Wlan {
             at.problem(key, &format!("`{key}` does not apply to {}", self.standard), note);
         }
     }
-}
-
-/// The longest TXOP limit: a field of 16 bits counts 32 us (9.4.2.29).
-const LONGEST_TXOP: Duration = Duration::from_micros(65_535 * 32);
-
-/// Parameters of access categories that the EDCA Parameter Set element cannot announce (9.4.2.29): path, message and
-/// note of each. Only an access point may have an AIFSN of 1.
-fn access_problems(wlan: &Wlan, file: &ScenarioFile) -> Vec<(String, String, String)> {
-    let groups = file.stations.iter().enumerate();
-    let own = groups.filter_map(|(index, group)| Some((format!("stations[{index}]"), group.edca.as_ref()?, true)));
-    let ap = file.ap.iter().filter_map(|ap| Some(("ap".to_owned(), ap.edca.as_ref()?, false)));
-    let mut problems = vec![];
-    for (path, edca, at_stations) in std::iter::once(("wlan".to_owned(), &wlan.edca, true)).chain(ap).chain(own) {
-        for (category, name) in edca.categories().into_iter().zip(["vo", "vi", "be", "bk"]) {
-            if at_stations && category.aifsn < 2 {
-                let message = format!("stations cannot have an AIFSN of {}", category.aifsn);
-                let note = "at least 2; only the access point may have 1, in [ap.edca]".to_owned();
-                problems.push((format!("{path}.edca.{name}.aifsn"), message, note));
-            }
-            if category.txop > LONGEST_TXOP {
-                let message = format!("no TXOP limit of {}", category.txop);
-                problems.push((format!("{path}.edca.{name}.txop"), message, format!("at most {LONGEST_TXOP}")));
-            }
-        }
-    }
-    problems
 }
 
 /// The longest A-MPDU that a receiver may announce (9.4.2.56.3, 9.4.2.158.2; 802.11ax-2021, 9.4.2.248).

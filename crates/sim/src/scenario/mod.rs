@@ -8,7 +8,6 @@
 mod beside_dsss;
 mod catalogue;
 mod channels;
-mod contention_windows;
 mod edca_keys;
 mod file;
 mod high_throughput;

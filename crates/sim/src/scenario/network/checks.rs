@@ -1,13 +1,19 @@
 //! Checks of `[wlan]`, `[ap]`, `[space]` and stations that involve more than one table.
 
 use wifair_ap::Access;
+use wifair_config::Limit;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Spoils};
 
 use super::Builder;
+use crate::scenario::file::Stations;
 use crate::scenario::routing::Protocol;
 use crate::scenario::wlan::{Wlan, windows};
-use crate::scenario::{channels, contention_windows};
+
+/// The last key of a path.
+pub(super) fn key_of(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
 
 impl Builder<'_> {
     /// Checks `[wlan]`, `[ap]` and `[space]`, and the stations' settings against them.
@@ -37,25 +43,12 @@ impl Builder<'_> {
             self.without_space(wlan);
         }
         self.high_throughput(wlan);
+        self.adaptation(wlan);
+        self.older_stations(wlan);
+        self.queues_in_flight(wlan);
         self.categories_in_space(wlan);
-        for (path, message, note) in channels::problems(self.file, wlan) {
-            self.problem(&path, &message, &note);
-        }
-        for (path, window) in contention_windows::nonstandard(self.file, wlan) {
-            let key = path.rsplit('.').next().unwrap_or_default();
-            let (why, others) = if window > contention_windows::LARGEST {
-                (
-                    "which no EDCA parameter set can announce".to_owned(),
-                    format!("at most {}", contention_windows::LARGEST),
-                )
-            } else {
-                let above = (window + 1).next_power_of_two();
-                ("which is not one less than a power of two".to_owned(), format!("{} or {}", above / 2 - 1, above - 1))
-            };
-            let message = format!("`{key}` is {window}, {why}");
-            let note = format!("{others}; any other needs nonstandard_windows = true in [wlan]");
-            self.problem(&path, &message, &note);
-        }
+        self.channels(wlan);
+        self.access_parameters(wlan);
         if let Some(ap) = self.file.ap.as_ref().filter(|ap| self.file.space.is_none() && ap.count > 1) {
             let mut channels = ap.channels.clone();
             channels.truncate(ap.count as usize);
@@ -93,37 +86,34 @@ impl Builder<'_> {
 
     /// Reports keys that only a channel with positions and received powers supports.
     fn without_space(&mut self, wlan: &Wlan) {
-        let mut asked = vec![];
+        let file = self.file;
         let has_mcs = wlan.standard.has_mcs();
-        if !has_mcs && wlan.rate_adaptation != Adaptation::Fixed {
-            asked.push("wlan.rate_adaptation".to_owned());
-        }
-        if wlan.protection.is_some() && !has_mcs {
-            asked.push("wlan.protection".to_owned());
-        }
-        for (index, group) in self.file.stations.iter().enumerate() {
-            if !has_mcs && group.rate_adaptation.as_ref().is_some_and(|chosen| *chosen != Adaptation::Fixed) {
-                asked.push(format!("stations[{index}].rate_adaptation"));
+        let adapts = |chosen: &Adaptation| !has_mcs && *chosen != Adaptation::Fixed;
+        let mut need_space = |path: &str, is_set: bool| {
+            if is_set {
+                let message = format!("`{}` needs [space]", key_of(path));
+                self.problem(path, &message, "write [space], with radios and positions");
             }
-            if group.dsss_only && wlan.standard == Amendment::G {
-                asked.push(format!("stations[{index}].dsss_only"));
+        };
+        need_space("wlan.rate_adaptation", adapts(&wlan.rate_adaptation));
+        need_space("wlan.protection", wlan.protection.is_some() && !has_mcs);
+        for (index, group) in file.stations.iter().enumerate() {
+            for (key, is_set) in [
+                ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
+                ("dsss_only", group.dsss_only && wlan.standard == Amendment::G),
+                ("outage_up", group.outage_up.is_some()),
+                ("outage_down", group.outage_down.is_some()),
+            ] {
+                need_space(&format!("stations[{index}].{key}"), is_set);
             }
-            for (key, outage) in [("outage_up", &group.outage_up), ("outage_down", &group.outage_down)] {
-                if outage.is_some() {
-                    asked.push(format!("stations[{index}].{key}"));
-                }
-            }
-        }
-        for path in asked {
-            let key = path.rsplit('.').next().unwrap_or_default();
-            self.problem(&path, &format!("`{key}` needs [space]"), "write [space], with radios and positions");
         }
     }
 
     /// Reports settings of stations with access categories that the spatial channel does not support.
     fn categories_in_space(&mut self, wlan: &Wlan) {
-        let Some(space) = &self.file.space else { return };
-        let who = match self.file.ap.as_ref().map(|ap| &ap.scheme.access) {
+        let file = self.file;
+        let Some(space) = &file.space else { return };
+        let who = match file.ap.as_ref().map(|ap| &ap.scheme.access) {
             _ if wlan.standard.has_mcs() => wlan.standard.to_string(),
             None | Some(Access::None) => return,
             Some(access) => format!("access = \"{access}\""),
@@ -135,28 +125,11 @@ impl Builder<'_> {
             Adaptation::Ideal => by_threshold,
             _ => !has_mcs,
         };
-        let mut refused = vec![];
-        if adapts(&wlan.rate_adaptation) {
-            refused.push("wlan.rate_adaptation".to_owned());
-        }
-        if wlan.cf_end && has_mcs {
-            refused.push("wlan.cf_end".to_owned());
-        }
-        for (index, group) in self.file.stations.iter().enumerate() {
-            for (key, is_set) in [
-                ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
-                ("snr", has_mcs && group.snr.is_some()),
-                ("outage_up", group.outage_up.is_some()),
-                ("outage_down", group.outage_down.is_some()),
-                ("standard", has_mcs && group.standard.is_some_and(|standard| standard != wlan.standard)),
-            ] {
-                if is_set {
-                    refused.push(format!("stations[{index}].{key}"));
-                }
+        let mut refuse = |path: &str, is_set: bool| {
+            if !is_set {
+                return;
             }
-        }
-        for path in refused {
-            let key = path.rsplit('.').next().unwrap_or_default();
+            let key = key_of(path);
             let note = match key {
                 "snr" => "in [space] powers and `reception` decide what is read; leave it out",
                 "outage_up" | "outage_down" => {
@@ -167,36 +140,48 @@ impl Builder<'_> {
                 _ if has_mcs => "\"ideal\" goes by bit errors; write spoils = \"bits\" in [space.reception]",
                 _ => "stations with access categories send at fixed rates in [space]; leave out one of the two",
             };
-            self.problem(&path, &format!("`{key}` with {who} in [space]"), note);
+            self.problem(path, &format!("`{key}` with {who} in [space]"), note);
+        };
+        refuse("wlan.rate_adaptation", adapts(&wlan.rate_adaptation));
+        refuse("wlan.cf_end", wlan.cf_end && has_mcs);
+        for (index, group) in file.stations.iter().enumerate() {
+            for (key, is_set) in [
+                ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
+                ("snr", has_mcs && group.snr.is_some()),
+                ("outage_up", group.outage_up.is_some()),
+                ("outage_down", group.outage_down.is_some()),
+                ("standard", has_mcs && group.standard.is_some_and(|standard| standard != wlan.standard)),
+            ] {
+                refuse(&format!("stations[{index}].{key}"), is_set);
+            }
         }
     }
 
     /// Reports keys that do not apply to the standard: keys for older standards with 802.11n or later, and vice versa.
     fn high_throughput(&mut self, wlan: &Wlan) {
-        let mut problems = vec![];
+        let file = self.file;
         let has_mcs = wlan.standard.has_mcs();
-        let foreign = |key: &str, standard: Amendment| {
+        let mut refuse = |path: &str, standard: Amendment, is_set: bool| {
+            if !is_set {
+                return;
+            }
+            let key = key_of(path);
+            let by_category = format!("write it for a category, as in `edca.be.{key}`");
             let note = match key {
                 "standard" if standard == Amendment::G => {
-                    "write dsss_only = true, with [space], or standard = \"802.11n\" in [wlan]".to_owned()
+                    "write dsss_only = true, with [space], or standard = \"802.11n\" in [wlan]"
                 }
-                _ if !has_mcs => "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]".to_owned(),
-                "cw_min" | "cw_max" if standard.has_mcs() => format!("write it for a category, as in `edca.be.{key}`"),
-                "cw_min" | "cw_max" => "older stations have the default windows here; leave it out".to_owned(),
-                "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
-                "mcs" | "streams" | "width" => "write `data_rate`".to_owned(),
-                "edca" => "older stations have no access categories; leave it out".to_owned(),
-                _ => "write `edca`".to_owned(),
+                _ if !has_mcs => "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]",
+                "cw_min" | "cw_max" if standard.has_mcs() => &by_category,
+                "cw_min" | "cw_max" => "older stations have the default windows here; leave it out",
+                "data_rate" => "write `mcs`, `streams` and `width`",
+                "mcs" | "streams" | "width" => "write `data_rate`",
+                "edca" => "older stations have no access categories; leave it out",
+                _ => "write `edca`",
             };
-            (format!("`{key}` does not apply to {standard}"), note)
+            self.problem(path, &format!("`{key}` does not apply to {standard}"), note);
         };
-        let mut refuse = |path: String, standard: Amendment, is_set: bool| {
-            if is_set {
-                let (message, note) = foreign(path.rsplit('.').next().unwrap_or_default(), standard);
-                problems.push((path, message, note));
-            }
-        };
-        if let Some(ap) = &self.file.ap {
+        if let Some(ap) = &file.ap {
             let access = ap.scheme.access != Access::None;
             for (key, is_old, is_set) in [
                 ("scheme.access", true, access),
@@ -205,10 +190,10 @@ impl Builder<'_> {
                 ("edca", false, ap.edca.is_some()),
                 ("queue_per_station", false, ap.queue_per_station.is_some()),
             ] {
-                refuse(format!("ap.{key}"), wlan.standard, is_set && is_old == has_mcs);
+                refuse(&format!("ap.{key}"), wlan.standard, is_set && is_old == has_mcs);
             }
         }
-        for (index, group) in self.file.stations.iter().enumerate() {
+        for (index, group) in file.stations.iter().enumerate() {
             let standard = group.standard.filter(|_| has_mcs).unwrap_or(wlan.standard);
             let is_legacy = group.standard.is_some_and(|standard| !standard.has_mcs());
             for (key, is_old, is_set) in [
@@ -222,28 +207,102 @@ impl Builder<'_> {
                 ("snr", false, group.snr.is_some()),
                 ("edca", is_legacy, group.edca.is_some()),
             ] {
-                refuse(format!("stations[{index}].{key}"), standard, is_set && is_old == has_mcs);
+                refuse(&format!("stations[{index}].{key}"), standard, is_set && is_old == has_mcs);
             }
         }
-        for (index, flow) in self.file.flows.iter().enumerate() {
-            refuse(format!("flows[{index}].category"), wlan.standard, flow.category.is_some() && !has_mcs);
-            refuse(format!("flows[{index}].dscp"), wlan.standard, flow.dscp.is_some() && !has_mcs);
+        for (index, flow) in file.flows.iter().enumerate() {
+            refuse(&format!("flows[{index}].category"), wlan.standard, flow.category.is_some() && !has_mcs);
+            refuse(&format!("flows[{index}].dscp"), wlan.standard, flow.dscp.is_some() && !has_mcs);
         }
-        if has_mcs {
-            for (index, group) in self.file.stations.iter().enumerate() {
-                let own = group.own_mode();
-                let has_mcs = group.standard.is_none_or(Amendment::has_mcs);
-                let is_own = has_mcs && (own.mcs.is_some() || own.streams.is_some() || own.width.is_some());
-                if let Some(error) = is_own.then(|| wlan.mode(own).err()).flatten() {
-                    problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
-                }
+        for (index, group) in file.stations.iter().enumerate() {
+            let own = group.own_mode();
+            let is_own = own.mcs.is_some() || own.streams.is_some() || own.width.is_some();
+            if has_mcs && group.standard.is_none_or(Amendment::has_mcs) && is_own {
+                self.mode_of(index, wlan);
             }
         }
-        problems.extend(wlan.adaptation_problems(self.file));
-        problems.extend(wlan.older_problems(self.file));
-        for (path, message, note) in problems {
-            let note = if note.is_empty() { format!("`wlan.standard` is \"{}\"", wlan.standard) } else { note };
-            self.problem(&path, &message, &note);
+    }
+
+    /// Checks that the standard has the transmit mode of a group.
+    fn mode_of(&mut self, index: usize, wlan: &Wlan) {
+        if let Err(error) = wlan.mode(self.file.stations[index].own_mode()) {
+            let note = format!("`wlan.standard` is \"{}\"", wlan.standard);
+            self.problem(&format!("stations[{index}].{}", error.key), &error.message, &note);
+        }
+    }
+
+    /// Reports stations whose standard does not go with that of `[wlan]`, or settings of `[wlan]` that they cannot
+    /// follow.
+    fn older_stations(&mut self, wlan: &Wlan) {
+        let file = self.file;
+        let band = wlan.phy_band();
+        for (index, group) in file.stations.iter().enumerate() {
+            let Some(standard) = group.standard.filter(|standard| *standard != wlan.standard) else { continue };
+            let path = format!("stations[{index}].standard");
+            if !standard.is_before(wlan.standard) {
+                let note = format!("write it in [wlan], and standard = \"{}\" for older stations", wlan.standard);
+                self.problem(&path, &format!("a station of {standard} in a network of {}", wlan.standard), &note);
+            } else if wlan.standard.has_mcs() && !standard.bands().contains(&band) {
+                let note = "write \"802.11b\" or \"802.11g\" with band = \"2.4 GHz\" in [wlan], \"802.11a\" in 5 GHz";
+                self.problem(&path, &format!("no {standard} in {band}"), note);
+            } else if standard.has_mcs() {
+                self.mode_of(index, wlan);
+            }
+        }
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Amendment::B);
+        if let Some(rate) = wlan.protection.filter(|rate| !wlan.nonstandard_rates && !wlan.ladder(true).contains(rate))
+            && let Some(group) = file.stations.iter().find(|group| is_dsss(group))
+        {
+            let message = format!("the 802.11b stations `{}` cannot read a CTS at {rate}", group.name);
+            let note = "one of 1, 2, 5.5, 11 Mb/s, or leave it out for `dsss_basic_rate`";
+            self.problem("wlan.protection", &message, note);
+        }
+        let is_older = |group: &&Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
+        if wlan.greenfield
+            && wlan.use_protection
+            && wlan.protection.is_none()
+            && !file.stations.iter().any(is_dsss)
+            && let Some(group) = file.stations.iter().find(is_older)
+        {
+            // 10.26.3: stations that do not read the preamble of greenfield need frames before it that they do read.
+            let message = format!("the stations `{}` cannot read the greenfield format", group.name);
+            let note = "write protection = \"6 Mb/s\" in [wlan], or leave `greenfield` out";
+            self.problem("wlan.greenfield", &message, note);
+        }
+    }
+
+    /// Reports queues whose limit in bytes cannot count packets in flight.
+    fn queues_in_flight(&mut self, wlan: &Wlan) {
+        if !wlan.aggregation.count_in_flight {
+            return;
+        }
+        let file = self.file;
+        let groups = file.stations.iter().enumerate();
+        let queues = groups.map(|(index, group)| (format!("stations[{index}].queue.limit"), &group.queue));
+        let ap = file.ap.iter().map(|ap| ("ap.queue.limit".to_owned(), &ap.queue));
+        for (path, _) in queues.chain(ap).filter(|(_, queue)| matches!(queue.limit, Limit::Bytes(_))) {
+            self.problem(&path, "`count_in_flight` counts packets", "write it as a number of packets");
+        }
+    }
+
+    /// Reports rate adaptation that does not choose among the rates of the standard, or has nothing to go by.
+    fn adaptation(&mut self, wlan: &Wlan) {
+        let file = self.file;
+        let groups = file.stations.iter().enumerate().filter_map(|(index, group)| {
+            Some((format!("stations[{index}].rate_adaptation"), group.rate_adaptation.as_ref()?))
+        });
+        let without_snr = file.space.is_none() && file.stations.iter().any(|group| group.snr.is_none());
+        for (path, chosen) in std::iter::once(("wlan.rate_adaptation".to_owned(), &wlan.rate_adaptation)).chain(groups)
+        {
+            let is_new = matches!(chosen, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
+            if *chosen != Adaptation::Fixed && is_new != wlan.standard.has_mcs() {
+                let message = format!("\"{chosen}\" does not choose among the rates of {}", wlan.standard);
+                let others = if is_new { "\"minstrel\", \"arf\", \"aarf\"" } else { "\"minstrel-ht\", \"ideal\"" };
+                self.problem(&path, &message, &format!("write {others} or \"fixed\""));
+            } else if *chosen == Adaptation::Ideal && without_snr {
+                let note = "write `snr` in all [[stations]], as in snr = \"25 dB\"";
+                self.problem(&path, "\"ideal\" has no signal-to-noise ratio to go by", note);
+            }
         }
     }
 

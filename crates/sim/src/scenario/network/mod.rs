@@ -1,5 +1,6 @@
 //! The network of a scenario: single nodes, wired links and flows, expanded from the groups of the file.
 
+mod access_parameters;
 mod checks;
 mod flows;
 mod paths;
@@ -138,8 +139,8 @@ struct Named {
 }
 
 /// Builds a network and reports inconsistencies.
-struct Builder<'a> {
-    file: &'a ScenarioFile,
+pub(super) struct Builder<'a> {
+    pub(super) file: &'a ScenarioFile,
     root: &'a PlacedValue,
     reader: &'a mut Reader,
     network: Network,
@@ -182,7 +183,7 @@ impl Builder<'_> {
         self.root.at(path).map(|node| node.place.clone())
     }
 
-    fn problem(&mut self, path: &str, message: &str, note: &str) {
+    pub(super) fn problem(&mut self, path: &str, message: &str, note: &str) {
         self.good = false;
         let place = self.place(path).unwrap_or_default();
         let key = path.rsplit('.').next();
