@@ -52,8 +52,7 @@ impl Scenario {
         let choose = |(station, member): (usize, &Member)| {
             let turn = places[member.group];
             places[member.group] += 1;
-            let named = self.file.stations[member.group].ap.as_ref();
-            let named = named.and_then(|name| self.network.aps.iter().position(|ap| ap.name == *name));
+            let named = self.network.named_ap(&self.file, member);
             named.unwrap_or_else(|| links.as_ref().map_or(turn % aps, |links| best(links, station)))
         };
         self.network.stations.iter().enumerate().map(choose).collect()

@@ -22,15 +22,8 @@ impl Builder<'_> {
         let (mut paths, mut wired) = (BTreeMap::new(), BTreeMap::new());
         let mut wired_path =
             |start, end| wired.entry((start, end)).or_insert_with(|| wired_path(start, end, &neighbours)).clone();
-        let chosen: Vec<Option<usize>> = self
-            .network
-            .stations
-            .iter()
-            .map(|member| {
-                let name = file.stations[member.group].ap.as_ref()?;
-                self.network.aps.iter().position(|ap| ap.name == *name)
-            })
-            .collect();
+        let chosen: Vec<Option<usize>> =
+            self.network.stations.iter().map(|member| self.network.named_ap(file, member)).collect();
         let aps = self.network.aps.len().max(1);
         let candidates = |node: Node| match node {
             Node::Station(station) => chosen[station].map_or(0..aps, |ap| ap..ap + 1),
@@ -67,9 +60,6 @@ impl Builder<'_> {
                     self.problem(&format!("flows[{group}]"), &message, "join them by [[links]]");
                     break;
                 };
-                if path.iter().any(|step| matches!(step, PathStep::Air { .. })) && !self.fits_the_air(flows, group) {
-                    break;
-                }
                 let asked = path.iter().filter_map(|step| self.asks_for_too_much(flows, *step));
                 if let Some((key, message, note)) = asked.min() {
                     self.problem(&format!("flows[{group}].{key}"), &message, &note);
@@ -85,12 +75,9 @@ impl Builder<'_> {
                         _ => format!("{}-{}", member_name(&flows.name, index, several), copy + 1),
                     };
                     if let Some(other) = names.insert(name.clone(), group) {
-                        self.good = false;
-                        let places = [group, other].map(|group| self.place(&format!("flows[{group}].name")));
+                        let [again, first] = [group, other].map(|group| format!("flows[{group}].name"));
                         let message = format!("two flows are called `{name}`");
-                        let [again, first] = &places;
-                        let spots = [(again.as_ref(), "again here"), (first.as_ref(), "first here")];
-                        self.reader.clash(Some("name"), &message, &spots);
+                        self.clash(&message, [(&again, "again here"), (&first, "first here")]);
                         return;
                     }
                     let direction = match (from, to) {
@@ -112,12 +99,9 @@ impl Builder<'_> {
                 }
             }
             if flows.start >= file.duration {
-                self.good = false;
-                let start = self.place(&format!("flows[{group}].start"));
-                let duration = self.place("duration");
-                let spots = [(start.as_ref(), "not within the run"), (duration.as_ref(), "the whole run")];
+                let start = format!("flows[{group}].start");
                 let message = format!("flow `{}` starts after the end", flows.name);
-                self.reader.clash(Some("start"), &message, &spots);
+                self.clash(&message, [(&start, "not within the run"), ("duration", "the whole run")]);
             }
         }
         if file.flows.is_empty() && self.needs_flows {
@@ -181,11 +165,8 @@ impl Builder<'_> {
             (1, _) => to.into_iter().map(|to| (from[0], to)).collect(),
             (a, b) if a == b => from.into_iter().zip(to).collect(),
             (a, b) => {
-                let places = keys.map(|key| self.place(&path(key)));
-                let notes = [a.to_string(), b.to_string()];
-                self.good = false;
-                let spots = [(places[0].as_ref(), notes[0].as_str()), (places[1].as_ref(), notes[1].as_str())];
-                self.reader.clash(Some(keys[0]), "groups of different size do not pair up", &spots);
+                let spots = [(&*path(keys[0]), &*a.to_string()), (&*path(keys[1]), &*b.to_string())];
+                self.clash("groups of different size do not pair up", spots);
                 return None;
             }
         };
@@ -196,23 +177,14 @@ impl Builder<'_> {
         Some(pairs)
     }
 
-    fn fits_the_air(&mut self, flows: &Flows, group: usize) -> bool {
-        let (key, size) = full_packet(flows);
-        if size.0 > LARGEST_PACKET {
-            let message = format!("packets of {size} do not fit into a frame");
-            self.problem(
-                &format!("flows[{group}].{key}"),
-                &message,
-                &format!("at most {LARGEST_PACKET} B with headers"),
-            );
-            return false;
-        }
-        true
-    }
-
     /// What a flow asks for that a step of its path over the air cannot do: key, message and note.
     fn asks_for_too_much(&self, flows: &Flows, step: PathStep) -> Option<(&'static str, String, String)> {
         let (PathStep::Air { from, to }, Some(wlan)) = (step, &self.file.wlan) else { return None };
+        let (key, size) = full_packet(flows);
+        if size.0 > LARGEST_PACKET {
+            let message = format!("packets of {size} do not fit into a frame");
+            return Some((key, message, format!("at most {LARGEST_PACKET} B with headers")));
+        }
         let member = |node: Node| if let Node::Station(station) = node { Some(station) } else { None };
         let group = &self.file.stations[self.network.stations[member(from).or(member(to))?].group];
         let standard = group.standard.unwrap_or(wlan.standard);
@@ -224,7 +196,6 @@ impl Builder<'_> {
             let message = format!("the {standard} stations `{}` have no access categories", group.name);
             return is_asked.then(|| ("category", message, "leave it out: they send by DCF".to_owned()));
         }
-        let (key, size) = full_packet(flows);
         let time = wlan.longest_time(group, size)?;
         (time > PPDU_MAX_TIME).then(|| {
             let ms = |time: Duration| time.as_nanos() as f64 / 1e6;

@@ -119,6 +119,12 @@ impl Network {
             Node::Router(index) => &file.routers[index].name,
         }
     }
+
+    /// The access point that the group of a station names.
+    pub(super) fn named_ap(&self, file: &ScenarioFile, station: &Member) -> Option<usize> {
+        let name = file.stations[station.group].ap.as_ref()?;
+        self.aps.iter().position(|ap| ap.name == *name)
+    }
 }
 
 /// The name of the `index`-th of `count` members of a group, from 0.
@@ -188,6 +194,15 @@ impl Builder<'_> {
         let place = self.place(path).unwrap_or_default();
         let key = path.rsplit('.').next();
         self.reader.problem(&place, key, message, note);
+    }
+
+    /// Reports two values that contradict each other: the path of each, and a note.
+    fn clash(&mut self, message: &str, spots: [(&str, &str); 2]) {
+        self.good = false;
+        let [(path, note), (other, its_note)] = spots;
+        let (place, its_place) = (self.place(path), self.place(other));
+        let spots = [(place.as_ref(), note), (its_place.as_ref(), its_note)];
+        self.reader.clash(path.rsplit('.').next(), message, &spots);
     }
 
     /// Registers the name of a node or group declared at `path`; reports a duplicate name.
