@@ -185,11 +185,12 @@ impl History {
             self.closed.len() + self.open.partition_point(|sent| sent.last < first)
         };
         while at < self.closed.len() + self.open.len() {
-            let there = self.get(at);
+            let there = *self.get_mut(at);
             if first < there.first {
                 added.out_of_order |= last < there.last;
                 let new = SentRange { first, last: last.min(there.first - 1), nanos, again: 0, acked: 0 };
-                at = self.insert(at, new) + 1;
+                self.insert(at, new);
+                at += 1;
                 if last < there.first {
                     return added;
                 }
@@ -226,20 +227,13 @@ impl History {
         }
     }
 
-    fn get(&self, at: usize) -> SentRange {
-        match self.closed.get(at) {
-            Some(sent) => *sent,
-            None => self.open[at - self.closed.len()],
-        }
-    }
-
     fn get_mut(&mut self, at: usize) -> &mut SentRange {
         let closed = self.closed.len();
         if at < closed { &mut self.closed[at] } else { &mut self.open[at - closed] }
     }
 
-    /// Inserts an unacknowledged range at index `at`; returns its index.
-    fn insert(&mut self, at: usize, new: SentRange) -> usize {
+    /// Inserts an unacknowledged range at index `at`.
+    fn insert(&mut self, at: usize, new: SentRange) {
         let closed = self.closed.len();
         if at < closed {
             // Stretches after an unacknowledged one are no longer closed.
@@ -250,7 +244,6 @@ impl History {
         } else {
             self.open.insert(at - closed, new);
         }
-        at
     }
 
     /// The end of what was seen from `from` on without a hole.
