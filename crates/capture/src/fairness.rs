@@ -362,11 +362,7 @@ fn hosts(flows: &[CapturedFlow], count: usize) -> Vec<HostTraffic> {
                 received: 0,
                 bytes_in_bins: vec![0; count],
             });
-            if at == 0 {
-                host.sent += flow.bytes;
-            } else {
-                host.received += flow.bytes;
-            }
+            *[&mut host.sent, &mut host.received][at] += flow.bytes;
             for (bin, bytes) in flow.bytes_in_bins.iter().enumerate() {
                 host.bytes_in_bins[flow.bins.0 + bin] += bytes;
             }

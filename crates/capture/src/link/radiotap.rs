@@ -200,8 +200,7 @@ impl RadioInfo {
             (19, &[known, flags, mcs @ 0..=32]) if known & 0x02 != 0 => {
                 self.is_greenfield = known & flags & 0x08 != 0;
                 self.stbc = if known & 0x20 != 0 { flags >> 5 & 3 } else { 0 };
-                self.rate =
-                    Some(RadioRate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & 4 != 0 && flags & 4 != 0 });
+                self.rate = Some(RadioRate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & flags & 4 != 0 });
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
             (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
@@ -215,12 +214,8 @@ impl RadioInfo {
                 };
                 let streams = first & 0x0f;
                 self.stbc = if known & flags & 0x01 != 0 { streams } else { 0 };
-                self.rate = Some(RadioRate::Vht {
-                    mcs: first >> 4,
-                    streams,
-                    width,
-                    short_guard: known & 4 != 0 && flags & 4 != 0,
-                });
+                self.rate =
+                    Some(RadioRate::Vht { mcs: first >> 4, streams, width, short_guard: known & flags & 4 != 0 });
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
             (26, _) => self.is_empty = true,

@@ -251,14 +251,12 @@ impl ObservedScoreboard {
             }
             self.acked = Some(ack);
             self.duplicates = 0;
-            self.copies.retain_mut(|(first, end)| {
-                *first = (*first).max(ack);
-                first < end
-            });
-            self.sacked.retain_mut(|(first, end)| {
-                *first = (*first).max(ack);
-                first < end
-            });
+            for ranges in [&mut self.copies, &mut self.sacked] {
+                ranges.retain_mut(|(first, end)| {
+                    *first = (*first).max(ack);
+                    first < end
+                });
+            }
             // Keep retransmissions for a while, because a D-SACK may come with a later ACK.
             let far = ack - 64 * i64::from(self.largest.max(1));
             self.pending.retain(|copy| copy.end > far);
