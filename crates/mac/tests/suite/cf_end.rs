@@ -157,6 +157,57 @@ fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
     assert!(meanwhile > 10, "{meanwhile} frames of the access point");
 }
 
+/// The access point sends to stations 1 and 2 in turn, in TXOPs of 10 ms; nothing arrives at station 2. If the TXOP
+/// began with station 1, station 2 has read frames for that station, which reserve the channel until the TXOP would
+/// have ended, and waits.
+#[test]
+fn a_receiver_obeys_the_nav_of_what_went_to_others_in_the_same_txop() {
+    let plans = [10_000, 0, 0].map(|txop| (ht_mcs7(), Category { txop: micros(txop), cw_max: 15, ..BE }));
+    let rules = AggregationRules { max_duration: micros(500), ..aggregation() };
+    let mut settings = settings(rules, plans.to_vec(), 1, 0.0, 0.0);
+    settings.access.cf_end = true;
+    settings.stations[2].common.data_error_to = 1.0;
+    let mut channel = GeneralChannel::new(settings);
+    channel.set_tap(true);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let next_hops = NextHops(&[0, 1, 2]);
+    for seq in 0..900 {
+        for (from, hop) in [(0, 1), (0, 2), (2, 0)] {
+            let id = packets.insert(Packet { flow: from, hop, seq, size: 1500, ..Packet::default() });
+            let mut call = Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, next_hops);
+            channel.offer_in(from, 0, id, &mut call);
+        }
+    }
+    let (mut held_until, mut won_at, mut last_end, mut held) = (Time::ZERO, Time::ZERO, Time::ZERO, 0);
+    let mut receivers = vec![];
+    while channel.next() < Time::NEVER {
+        let now = channel.next();
+        channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+        let tap = channel.tap().expect("it was set");
+        for frame in tap.frames() {
+            if frame.start.saturating_since(last_end) > micros(16) {
+                won_at = frame.start;
+                receivers.clear();
+            }
+            last_end = last_end.max(frame.end);
+            match (frame.kind, frame.from) {
+                (FrameKind::CfEnd, _) => held_until = Time::ZERO,
+                (FrameKind::Data, 0) => {
+                    receivers.push(frame.to);
+                    if receivers.contains(&1) && frame.fate != Fate::Collision {
+                        held_until = won_at + micros(10_000);
+                        held += 1;
+                    }
+                }
+                (FrameKind::Data, 2) => assert!(frame.start >= held_until, "{frame:?}, held until {held_until:?}"),
+                _ => {}
+            }
+        }
+        tap.clear();
+    }
+    assert!(held > 10, "{held} frames");
+}
+
 /// Two stations with ten packets each in TXOPs of 20 ms: when a CF-End of one station releases the channel, the other
 /// may send after AIFS and at most the 15 slots of a first attempt.
 #[test]

@@ -59,8 +59,10 @@ impl GeneralChannel {
         }
         let sender = self.senders[0];
         let station = self.edcafs.station_of(sender);
-        let ppdu = &mut self.edcafs.contenders[sender].ppdu;
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
         let to = ppdu.to;
+        let is_first = self.edcafs.contenders[sender].in_a_row == 0;
+        self.only_receiver = (is_first || self.only_receiver == Some(to)).then_some(to);
         if ppdu.has(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
@@ -269,24 +271,27 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// Extends the NAV of bystanders by `excess`. The receiver has no NAV but that of a CTS-to-self and resumes before
-    /// them; so does the sender, unless it waits for the end of its TXOP.
+    /// Extends the NAV of bystanders by `excess`. The receiver resumes before them if it has no NAV but that of a
+    /// CTS-to-self; so does the sender, unless it waits for the end of its TXOP.
     fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
         if now + excess <= self.nav.max(now) {
             return;
         }
-        let (earlier, without_nav) = (std::mem::replace(&mut self.nav, now + excess), self.without_nav);
         let sender = self.senders[0];
         let (station, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let by_receiver = self.excess_at_receiver(sender);
-        let is_receiver_free = to != BROADCAST && by_receiver < excess;
+        // A receiver that has read frames for others in this TXOP or the last one has their NAV, too.
+        let is_held = self.nav > now && !self.without_nav.contains(&Some(to))
+            || self.edcafs.access.cf_end && self.only_receiver != Some(to);
+        let is_receiver_free = to != BROADCAST && by_receiver < excess && !is_held;
+        self.nav = now + excess;
         self.without_nav = [(!sender_waits).then_some(station), is_receiver_free.then_some(to)];
         for (station, nav) in self.without_nav.into_iter().zip([Duration::ZERO, by_receiver]) {
-            let Some(station) = station else { continue };
-            let earlier = if without_nav.contains(&Some(station)) { Time::ZERO } else { earlier };
-            for index in self.edcafs.own(station).filter(|index| *index != sender) {
-                let from = (now + nav).max(earlier) + self.edcafs.contenders[index].aifs;
-                self.backoffs.resume_before_others(number(index), from);
+            for index in station.into_iter().flat_map(|station| self.edcafs.own(station)) {
+                if index != sender {
+                    let from = now + nav + self.edcafs.contenders[index].aifs;
+                    self.backoffs.resume_before_others(number(index), from);
+                }
             }
         }
     }

@@ -68,6 +68,8 @@ pub struct GeneralChannel {
     /// Until when the NAV of bystanders outlasts its exchange, and the stations that do not have that NAV.
     nav: Time,
     without_nav: [Option<u32>; 2],
+    /// The receiver of all exchanges of the current TXOP, if there is only one.
+    only_receiver: Option<u32>,
     tap: Option<Box<Tap>>,
     air: AirTime,
     accounted: Time,
@@ -95,6 +97,7 @@ impl GeneralChannel {
             next: Time::NEVER,
             nav: Time::ZERO,
             without_nav: [None; 2],
+            only_receiver: None,
             tap: None,
             air: AirTime::default(),
             accounted: Time::ZERO,
