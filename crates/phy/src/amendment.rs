@@ -7,7 +7,7 @@ use crate::mcs_mode::McsLimits;
 use crate::mode_parts::list;
 use crate::{
     Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeOptions, HeRange, HtFormat, HtMode, Ltf,
-    ModeError, OfdmMode, TxMode, VhtMode, eht, he, ht, vht,
+    ModeError, ModulationClass, OfdmMode, TxMode, VhtMode, eht, he, ht, vht,
 };
 
 choice! {
@@ -77,6 +77,19 @@ impl Amendment {
     /// Whether data is sent at an MCS, in aggregates, with four access categories.
     pub const fn has_mcs(self) -> bool {
         self.limits().is_some()
+    }
+
+    /// The newest modulation class of its stations, which also read all older ones of their band.
+    pub const fn class(self) -> ModulationClass {
+        match self {
+            Self::B => ModulationClass::HrDsss,
+            Self::G => ModulationClass::ErpOfdm,
+            Self::A => ModulationClass::Ofdm,
+            Self::N => ModulationClass::Ht,
+            Self::Ac => ModulationClass::Vht,
+            Self::Ax => ModulationClass::He,
+            Self::Be => ModulationClass::Eht,
+        }
     }
 
     /// Reads a name as in `802.11ax`.

@@ -32,6 +32,12 @@ pub enum ModulationClass {
     Eht,
 }
 
+impl ModulationClass {
+    /// All classes, oldest first.
+    pub const ALL: [Self; 8] =
+        [Self::Dsss, Self::HrDsss, Self::ErpOfdm, Self::Ofdm, Self::Ht, Self::Vht, Self::He, Self::Eht];
+}
+
 /// How a PPDU is sent: small and `Copy`; every value is a mode of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TxMode {

@@ -8,7 +8,9 @@ use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation,
 use wifair_mac::{AccessCategory, AccessPlan, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, CaptureEffect, OperatingChannel, Outage, OutageProcess, Reception, TxMode};
+use wifair_phy::{
+    Amendment, CaptureEffect, ModulationClass, OperatingChannel, Outage, OutageProcess, Reception, TxMode,
+};
 use wifair_queue::{Chosen, Limit, Queue, QueueSettings, Site};
 use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
@@ -222,7 +224,7 @@ impl<'a> AirBuilder<'a> {
         let signals = file.space.as_ref().map(|space| SignalSettings {
             reception: space.reception.clone(),
             fading: space.fading.clone(),
-            legacy: nodes.iter().map(|node| self.is_dsss_only(*node)).collect(),
+            newest: nodes.iter().map(|node| self.newest_class(*node)).collect(),
             chances: self.streams("signal", nodes),
         });
         let adaptation = |node: &Node| {
@@ -294,12 +296,19 @@ impl<'a> AirBuilder<'a> {
         self.scenario.group_of(node).is_some_and(|group| group.dsss_only)
     }
 
+    /// The newest modulation class that a node reads.
+    fn newest_class(self, node: Node) -> ModulationClass {
+        let own = self.scenario.group_of(node).and_then(|group| group.standard);
+        let standard = if self.is_dsss_only(node) { Amendment::B } else { own.unwrap_or(self.wlan.standard) };
+        standard.class()
+    }
+
     /// Links on which all nodes can read each other, and all frames that overlap are lost.
     fn everybody(self, nodes: &[Node]) -> (RadioLinks, SignalSettings) {
         let reception = Reception { capture: CaptureEffect::None, ..Reception::default() };
         let chances = self.streams("signal", nodes);
         let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
-        (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
+        (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, newest: vec![], chances })
     }
 
     /// The access point or a station with the two access categories of a scheme, and its own windows if it has any.
@@ -323,11 +332,12 @@ impl<'a> AirBuilder<'a> {
         let mut own = self.scenario.group_of(node).map(Stations::own_mode).unwrap_or_default();
         let one_for_all = matches!(queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
         let per_station = matches!(node, Node::Ap(_)) && self.scenario.ap().queue_per_station.unwrap_or(!one_for_all);
-        if let Some(operating) = &on_channel.operating {
-            let width = operating[place].width().mhz();
-            own.width = Some(own.width.map_or(width, |own| own.min(width)));
-        }
         let standard = own.standard.unwrap_or(wlan.standard);
+        if let Some(operating) = &on_channel.operating {
+            let widest = operating[place].width().mhz();
+            let usual = if standard == wlan.standard { widest } else { 20 };
+            own.width = Some(own.width.unwrap_or(usual).min(widest));
+        }
         let is_legacy = !standard.has_mcs();
         let mode = (!is_legacy).then(|| wlan.mode(own).expect("transmit modes were checked"));
         let legacy = EdcaParameterSet::legacy(standard);

@@ -4,11 +4,18 @@ use wifair_engine::stream;
 use wifair_mac::edcaf::{
     AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::{Access, BROADCAST, Call, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
+use wifair_mac::{
+    Access, BROADCAST, Call, Category, Fate, FrameKind, Hearing, MacEvent, RadioLinks, SignalSettings, SpatialChannel,
+    StationSettings,
+};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
-use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
+use wifair_phy::{
+    Band, CaptureEffect, ChannelWidth, GuardInterval, HtMode, ModulationClass, Reception, Timing, TxMode,
+};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use crate::common::signals;
 
 const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
 
@@ -189,6 +196,54 @@ fn a_block_ack_that_never_comes_is_requested_for_a_lifetime() {
     assert_eq!(lost.len(), 20, "all are given up");
     let took = (now - Time::ZERO).as_secs();
     assert!(took > 0.512 && took < 2.0 * 0.512, "{took} s");
+}
+
+/// Station 1 sends to the access point, and station 2, which hears only station 1, then sends to station 3 after an
+/// AIFS of 34 us. If it has read the PPDU, its NAV covers SIFS of 16 us and the ACK, which takes 28 us at 24 Mb/s. An
+/// 802.11a station cannot read it, so it waits EIFS - DIFS instead: SIFS and an ACK of 44 us at 6 Mb/s (10.3.2.3.7).
+#[test]
+fn eifs_follows_a_ppdu_that_an_older_station_cannot_read() {
+    for (class, wait_us) in [(ModulationClass::Ht, 16 + 28 + 34), (ModulationClass::Ofdm, 16 + 44 + 34)] {
+        let mut settings = settings(1, 4, u64::MAX, 7);
+        settings.classifier = Classifier::One;
+        for station in &mut settings.stations {
+            station.categories[0].parameters = Category { cw_min: 0, cw_max: 0, aifsn: 2, ..BE };
+        }
+        for older in settings.stations[2..].iter_mut().filter(|_| class == ModulationClass::Ofdm) {
+            (older.mode, older.aggregation, older.is_legacy) = (None, None, true);
+        }
+        let links = RadioLinks::from_hearing(4, |from, to| match (from.min(to), from.max(to)) {
+            (0, 1) | (1, 2) | (2, 3) => Hearing::Reads,
+            _ => Hearing::Nothing,
+        });
+        let without_capture = Reception { capture: CaptureEffect::None, ..Reception::default() };
+        let newest = vec![ModulationClass::Ht, ModulationClass::Ht, class, class];
+        let signals = SignalSettings { newest, ..signals(without_capture, 4, 1) };
+        let mut channel = SpatialChannel::with_categories(settings, links).with_signals(signals);
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let next_hops = NextHops(&[0, 3]);
+        for (micros, station, hop) in [(0, 1, 0), (100, 2, 1)] {
+            let now = Time::ZERO + Duration::from_micros(micros);
+            let mut call = Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops);
+            while channel.next() < now {
+                call.now = channel.next();
+                channel.advance(&mut call);
+            }
+            call.now = now;
+            let id = call.packets.insert(Packet { hop, size: 1500, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(station, 0, id, &mut call);
+        }
+        while channel.next() < Time::NEVER {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+        }
+        let tap = channel.tap().expect("it was set");
+        let data: Vec<_> = tap.frames().iter().filter(|frame| frame.kind == FrameKind::Data).collect();
+        assert_eq!(data[1].start - data[0].end, Duration::from_micros(wait_us), "{class:?}");
+        let heard: Vec<_> = tap.hearers(data[0]).unwrap().iter().map(|hearer| (hearer.station, hearer.fate)).collect();
+        assert_eq!(heard, [(0, Fate::Read), (2, if class == ModulationClass::Ht { Fate::Read } else { Fate::Error })]);
+    }
 }
 
 /// Cells on one channel share it if they hear each other; otherwise each has it to itself.

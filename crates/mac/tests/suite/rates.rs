@@ -13,8 +13,8 @@ use wifair_packet::{Packet, Packets};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelHtParams, MinstrelParams};
 use wifair_phy::{
-    BitErrors, CaptureEffect, ChannelWidth, Dsss, GuardInterval, HtMode, LegacyMode, Radio, Reception, Spoils, Timing,
-    TxMode,
+    BitErrors, CaptureEffect, ChannelWidth, Dsss, GuardInterval, HtMode, LegacyMode, ModulationClass, Radio, Reception,
+    Spoils, Timing, TxMode,
 };
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
@@ -328,7 +328,7 @@ fn ofdm_is_noise_to_an_80211b_station() {
             reception: Reception { capture: CaptureEffect::None, ..Reception::default() },
             fading: Fading::None,
             chances: chances(3, 1),
-            legacy: vec![false, false, true],
+            newest: vec![ModulationClass::ErpOfdm, ModulationClass::ErpOfdm, ModulationClass::HrDsss],
         };
         let access = Access { broadcast_rate: rate, ..mixed(None) };
         let space = SpatialChannel::new(access, &[], RadioLinks::full(3), stations).with_signals(settings);
@@ -357,7 +357,10 @@ fn protection_makes_80211b_stations_wait() {
             reception: Reception { capture: CaptureEffect::None, ..Reception::default() },
             fading: Fading::None,
             chances: chances(4, 1),
-            legacy: vec![false, false, true, true],
+            newest: [ModulationClass::ErpOfdm, ModulationClass::HrDsss]
+                .into_iter()
+                .flat_map(|class| [class; 2])
+                .collect(),
         };
         let mut run = Run::of(SpatialChannel::new(mixed(protection), &[], links, stations).with_signals(settings));
         run.saturated = true;

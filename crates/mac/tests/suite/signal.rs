@@ -271,7 +271,7 @@ fn rayleigh_fading_loses_frames_by_the_exponential_law() {
             reception: reception(CaptureEffect::Header, 10.0, Interference::Sum),
             fading: Fading::Rayleigh,
             chances: chances(2, 3),
-            legacy: vec![],
+            newest: vec![],
         };
         let mut run = Run::new(long_preamble(), links, (0, 0), 1).with(settings);
         let frames = 20_000;

@@ -294,6 +294,44 @@ fn what_cannot_be_sent_is_refused() {
     assert!(parse(text("standard = '802.11n'", "", "category = 'voice'")).is_ok());
 }
 
+/// With `[space]`, where all stations hear each other, older stations get exactly what they get without it. Those of
+/// 802.11g read the NAV in no PPDU of 802.11n, but they do read its block ACK; those of 802.11b need CTS-to-self.
+#[test]
+fn older_stations_in_space_are_the_same_if_all_hear_all() {
+    for standard in ["802.11g", "802.11b"] {
+        let [without, with] = ["", "[space]"].map(|space| {
+            let text = format!(
+                "duration = '3 s'
+wlan.standard = '802.11n'
+wlan.band = '2.4 GHz'
+{space}
+[[servers]]
+name = 'server'
+                 [[stations]]
+name = 'old'
+standard = '{standard}'
+count = 2
+[[stations]]
+name = 'new'
+count = 2
+                 [[flows]]
+name = 'old'
+station = 'old'
+[[flows]]
+name = 'new'
+station = 'new'
+direction = 'down'
+"
+            );
+            let scenario = Scenario::parse(&text, "older.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+            let outcome = run(&scenario, 1, &RunOptions::default());
+            outcome.flows.iter().map(|flow| flow.received_bytes).collect::<Vec<_>>()
+        });
+        assert_eq!(without, with, "{standard}");
+        assert!(with.iter().all(|bytes| *bytes > 100_000), "{with:?}");
+    }
+}
+
 /// Two hidden stations whose aggregates overlap: what arrives in part despite the collision, and whose block ACK is
 /// lost, is either received or collided, but not both. No PPDU takes longer than one of 28 MPDUs at 65 Mb/s, 5366 us,
 /// and no BlockAckReq longer than 32 us.

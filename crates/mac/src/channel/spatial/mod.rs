@@ -304,12 +304,12 @@ impl SpatialChannel {
         let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
         self.audiences = Audiences::new(stations, &self.signals.rx_powers, !self.like_ns2);
         self.exchange_audiences = ExchangeAudiences::new(self.stations.len());
-        let has_legacy = (0..stations).any(|station| self.signals.legacy.has(station));
         let sends_cts_to_self = self.access.protection.is_some();
         self.allows_atomic = self.fast_paths
             && self.signals.constant
             && self.edca.is_none()
-            && !(self.lossy || has_legacy || sends_cts_to_self);
+            && self.signals.readers.is_empty()
+            && !(self.lossy || sends_cts_to_self);
     }
 
     /// Sets powers, capture and random effects. By default, a frame is lost if its receiver senses another frame during

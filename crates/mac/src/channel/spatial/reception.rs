@@ -9,9 +9,12 @@ use super::ns2::Ns2Arrival;
 use super::radio_links::Hearing;
 use super::rx_power::RxWord;
 use super::signal::ReceptionErrors;
-use super::{SpatialChannel, Transmission};
+use super::{SpatialChannel, SpatialFrameKind, Transmission};
 use crate::{BROADCAST, Eifs};
-use wifair_phy::{CaptureEffect, Interference};
+use wifair_phy::{Band, CaptureEffect, Interference, ModulationClass};
+
+/// The class of all OFDM frames before HT here, in any band.
+const OFDM: ModulationClass = ModulationClass::ErpOfdm;
 
 /// A frame that arrives at the 64 stations of a word.
 #[derive(Clone, Copy, Debug)]
@@ -63,22 +66,48 @@ impl SpatialChannel {
         if self.signals.varies || !self.links.misses().is_empty() {
             self.draw_arrivals(now, sender);
         }
-        let dsss = self.access.timing.is_dsss(self.transmissions[sender as usize].rate);
+        let class = if self.signals.readers.is_empty() { None } else { Some(self.class_of(sender)) };
         let mut readers = 0;
         for place in self.signals.rx_powers.of(sender) {
             let mut rx = self.signals.rx_powers.at(place);
-            if !dsss {
-                rx.reads &= !self.signals.legacy.of(rx.word as usize);
-            }
-            readers += self.begin_reception_in_word(now, sender, end, (place, &rx));
+            let too_new = class.map_or(0, |class| self.refuse_newer(&mut rx, class));
+            readers += self.begin_reception_in_word(now, sender, end, (place, &rx), too_new);
         }
         self.transmissions[sender as usize].readers = readers;
     }
 
-    /// Starts a frame of `sender` at the 64 stations of one word, given with its index. Returns the number of stations
-    /// that will read it, unless another frame follows.
+    /// The modulation class of what `sender` is sending.
+    fn class_of(&self, sender: u32) -> ModulationClass {
+        let Transmission { kind, to, rate, .. } = self.transmissions[sender as usize];
+        let has_mode = kind == SpatialFrameKind::Data && to != BROADCAST;
+        let edcafs = self.edca.as_ref().filter(|_| has_mode).map(|edca| &edca.edcafs);
+        match edcafs.and_then(|edcafs| edcafs.mode_towards(sender as usize, to)) {
+            Some(mode) => mode.tx.class(Band::Ghz5),
+            None if self.access.timing.is_dsss(rate) => ModulationClass::Dsss,
+            None => OFDM,
+        }
+    }
+
+    /// Removes the stations that cannot read this class from the readers of a frame. Those that read OFDM do read the
+    /// L-SIG field at the start of a newer PPDU, and receive the PPDU without reading its data; they are returned.
+    fn refuse_newer(&self, rx: &mut RxWord, class: ModulationClass) -> u64 {
+        let readers = |class: ModulationClass| self.signals.readers[class as usize].of(rx.word as usize);
+        let (of_data, of_preamble) = (readers(class), readers(class.min(OFDM)));
+        rx.reads &= of_preamble;
+        rx.reads & !of_data
+    }
+
+    /// Starts a frame of `sender` at the 64 stations of one word, given with its index; its data are `too_new` for some
+    /// that receive it. Returns the number of stations that will read it, unless another frame follows.
     #[inline]
-    fn begin_reception_in_word(&mut self, now: Time, sender: u32, end: Time, (at, rx): (usize, &RxWord)) -> u32 {
+    fn begin_reception_in_word(
+        &mut self,
+        now: Time,
+        sender: u32,
+        end: Time,
+        (at, rx): (usize, &RxWord),
+        too_new: u64,
+    ) -> u32 {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let word = rx.word as usize;
         let RxWord { senses, reads, reached, .. } = *rx;
@@ -116,7 +145,7 @@ impl SpatialChannel {
         let arrival = ArrivingFrame { sender, rx_row: (at, rx), receiving, clear, exceeded };
         let (turned, turned_and_reads) = if receiving & reached == 0 { (0, 0) } else { self.interfere(now, &arrival) };
         let signals = &mut self.signals;
-        let read = follow & clear & reads | turned_and_reads;
+        let read = (follow & clear & reads | turned_and_reads) & !too_new;
         let follow = follow | turned;
         signals.follow(now, sender, (at, rx), follow);
         let corrupted = signals.corrupted.of_mut(word);
@@ -312,12 +341,15 @@ impl SpatialChannel {
             0
         };
         if self.tap.is_some() {
+            let readers =
+                self.signals.readers.get(self.class_of(sender) as usize).map_or(!0, |readers| readers.of(word));
             for station in each(word, rx.reached) {
                 let (_, bit) = place(station);
-                let reads = match self.signals.overlap {
+                let is_near = match self.signals.overlap {
                     None => self.links.hearing(sender, station) == Hearing::Reads,
                     Some(_) => rx.reads & bit != 0,
                 };
+                let reads = is_near && readers & bit != 0;
                 self.record_hearer(station, follow & bit != 0, (rx.senses & bit != 0, reads), by_bits & bit != 0);
             }
         }

@@ -17,7 +17,9 @@ use super::radio_links::RadioLinks;
 use super::rx_power::{RxPowers, RxWord, whole_blocks};
 use super::threshold::Threshold;
 use wifair_phy::propagation::Fading;
-use wifair_phy::{BitErrors, CaptureEffect, CarrierSense, Interference, LegacyMode, Reception, Spoils, Timing};
+use wifair_phy::{
+    BitErrors, CaptureEffect, CarrierSense, Interference, LegacyMode, ModulationClass, Reception, Spoils, Timing,
+};
 
 /// Settings of powers and random effects.
 #[derive(Clone, Debug)]
@@ -28,8 +30,8 @@ pub struct SignalSettings {
     pub fading: Fading,
     /// Random stream of each station: fading, missed frames, bit errors.
     pub chances: Vec<Stream>,
-    /// Whether each station is an 802.11b station that cannot read OFDM frames; empty if none is.
-    pub legacy: Vec<bool>,
+    /// The newest modulation class that each station reads; empty if all read whatever is sent.
+    pub newest: Vec<ModulationClass>,
 }
 
 /// The frame that a station is receiving.
@@ -69,8 +71,8 @@ pub(super) struct Signals {
     /// Received power of each sender at each station; if powers vary, the power of its current frame.
     pub(super) rx_powers: RxPowers,
     pub(super) bits: Option<&'static BitErrors>,
-    /// Stations that cannot read OFDM frames.
-    pub(super) legacy: StationSet,
+    /// The stations that read each modulation class; empty if all read whatever is sent.
+    pub(super) readers: Vec<StationSet>,
     pub(super) capture: CaptureEffect,
     pub(super) threshold: Threshold,
     pub(super) by_total: bool,
@@ -112,10 +114,23 @@ pub(super) struct Signals {
     pub(super) eifs_pending: StationSet,
 }
 
+/// The stations that read each modulation class, if these are the newest that they read; empty if all are the same.
+fn readers(newest: &[ModulationClass]) -> Vec<StationSet> {
+    if newest.windows(2).all(|pair| pair[0] == pair[1]) {
+        return vec![];
+    }
+    let readers_of = |class: ModulationClass| {
+        let mut readers = StationSet::none(newest.len());
+        (0..).zip(newest).for_each(|(station, newest)| readers.put(station, class <= *newest));
+        readers
+    };
+    ModulationClass::ALL.into_iter().map(readers_of).collect()
+}
+
 impl Signals {
     pub fn new(settings: SignalSettings, links: &RadioLinks) -> Self {
-        let SignalSettings { reception, fading, chances, legacy } = settings;
-        assert!(legacy.is_empty() || legacy.len() == links.stations(), "it is known what every station reads");
+        let SignalSettings { reception, fading, chances, newest } = settings;
+        assert!(newest.is_empty() || newest.len() == links.stations(), "it is known what every station reads");
         assert_eq!(chances.len(), links.stations(), "every station has its chances");
         let fades = !matches!(fading, Fading::None);
         let by_total = reception.carrier_sense == CarrierSense::Total;
@@ -134,11 +149,11 @@ impl Signals {
             false => threshold.bound(power, noise[to as usize]),
         };
         let rx_powers = RxPowers::new(links, bound);
-        let mut signals = Self {
+        Self {
             followers: vec![0; rx_powers.words()],
             rx_powers,
             bits: (reception.spoils == Spoils::Bits).then(BitErrors::tables),
-            legacy: none.clone(),
+            readers: readers(&newest),
             capture: reception.capture,
             threshold,
             by_total,
@@ -164,18 +179,14 @@ impl Signals {
             fresh: InstantSet::none(stations),
             corrupted: none.clone(),
             eifs_pending: none,
-        };
-        for (station, is_legacy) in (0..).zip(legacy) {
-            signals.legacy.put(station, is_legacy);
         }
-        signals
     }
 
     /// Without powers: a frame is lost if its receiver senses another one during it.
     pub fn without_powers(links: &RadioLinks) -> Self {
         let reception = Reception { capture: CaptureEffect::None, ..Reception::default() };
         let chances = vec![stream(0, "signal", ""); links.stations()];
-        Self::new(SignalSettings { reception, fading: Fading::None, chances, legacy: vec![] }, links)
+        Self::new(SignalSettings { reception, fading: Fading::None, chances, newest: vec![] }, links)
     }
 
     /// Whether a station senses a frame.

@@ -46,7 +46,7 @@ pub fn station(seed: u64, number: u32, cw: (u32, u32), rate: BitRate) -> Station
 
 /// Signals without fading.
 pub fn signals(reception: Reception, stations: u32, seed: u64) -> SignalSettings {
-    SignalSettings { reception, fading: Fading::None, chances: chances(stations, seed), legacy: vec![] }
+    SignalSettings { reception, fading: Fading::None, chances: chances(stations, seed), newest: vec![] }
 }
 
 /// Random streams of all stations.

@@ -10,8 +10,8 @@ use wifair_mac::{
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
-    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Outage, OutageProcess, Radio,
-    Reception, Spoils, Timing, TxMode,
+    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, ModulationClass, Outage,
+    OutageProcess, Radio, Reception, Spoils, Timing, TxMode,
 };
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
@@ -41,6 +41,8 @@ pub struct Scenario {
     pub answers: bool,
     /// Number of categories among which packets are distributed, by their size.
     pub categories: usize,
+    /// Whether all packets go to the access point, which is station 0, or come from there.
+    pub by_ap: bool,
 }
 
 pub fn timing() -> impl Strategy<Value = Timing> {
@@ -146,6 +148,7 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
                     broadcast_share,
                     answers,
                     categories: 1,
+                    by_ap: false,
                 }
             },
         )
@@ -301,6 +304,7 @@ pub fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
 pub fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     let from = chance.below(scenario.stations);
     let to = (from + 1 + chance.below(scenario.stations - 1)) % scenario.stations;
+    let to = if scenario.by_ap && from != 0 { 0 } else { to };
     let to = if chance.chance(scenario.broadcast_share) { BROADCAST } else { to };
     let size = scenario.sizes[chance.below(u32::try_from(scenario.sizes.len()).unwrap()) as usize];
     let kind = if size.is_multiple_of(3) { Kind::Udp } else { Kind::Data };
@@ -529,6 +533,20 @@ pub fn with_rules(mut settings: EdcaSettings, mcs: u8, rules: &AggregationRules)
     }
     settings.aggregation = Some(rules.clone());
     settings
+}
+
+/// These settings, with every `older`-th station but the first an 802.11g or a station; with 0 there is none.
+pub fn beside_older(mut settings: EdcaSettings, older: u32) -> EdcaSettings {
+    for (_, station) in (0..).zip(&mut settings.stations).filter(|(number, _)| older > 0 && number % older == 1) {
+        (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
+    }
+    settings
+}
+
+/// The newest modulation class that each station reads.
+pub fn newest(settings: &EdcaSettings) -> Vec<ModulationClass> {
+    let class = |station: &EdcaStation| station.mode.map_or(ModulationClass::Ofdm, |(mode, band)| mode.class(band));
+    settings.stations.iter().map(class).collect()
 }
 
 /// Stations with DCF.

@@ -9,7 +9,7 @@ use wifair_mac::{
 };
 use wifair_packet::Packets;
 use wifair_phy::propagation::Fading;
-use wifair_phy::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
+use wifair_phy::{CaptureEffect, CarrierSense, Interference, ModulationClass, Radio, Reception, Spoils};
 use wifair_queue::Discipline;
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
@@ -20,6 +20,15 @@ use crate::common::{NEXT_HOPS, signals};
 fn fading_signals(reception: Reception, scenario: &Scenario, fades: bool) -> SignalSettings {
     let fading = if fades { Fading::Rayleigh } else { Fading::None };
     SignalSettings { fading, ..signals(reception, scenario.stations, scenario.seed) }
+}
+
+/// The newest modulation class of each station if every `legacy`-th is an 802.11b station; empty with 0.
+fn newest_beside_dsss(stations: u32, legacy: u32) -> Vec<ModulationClass> {
+    let class = |station: u32| match station % legacy {
+        0 => ModulationClass::HrDsss,
+        _ => ModulationClass::ErpOfdm,
+    };
+    if legacy == 0 { vec![] } else { (0..stations).map(class).collect() }
 }
 
 proptest! {
@@ -128,7 +137,7 @@ proptest! {
         reception in capture(),
         (eifs_is_nav, protected, for_all) in any::<(bool, bool, bool)>(),
         (data_error, control_error) in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
-        legacy in prop_oneof![Just(0), 1_u32..3],
+        legacy in prop_oneof![Just(0), 2_u32..4],
     ) {
         let mut scenario = scenario;
         if eifs_is_nav {
@@ -143,9 +152,7 @@ proptest! {
                 station.control_error_to = control_error;
             }
             let mut signals = signals(reception.clone(), scenario.stations, 1);
-            if legacy > 0 {
-                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
-            }
+            signals.newest = newest_beside_dsss(scenario.stations, legacy);
             let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings);
             let mut space = space.with_signals(signals);
             space.set_errors_for_all(for_all);
@@ -170,8 +177,13 @@ proptest! {
         slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
         protection in protection(),
+        older in prop_oneof![Just(0), 2_u32..4],
     ) {
         let mut scenario = scenario.protected(protection);
+        if older > 0 {
+            (scenario.by_ap, scenario.answers) = (true, false); // stations do not know what other stations read
+            scenario.access.nav_unit = Duration::ZERO; // older stations do not read NAVs in newer PPDUs
+        }
         // With agreements the first category responds to requests.
         let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
         if scenario.access.eifs == Eifs::AfterCollision && uses_several {
@@ -181,14 +193,21 @@ proptest! {
             let mut settings = edca_settings(&scenario, settings(&scenario), first, &categories);
             settings.slot_rules = slot_rules;
             match aggregates {
-                Some((asks_and_agrees, amsdu)) => with_aggregates(settings, asks_and_agrees, amsdu),
+                Some((asks_and_agrees, amsdu)) => {
+                    beside_older(with_aggregates(settings, asks_and_agrees, amsdu), older)
+                }
                 None => settings,
             }
         };
         let general = run!(GeneralChannel::new(settings()), &scenario);
         let links = RadioLinks::full(scenario.stations);
-        let space = run!(SpatialChannel::with_categories(settings(), links), &scenario);
-        assert_same(&general, &space);
+        let space = SpatialChannel::with_categories(settings(), links);
+        let without_capture = Reception { capture: CaptureEffect::None, ..Reception::default() };
+        let signals = SignalSettings {
+            newest: newest(&settings()),
+            ..signals(without_capture, scenario.stations, scenario.seed)
+        };
+        assert_same(&general, &run!(space.with_signals(signals), &scenario));
     }
 
     /// In any topology.
@@ -224,7 +243,7 @@ proptest! {
         (eifs_is_nav, protected, for_all, fades) in any::<(bool, bool, bool, bool)>(),
         errors in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
         miss in prop_oneof![Just(0.0), 0.0..0.5],
-        legacy in prop_oneof![Just(0), 1_u32..3],
+        legacy in prop_oneof![Just(0), 2_u32..4],
         (records, has_outages, adapts) in any::<(bool, bool, bool)>(),
     ) {
         let mut scenario = scenario;
@@ -240,9 +259,7 @@ proptest! {
         let signals = || {
             let mut signals = signals(reception.clone(), scenario.stations, 1);
             signals.fading = if fades { Fading::Rayleigh } else { Fading::None };
-            if legacy > 0 {
-                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
-            }
+            signals.newest = newest_beside_dsss(scenario.stations, legacy);
             signals
         };
         let space = || {

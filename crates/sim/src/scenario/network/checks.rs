@@ -135,7 +135,9 @@ impl Builder<'_> {
                 "outage_up" | "outage_down" => {
                     "outages are modelled without access categories; leave out one of the two"
                 }
-                "standard" => "in [space] all stations are of one standard from 802.11n on; leave out one of the two",
+                "standard" => {
+                    "ad-hoc stations are of one standard, as senders do not know what others read; leave it out"
+                }
                 "cf_end" => "in [space] a frame announces its own exchange, not the rest of its TXOP; leave it out",
                 _ if has_mcs => "\"ideal\" goes by bit errors; write spoils = \"bits\" in [space.reception]",
                 _ => "stations with access categories send at fixed rates in [space]; leave out one of the two",
@@ -150,7 +152,7 @@ impl Builder<'_> {
                 ("snr", has_mcs && group.snr.is_some()),
                 ("outage_up", group.outage_up.is_some()),
                 ("outage_down", group.outage_down.is_some()),
-                ("standard", has_mcs && group.standard.is_some_and(|standard| standard != wlan.standard)),
+                ("standard", file.is_ad_hoc() && group.standard.is_some_and(|standard| standard != wlan.standard)),
             ] {
                 refuse(&format!("stations[{index}].{key}"), is_set);
             }
