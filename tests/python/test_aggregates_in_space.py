@@ -131,6 +131,17 @@ def test_each_receiver_has_its_own_mode() -> None:
     assert minstrel == pytest.approx(ideal, rel=0.1)
 
 
+@pytest.mark.parametrize(("width", "snr"), [(20, 5.0), (20, 9.0), (40, 10.0), (40, 12.0)])
+def test_ideal_adaptation_gives_no_less_than_a_slower_mode(width: int, snr: float) -> None:
+    """LDPC is 6 to 8 dB better than BCC, which responses use: there are modes whose block ACKs are lost to noise."""
+    own: dict[str, object] = {"wlan.standard": "802.11ax", "wlan.width": width, "wlan.coding": "ldpc"}
+    noise_in_cell: dict[str, object] = {"stations.snr": f"{snr} dB"}
+    for text, at in [(SPACE, at_snr(snr)), (CELL, noise_in_cell)]:
+        ideal = goodput_mbps(text, own | at | {"wlan.rate_adaptation": "ideal"})
+        slower = [goodput_mbps(text, own | at | {"wlan.mcs": mcs}) for mcs in range(5)]
+        assert ideal > 0.99 * max(slower), (ideal, slower)
+
+
 def test_ideal_adaptation_needs_bit_errors() -> None:
     message = "`rate_adaptation` with 802.11n in [space]"
     with pytest.raises(wifair.ScenarioError, match=re.escape(message)) as refused:

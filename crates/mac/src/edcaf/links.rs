@@ -8,12 +8,13 @@
 
 use wifair_engine::Stream;
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
-use wifair_phy::{Band, BitErrors, LegacyMode, PpduOptions, PpduTiming, TxMode, mcs_errors};
+use wifair_phy::{Band, BitErrors, LegacyMode, PpduOptions, PpduTiming, Timing, TxMode, mcs_errors};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
 use crate::fast::MpduLeads;
+use crate::frame_length;
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: that of an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
@@ -78,6 +79,16 @@ impl PsduTimes {
     }
 }
 
+/// Modes and the rates of the responses to them.
+fn with_responses(modes: &[LinkMode], timing: &Timing) -> Vec<(TxMode, BitRate)> {
+    modes.iter().map(|mode| (mode.tx, timing.answer_rate(mode.reference_rate()))).collect()
+}
+
+/// Lengths of the usual MPDU and of the block ACK.
+fn usual_lengths(rules: Option<&AggregationRules>) -> (Bytes, Bytes) {
+    (USUAL_MPDU, rules.map_or(frame_length::ACK, AggregationRules::block_ack))
+}
+
 /// The modulation of a frame, which determines its losses to noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum FrameMode {
@@ -109,12 +120,12 @@ pub(crate) struct StationLink {
 const REMEMBERED: usize = 16;
 
 impl StationLink {
-    /// The link of a station with this mode.
+    /// The link of a station with this mode. The best mode is computed if the timing of responses is given.
     pub fn new(
         mode: Option<(TxMode, Band)>,
         settings: &LinkSettings,
         rules: Option<&AggregationRules>,
-        is_best_wanted: bool,
+        responses: Option<&Timing>,
     ) -> Self {
         let LinkSettings { ladder, narrower, options, snr, noise, .. } = settings;
         let (mut all, mut band) = (vec![], Band::Ghz5);
@@ -123,16 +134,18 @@ impl StationLink {
             all.extend(ladder.iter().copied().filter(|other| *other != own));
             band = own_band;
         }
-        let best = match snr {
-            Some(snr) if is_best_wanted && all.len() > 1 => best_mode(&all, USUAL_MPDU, *snr, &[1.0]),
-            _ => 0,
-        };
         let narrower = |tx: &TxMode| {
             let known = narrower.iter().find(|(wide, _)| wide == tx).map_or(&[][..], |(_, narrower)| narrower);
             known.iter().map(|tx| LinkMode::new(*tx, band, rules, *options)).collect()
         };
         let narrower: Vec<Vec<LinkMode>> = all.iter().map(narrower).collect();
         let modes: Vec<LinkMode> = all.into_iter().map(|tx| LinkMode::new(tx, band, rules, *options)).collect();
+        let best = match (snr, responses) {
+            (Some(snr), Some(timing)) if modes.len() > 1 => {
+                best_mode(&with_responses(&modes, timing), usual_lengths(rules), *snr, &[1.0])
+            }
+            _ => 0,
+        };
         let longest = modes.iter().chain(narrower.iter().flatten()).map(|mode| mode.longest_psdu);
         Self {
             longest_in_any: longest.min().unwrap_or(Bytes(0)),
@@ -284,14 +297,15 @@ impl Edcafs {
             return;
         }
         // Stations have few different sets of modes. Tables are used for averages over several factors.
-        let mut known: Vec<(Vec<TxMode>, Option<Ideal>)> = vec![];
+        let mut known: Vec<(Vec<(TxMode, BitRate)>, Option<Ideal>)> = vec![];
         let sets = self.stations.iter().map(|station| {
-            let modes: Vec<TxMode> = station.link.modes.iter().map(|mode| mode.tx).collect();
+            let modes = with_responses(&station.link.modes, &self.access.timing);
             if modes.len() < 2 {
                 return None;
             }
             let place = known.iter().position(|(others, _)| *others == modes).unwrap_or_else(|| {
-                let table = (factors.len() > 1).then(|| Ideal::new(&modes, USUAL_MPDU, factors));
+                let lengths = usual_lengths(station.rules.as_ref());
+                let table = (factors.len() > 1).then(|| Ideal::new(&modes, lengths, factors));
                 known.push((modes, table));
                 known.len() - 1
             });
@@ -307,7 +321,8 @@ impl Edcafs {
                 let Some(set) = set else { return 0 };
                 let (modes, table) = &known[set];
                 let ratio = ratio(number(from), number(to));
-                table.as_ref().map_or_else(|| best_mode(modes, USUAL_MPDU, ratio, factors), |table| table.mode(ratio))
+                let lengths = usual_lengths(self.stations[from].rules.as_ref());
+                table.as_ref().map_or_else(|| best_mode(modes, lengths, ratio, factors), |table| table.mode(ratio))
             };
             let best = (0..self.stations.len()).map(towards).collect();
             if let Some(choice) = &mut self.stations[from].choice {

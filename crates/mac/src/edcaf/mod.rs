@@ -231,12 +231,13 @@ impl Edcafs {
         assert!(categories > 0, "every station has a category");
         let (mut stations, mut contenders) = (vec![], vec![]);
         let is_best_wanted = plans.iter().any(|station| station.link.adaptation == Adaptation::Ideal);
+        let responses = is_best_wanted.then_some(&access.timing);
         for (own, plan) in (0..).zip(plans) {
             assert_eq!(plan.categories.len(), categories, "all stations have as many categories");
             let EdcaStation { common: mut station, mode, link, aggregation: rules, is_legacy, categories } = plan;
             stations.push(Station {
                 rate: station.rate,
-                link: StationLink::new(mode, &link, rules.as_ref(), is_best_wanted),
+                link: StationLink::new(mode, &link, rules.as_ref(), responses),
                 choice: ModeChoice::new(&link),
                 routing_overhead: station.routing_overhead,
                 errors: Errors::new(&station),

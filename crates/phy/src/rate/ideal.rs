@@ -1,13 +1,14 @@
 //! Ideal rate control: picks the mode with the best expected throughput at a known SINR.
 //!
 //! A real sender cannot know the SINR in advance, so this is an upper bound for other controls. The expected throughput
-//! of a mode is its data rate times the probability that an MPDU of a given length survives ([`crate::mcs_errors`]).
-//! Each doubling of the width doubles the noise; streams share the power evenly and do not interfere with each other.
-//! If power varies from frame to frame, the sender knows the mean and the distribution, but not the next frame's power.
+//! of a mode is its data rate times the probabilities that an MPDU ([`crate::mcs_errors`]) and the response
+//! ([`crate::BitErrors`]) survive; the response arrives with the SINR of the data. Each doubling of the width doubles
+//! the noise; streams share the power evenly and do not interfere with each other. If power varies from frame to frame,
+//! the sender knows the mean and the distribution, but not the next frame's power.
 
-use wifair_units::Bytes;
+use wifair_units::{BitRate, Bytes};
 
-use crate::{TxMode, mcs_errors};
+use crate::{BitErrors, LegacyMode, TxMode, mcs_errors};
 
 /// The lowest tabulated SINR in 20 MHz, in dB; below it the slowest mode is used.
 const LOWEST: f64 = -10.0;
@@ -16,22 +17,30 @@ const DENSITY: f64 = 4.0;
 /// Number of table entries: up to 70 dB.
 const ENTRIES: u32 = 320;
 
-/// The index of the best of `modes`, all of them HT or later, for MPDUs of `length` at a mean SINR, as a ratio in 20
-/// MHz with all power in one stream. The SINR of a frame is the mean times one of these equally likely factors.
+/// The index of the best of `modes`, all of them HT or later and each with the OFDM rate of its response, for an MPDU
+/// and a response of these `lengths` at a mean SINR, as a ratio in 20 MHz with all power in one stream. The SINR of a
+/// frame is the mean times one of these equally likely factors.
 ///
 /// # Panics
 /// If there is no mode or no factor, or a mode older than HT.
-pub fn best_mode(modes: &[TxMode], length: Bytes, sinr: f64, factors: &[f64]) -> usize {
+pub fn best_mode(modes: &[(TxMode, BitRate)], lengths: (Bytes, Bytes), sinr: f64, factors: &[f64]) -> usize {
     assert!(!modes.is_empty() && !factors.is_empty(), "there is a mode to choose, and a factor");
     let rate = |mode: &TxMode| mode.data_rate().as_bps() as f64;
-    let slowest = (0..modes.len()).min_by(|a, b| rate(&modes[*a]).total_cmp(&rate(&modes[*b]))).unwrap_or(0);
+    let slowest = (0..modes.len()).min_by(|a, b| rate(&modes[*a].0).total_cmp(&rate(&modes[*b].0))).unwrap_or(0);
+    let (mpdu_bits, response_bits) = (8.0 * lengths.0.0 as f64, 8.0 * lengths.1.0 as f64);
     let mut found = (slowest, 0.0);
-    for (index, mode) in modes.iter().enumerate() {
+    for (index, (mode, response)) in modes.iter().enumerate() {
         let survival = |factor: &f64| {
-            let log = mcs_errors::log_survival(*mode, sinr_of(*mode, sinr * factor), 8.0 * length.0 as f64);
+            let log = mcs_errors::log_survival(*mode, sinr_of(*mode, sinr * factor), mpdu_bits);
             libm::exp(log.expect("modes are from HT on"))
         };
-        let throughput = rate(mode) * factors.iter().map(survival).sum::<f64>();
+        let answered = |factor: &f64| {
+            let mode = LegacyMode::of(*response, true);
+            libm::exp(BitErrors::tables().log_survival(mode, sinr * factor, response_bits))
+        };
+        // Data and response fade independently.
+        let throughput =
+            rate(mode) * factors.iter().map(survival).sum::<f64>() * factors.iter().map(answered).sum::<f64>();
         if throughput > found.1 {
             found = (index, throughput);
         }
@@ -47,16 +56,16 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// The table for these modes, this length and these factors.
+    /// The table for these modes with the rates of their responses, these lengths and these factors.
     ///
     /// # Panics
     /// If there is no mode or no factor, or a mode older than HT.
-    pub fn new(modes: &[TxMode], length: Bytes, factors: &[f64]) -> Self {
+    pub fn new(modes: &[(TxMode, BitRate)], lengths: (Bytes, Bytes), factors: &[f64]) -> Self {
         let best = |entry: u32| {
             let sinr = libm::pow(10.0, (LOWEST + f64::from(entry) / DENSITY) / 10.0);
-            best_mode(modes, length, sinr, factors)
+            best_mode(modes, lengths, sinr, factors)
         };
-        Self { slowest: best_mode(modes, length, 0.0, factors), choices: (0..ENTRIES).map(best).collect() }
+        Self { slowest: best_mode(modes, lengths, 0.0, factors), choices: (0..ENTRIES).map(best).collect() }
     }
 
     /// The index of the best mode at `sinr`, a ratio in 20 MHz with all power in one stream.
@@ -77,11 +86,23 @@ pub fn sinr_of(mode: TxMode, sinr: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Amendment, ModeRequest};
+    use crate::{Amendment, BasicRates, Coding, ModeRequest};
 
-    fn modes() -> Vec<TxMode> {
-        let mode = |mcs| Amendment::N.mode(&ModeRequest { mcs: Some(mcs), ..ModeRequest::default() }).unwrap().1;
-        (0..8).map(mode).collect()
+    /// MPDUs whose losses are published, and a block ACK of up to 64 of them.
+    const LENGTHS: (Bytes, Bytes) = (Bytes(2000), Bytes(32));
+
+    /// Modes of one stream in 20 MHz, with responses at the mandatory rates.
+    fn modes_of(amendment: Amendment, coding: Coding, mcs: std::ops::Range<u32>) -> Vec<(TxMode, BitRate)> {
+        let mode = |mcs| {
+            let request = ModeRequest { mcs: Some(mcs), coding: Some(coding), ..ModeRequest::default() };
+            let mode = amendment.mode(&request).unwrap().1;
+            (mode, BasicRates::mandatory().response(mode).data_rate())
+        };
+        mcs.map(mode).collect()
+    }
+
+    fn modes() -> Vec<(TxMode, BitRate)> {
+        modes_of(Amendment::N, Coding::Bcc, 0..8)
     }
 
     /// The success rates of 2000 bytes are published for OFDM (see [`crate::BitErrors`]). At 13 dB it is 0.495 for
@@ -90,22 +111,22 @@ mod tests {
     /// leaves 51.1.
     #[test]
     fn the_best_expected_throughput() {
-        let table = Ideal::new(&modes(), Bytes(2000), &[1.0]);
+        let table = Ideal::new(&modes(), LENGTHS, &[1.0]);
         for (db, mcs) in [(13.0, 2), (14.0, 3), (21.0, 4), (22.0, 5), (-20.0, 0), (60.0, 7), (90.0, 7)] {
             let sinr = libm::pow(10.0, (db + 0.01) / 10.0);
             assert_eq!(table.mode(sinr), mcs, "{db} dB");
-            assert_eq!(best_mode(&modes(), Bytes(2000), sinr, &[1.0]), mcs, "{db} dB");
+            assert_eq!(best_mode(&modes(), LENGTHS, sinr, &[1.0]), mcs, "{db} dB");
         }
         for (sinr, mcs) in [(0.0, 0), (f64::NAN, 0), (f64::INFINITY, 7)] {
-            assert_eq!((table.mode(sinr), best_mode(&modes(), Bytes(2000), sinr, &[1.0])), (mcs, mcs));
+            assert_eq!((table.mode(sinr), best_mode(&modes(), LENGTHS, sinr, &[1.0])), (mcs, mcs));
         }
     }
 
     #[test]
     fn more_signal_never_makes_it_slower() {
         let modes = modes();
-        let ideal = Ideal::new(&modes, Bytes(1500), &[1.0]);
-        assert!(ideal.choices.windows(2).all(|pair| modes[pair[0]].data_rate() <= modes[pair[1]].data_rate()));
+        let ideal = Ideal::new(&modes, LENGTHS, &[1.0]);
+        assert!(ideal.choices.windows(2).all(|pair| modes[pair[0]].0.data_rate() <= modes[pair[1]].0.data_rate()));
     }
 
     /// At 23.5 dB MCS 6 is nearly safe (0.958 at 23 dB). With Rayleigh fading (here quantiles of the exponential
@@ -115,8 +136,20 @@ mod tests {
     fn fading_requires_a_margin() {
         let factors: Vec<f64> = (0..500).map(|place| -libm::log(1.0 - (f64::from(place) + 0.5) / 500.0)).collect();
         let sinr = libm::pow(10.0, 2.351);
-        assert_eq!(Ideal::new(&modes()[..7], Bytes(2000), &[1.0]).mode(sinr), 6);
-        assert_eq!(Ideal::new(&modes()[..7], Bytes(2000), &factors).mode(sinr), 4);
+        assert_eq!(Ideal::new(&modes()[..7], LENGTHS, &[1.0]).mode(sinr), 6);
+        assert_eq!(Ideal::new(&modes()[..7], LENGTHS, &factors).mode(sinr), 4);
+    }
+
+    /// With LDPC, 16-QAM 1/2 survives at 9 dB, but its response at 24 Mb/s (16-QAM 1/2, BCC) does not, which survives
+    /// from some 12 dB on. QPSK 3/4 is answered at 12 Mb/s (QPSK 1/2, BCC).
+    #[test]
+    fn a_mode_is_worth_nothing_if_its_response_is_lost() {
+        let modes = modes_of(Amendment::Ax, Coding::Ldpc, 0..12);
+        let sinr = libm::pow(10.0, 0.9);
+        let survival = mcs_errors::log_survival(modes[3].0, sinr, 8.0 * 2000.0).unwrap();
+        assert!(survival > -0.01, "{survival}");
+        assert_eq!(best_mode(&modes, LENGTHS, sinr, &[1.0]), 2);
+        assert_eq!(Ideal::new(&modes, LENGTHS, &[1.0]).mode(sinr), 2);
     }
 
     #[test]
