@@ -238,12 +238,12 @@ impl Amendment {
         width: ChannelWidth,
         guard_interval: GuardInterval,
     ) -> Result<TxMode, ModeError> {
-        let highest = self.highest_mcs().unwrap_or_default();
+        let (highest, note) = self.limits().map_or((0, ""), |limits| (limits.highest_mcs, limits.note));
         let Some(mcs) = request.mcs else {
             return Err(ModeError::new("mcs", format!("{} needs an MCS: there are 0 to {highest}", self.name())));
         };
         let mcs = u8::try_from(mcs).ok().filter(|mcs| *mcs <= highest).ok_or_else(|| {
-            ModeError::new("mcs", format!("no MCS {mcs} in {}: there are 0 to {highest}", self.name()))
+            ModeError::new("mcs", format!("no MCS {mcs} in {}: there are 0 to {highest}{note}", self.name()))
         })?;
         if self == Self::N {
             return Self::ht(request, mcs, width, guard_interval);
@@ -279,10 +279,10 @@ impl Amendment {
         let mode = HtMode::new(mcs, width, interval)?;
         let has = u32::from(mode.streams());
         if let Some(streams) = request.streams.filter(|streams| *streams != has) {
-            let remedy = if (1..=4).contains(&streams) {
-                format!("{streams} streams have MCS {} to {}", 8 * streams - 8, 8 * streams - 1)
-            } else {
-                "there are 1 to 4 streams, as the MCS says".to_owned()
+            let remedy = match streams {
+                1 => "1 stream has MCS 0 to 7".to_owned(),
+                2..=4 => format!("{streams} streams have MCS {} to {}", 8 * streams - 8, 8 * streams - 1),
+                _ => "there are 1 to 4 streams, as the MCS says".to_owned(),
             };
             let plural = if has == 1 { "" } else { "s" };
             let message = format!("MCS {mcs} of 802.11n has {has} stream{plural}, not {streams}: {remedy}");

@@ -2,7 +2,8 @@
 
 use wifair_units::BitRate;
 
-use crate::{DsssMode, HeRange, ModeError, OfdmMode, TxMode};
+use crate::mode_parts::list;
+use crate::{Amendment, Band, DsssMode, HeRange, ModeError, OfdmMode, TxMode};
 
 /// The basic rates of a BSS: those that every station in it can receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +34,24 @@ impl BasicRates {
             set |= 1 << index;
         }
         Ok(Self { set })
+    }
+
+    /// These rates, if stations of `amendment` have them all in `band`: 802.11b has no OFDM, and DSSS and CCK are in
+    /// 2.4 GHz.
+    pub fn checked(self, amendment: Amendment, band: Band) -> Result<Self, ModeError> {
+        let (there, whose) = match (amendment, band) {
+            (Amendment::B, _) => (0..OFDM, Amendment::B.name().to_owned()),
+            (_, Band::Ghz2_4) => return Ok(self),
+            _ => (OFDM..RATES_KBPS.len(), band.to_string()),
+        };
+        let Some(index) = (0..RATES_KBPS.len()).find(|index| self.set & 1 << index != 0 && !there.contains(index))
+        else {
+            return Ok(self);
+        };
+        let rate = |index: usize| BitRate::from_kbps(u64::from(RATES_KBPS[index]));
+        let names: Vec<String> = there.map(|index| rate(index).to_string().replace(" Mb/s", "")).collect();
+        let message = format!("no basic rate of {} in {whose}: there are {} Mb/s", rate(index), list(&names));
+        Err(ModeError::new("basic_rates", message))
     }
 
     /// 1, 2, 5.5, 11, 6, 12 and 24 Mb/s.

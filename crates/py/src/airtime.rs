@@ -108,7 +108,8 @@ impl Question {
             BasicRates::mandatory()
         } else {
             let rates = self.basic_rates.iter().map(|text| parse::<BitRate>("basic_rates", text));
-            BasicRates::new(&rates.collect::<Result<Vec<_>, _>>()?)?
+            let rates = BasicRates::new(&rates.collect::<Result<Vec<_>, _>>()?)?;
+            rates.checked(amendment, mode.band.unwrap_or(amendment.bands()[0]))?
         };
         let packet_padding = match quantity::<Duration>("packet_padding", self.packet_padding.as_deref())? {
             None => PacketPadding::Us0,
@@ -127,6 +128,10 @@ impl Question {
         if packet_padding != PacketPadding::Us0 && amendment < Amendment::Ax {
             let message = format!("{} has no packet extension: 802.11ax and be have it", amendment.name());
             return Err(error("packet_padding", message));
+        }
+        if self.ldpc_extra_symbol && amendment < Amendment::N {
+            let message = format!("{} has no LDPC: 802.11n, ac, ax and be have it", amendment.name());
+            return Err(error("ldpc_extra_symbol", message));
         }
         let options = PpduOptions { ldpc_extra_symbol: self.ldpc_extra_symbol, packet_padding };
         let buffer_size = self.buffer_size;

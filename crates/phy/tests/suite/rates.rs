@@ -98,6 +98,7 @@ fn errors_list_what_exists() {
     for (standard, request, key, message) in [
         ("802.11n", mcs(32), "mcs", "no MCS 32 in 802.11n: there are 0 to 31"),
         ("802.11ac", mcs(10), "mcs", "no MCS 10 in 802.11ac: there are 0 to 9"),
+        ("802.11be", mcs(14), "mcs", "no MCS 14 in 802.11be: there are 0 to 13 (14 and 15 are not modelled)"),
         ("802.11ax", default, "mcs", "802.11ax needs an MCS: there are 0 to 11"),
         ("802.11b", default, "rate", "802.11b needs a rate: there are 1, 2, 5.5 and 11 Mb/s"),
         ("802.11a", mcs(7), "mcs", "802.11a has no MCS: write a rate, as in `rate = \"54 Mb/s\"`"),
@@ -106,6 +107,12 @@ fn errors_list_what_exists() {
             ModeRequest { streams: Some(2), ..mcs(7) },
             "streams",
             "MCS 7 of 802.11n has 1 stream, not 2: 2 streams have MCS 8 to 15",
+        ),
+        (
+            "802.11n",
+            ModeRequest { streams: Some(1), ..mcs(8) },
+            "streams",
+            "MCS 8 of 802.11n has 2 streams, not 1: 1 stream has MCS 0 to 7",
         ),
         (
             "802.11ax",

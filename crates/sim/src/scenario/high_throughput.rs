@@ -193,7 +193,9 @@ impl Wlan {
             ("preamble", at.has("preamble") && self.preamble != Preamble::Long),
             ("plcp_rate", at.has("plcp_rate") && self.plcp_rate.is_some()),
             ("dsss_basic_rate", at.has("dsss_basic_rate") && self.dsss_basic_rate != BitRate::from_mbps(2)),
+            ("signal_extension", self.signal_extension != self.phy_band().signal_extension()),
             ("whole_symbols", !self.whole_symbols),
+            ("timeout_without_difs", self.timeout_without_difs),
             ("profile", self.profile != Profile::Standard),
         ];
         for (key, _) in old.iter().filter(|(_, is_set)| *is_set) {
