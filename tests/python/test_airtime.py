@@ -224,3 +224,23 @@ def test_modes_that_do_not_exist_are_refused(asked: dict[str, Any], key: str, pa
     assert part in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.key) == (str(caught.value), key)
+
+
+@pytest.mark.parametrize(
+    ("mode", "limit_us"),
+    [
+        ({"standard": "802.11ax", "mcs": 4, "packet_padding": "16 us"}, 5484),
+        ({"standard": "802.11n", "mcs": 3, "coding": "ldpc", "ldpc_extra_symbol": True}, 5484),
+        # IEEE Std 802.11-2016, 10.14: HT-greenfield has no L-SIG, whose length field limits the others.
+        ({"standard": "802.11n", "mcs": 3, "greenfield": True}, 10_000),
+    ],
+)
+def test_the_longest_psdu_is_the_one_that_the_error_names(mode: dict[str, Any], limit_us: int) -> None:
+    with pytest.raises(AirtimeError) as caught:
+        airtime(**mode, psdu_length=60_000)
+    found = re.search(rf"the {limit_us} us of the longest PPDU: at most (\d+) bytes fit", str(caught.value))
+    assert found is not None, caught.value
+    longest = int(found[1])
+    assert airtime(**mode, psdu_length=longest).duration_ns <= 1000 * limit_us
+    with pytest.raises(AirtimeError):
+        airtime(**mode, psdu_length=longest + 1)

@@ -1,9 +1,7 @@
 //! Duration of a frame exchange in closed form: a data PPDU, SIFS and its response, and the throughput of a lone
 //! station that repeats it.
 
-use wifair_phy::{
-    Amendment, Band, BasicRates, ModeError, ModeRequest, PPDU_MAX_TIME, PpduOptions, PpduParts, PpduTiming, TxMode,
-};
+use wifair_phy::{Amendment, Band, BasicRates, ModeError, ModeRequest, PpduOptions, PpduParts, PpduTiming, TxMode};
 use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::frame_length;
@@ -105,13 +103,14 @@ impl ExchangeTime {
         }
         let timing = PpduTiming::with_options(mode, band, query.options);
         let parts = timing.parts(psdu);
-        if query.amendment >= Amendment::N && parts.total() > PPDU_MAX_TIME {
-            let most = timing.longest(PPDU_MAX_TIME).unwrap_or(Bytes(0));
+        let max_time = mode.max_time();
+        if query.amendment >= Amendment::N && parts.total() > max_time {
+            let most = longest_psdu(mode, &timing, max_time);
             let message = format!(
                 "a PSDU of {} bytes takes {} us in {mode}, longer than the {} us of the longest PPDU: at most {} bytes fit",
                 psdu.0,
                 micros(parts.total()),
-                micros(PPDU_MAX_TIME),
+                micros(max_time),
                 most.0
             );
             return Err(error(query, message));
@@ -267,6 +266,15 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     let one = frame_length::DELIMITER.0 + mpdu.0;
     let psdu = Bytes(one.next_multiple_of(4) * u64::from(count - 1) + one);
     Ok((psdu, total, Some(count)))
+}
+
+/// The longest PSDU that takes at most `time`.
+fn longest_psdu(mode: TxMode, timing: &PpduTiming, time: Duration) -> Bytes {
+    let least = timing.longest(time).unwrap_or(Bytes(0)).0;
+    // With an extra symbol or a packet extension longer ones may fit, too: by less than two symbols.
+    let reach = u64::from(mode.bits_per_symbol().unwrap_or(0)) / 4;
+    let fits = |psdu: &Bytes| timing.parts(*psdu).total() <= time;
+    (least..=least + reach).rev().map(Bytes).find(fits).unwrap_or(Bytes(least))
 }
 
 /// The usual response. An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can mark it, and

@@ -44,10 +44,8 @@ impl BasicRates {
             (_, Band::Ghz2_4) => return Ok(self),
             _ => (OFDM..RATES_KBPS.len(), band.to_string()),
         };
-        let Some(index) = (0..RATES_KBPS.len()).find(|index| self.set & 1 << index != 0 && !there.contains(index))
-        else {
-            return Ok(self);
-        };
+        let is_foreign = |index: &usize| self.set & 1 << index != 0 && !there.contains(index);
+        let Some(index) = (0..RATES_KBPS.len()).find(is_foreign) else { return Ok(self) };
         let rate = |index: usize| BitRate::from_kbps(u64::from(RATES_KBPS[index]));
         let names: Vec<String> = there.map(|index| rate(index).to_string().replace(" Mb/s", "")).collect();
         let message = format!("no basic rate of {} in {whose}: there are {} Mb/s", rate(index), list(&names));

@@ -8,7 +8,8 @@ use crate::data_field::{DataField, PreambleFields};
 use crate::mcs_mode::McsMode;
 use crate::mode_parts::list;
 use crate::{
-    Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HtMode, ModeError, OfdmMode, VhtMode, mcs,
+    Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HtFormat, HtMode, ModeError, OfdmMode,
+    PPDU_MAX_TIME, VhtMode, mcs,
 };
 
 /// Modulation class (table 10-9).
@@ -148,6 +149,13 @@ impl TxMode {
         })
     }
 
+    /// The longest PPDU from HT on, aPPDUMaxTime: [`PPDU_MAX_TIME`], but 10 ms in HT-greenfield format, which has no
+    /// L-SIG (10.14, 19.4.4).
+    pub fn max_time(self) -> Duration {
+        let is_greenfield = matches!(self, Self::Ht(mode) if mode.format() == HtFormat::Greenfield);
+        if is_greenfield { Duration::from_millis(10) } else { PPDU_MAX_TIME }
+    }
+
     /// The non-HT reference rate in kb/s: the OFDM rate that represents this mode when a control response is chosen
     /// (10.6.11).
     pub fn reference_rate_kbps(self) -> u32 {
@@ -222,7 +230,7 @@ impl fmt::Display for TxMode {
                 return write!(f, "DSSS {}, {preamble} preamble", self.data_rate_text());
             }
             Self::Ofdm(_) => return write!(f, "OFDM {}", self.data_rate_text()),
-            Self::Ht(mode) if mode.format() == crate::HtFormat::Greenfield => "HT-greenfield",
+            Self::Ht(mode) if mode.format() == HtFormat::Greenfield => "HT-greenfield",
             Self::Ht(_) => "HT",
             Self::Vht(_) => "VHT",
             Self::He(mode) if mode.range() != crate::HeRange::Normal => "HE ER",
