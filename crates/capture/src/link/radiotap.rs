@@ -223,7 +223,7 @@ impl RadioInfo {
         }
     }
 
-    /// Reads the TLVs: U-SIG and EHT give the rate of the first user.
+    /// Reads the TLVs: U-SIG and EHT give the rate of the user for whom the frame was.
     fn take_tlvs(&mut self, mut values: &[u8]) {
         let (mut carriers, mut eht) = (234, None);
         while let Some(head) = values.first_chunk::<4>() {
@@ -239,23 +239,26 @@ impl RadioInfo {
                 U_SIG if word(0) & 0x2 != 0 => {
                     carriers = [234, 468, 980, 1960, 3920, 3920, 234, 234][(word(0) >> 15 & 7) as usize];
                 }
-                // A word that tells what is known, nine words of values, then a word for each user.
+                // A word that tells what is known, nine words of values, then a word for each user, one of which is
+                // marked as the user for whom the frame was.
                 EHT => {
                     let guard_ns = match if word(0) & 0x4 == 0 { 0 } else { word(1) >> 7 & 3 } {
                         1 => 1600,
                         2 => 3200,
                         _ => 800,
                     };
-                    eht = Some((word(10), guard_ns));
+                    let marked = (10..value.len() / 4).map(word).find(|user| user & 0x80 != 0);
+                    eht = Some((marked.unwrap_or(word(10)), guard_ns));
                 }
                 _ => {}
             }
             values = values.get((4 + usize::from(length)).next_multiple_of(4)..).unwrap_or_default();
         }
-        // The bits 0x12 mean that MCS and streams are known.
+        // The bits 0x12 mean that MCS and streams are known. There is one stream more than the field says, as in
+        // EHT-SIG, from which Linux's drivers copy it.
         if let Some((user, guard_ns)) = eht.filter(|(user, _)| user & 0x12 == 0x12) {
-            let [mcs, streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
-            self.rate = Some(RadioRate::Eht { mcs, streams: streams.max(1), carriers, guard_ns });
+            let [mcs, more_streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
+            self.rate = Some(RadioRate::Eht { mcs, streams: 1 + more_streams, carriers, guard_ns });
         }
     }
 

@@ -252,7 +252,7 @@ fn modes_of_he_and_eht_are_read_back() {
     let mut eht: Vec<u8> =
         vec![0, 0, 88, 0, 0x0a, 0, 0x10, 0x10, 0x10, 0, 0x3c, 0x14, 0x40, 1, 0, 0, 7, 0, 0, 0, 12, 0, 0, 0];
     let words =
-        [44 << 16 | 34, 0x0004, 0x0080, 0, 0, 0, 0, 0, 0, 0, 0, 0x02d8_0096, 12 << 16 | 33, 0x0002_0003, 0, 0_u32];
+        [44 << 16 | 34, 0x0004, 0x0080, 0, 0, 0, 0, 0, 0, 0, 0, 0x01d8_0096, 12 << 16 | 33, 0x0002_0003, 0, 0_u32];
     words.iter().for_each(|word| eht.extend(word.to_le_bytes()));
     let (radio, _) = radiotap::parse(&eht).expect("a header");
     assert_eq!(radio.ampdu, Some(7));

@@ -16,13 +16,27 @@ const RADIOTAP: u32 = 1 << 29;
 const VENDOR: u32 = 1 << 30;
 const TLVS: u32 = 1 << 28;
 
-/// U-SIG (TLV 33): 80 MHz (2) is known (bit 1). EHT (TLV 34): MCS 9 and one stream of the first user are known.
+/// U-SIG (TLV 33): 80 MHz (2) is known (bit 1). EHT (TLV 34): MCS and streams of two users are known (0x12), 9 and two,
+/// 4 and one. The field has one less than the number of streams, as EHT-SIG does.
 fn eht_tlvs() -> Vec<u8> {
-    let words = [12 << 16 | 33, 0x0001_0002, 0, 0, 44 << 16 | 34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0190_0012_u32];
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    tlvs_of([0x0190_0012, 0x0040_0012])
 }
 
-const EHT: RadioRate = RadioRate::Eht { mcs: 9, streams: 1, carriers: 980, guard_ns: 800 };
+fn tlvs_of(users: [u32; 2]) -> Vec<u8> {
+    let u_sig = [12 << 16 | 33, 0x0001_0002, 0, 0];
+    [&u_sig[..], &[48 << 16 | 34], &[0; 10], &users].concat().into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+const EHT: RadioRate = RadioRate::Eht { mcs: 9, streams: 2, carriers: 980, guard_ns: 800 };
+
+/// Bit 7 marks the user for whom the frame was; without it, the first one counts.
+#[test]
+fn the_user_of_the_frame_is_the_marked_one() {
+    let rate = |users| read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of(users)].concat()).rate;
+    assert_eq!(rate([0x0190_0012, 0x0040_0012]), Some(EHT));
+    let second = RadioRate::Eht { mcs: 4, streams: 1, carriers: 980, guard_ns: 800 };
+    assert_eq!(rate([0x0190_0012, 0x0040_0092]), Some(second));
+}
 
 /// Linux writes a presence word for each antenna (signal and number), and sets the bit for TLVs in the last word.
 #[test]
