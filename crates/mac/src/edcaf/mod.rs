@@ -12,12 +12,12 @@
 mod agreement;
 mod arrival_times;
 mod fast;
+mod frame_records;
 mod limits;
 mod links;
 mod ppdu;
 mod psdu_builder;
 mod recipient;
-mod record;
 mod released;
 mod settings;
 mod settle;

@@ -16,8 +16,8 @@
 //! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
 
 mod backoffs;
+mod exchange_records;
 mod exchanges;
-mod record;
 
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{Duration, Time};

@@ -19,8 +19,8 @@ use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 mod contention;
-mod exchange;
-mod fast;
+mod lazy_arrivals;
+mod shared_exchange;
 
 use super::super::general::GeneralChannel;
 use super::super::slots::Slots;

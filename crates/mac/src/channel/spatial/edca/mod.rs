@@ -5,8 +5,8 @@
 //! slots based on the station's carrier sense and NAV, and a frame that collides may reach its receiver in part.
 
 mod aggregate_reception;
-mod backoff;
-mod exchange;
+mod category_backoff;
+mod category_exchanges;
 mod mpdu_errors;
 mod width;
 
@@ -14,7 +14,7 @@ use wifair_packet::PacketId;
 use wifair_units::{BitRate, Time};
 
 use self::aggregate_reception::AggregateReception;
-use self::backoff::CategoryBackoff;
+use self::category_backoff::CategoryBackoff;
 use self::mpdu_errors::{DataChunk, OnAir};
 use super::{Call, RadioLinks, SpatialChannel, SpatialFrameKind};
 use crate::category::Category;
