@@ -35,7 +35,7 @@ pub struct RadioInfo {
     pub is_greenfield: bool,
     /// Space-time streams beyond the spatial streams (STBC).
     pub stbc: u8,
-    /// Length of an HE training symbol in us, without guard interval, if reported.
+    /// Length of an HE or EHT training symbol in us, without guard interval, if reported.
     pub ltf_us: Option<f64>,
 }
 
@@ -85,7 +85,7 @@ pub enum RadioRate {
         mcs: u8,
         /// Spatial streams.
         streams: u8,
-        /// Data subcarriers: 234, 468, 980, 1960 or 3920 in 20 to 320 MHz.
+        /// Data subcarriers: 234, 468, 980, 1960 or 3920 in 20 to 320 MHz, others in resource units.
         carriers: u16,
         /// Guard interval, in ns.
         guard_ns: u16,
@@ -100,6 +100,12 @@ const VENDOR: u32 = 1 << 30;
 /// TLV types of U-SIG and EHT.
 const U_SIG: u16 = 33;
 const EHT: u16 = 34;
+
+/// Data subcarriers by the size of a resource unit in the EHT field: 26, 52, 106, 242, 484, 996, 2x996, 4x996 tones;
+/// then 52+26, 106+26, 484+242, 996+484, 996+484+242, 2x996+484, 3x996, 3x996+484.
+const UNITS: [u16; 16] = [24, 48, 102, 234, 468, 980, 1960, 3920, 72, 126, 702, 1448, 1682, 2428, 2940, 3408];
+/// Length of a training symbol in us, by its code in the HE and EHT fields.
+const TRAINING_US: [Option<f64>; 4] = [None, Some(3.2), Some(6.4), Some(12.8)];
 
 /// Size and alignment of the fields of the radiotap namespace, by bit.
 const FIELDS: [(usize, usize); 28] = [
@@ -248,7 +254,9 @@ impl RadioInfo {
                         _ => 800,
                     };
                     let marked = (10..value.len() / 4).map(word).find(|user| user & 0x80 != 0);
-                    eht = Some((marked.unwrap_or(word(10)), guard_ns));
+                    let unit = (word(0) & 0x0040_0000 != 0).then(|| UNITS.get((word(2) & 0x1f) as usize)).flatten();
+                    eht = Some((marked.unwrap_or(word(10)), guard_ns, unit));
+                    self.ltf_us = TRAINING_US[(word(1) >> 9 & 3) as usize];
                 }
                 _ => {}
             }
@@ -256,8 +264,9 @@ impl RadioInfo {
         }
         // The bits 0x12 mean that MCS and streams are known. There is one stream more than the field says, as in
         // EHT-SIG, from which Linux's drivers copy it.
-        if let Some((user, guard_ns)) = eht.filter(|(user, _)| user & 0x12 == 0x12) {
+        if let Some((user, guard_ns, unit)) = eht.filter(|(user, ..)| user & 0x12 == 0x12) {
             let [mcs, more_streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
+            let carriers = unit.copied().unwrap_or(carriers);
             self.rate = Some(RadioRate::Eht { mcs, streams: 1 + more_streams, carriers, guard_ns });
         }
     }
@@ -292,7 +301,7 @@ impl RadioInfo {
         let streams = space_time_streams - self.stbc;
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
         let extended = known & 0x0003 == 1;
-        self.ltf_us = [None, Some(3.2), Some(6.4), Some(12.8)][usize::from(fifth >> 6 & 3)];
+        self.ltf_us = TRAINING_US[usize::from(fifth >> 6 & 3)];
         self.rate = Some(RadioRate::He { mcs, streams, carriers, guard_ns, dcm, extended });
         Some(())
     }

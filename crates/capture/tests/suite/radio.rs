@@ -19,12 +19,14 @@ const TLVS: u32 = 1 << 28;
 /// U-SIG (TLV 33): 80 MHz (2) is known (bit 1). EHT (TLV 34): MCS and streams of two users are known (0x12), 9 and two,
 /// 4 and one. The field has one less than the number of streams, as EHT-SIG does.
 fn eht_tlvs() -> Vec<u8> {
-    tlvs_of([0x0190_0012, 0x0040_0012])
+    tlvs_of([0; 3], [0x0190_0012, 0x0040_0012])
 }
 
-fn tlvs_of(users: [u32; 2]) -> Vec<u8> {
+/// `about`: what is known, and two words of values.
+fn tlvs_of(about: [u32; 3], users: [u32; 2]) -> Vec<u8> {
     let u_sig = [12 << 16 | 33, 0x0001_0002, 0, 0];
-    [&u_sig[..], &[48 << 16 | 34], &[0; 10], &users].concat().into_iter().flat_map(u32::to_le_bytes).collect()
+    let eht = [&[48 << 16 | 34], &about[..], &[0; 7], &users].concat();
+    [&u_sig, &eht[..]].concat().into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
 const EHT: RadioRate = RadioRate::Eht { mcs: 9, streams: 2, carriers: 980, guard_ns: 800 };
@@ -32,7 +34,7 @@ const EHT: RadioRate = RadioRate::Eht { mcs: 9, streams: 2, carriers: 980, guard
 /// Bit 7 marks the user for whom the frame was; without it, the first one counts.
 #[test]
 fn the_user_of_the_frame_is_the_marked_one() {
-    let rate = |users| read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of(users)].concat()).rate;
+    let rate = |users| read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([0; 3], users)].concat()).rate;
     assert_eq!(rate([0x0190_0012, 0x0040_0012]), Some(EHT));
     let second = RadioRate::Eht { mcs: 4, streams: 1, carriers: 980, guard_ns: 800 };
     assert_eq!(rate([0x0190_0012, 0x0040_0092]), Some(second));
@@ -111,4 +113,17 @@ fn a_ppdu_may_be_empty() {
     let outcome = |header: &[u8]| decode(LinkType::Radiotap, header, 9, &mut |_: &Datagram<'_>| {});
     assert_eq!(outcome(&header), DecodeOutcome::Other);
     assert_eq!(outcome(&[0, 0, 8, 0, 0, 0, 0, 0]), DecodeOutcome::Malformed);
+}
+
+/// radiotap.org, field EHT: if bit 22 says that it is known, the size of the resource unit is in the second word of
+/// values, and the length of the training fields (2: 6.4 us) in the first. Units have 24, 48, 102, 234, 468 and 980
+/// data subcarriers (26 to 996 tones); number 11 is 996 + 484 tones.
+#[test]
+fn frames_of_802_11be_may_have_a_resource_unit() {
+    for (size, carriers) in [(0, 24), (2, 102), (3, 234), (7, 3_920), (8, 48 + 24), (11, 980 + 468), (15, 3_408)] {
+        let tlvs = tlvs_of([0x0040_0004, 2 << 9, size], [0x0010_0012, 0]);
+        let radio = read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs].concat());
+        let expected = RadioRate::Eht { mcs: 1, streams: 1, carriers, guard_ns: 800 };
+        assert_eq!((radio.rate, radio.ltf_us), (Some(expected), Some(6.4)), "{size}");
+    }
 }
