@@ -4,7 +4,7 @@ use wifair_mac::{Bandwidth, ChannelSettings, Eifs};
 use wifair_phy::{Amendment, Band, CaptureEffect, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
 
 use super::high_throughput::OwnMode;
-use super::network::Builder;
+use super::network::{Builder, member_name};
 use super::wlan::Wlan;
 use super::{Scenario, ScenarioFile};
 
@@ -127,9 +127,15 @@ impl Builder<'_> {
                 self.problem(&path, &error.message, &format!("an access point has a channel of {mhz} MHz"));
             }
         }
-        let widest = (0..aps).map(|ap| width(file, wlan, ap)).max().unwrap_or(20);
         for (index, group) in file.stations.iter().enumerate() {
-            let Some(own) = group.width.filter(|own| *own > widest) else { continue };
+            let is_named = |ap: &usize| match (&group.ap, &file.ap) {
+                (Some(name), Some(ap_group)) => {
+                    *name == ap_group.name || *name == member_name(&ap_group.name, *ap, aps)
+                }
+                _ => true,
+            };
+            let widest = (0..aps).filter(is_named).map(|ap| width(file, wlan, ap)).max();
+            let Some((own, widest)) = group.width.zip(widest).filter(|(own, widest)| own > widest) else { continue };
             let message = format!("PPDUs of {own} MHz in a channel of {widest} MHz");
             let note = "write at most the width of the access point, or leave it out";
             self.problem(&format!("stations[{index}].width"), &message, note);

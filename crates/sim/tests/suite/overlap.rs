@@ -326,4 +326,11 @@ fn what_does_not_exist_is_refused() {
             problems(&text.replacen(from, to, 1).replacen("channels = [36]", "channels = [36]\nwidths = [40]", 1));
         assert!(told.contains(expected), "{told}");
     }
+    // The first station has the width of the second access point.
+    let told = problems(&text.replacen("position", "width = 80\nposition", 1).replacen(
+        "channels = [36]",
+        "channels = [36]\nwidths = [40, 80]",
+        1,
+    ));
+    assert!(told.contains("PPDUs of 80 MHz in a channel of 40 MHz"), "{told}");
 }

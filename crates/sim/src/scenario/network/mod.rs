@@ -128,7 +128,7 @@ impl Network {
 }
 
 /// The name of the `index`-th of `count` members of a group, from 0.
-fn member_name(group: &str, index: usize, count: usize) -> String {
+pub(super) fn member_name(group: &str, index: usize, count: usize) -> String {
     let number = index + 1;
     match group.ends_with(|c: char| c.is_ascii_digit()) {
         _ if count == 1 => group.to_owned(),
