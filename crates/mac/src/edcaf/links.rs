@@ -297,16 +297,16 @@ impl Edcafs {
             return;
         }
         // Stations have few different sets of modes. Tables are used for averages over several factors.
-        let mut known: Vec<(Vec<(TxMode, BitRate)>, Option<Ideal>)> = vec![];
+        let (mut known, mut tables) = (vec![], vec![]);
         let sets = self.stations.iter().map(|station| {
             let modes = with_responses(&station.link.modes, &self.access.timing);
             if modes.len() < 2 {
                 return None;
             }
-            let place = known.iter().position(|(others, _)| *others == modes).unwrap_or_else(|| {
+            let place = known.iter().position(|others| *others == modes).unwrap_or_else(|| {
                 let lengths = usual_lengths(station.rules.as_ref());
-                let table = (factors.len() > 1).then(|| Ideal::new(&modes, lengths, factors));
-                known.push((modes, table));
+                tables.push((factors.len() > 1).then(|| Ideal::new(&modes, lengths, factors)));
+                known.push(modes);
                 known.len() - 1
             });
             Some(place)
@@ -319,7 +319,7 @@ impl Edcafs {
             let towards = |to: usize| {
                 let set = sets[self.rate_of(from, number(to))].filter(|_| to != from);
                 let Some(set) = set else { return 0 };
-                let (modes, table) = &known[set];
+                let (modes, table) = (&known[set], &tables[set]);
                 let ratio = ratio(number(from), number(to));
                 let lengths = usual_lengths(self.stations[from].rules.as_ref());
                 table.as_ref().map_or_else(|| best_mode(modes, lengths, ratio, factors), |table| table.mode(ratio))
