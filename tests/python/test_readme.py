@@ -64,12 +64,12 @@ def test_figures_of_the_first_screen_are_those_of_the_record() -> None:
 
     readme = README.read_text(encoding="utf-8")
     rows = {row.split("|")[1].strip(): row.split("|") for row in RECORD.splitlines() if row.startswith("| 802.11b")}
-    for flows, hundred in (("8", "18,000"), ("200", None)):
+    for flows, hundred in (("8", "13,000"), ("200", None)):
         row = rows[f"802.11b, {flows} NewReno uploads"]
         own, ns2, ns3 = (float(row[column].split("(")[0].replace(",", "")) for column in (2, 5, 7))
         assert f"{_near(ns2)}" in readme
         assert f"{_near(ns3)}" in readme
-        assert hundred is None or abs(float(hundred.replace(",", "")) - own) < 0.05 * own
+        assert hundred is None or (hundred in readme and abs(float(hundred.replace(",", "")) - own) < 0.05 * own)
     agreed = re.search(r"Of (\d+) comparisons with a criterion (\d+) agree", VALIDATION)
     assert agreed is not None
     assert f"Of {agreed[1]} comparisons" in readme
