@@ -246,6 +246,37 @@ fn eifs_follows_a_ppdu_that_an_older_station_cannot_read() {
     }
 }
 
+/// An ADDBA request is sent at a rate before HT, so that an 802.11a station reads it.
+#[test]
+fn older_stations_read_requests_for_agreements() {
+    let mut settings = settings(1, 3, u64::MAX, 7);
+    settings.classifier = Classifier::One;
+    let station = &mut settings.stations[2];
+    (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
+    for rules in settings.stations.iter_mut().map(|station| &mut station.aggregation).chain([&mut settings.aggregation])
+    {
+        rules.iter_mut().for_each(|rules| rules.agreements_on_air = true);
+    }
+    let without_capture = Reception { capture: CaptureEffect::None, ..Reception::default() };
+    let newest = vec![ModulationClass::Ht, ModulationClass::Ht, ModulationClass::Ofdm];
+    let mut channel = SpatialChannel::with_categories(settings, RadioLinks::full(3))
+        .with_signals(SignalSettings { newest, ..signals(without_capture, 3, 1) });
+    channel.set_tap(true);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let id = packets.insert(Packet { size: 1500, kind: Kind::Udp, ..Packet::default() });
+    channel.offer_in(1, 0, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, NextHops(&[0])));
+    while channel.next() < Time::NEVER {
+        let now = channel.next();
+        channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, NextHops(&[0])));
+    }
+    let tap = channel.tap().expect("it was set");
+    for (kind, fate) in [(FrameKind::AddbaRequest, Fate::Read), (FrameKind::Data, Fate::Error)] {
+        let frame = tap.frames().iter().find(|frame| frame.kind == kind).expect("it was sent");
+        let heard = tap.hearers(frame).unwrap().iter().find(|hearer| hearer.station == 2).expect("it is near");
+        assert_eq!(heard.fate, fate, "{kind:?}");
+    }
+}
+
 /// Cells on one channel share it if they hear each other; otherwise each has it to itself.
 #[test]
 fn overlapping_access_points_share_the_air() {
