@@ -224,7 +224,7 @@ impl<'a> AirBuilder<'a> {
         let signals = file.space.as_ref().map(|space| SignalSettings {
             reception: space.reception.clone(),
             fading: space.fading.clone(),
-            newest: nodes.iter().map(|node| self.newest_class(*node)).collect(),
+            newest: self.newest_classes(nodes),
             chances: self.streams("signal", nodes),
         });
         let adaptation = |node: &Node| {
@@ -296,11 +296,16 @@ impl<'a> AirBuilder<'a> {
         self.scenario.group_of(node).is_some_and(|group| group.dsss_only)
     }
 
-    /// The newest modulation class that a node reads.
-    fn newest_class(self, node: Node) -> ModulationClass {
-        let own = self.scenario.group_of(node).and_then(|group| group.standard);
-        let standard = if self.is_dsss_only(node) { Amendment::B } else { own.unwrap_or(self.wlan.standard) };
-        standard.class()
+    /// The newest modulation class that each node reads; empty if all are of the network's standard.
+    fn newest_classes(self, nodes: &[Node]) -> Vec<ModulationClass> {
+        let standard_of = |node: &Node| {
+            let own = self.scenario.group_of(*node).and_then(|group| group.standard);
+            if self.is_dsss_only(*node) { Amendment::B } else { own.unwrap_or(self.wlan.standard) }
+        };
+        if nodes.iter().all(|node| standard_of(node) == self.wlan.standard) {
+            return vec![];
+        }
+        nodes.iter().map(|node| standard_of(node).class()).collect()
     }
 
     /// Links on which all nodes can read each other, and all frames that overlap are lost.

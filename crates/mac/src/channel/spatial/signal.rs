@@ -114,9 +114,9 @@ pub(super) struct Signals {
     pub(super) eifs_pending: StationSet,
 }
 
-/// The stations that read each modulation class, if these are the newest that they read; empty if all are the same.
+/// The stations that read each modulation class, if these are the newest that they read; empty if nothing is given.
 fn readers(newest: &[ModulationClass]) -> Vec<StationSet> {
-    if newest.windows(2).all(|pair| pair[0] == pair[1]) {
+    if newest.is_empty() {
         return vec![];
     }
     let readers_of = |class: ModulationClass| {
