@@ -61,8 +61,8 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         "published",
         {"example": "wifi-txop-aggregation", "case": "none"},
         frozenset({"goodput [Mb/s]"}),
-        "these are ns-3's beacons: ns-3 3.44 has 38.97 Mb/s with one every 102.4 ms, as in the example, and 39.06 with "
-        "one every 10.24 s",
+        "the difference is ns-3's beacons: ns-3 3.44 has 38.97 Mb/s with one every 102.4 ms, as in the example, and "
+        "39.06 with one every 10.24 s",
     ),
     (
         "published",
