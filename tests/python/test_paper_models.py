@@ -117,8 +117,9 @@ udp.payload = "1000 B"
 """
 
 
+@pytest.mark.parametrize("standard", ["802.11b", "802.11n"])
 @pytest.mark.parametrize("direction", ["up", "down"])
-def test_on_off_fading_delivers_the_fraction_of_time_that_the_link_is_up(direction: str) -> None:
+def test_on_off_fading_delivers_the_fraction_of_time_that_the_link_is_up(direction: str, standard: str) -> None:
     """Up for 6 s and down for 4 s on average: 0.6 of the datagrams arrive.
 
     For a two-state chain with time constant tau = 0.6 * 4 s, the fraction of T = 6000 s in which it is up has a
@@ -126,7 +127,8 @@ def test_on_off_fading_delivers_the_fraction_of_time_that_the_link_is_up(directi
     retried outlast the end of an outage, 20 ms each in a cycle of 10 s: 0.004.
     """
     outage = f'outage_{direction}.up = "6 s"\noutage_{direction}.down = "4 s"'
-    cell = wifair.Scenario.from_text(FADING.format(outage=outage, direction=direction))
+    text = FADING.format(outage=outage, direction=direction).replace("802.11b", standard)
+    cell = wifair.Scenario.from_text(text)
     goodput = wifair.run(cell, seeds=[1]).flows["goodput_bps"]
     assert goodput[0] / 400e3 == pytest.approx(0.6, abs=0.06)
 
@@ -137,12 +139,20 @@ def test_on_off_fading_needs_space() -> None:
         wifair.Scenario.from_text(text)
 
 
-def test_on_off_fading_beside_access_categories_is_refused() -> None:
-    text = FADING.format(outage='outage_up.up = "1 s"\noutage_up.down = "1 s"', direction="up").replace(
-        "802.11b", "802.11n"
+def test_on_off_fading_is_the_same_with_and_without_access_categories() -> None:
+    """Two categories, of which the flow uses one, with the parameters of DCF."""
+    outage = 'outage_up.up = "80 ms"\noutage_up.down = "20 ms"'
+    plain = wifair.Scenario.from_text(FADING.format(outage=outage, direction="up")).with_(
+        {"duration": "50 s", "flows.udp.rate": "3 Mb/s", "stations[1].queue.limit": "20 packets"}
     )
-    with pytest.raises(wifair.ScenarioError, match="`outage_up` with"):
-        wifair.Scenario.from_text(text)
+    dcf = {"cw_min": 31, "cw_max": 1023, "aifsn": 2}
+    categories = plain.with_({"ap.scheme.access": "edca"}).with_(
+        {f"ap.scheme.edca.stations.{key}": value for key, value in dcf.items()}
+    )
+    by_dcf, by_category = (wifair.run(cell, seeds=[1, 2]) for cell in (plain, categories))
+    assert (by_dcf.stations["errors"].reshape(2, -1)[:, -1] > 1000).all()
+    for table, column in [("flows", "goodput_bps"), ("stations", "attempts"), ("stations", "errors")]:
+        np.testing.assert_array_equal(getattr(by_dcf, table)[column], getattr(by_category, table)[column])
 
 
 def test_outages_do_not_depend_on_traffic() -> None:

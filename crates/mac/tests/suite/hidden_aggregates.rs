@@ -5,12 +5,13 @@ use wifair_mac::edcaf::{
     AggregationRules, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::{
-    Access, BROADCAST, Call, Category, Fate, FrameKind, Hearing, MacEvent, RadioLinks, SignalSettings, SpatialChannel,
-    StationSettings,
+    Access, BROADCAST, Call, Category, Fate, FrameKind, Hearing, MacEvent, Outages, RadioLinks, SignalSettings,
+    SpatialChannel, StationSettings,
 };
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{
-    Band, CaptureEffect, ChannelWidth, GuardInterval, HtMode, ModulationClass, Reception, Timing, TxMode,
+    Band, CaptureEffect, ChannelWidth, GuardInterval, HtMode, ModulationClass, Outage, OutageProcess, Reception,
+    Timing, TxMode,
 };
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -295,11 +296,9 @@ fn overlapping_access_points_share_the_air() {
     assert!(together[0].min(together[1]) > 0.4 * sum, "{together:?}");
 }
 
-/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station broadcasts 1530 bytes at 24 Mb/s, 532
-/// us, starting 1000 us later: it overlaps with the sixth to the eighth.
-#[test]
-fn only_the_mpdus_that_another_frame_met_are_lost() {
-    let mut channel = channel(1, 3, u64::MAX, hidden);
+/// A station sends 20 packets, and a hidden station broadcasts one 1 ms after the PPDU has begun. Returns the number of
+/// packets received, the number given up, and the PPDUs, MPDUs and retries of the first station.
+fn disturbed(mut channel: SpatialChannel) -> (usize, usize, (u64, u64, u64)) {
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let next_hops = NextHops(&[0, BROADCAST]);
     // All but the first arrive while that one waits for its turn.
@@ -327,8 +326,25 @@ fn only_the_mpdus_that_another_frame_met_are_lost() {
             received.push(id);
         }
     }
-    let counters: Vec<_> = channel.edcafs().unwrap().category_counters(1).collect();
-    assert_eq!(received.len(), 20);
-    assert_eq!((counters[0].ppdus, counters[0].mpdus, counters[0].retries), (2, 23, 3));
-    assert_eq!(lost.len(), 1, "nobody reads the broadcast");
+    let counters = channel.edcafs().unwrap().category_counters(1).next().unwrap();
+    (received.len(), lost.len(), (counters.ppdus, counters.mpdus, counters.retries))
+}
+
+/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station broadcasts 1530 bytes at 24 Mb/s, 532
+/// us, starting 1000 us later: it overlaps with the sixth to the eighth. Nobody reads the broadcast.
+#[test]
+fn only_the_mpdus_that_another_frame_met_are_lost() {
+    assert_eq!(disturbed(channel(1, 3, u64::MAX, hidden)), (20, 1, (2, 23, 3)));
+}
+
+/// The same while the link of the first station is down: the MPDUs that the broadcast has not met are lost, too.
+#[test]
+fn an_outage_loses_what_another_frame_has_left_of_an_aggregate() {
+    let means = Outage { up: Duration::from_micros(1), down: Duration::from_secs(1_000_000) };
+    let mut outages = vec![Outages::default(); 3];
+    outages[1].from = Some(OutageProcess::new(means, stream(1, "outage", "1/up")));
+    let mut channel = channel(1, 3, u64::MAX, hidden);
+    channel.set_outages(outages);
+    let (received, given_up, _) = disturbed(channel);
+    assert_eq!((received, given_up), (0, 21));
 }

@@ -9,6 +9,7 @@ mod equality;
 mod hidden;
 mod hidden_aggregates;
 mod mpdu_errors;
+mod outages;
 mod rates;
 mod reference;
 mod saturation;

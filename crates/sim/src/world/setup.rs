@@ -30,8 +30,7 @@ impl World {
     /// Builds a world at time zero.
     ///
     /// # Panics
-    /// If a hop of the plan names a channel, station or link that does not exist, or a channel has both radio links and
-    /// access categories.
+    /// If a hop of the plan names a channel, station or link that does not exist.
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
     pub fn new(plan: WorldPlan) -> Self {
@@ -114,30 +113,28 @@ impl World {
                     scheme_aps.push(ApWithSchemes { channel: index, ap: *ap, schemes });
                 }
             }
-            channels.push(match (channel.space, channel.stations) {
-                (None, StationsPlan::Dcf(access, stations)) => {
-                    Channel::Shared(SharedChannel::new(access, channel.aps[0], stations))
-                }
-                (Some((links, signals)), StationsPlan::Dcf(access, stations)) => {
-                    let space = SpatialChannel::new(access, &channel.aps, links, stations);
-                    let mut space = on_channels(space.with_signals(signals), channel.overlapping);
-                    space.set_errors_for_all(channel.errors_for_all);
-                    if !channel.outages.is_empty() {
-                        space.set_outages(channel.outages);
+            let Some((links, signals)) = channel.space else {
+                channels.push(match channel.stations {
+                    StationsPlan::Dcf(access, stations) => {
+                        Channel::Shared(SharedChannel::new(access, channel.aps[0], stations))
                     }
-                    Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
-                }
-                (space, StationsPlan::Edca(settings)) => {
-                    if let Some((links, signals)) = space {
-                        let space = SpatialChannel::with_categories(settings, links).with_signals(signals);
-                        let mut space = on_channels(space, channel.overlapping);
-                        space.set_errors_for_all(channel.errors_for_all);
-                        Channel::Spatial(space)
-                    } else {
-                        Channel::General(Box::new(GeneralChannel::new(settings)))
-                    }
-                }
-            });
+                    StationsPlan::Edca(settings) => Channel::General(Box::new(GeneralChannel::new(settings))),
+                });
+                continue;
+            };
+            let space = match channel.stations {
+                StationsPlan::Dcf(access, stations) => SpatialChannel::new(access, &channel.aps, links, stations),
+                StationsPlan::Edca(settings) => SpatialChannel::with_categories(settings, links),
+            };
+            let mut space = on_channels(space.with_signals(signals), channel.overlapping);
+            space.set_errors_for_all(channel.errors_for_all);
+            if !channel.outages.is_empty() {
+                space.set_outages(channel.outages);
+            }
+            channels.push(Channel::Spatial(match channel.rates {
+                rates if rates.is_empty() => space,
+                rates => space.with_rates(rates),
+            }));
         }
         let links: Vec<WiredLink> = plan.links.into_iter().map(WiredLink::new).collect();
         let stations = channels.iter().map(|channel| channel.all_counters().len());

@@ -132,9 +132,6 @@ impl Builder<'_> {
             let key = key_of(path);
             let note = match key {
                 "snr" => "in [space] powers and `reception` decide what is read; leave it out",
-                "outage_up" | "outage_down" => {
-                    "outages are modelled without access categories; leave out one of the two"
-                }
                 "standard" => {
                     "ad-hoc stations are of one standard, as senders do not know what others read; leave it out"
                 }
@@ -150,8 +147,6 @@ impl Builder<'_> {
             for (key, is_set) in [
                 ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
                 ("snr", has_mcs && group.snr.is_some()),
-                ("outage_up", group.outage_up.is_some()),
-                ("outage_down", group.outage_down.is_some()),
                 ("standard", file.is_ad_hoc() && group.standard.is_some_and(|standard| standard != wlan.standard)),
             ] {
                 refuse(&format!("stations[{index}].{key}"), is_set);

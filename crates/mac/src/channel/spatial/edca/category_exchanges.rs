@@ -123,11 +123,12 @@ impl SpatialChannel {
                 ppdu.mark_lost(|_, is_lost| is_lost || errors.loses_data(from));
             }
         }
-        if could_read && !self.outages.is_empty() && self.meets_outage(sender, transmission) {
+        let is_read = ppdu.is_read();
+        if is_read && !self.outages.is_empty() && self.meets_outage(sender, transmission) {
             self.categories().edcafs.contenders[index].ppdu.set_lost(|| true);
             return false;
         }
-        self.categories().edcafs.contenders[index].ppdu.is_read()
+        is_read
     }
 
     /// The part of `alone` that the lost MPDUs took; `alone` is the time for which the PPDU of `sender` was alone on
