@@ -1,6 +1,6 @@
 //! How the fields of a PPDU translate into air time.
 
-use wifair_units::Duration;
+use wifair_units::{BitRate, Duration};
 
 use crate::{CodeRate, Coding};
 
@@ -53,6 +53,26 @@ impl DataField {
             pads_before_coding: true,
             short_symbol: None,
         }
+    }
+
+    /// The same field with the tail bits of `encoders`, if the code is BCC.
+    pub fn with_tails(self, encoders: u32) -> Self {
+        let tails = if self.coding == Coding::Bcc { 6 * encoders } else { 0 };
+        Self { overhead_bits: self.overhead_bits + tails, ..self }
+    }
+
+    /// Data rate, rounded to bit/s.
+    pub fn rate(&self) -> BitRate {
+        let bits = u64::from(self.bits_per_symbol) * 1_000_000_000;
+        let unit = self.symbol.as_nanos() * u64::from(self.bit_scale);
+        BitRate::from_bps((bits + unit / 2) / unit)
+    }
+
+    /// The same field with pairs of symbols as symbols: by STBC, their number is even (19.4.3, m_STBC).
+    pub fn in_pairs(self) -> Self {
+        let [bits_per_symbol, coded_bits_per_symbol] =
+            [self.bits_per_symbol, self.coded_bits_per_symbol].map(|n| 2 * n);
+        Self { symbol: self.symbol * 2, bits_per_symbol, coded_bits_per_symbol, ..self }
     }
 }
 

@@ -3,10 +3,10 @@
 
 use wifair_units::Duration;
 
-use crate::data_field::{DataField, PreambleFields, fields};
+use crate::data_field::{PreambleFields, fields};
 use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, he};
+use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector, he};
 
 /// A mode of 802.11be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,22 +55,22 @@ impl EhtMode {
 
     common_parts!();
 
-    pub(crate) fn preamble(self) -> PreambleFields {
-        let us = Duration::from_micros;
-        let [stf, ltf, sig] = LEGACY_PREAMBLE;
-        fields(&[
-            stf,
-            ltf,
-            sig,
-            ("RL-SIG", us(4)),
-            ("U-SIG", us(8)),
-            ("EHT-SIG", us(8)),
-            ("EHT-STF", us(4)),
-            ("EHT-LTFs", he::training(self.common, self.ltf)),
-        ])
+    pub(crate) const fn vector(self) -> TxVector {
+        TxVector { ltf: self.ltf, ..self.common.vector(PpduFormat::Eht) }
     }
+}
 
-    pub(crate) fn data(self) -> DataField {
-        he::data(self.common, he::tones(self.common.width), false)
-    }
+pub(crate) fn preamble(training: Duration) -> PreambleFields {
+    let us = Duration::from_micros;
+    let [stf, ltf, sig] = LEGACY_PREAMBLE;
+    fields(&[
+        stf,
+        ltf,
+        sig,
+        ("RL-SIG", us(4)),
+        ("U-SIG", us(8)),
+        ("EHT-SIG", us(8)),
+        ("EHT-STF", us(4)),
+        ("EHT-LTFs", training),
+    ])
 }

@@ -5,10 +5,9 @@
 use wifair_units::Duration;
 
 use crate::data_field::{DataField, PreambleFields, ShortSymbol, fields};
-use crate::mcs::{self, McsParameters};
 use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError};
+use crate::{ChannelWidth, CodeRate, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector};
 
 /// Normal or extended range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -115,55 +114,43 @@ impl HeMode {
         Self { common: McsMode { mcs: 0, ..self.common }, ..self }
     }
 
-    /// Preamble fields (27.3.4, 27.4.3); HE-SIG-A is repeated for extended range.
-    pub(crate) fn preamble(self) -> PreambleFields {
-        let us = Duration::from_micros;
-        let [stf, ltf, sig] = LEGACY_PREAMBLE;
-        let signal = if self.range == HeRange::Normal { 8 } else { 16 };
-        fields(&[
-            stf,
-            ltf,
-            sig,
-            ("RL-SIG", us(4)),
-            ("HE-SIG-A", us(signal)),
-            ("HE-STF", us(4)),
-            ("HE-LTFs", training(self.common, self.ltf)),
-        ])
-    }
-
-    /// N_SD and N_DBPS (27.5), with symbols of 12.8 us plus the guard interval.
-    pub(crate) fn data(self) -> DataField {
-        let tones = match self.range {
-            HeRange::Extended106 => Tones { data: 102, short: 24, short_dcm: 12 },
-            _ => tones(self.common.width),
-        };
-        data(self.common, tones, self.dcm)
+    pub(crate) fn vector(self) -> TxVector {
+        let is_extended = self.range != HeRange::Normal;
+        let vector = self.common.vector(if is_extended { PpduFormat::HeExtended } else { PpduFormat::He });
+        let subcarriers = if self.range == HeRange::Extended106 { 102 } else { vector.subcarriers };
+        TxVector { subcarriers, ltf: self.ltf, dcm: self.dcm, ..vector }
     }
 }
 
-/// Data subcarriers of a resource unit: N_SD, and N_SD,short for a quarter of the last symbol (27.3.12.2).
-#[derive(Clone, Copy)]
-pub(crate) struct Tones {
-    data: u32,
-    short: u32,
-    short_dcm: u32,
+/// Preamble fields (27.3.4, 27.4.3); HE-SIG-A is repeated for extended range.
+pub(crate) fn preamble(signal_us: u64, training: Duration) -> PreambleFields {
+    let us = Duration::from_micros;
+    let [stf, ltf, sig] = LEGACY_PREAMBLE;
+    fields(&[stf, ltf, sig, ("RL-SIG", us(4)), ("HE-SIG-A", us(signal_us)), ("HE-STF", us(4)), ("HE-LTFs", training)])
 }
 
-pub(crate) const fn tones(width: ChannelWidth) -> Tones {
-    let (data, short) = match width {
-        ChannelWidth::Mhz20 => (234, 60),
-        ChannelWidth::Mhz40 => (468, 120),
-        ChannelWidth::Mhz80 => (980, 240),
-        ChannelWidth::Mhz160 => (1_960, 492),
-        ChannelWidth::Mhz320 => (3_920, 984),
-    };
-    Tones { data, short, short_dcm: short / 2 }
+/// N_SD,short: the data subcarriers that count for a quarter of the last symbol, of `subcarriers` (27.3.12.2).
+const fn short(subcarriers: u32) -> u32 {
+    match subcarriers {
+        102 => 24,
+        234 => 60,
+        468 => 120,
+        980 => 240,
+        1_960 => 492,
+        3_920 => 984,
+        unit => unit / 4,
+    }
 }
 
-/// The code: BCC only in 20 MHz up to MCS 9 and four streams (27.3.12.5.1), LDPC everywhere.
+/// Whether a PPDU may use BCC: only in 20 MHz or less, up to MCS 9 and four streams (27.3.12.5.1).
+pub(crate) const fn has_bcc(mcs: u8, streams: u8, subcarriers: u32) -> bool {
+    mcs <= 9 && streams <= 4 && subcarriers <= 234
+}
+
+/// The code: BCC only where [`has_bcc`] allows it, LDPC everywhere.
 pub(crate) fn with_coding(mode: McsMode, wanted: Option<Coding>) -> Result<McsMode, ModeError> {
     let McsMode { mcs, streams, width, .. } = mode;
-    let bcc = mcs <= 9 && streams <= 4 && width == ChannelWidth::Mhz20;
+    let bcc = has_bcc(mcs, streams, PpduFormat::He.subcarriers(width));
     if wanted == Some(Coding::Bcc) && !bcc {
         let message = format!(
             "no BCC with MCS {mcs}, {streams} streams and {width}: it exists with 20 MHz, MCS 0 to 9 and up to 4 streams, \
@@ -174,21 +161,10 @@ pub(crate) fn with_coding(mode: McsMode, wanted: Option<Coding>) -> Result<McsMo
     Ok(McsMode { coding: wanted.unwrap_or(if bcc { Coding::Bcc } else { Coding::Ldpc }), ..mode })
 }
 
-pub(crate) fn training(mode: McsMode, ltf: Ltf) -> Duration {
-    (ltf.duration() + mode.guard_interval.duration()) * mcs::training_fields(mode.streams)
-}
-
-pub(crate) fn data(mode: McsMode, tones: Tones, dcm: bool) -> DataField {
-    let McsParameters { bits_per_subcarrier, code_rate } = mcs::of(mode.mcs);
-    let (subcarriers, short) = if dcm { (tones.data / 2, tones.short_dcm) } else { (tones.data, tones.short) };
-    let per_subcarrier = bits_per_subcarrier * u32::from(mode.streams);
-    let symbol = Duration::from_nanos(12_800) + mode.guard_interval.duration();
-    DataField {
-        overhead_bits: if mode.coding == Coding::Bcc { 16 + 6 } else { 16 },
-        short_symbol: Some(ShortSymbol {
-            coded_bits: short * per_subcarrier,
-            data_bits: short * per_subcarrier * code_rate.data / code_rate.coded,
-        }),
-        ..DataField::new(symbol, subcarriers * per_subcarrier, code_rate, mode.coding)
-    }
+/// Data field, whose last symbol may hold data in some of its quarters only (27.3.12).
+pub(crate) fn data(symbols: DataField, subcarriers: u32) -> DataField {
+    let CodeRate { data, coded } = symbols.code_rate;
+    let coded_bits = symbols.coded_bits_per_symbol * short(subcarriers) / subcarriers;
+    let short_symbol = Some(ShortSymbol { coded_bits, data_bits: coded_bits * data / coded });
+    DataField { short_symbol, ..symbols.with_tails(1) }
 }

@@ -6,7 +6,7 @@ use wifair_units::Duration;
 use crate::data_field::{DataField, PreambleFields, fields};
 use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
+use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
 
 /// The format of an HT PPDU (19.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,39 +64,29 @@ impl HtMode {
         self.format
     }
 
-    /// 19.4.3: T_LEG_PREAMBLE, T_L_SIG, T_HT_SIG, T_HT_PREAMBLE; or T_GF_HT_PREAMBLE, T_HT_SIG.
-    pub(crate) fn preamble(self) -> PreambleFields {
-        let us = Duration::from_micros;
-        let training = mcs::training_fields(self.common.streams);
-        match self.format {
-            HtFormat::Mixed => {
-                let [stf, ltf, sig] = LEGACY_PREAMBLE;
-                fields(&[stf, ltf, sig, ("HT-SIG", us(8)), ("HT-STF", us(4)), ("HT-LTFs", us(4 * training))])
-            }
-            HtFormat::Greenfield => fields(&[
-                ("HT-GF-STF", us(8)),
-                ("HT-LTF1", us(8)),
-                ("HT-SIG", us(8)),
-                ("HT-LTFs", us(4 * (training - 1))),
-            ]),
-        }
+    pub(crate) const fn vector(self) -> TxVector {
+        self.common.vector(PpduFormat::Ht(self.format))
     }
+}
 
-    /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above. In a mixed-format PPDU with a
-    /// short guard interval the data field is rounded up to 4 us, so that pre-HT stations can compute its end.
-    pub(crate) fn data(self) -> DataField {
-        let McsMode { mcs, streams, width, guard_interval, coding } = self.common;
-        let parameters = mcs::of(mcs % 8);
-        let subcarriers = if width == ChannelWidth::Mhz20 { 52 } else { 108 };
-        let coded = subcarriers * parameters.bits_per_subcarrier * u32::from(streams);
-        let symbol = Duration::from_nanos(3_200) + guard_interval.duration();
-        let data = DataField::new(symbol, coded, parameters.code_rate, coding);
-        let encoders = if data.bits_per_symbol > 1_200 { 2 } else { 1 };
-        DataField {
-            overhead_bits: if coding == Coding::Bcc { 16 + 6 * encoders } else { 16 },
-            grid: if self.format == HtFormat::Mixed { Duration::from_micros(4) } else { symbol },
-            pads_before_coding: false,
-            ..data
+/// 19.4.3: T_LEG_PREAMBLE, T_L_SIG, T_HT_SIG, T_HT_PREAMBLE; or T_GF_HT_PREAMBLE, T_HT_SIG.
+pub(crate) fn preamble(format: HtFormat, training: u64) -> PreambleFields {
+    let us = Duration::from_micros;
+    match format {
+        HtFormat::Mixed => {
+            let [stf, ltf, sig] = LEGACY_PREAMBLE;
+            fields(&[stf, ltf, sig, ("HT-SIG", us(8)), ("HT-STF", us(4)), ("HT-LTFs", us(4 * training))])
+        }
+        HtFormat::Greenfield => {
+            fields(&[("HT-GF-STF", us(8)), ("HT-LTF1", us(8)), ("HT-SIG", us(8)), ("HT-LTFs", us(4 * (training - 1)))])
         }
     }
+}
+
+/// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above. In a mixed-format PPDU with a
+/// short guard interval the data field is rounded up to 4 us, so that pre-HT stations can compute its end.
+pub(crate) fn data(format: HtFormat, symbols: DataField) -> DataField {
+    let encoders = if symbols.bits_per_symbol > 1_200 { 2 } else { 1 };
+    let grid = if format == HtFormat::Mixed { Duration::from_micros(4) } else { symbols.symbol };
+    DataField { grid, pads_before_coding: false, ..symbols.with_tails(encoders) }
 }

@@ -1,9 +1,10 @@
 //! IEEE 802.11 physical layer: how frames are sent, how long they take, and which receivers can read them.
 //!
 //! A [`TxMode`] defines how a PPDU is sent: modulation class, MCS or rate, width, spatial streams, guard interval. A
-//! [`PpduTiming`] computes air time from mode, band and length, exact to the nanosecond. [`BasicRates`] chooses the
-//! mode of ACK, block ACK and CTS. [`Amendment`] builds modes from user input and refuses those that the standard does
-//! not have. [`Timing`] holds the air times and intervals of 802.11b, a and g.
+//! [`PpduTiming`] computes air time from mode, band and length, exact to the nanosecond; a [`TxVector`] stands for the
+//! mode of what a radio captured. [`BasicRates`] chooses the mode of ACK, block ACK and CTS. [`Amendment`] builds modes
+//! from user input and refuses those that the standard does not have. [`Timing`] holds the air times and intervals of
+//! 802.11b, a and g.
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
@@ -30,6 +31,7 @@ mod radio;
 pub mod rate;
 mod response;
 mod tx_mode;
+mod tx_vector;
 mod vht;
 
 use wifair_units::{BitRate, Bytes, Duration};
@@ -49,6 +51,7 @@ pub use ppdu::{PacketPadding, PpduOptions, PpduParts, PpduTiming};
 pub use radio::{CaptureEffect, CarrierSense, Interference, Radio, Reception, Spoils};
 pub use response::BasicRates;
 pub use tx_mode::{ModulationClass, TxMode};
+pub use tx_vector::{PpduFormat, TxVector};
 pub use vht::VhtMode;
 
 /// aPPDUMaxTime: the longest HT-mixed, VHT, HE or EHT PPDU, limited by the 12-bit length in L-SIG (19.4.4).

@@ -1,7 +1,7 @@
 //! What the modes of 802.11n and later have in common.
 
 use crate::mode_parts::list;
-use crate::{ChannelWidth, Coding, GuardInterval, ModeError};
+use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector};
 
 /// MCS, streams, width, guard interval and code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +12,24 @@ pub(crate) struct McsMode {
     pub width: ChannelWidth,
     pub guard_interval: GuardInterval,
     pub coding: Coding,
+}
+
+impl McsMode {
+    /// This mode in `format`, with the usual training fields and no dual carrier modulation.
+    pub const fn vector(self, format: PpduFormat) -> TxVector {
+        let Self { mcs, streams, width, guard_interval, coding } = self;
+        TxVector {
+            format,
+            mcs: if matches!(format, PpduFormat::Ht(_)) { mcs % 8 } else { mcs },
+            streams,
+            stbc: 0,
+            subcarriers: format.subcarriers(width),
+            guard_interval,
+            ltf: Ltf::usual(guard_interval),
+            dcm: false,
+            coding: Some(coding),
+        }
+    }
 }
 
 /// Which modes an amendment has.

@@ -1,12 +1,12 @@
-//! Air time of a PPDU, from mode, band and PSDU length: the only place where it is computed.
+//! Air time of a PPDU, from mode, band and PSDU length: the only place where it is computed, for runs and captures.
 //!
 //! Sources: IEEE Std 802.11-2020, 16.3.4 (DSSS), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT); 802.11ax, 27.4.3 (HE);
 //! 802.11be, 36.4.3 (EHT).
 
-use wifair_units::{Bytes, Duration};
+use wifair_units::{BitRate, Bytes, Duration};
 
-use crate::data_field::DataField;
-use crate::{Band, Coding, TxMode, ldpc};
+use crate::data_field::{DataField, PreambleFields};
+use crate::{Band, Coding, OfdmMode, TxMode, TxVector, ldpc};
 
 /// Nominal packet padding of an HE or EHT receiver: the processing time that it needs after a PPDU whose last symbol is
 /// full (27.3.13).
@@ -84,10 +84,33 @@ impl PpduTiming {
 
     /// Air times of `mode` in `band`, with options for packet extension and the extra symbol of LDPC.
     pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
-        let preamble = mode.preamble().iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
         let dsss = matches!(mode, TxMode::Dsss(_));
         let signal_extension = if dsss { Duration::ZERO } else { band.signal_extension() };
-        Self { preamble, signal_extension, options, data: mode.data() }
+        Self { options, ..Self::of_fields(mode.preamble(), mode.data(), signal_extension) }
+    }
+
+    /// Air times of a PPDU with these parameters in `band`, whether or not the standard has them.
+    pub fn of(vector: &TxVector, band: Band) -> Self {
+        Self::of_fields(vector.preamble(), vector.data(), band.signal_extension())
+    }
+
+    /// Air times of an OFDM PPDU in `band` at any `rate`, of the standard or not: symbols of 4 us hold its bits.
+    pub fn of_ofdm(rate: BitRate, band: Band) -> Self {
+        Self::new(TxMode::Ofdm(OfdmMode::of_kbps((rate.as_bps() / 1_000) as u32)), band)
+    }
+
+    fn of_fields(preamble: PreambleFields, data: DataField, signal_extension: Duration) -> Self {
+        let preamble = preamble.iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
+        Self { preamble, signal_extension, options: PpduOptions::default(), data }
+    }
+
+    /// The same PPDU by a clock that is `factor` times slower: 2 in channels of 10 MHz, 4 in 5 MHz (17.3.2.3). The
+    /// signal extension, which is a part of the band, stays.
+    #[must_use]
+    pub fn slowed(self, factor: u64) -> Self {
+        let Self { preamble, data, .. } = self;
+        let data = DataField { symbol: data.symbol * factor, grid: data.grid * factor, ..data };
+        Self { preamble: preamble * factor, data, ..self }
     }
 
     /// Preamble and headers: what must be received before a receiver knows of the PPDU.

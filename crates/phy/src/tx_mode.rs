@@ -73,10 +73,7 @@ impl TxMode {
 
     /// Data rate: the bits of a symbol over its length, rounded to bit/s.
     pub fn data_rate(self) -> BitRate {
-        let data = self.data();
-        let (bits, scale) = (u64::from(data.bits_per_symbol) * 1_000_000_000, u64::from(data.bit_scale));
-        let unit = data.symbol.as_nanos() * scale;
-        BitRate::from_bps((bits + unit / 2) / unit)
+        self.data().rate()
     }
 
     /// Data bits of a symbol, N_DBPS; `None` for DSSS and CCK.
@@ -203,10 +200,10 @@ impl TxMode {
         match self {
             Self::Dsss(mode) => mode.preamble(),
             Self::Ofdm(mode) => mode.preamble(),
-            Self::Ht(mode) => mode.preamble(),
-            Self::Vht(mode) => mode.preamble(),
-            Self::He(mode) => mode.preamble(),
-            Self::Eht(mode) => mode.preamble(),
+            Self::Ht(mode) => mode.vector().preamble(),
+            Self::Vht(mode) => mode.vector().preamble(),
+            Self::He(mode) => mode.vector().preamble(),
+            Self::Eht(mode) => mode.vector().preamble(),
         }
     }
 
@@ -214,10 +211,10 @@ impl TxMode {
         match self {
             Self::Dsss(mode) => mode.data(),
             Self::Ofdm(mode) => mode.data(),
-            Self::Ht(mode) => mode.data(),
-            Self::Vht(mode) => mode.data(),
-            Self::He(mode) => mode.data(),
-            Self::Eht(mode) => mode.data(),
+            Self::Ht(mode) => mode.vector().data(),
+            Self::Vht(mode) => mode.vector().data(),
+            Self::He(mode) => mode.vector().data(),
+            Self::Eht(mode) => mode.vector().data(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::data_field::{DataField, PreambleFields, fields};
 use crate::mcs_mode::{McsLimits, McsMode, common_parts};
 use crate::mode_parts::list;
 use crate::non_ht::LEGACY_PREAMBLE;
-use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
+use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
 
 /// A mode of 802.11ac.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,51 +49,38 @@ impl VhtMode {
 
     common_parts!();
 
-    /// Preamble fields (21.4.3).
-    pub(crate) fn preamble(self) -> PreambleFields {
-        let us = Duration::from_micros;
-        let [stf, ltf, sig] = LEGACY_PREAMBLE;
-        let training = mcs::training_fields(self.common.streams);
-        fields(&[
-            stf,
-            ltf,
-            sig,
-            ("VHT-SIG-A", us(8)),
-            ("VHT-STF", us(4)),
-            ("VHT-LTFs", us(4 * training)),
-            ("VHT-SIG-B", us(4)),
-        ])
-    }
-
-    /// Data field (21.3.10, 21.4.3).
-    pub(crate) fn data(self) -> DataField {
-        let McsMode { mcs, streams, width, guard_interval, coding } = self.common;
-        let parameters = mcs::of(mcs);
-        let coded = subcarriers(width) * parameters.bits_per_subcarrier * u32::from(streams);
-        let rate = parameters.code_rate;
-        let data = DataField::new(Duration::from_nanos(3_200) + guard_interval.duration(), coded, rate, coding);
-        let overhead_bits = match coding {
-            Coding::Bcc => 16 + 6 * encoders(coded, data.bits_per_symbol, rate.coded),
-            Coding::Ldpc => 16,
-        };
-        DataField { overhead_bits, grid: Duration::from_micros(4), ..data }
+    pub(crate) const fn vector(self) -> TxVector {
+        self.common.vector(PpduFormat::Vht)
     }
 }
 
-const fn subcarriers(width: ChannelWidth) -> u32 {
-    match width {
-        ChannelWidth::Mhz20 => 52,
-        ChannelWidth::Mhz40 => 108,
-        ChannelWidth::Mhz80 => 234,
-        _ => 468,
-    }
+/// Preamble fields (21.4.3).
+pub(crate) fn preamble(training: u64) -> PreambleFields {
+    let us = Duration::from_micros;
+    let [stf, ltf, sig] = LEGACY_PREAMBLE;
+    fields(&[
+        stf,
+        ltf,
+        sig,
+        ("VHT-SIG-A", us(8)),
+        ("VHT-STF", us(4)),
+        ("VHT-LTFs", us(4 * training)),
+        ("VHT-SIG-B", us(4)),
+    ])
+}
+
+/// Data field (21.3.10, 21.4.3).
+pub(crate) fn data(symbols: DataField) -> DataField {
+    let DataField { coded_bits_per_symbol, bits_per_symbol, code_rate, .. } = symbols;
+    let encoders = encoders(coded_bits_per_symbol, bits_per_symbol, code_rate.coded);
+    DataField { grid: Duration::from_micros(4), ..symbols.with_tails(encoders) }
 }
 
 /// The number of BCC encoders, N_ES: the smallest for which no encoder exceeds 600 Mb/s (2160 bits in 3.6 us) and each
-/// fills a symbol with whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61.
+/// fills a symbol with whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61, which ends at 12.
 fn encoders(coded: u32, data: u32, block: u32) -> u32 {
     let least = data.div_ceil(2_160);
-    (least..).find(|n| coded.is_multiple_of(n * block) && data.is_multiple_of(*n)).unwrap_or(least)
+    (least..=12).find(|n| coded.is_multiple_of(n * block) && data.is_multiple_of(*n)).unwrap_or(least)
 }
 
 /// Whether tables 21-30 to 21-61 contain this combination.
@@ -133,7 +120,7 @@ mod tests {
         ] {
             let width = ChannelWidth::from_mhz(width).unwrap();
             let mode = VhtMode::new(mcs, streams, width, GuardInterval::Ns800).unwrap();
-            assert_eq!(mode.data().overhead_bits, 16 + 6 * encoders, "MCS {mcs}, {streams} streams, {width}");
+            assert_eq!(mode.vector().data().overhead_bits, 16 + 6 * encoders, "MCS {mcs}, {streams} streams, {width}");
         }
     }
 

@@ -1,0 +1,99 @@
+//! What determines the air time of a PPDU from 802.11n on.
+
+use wifair_units::{BitRate, Duration};
+
+use crate::data_field::{DataField, PreambleFields};
+use crate::mcs::{self, McsParameters};
+use crate::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, eht, he, ht, vht};
+
+/// Format of a PPDU from 802.11n on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PpduFormat {
+    /// 802.11n.
+    Ht(HtFormat),
+    /// 802.11ac.
+    Vht,
+    /// 802.11ax.
+    He,
+    /// 802.11ax, extended range: HE ER SU.
+    HeExtended,
+    /// 802.11be.
+    Eht,
+}
+
+impl PpduFormat {
+    /// Data subcarriers of the full `width`, N_SD: tables 19-6 and 21-5, 27.5 and 36.5.
+    pub const fn subcarriers(self, width: ChannelWidth) -> u32 {
+        let by_width = match self {
+            Self::Ht(_) | Self::Vht => [52, 108, 234, 468, 936],
+            Self::He | Self::HeExtended | Self::Eht => [234, 468, 980, 1_960, 3_920],
+        };
+        by_width[width as usize]
+    }
+}
+
+/// The parameters of a PPDU that determine its air time, a part of TXVECTOR and RXVECTOR (8.3.4.4).
+///
+/// A [`TxMode`](crate::TxMode) is a mode of the standard. A vector also describes what a radio reports of PPDUs to
+/// others: space-time block coding, resource units, and combinations that are in no table of the standard. The
+/// formulas of the standard give all of them an air time.
+#[derive(Clone, Copy, Debug)]
+pub struct TxVector {
+    /// Format.
+    pub format: PpduFormat,
+    /// Modulation and code rate: the MCS of a single stream, 0 to 13. Anything above counts as 13.
+    pub mcs: u8,
+    /// Spatial streams, at least 1.
+    pub streams: u8,
+    /// Space-time streams beyond the spatial streams (STBC). With any, symbols are sent in pairs.
+    pub stbc: u8,
+    /// Data subcarriers, N_SD, at least 2.
+    pub subcarriers: u32,
+    /// Guard interval.
+    pub guard_interval: GuardInterval,
+    /// Long training fields of HE and EHT. Those of HT and VHT take 4 us.
+    pub ltf: Ltf,
+    /// Whether each bit is sent on two subcarriers (dual carrier modulation).
+    pub dcm: bool,
+    /// Code; if absent, BCC where the standard allows it.
+    pub coding: Option<Coding>,
+}
+
+impl TxVector {
+    /// Data rate, rounded to bit/s.
+    pub fn data_rate(&self) -> BitRate {
+        self.data().rate()
+    }
+
+    pub(crate) fn preamble(&self) -> PreambleFields {
+        let number = mcs::training_fields(self.streams + self.stbc);
+        let training = (self.ltf.duration() + self.guard_interval.duration()) * number;
+        match self.format {
+            PpduFormat::Ht(format) => ht::preamble(format, number),
+            PpduFormat::Vht => vht::preamble(number),
+            PpduFormat::He => he::preamble(8, training),
+            PpduFormat::HeExtended => he::preamble(16, training),
+            PpduFormat::Eht => eht::preamble(training),
+        }
+    }
+
+    pub(crate) fn data(&self) -> DataField {
+        let McsParameters { bits_per_subcarrier, code_rate } = mcs::of(self.mcs.min(13));
+        let subcarriers = if self.dcm { self.subcarriers / 2 } else { self.subcarriers };
+        let coded = subcarriers * bits_per_subcarrier * u32::from(self.streams);
+        let (useful, is_he) = match self.format {
+            PpduFormat::Ht(_) | PpduFormat::Vht => (3_200, false),
+            PpduFormat::He | PpduFormat::HeExtended | PpduFormat::Eht => (12_800, true),
+        };
+        let bcc = !is_he || he::has_bcc(self.mcs, self.streams, self.subcarriers);
+        let coding = self.coding.unwrap_or(if bcc { Coding::Bcc } else { Coding::Ldpc });
+        let symbol = Duration::from_nanos(useful) + self.guard_interval.duration();
+        let data = DataField::new(symbol, coded, code_rate, coding);
+        let data = match self.format {
+            PpduFormat::Ht(format) => ht::data(format, data),
+            PpduFormat::Vht => vht::data(data),
+            _ => he::data(data, self.subcarriers),
+        };
+        if self.stbc == 0 { data } else { data.in_pairs() }
+    }
+}
