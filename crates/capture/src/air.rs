@@ -180,7 +180,7 @@ impl AirStatistics {
             return;
         };
         station.air_time_us += air_time_us(psdu, rate, radio);
-        let kbps = (rate.bits_per_second() / 1e3).round() as u32;
+        let kbps = ((rate.data_rate().as_bps() + 500) / 1_000) as u32;
         count(&mut station.rates, kbps);
         if let Some(mode) = ModeParameters::of(rate) {
             count(&mut station.modes, mode);

@@ -4,6 +4,9 @@
 //! Only the fields of the first presence word that give rate, signal and damage are read, and the TLVs at the end;
 //! further values of the same field (one per antenna) and vendors' fields are skipped.
 
+use wifair_phy::{ChannelWidth, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
+use wifair_units::{BitRate, Duration};
+
 /// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RadioInfo {
@@ -35,8 +38,8 @@ pub struct RadioInfo {
     pub is_greenfield: bool,
     /// Space-time streams beyond the spatial streams (STBC).
     pub stbc: u8,
-    /// Length of an HE or EHT training symbol in us, without guard interval, if reported.
-    pub ltf_us: Option<f64>,
+    /// Long training fields of HE or EHT, if reported.
+    pub ltf: Option<Ltf>,
 }
 
 /// The rate of a frame.
@@ -104,8 +107,8 @@ const EHT: u16 = 34;
 /// Data subcarriers by the size of a resource unit in the EHT field: 26, 52, 106, 242, 484, 996, 2x996, 4x996 tones;
 /// then 52+26, 106+26, 484+242, 996+484, 996+484+242, 2x996+484, 3x996, 3x996+484.
 const UNITS: [u16; 16] = [24, 48, 102, 234, 468, 980, 1960, 3920, 72, 126, 702, 1448, 1682, 2428, 2940, 3408];
-/// Length of a training symbol in us, by its code in the HE and EHT fields.
-const TRAINING_US: [Option<f64>; 4] = [None, Some(3.2), Some(6.4), Some(12.8)];
+/// Long training fields by their code in the HE and EHT fields.
+const TRAINING: [Option<Ltf>; 4] = [None, Some(Ltf::X1), Some(Ltf::X2), Some(Ltf::X4)];
 
 /// Size and alignment of the fields of the radiotap namespace, by bit.
 const FIELDS: [(usize, usize); 28] = [
@@ -256,7 +259,7 @@ impl RadioInfo {
                     let marked = (10..value.len() / 4).map(word).find(|user| user & 0x80 != 0);
                     let unit = (word(0) & 0x0040_0000 != 0).then(|| UNITS.get((word(2) & 0x1f) as usize)).flatten();
                     eht = Some((marked.unwrap_or(word(10)), guard_ns, unit));
-                    self.ltf_us = TRAINING_US[(word(1) >> 9 & 3) as usize];
+                    self.ltf = TRAINING[(word(1) >> 9 & 3) as usize];
                 }
                 _ => {}
             }
@@ -301,84 +304,67 @@ impl RadioInfo {
         let streams = space_time_streams - self.stbc;
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
         let extended = known & 0x0003 == 1;
-        self.ltf_us = TRAINING_US[usize::from(fifth >> 6 & 3)];
+        self.ltf = TRAINING[usize::from(fifth >> 6 & 3)];
         self.rate = Some(RadioRate::He { mcs, streams, carriers, guard_ns, dcm, extended });
         Some(())
     }
 }
 
 impl RadioRate {
-    /// The rate, in b/s.
+    /// The data rate.
     ///
     /// ```
     /// use wifair_capture::link::radiotap::RadioRate;
-    /// assert_eq!(RadioRate::Legacy(11).bits_per_second(), 5_500_000.0);
+    /// assert_eq!(RadioRate::Legacy(11).data_rate().as_bps(), 5_500_000);
     /// // IEEE 802.11-2020, 19.5 (table 19-27) and 21.5 (the table for 80 MHz and two streams).
-    /// assert_eq!(RadioRate::Ht { mcs: 7, wide: false, short_guard: false }.bits_per_second(), 65e6);
+    /// assert_eq!(RadioRate::Ht { mcs: 7, wide: false, short_guard: false }.data_rate().as_bps(), 65_000_000);
     /// let vht = RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
-    /// assert!((vht.bits_per_second() - 866.7e6).abs() < 0.05e6);
-    /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11.
+    /// assert_eq!(vht.data_rate().as_bps(), 866_666_667);
+    /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11 has 143.4 Mb/s.
     /// let he = RadioRate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
-    /// assert!((he.bits_per_second() - 143.4e6).abs() < 0.05e6);
-    /// // Dual carrier modulation, MCS 0: 58 bits in a symbol of 117 coded bits.
+    /// assert_eq!(he.data_rate().as_bps() / 100_000, 1_433);
+    /// // Dual carrier modulation, MCS 0: 58 bits in a symbol of 13.6 us.
     /// let dcm = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: true, extended: false };
-    /// assert_eq!(dcm.bits_per_symbol(), 58);
-    /// // 802.11be: 320 MHz, one stream, MCS 13.
+    /// assert_eq!(dcm.data_rate().as_bps(), 4_264_706);
+    /// // 802.11be: 320 MHz, one stream, MCS 13 has 2882.4 Mb/s.
     /// let eht = RadioRate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
-    /// assert!((eht.bits_per_second() - 2882.4e6).abs() < 0.05e6);
+    /// assert_eq!(eht.data_rate().as_bps() / 100_000, 28_823);
     /// ```
-    pub fn bits_per_second(self) -> f64 {
-        match self {
-            Self::Legacy(half) => f64::from(half) * 500_000.0,
-            Self::Ht { short_guard, .. } | Self::Vht { short_guard, .. } => {
-                f64::from(self.bits_per_symbol()) / if short_guard { 3.6e-6 } else { 4e-6 }
-            }
-            Self::He { guard_ns, .. } | Self::Eht { guard_ns, .. } => {
-                f64::from(self.bits_per_symbol()) / (12.8e-6 + f64::from(guard_ns) * 1e-9)
-            }
+    pub fn data_rate(self) -> BitRate {
+        if let Self::Legacy(half) = self {
+            return BitRate::from_kbps(500 * u64::from(half));
         }
+        self.vector().expect("all later rates have parameters").data_rate()
     }
 
-    /// Data bits in one OFDM symbol, over all spatial streams.
-    pub fn bits_per_symbol(self) -> u32 {
-        // Coded bits per subcarrier, and code rate, by the index modulo eight (clause 19.5), ten (21.5), twelve
-        // (27.5) or fourteen (802.11be).
-        const STEPS: [(u32, u32, u32); 14] = [
-            (1, 1, 2),
-            (2, 1, 2),
-            (2, 3, 4),
-            (4, 1, 2),
-            (4, 3, 4),
-            (6, 2, 3),
-            (6, 3, 4),
-            (6, 5, 6),
-            (8, 3, 4),
-            (8, 5, 6),
-            (10, 3, 4),
-            (10, 5, 6),
-            (12, 3, 4),
-            (12, 5, 6),
-        ];
-        let (step, streams, carriers) = match self {
-            Self::Legacy(half) => return u32::from(half) * 2,
-            // BPSK 1/2, sent twice.
-            Self::Ht { mcs: 32, .. } => return 24,
-            Self::Ht { mcs, wide, .. } => (mcs % 8, mcs / 8 % 4 + 1, if wide { 108 } else { 52 }),
-            Self::Vht { mcs, streams, width, .. } => (
-                mcs.min(9),
-                streams,
-                match width {
-                    20 => 52,
-                    40 => 108,
-                    80 => 234,
-                    _ => 468,
-                },
-            ),
-            // Dual carrier modulation sends each bit twice.
-            Self::He { mcs, streams, carriers, dcm, .. } => (mcs.min(11), streams, carriers / if dcm { 2 } else { 1 }),
-            Self::Eht { mcs, streams, carriers, .. } => (mcs.min(13), streams, carriers),
+    /// The parameters that determine the air time, as far as the rate tells them; `None` before 802.11n.
+    pub fn vector(self) -> Option<TxVector> {
+        let guard = |is_short| if is_short { 400 } else { 800 };
+        let ht = PpduFormat::Ht(HtFormat::Mixed);
+        let (format, mcs, streams, subcarriers, guard_ns) = match self {
+            Self::Legacy(_) => return None,
+            // BPSK 1/2 on 48 subcarriers, sent twice (19.3.11.11.4).
+            Self::Ht { mcs: 32, short_guard, .. } => (ht, 0, 1, 48, guard(short_guard)),
+            Self::Ht { mcs, wide, short_guard } => {
+                let width = if wide { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
+                (ht, mcs % 8, mcs / 8 % 4 + 1, ht.subcarriers(width), guard(short_guard))
+            }
+            Self::Vht { mcs, streams, width, short_guard } => {
+                let width = ChannelWidth::from_mhz(width.into()).unwrap_or(ChannelWidth::Mhz20);
+                (PpduFormat::Vht, mcs, streams, PpduFormat::Vht.subcarriers(width), guard(short_guard))
+            }
+            Self::He { mcs, streams, carriers, guard_ns, extended, .. } => {
+                let format = if extended { PpduFormat::HeExtended } else { PpduFormat::He };
+                (format, mcs, streams, carriers.into(), guard_ns)
+            }
+            Self::Eht { mcs, streams, carriers, guard_ns } => {
+                (PpduFormat::Eht, mcs, streams, carriers.into(), guard_ns)
+            }
         };
-        let (coded, of, all) = STEPS[usize::from(step)];
-        u32::from(carriers) * u32::from(streams) * coded * of / all
+        let guard_interval =
+            GuardInterval::from_duration(Duration::from_nanos(guard_ns.into())).unwrap_or(GuardInterval::Ns800);
+        let dcm = matches!(self, Self::He { dcm: true, .. });
+        let ltf = Ltf::usual(guard_interval);
+        Some(TxVector { format, mcs, streams, stbc: 0, subcarriers, guard_interval, ltf, dcm, coding: None })
     }
 }

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use wifair_phy::{Band, DsssMode, HtFormat, PpduFormat, PpduTiming, TxMode, TxVector};
+use wifair_units::{BitRate, Bytes};
+
 use super::radiotap::{RadioInfo, RadioRate};
 use super::{DecodeOutcome, Sink, by_type, snap};
 
@@ -205,53 +208,32 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// which counts for the first frame. In an A-MPDU this range includes the delimiter of four bytes before the frame and
 /// the padding before that, so the frames of a PPDU add up to its duration.
 ///
-/// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
-/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3. HE: 802.11ax, 27.4.3, and EHT: 802.11be,
-/// single user, without packet extension; if the radio does not report the length of the training fields, it is the
-/// usual one for the guard interval.
+/// [`PpduTiming`] has the formulas, which also give an air time to what is in no table of the standard. HE and EHT are
+/// counted without packet extension, and with the usual training fields for the guard interval if the radio does not
+/// report them. Other rates than those of the standard before 802.11n count as OFDM.
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
-    /// A PPDU with a short guard interval ends at a multiple of this time, so that older stations can compute its end.
-    const GRID_NS: u64 = 4_000;
-    if let RadioRate::Legacy(half @ (2 | 4 | 11 | 22)) = rate {
-        let preamble = if radio.short_preamble && half > 2 { 96.0 } else { 192.0 };
-        return preamble + f64::from(psdu.end) * 8.0 / (f64::from(half) * 0.5);
-    }
-    let training_fields = |streams| training_fields(streams + radio.stbc);
-    let (preamble_us, symbol_ns) = match rate {
-        // In channels of 10 and 5 MHz everything takes two and four times as long (17.3.2.3).
-        RadioRate::Legacy(_) => (f64::from(20 << radio.halvings), 4_000 << radio.halvings),
-        RadioRate::Ht { mcs, short_guard, .. } => {
-            let format = if radio.is_greenfield { 20.0 } else { 32.0 };
-            (format + 4.0 * training_fields(mcs / 8 % 4 + 1), if short_guard { 3_600 } else { 4_000 })
+    let band = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { Band::Ghz2_4 } else { Band::Ghz5 };
+    let slower = 1 << radio.halvings;
+    let timing = match (rate, rate.vector()) {
+        (_, Some(vector)) => {
+            let format = match vector.format {
+                PpduFormat::Ht(_) if radio.is_greenfield => PpduFormat::Ht(HtFormat::Greenfield),
+                format => format,
+            };
+            let ltf = radio.ltf.unwrap_or(vector.ltf);
+            PpduTiming::of(&TxVector { format, stbc: radio.stbc, ltf, ..vector }, band).slowed(slower)
         }
-        RadioRate::Vht { streams, short_guard, .. } => {
-            (36.0 + 4.0 * training_fields(streams), if short_guard { 3_600 } else { 4_000 })
+        (RadioRate::Legacy(2 | 4 | 11 | 22), _) => {
+            let short_preamble = radio.short_preamble && rate != RadioRate::Legacy(2);
+            let mode = DsssMode::new(rate.data_rate(), short_preamble).expect("the rates of DSSS and CCK");
+            PpduTiming::new(TxMode::Dsss(mode), band)
         }
-        RadioRate::He { streams, guard_ns, .. } | RadioRate::Eht { streams, guard_ns, .. } => {
-            let usual = if guard_ns == 3200 { 12.8 } else { 6.4 };
-            let training = (radio.ltf_us.unwrap_or(usual) + f64::from(guard_ns) * 1e-3) * training_fields(streams);
-            // Extended range has HE-SIG-A twice, and EHT has U-SIG and two symbols of EHT-SIG.
-            let signals = if matches!(rate, RadioRate::He { extended: false, .. }) { 36.0 } else { 44.0 };
-            (signals + training, 12_800 + u64::from(guard_ns))
+        _ => {
+            let unslowed = BitRate::from_bps(rate.data_rate().as_bps() * slower);
+            PpduTiming::of_ofdm(unslowed, band).slowed(slower)
         }
     };
-    let data_us = |bytes: u32| {
-        // Service and tail bits. STBC sends symbols in pairs.
-        let bits = 16 + 6 + u64::from(bytes) * 8;
-        let together = if radio.stbc > 0 { 2 } else { 1 };
-        let symbols = bits.div_ceil(u64::from(rate.bits_per_symbol()) << radio.halvings);
-        let time = symbol_ns * symbols.next_multiple_of(together);
-        (if symbol_ns == 3_600 && !radio.is_greenfield { time.next_multiple_of(GRID_NS) } else { time }) as f64 * 1e-3
-    };
-    if psdu.start > 0 {
-        return data_us(psdu.end) - data_us(psdu.start);
-    }
-    let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };
-    preamble_us + data_us(psdu.end) + extension
-}
-
-/// Number of training fields for this number of space-time streams (IEEE 802.11-2020, table 21-13; 19.3.9.4.6 agrees):
-/// even from two on.
-fn training_fields(streams: u8) -> f64 {
-    f64::from(if streams < 2 { 1 } else { streams.next_multiple_of(2) })
+    let [start, end] = [psdu.start, psdu.end].map(|bytes| timing.duration(Bytes(bytes.into())));
+    let time = if psdu.start > 0 { end - start } else { end };
+    time.as_nanos() as f64 * 1e-3
 }

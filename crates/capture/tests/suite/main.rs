@@ -2,6 +2,7 @@
 
 mod air;
 mod any_bytes;
+mod captured_air_times;
 mod common;
 mod corpus;
 mod files;

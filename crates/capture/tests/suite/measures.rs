@@ -10,6 +10,7 @@ use wifair_capture::{
     Address, Analysis, AnalysisOptions, Endpoint, Field, Filter, LinkType, PcapWriter, StationDirection, TcpOptions,
     analyze, flag,
 };
+use wifair_phy::Ltf;
 use wifair_units::{BitRate, Duration};
 
 fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f64 {
@@ -22,16 +23,17 @@ fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f6
     }
 }
 
-/// IEEE 802.11-2020: 16.3.3 (long preamble 144 + 48 us, short 72 + 24 us), 17.4.3 (20 us, symbols of 4 us with 4 bits
-/// for each Mb/s, 22 bits of service and tail), 18.3.2.4 (6 us more at 2.4 GHz), 19.4.3 (HT mixed: 36 us with one
-/// stream).
+/// IEEE 802.11-2020: 16.3.4 (long preamble 144 + 48 us, short 72 + 24 us, bits rounded up to whole us), 17.4.3 (20 us,
+/// symbols of 4 us with 4 bits for each Mb/s, 22 bits of service and tail), 18.3.2.4 (6 us more at 2.4 GHz), 19.4.3 (HT
+/// mixed: 36 us with one stream).
 #[test]
 fn air_times_follow_the_standard() {
     let at =
         |mhz: u16, short_preamble: bool| RadioInfo { frequency: Some(mhz), short_preamble, ..RadioInfo::default() };
     let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
-    near(air_time_us(0..1_528, RadioRate::Legacy(22), &at(2_437, false)), 192.0 + 1_528.0 * 8.0 / 11.0);
-    near(air_time_us(0..1_528, RadioRate::Legacy(22), &at(2_437, true)), 96.0 + 1_528.0 * 8.0 / 11.0);
+    // 12224 bits at 11 Mb/s take 1111.3 us.
+    near(air_time_us(0..1_528, RadioRate::Legacy(22), &at(2_437, false)), 192.0 + 1_112.0);
+    near(air_time_us(0..1_528, RadioRate::Legacy(22), &at(2_437, true)), 96.0 + 1_112.0);
     near(air_time_us(0..14, RadioRate::Legacy(2), &at(2_437, true)), 192.0 + 112.0);
     // 1536 bytes at 54 Mb/s: 22 + 12288 bits in symbols of 216 bits are 57 symbols.
     near(air_time_us(0..1_536, RadioRate::Legacy(108), &at(5_180, false)), 20.0 + 4.0 * 57.0);
@@ -77,8 +79,8 @@ fn air_times_follow_the_standard() {
     near(air_time_us(0..100, vht, &stbc(2)), 36.0 + 4.0 * (4.0 + 16.0));
     // HE at MCS 0 and 20 MHz: 117 bits a symbol of 12.8 us; the training symbol is of the length that the radio tells.
     let he = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
-    for (ltf_us, length) in [(None, 6.4), (Some(3.2), 3.2), (Some(12.8), 12.8)] {
-        let radio = RadioInfo { ltf_us, ..at(5_180, false) };
+    for (ltf, length) in [(None, 6.4), (Some(Ltf::X1), 3.2), (Some(Ltf::X4), 12.8)] {
+        let radio = RadioInfo { ltf, ..at(5_180, false) };
         near(air_time_us(0..100, he, &radio), 36.0 + length + 0.8 + 13.6 * 8.0);
     }
 }

@@ -2,6 +2,7 @@
 
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::{Datagram, DecodeOutcome, LinkType, decode};
+use wifair_phy::Ltf;
 
 /// Reads a header with these presence words and fields.
 fn read(present: &[u32], fields: &[u8]) -> RadioInfo {
@@ -124,6 +125,6 @@ fn frames_of_802_11be_may_have_a_resource_unit() {
         let tlvs = tlvs_of([0x0040_0004, 2 << 9, size], [0x0010_0012, 0]);
         let radio = read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs].concat());
         let expected = RadioRate::Eht { mcs: 1, streams: 1, carriers, guard_ns: 800 };
-        assert_eq!((radio.rate, radio.ltf_us), (Some(expected), Some(6.4)), "{size}");
+        assert_eq!((radio.rate, radio.ltf), (Some(expected), Some(Ltf::X2)), "{size}");
     }
 }
