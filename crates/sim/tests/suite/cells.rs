@@ -189,6 +189,21 @@ fn what_does_not_fit_together_is_told() {
     assert!(told.contains("routing by \"dsdv\" without an ad-hoc network"), "{told}");
 }
 
+/// An announcement of a single entry has to fit into the largest one.
+#[test]
+fn a_routing_header_that_leaves_no_room_for_an_entry_is_refused() {
+    let text = |header: &str| {
+        format!(
+            "duration = '1 s'\nwlan.standard = '802.11b'\nspace.mode = 'ad-hoc'\nrouting.protocol = 'dsdv'\n\
+             routing.dsdv.header = '{header}'\n[[stations]]\nname = 'n'\ncount = 2\n[[flows]]\nname = 'f'\n\
+             from = 'n1'\nto = 'n2'\ntransport = 'udp'\nudp.rate = '8 kb/s'"
+        )
+    };
+    let told = problems(&text("1489 B"));
+    assert!(told.contains("`header` and one `entry` are 1501 B, and `limit` is 1500 B"), "{told}");
+    assert!(outcome(&text("1488 B")).cell.routing_packets > 0);
+}
+
 /// Ten overlapping cells with two hundred stations at random places.
 #[test]
 fn a_field_of_two_hundred_stations_in_ten_cells_runs() {

@@ -27,6 +27,12 @@ impl Builder<'_> {
             let note = "write mode = \"ad-hoc\" in [space]; where there are access points routing is static";
             self.problem("routing.protocol", &message, note);
         }
+        if let Protocol::Dsdv(params) = &self.file.routing.protocol
+            && params.size(1) > params.limit
+        {
+            let message = format!("`header` and one `entry` are {}, and `limit` is {}", params.size(1), params.limit);
+            self.problem("routing.dsdv.header", &message, "write a shorter header, or a higher limit");
+        }
         let Some(wlan) = &self.file.wlan else {
             if self.file.space.is_some() {
                 self.problem("space", "a [space] without a [wlan]", "write [wlan] with standard = \"802.11b\"");
