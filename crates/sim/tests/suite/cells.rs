@@ -158,7 +158,9 @@ fn stations_choose_the_access_point_that_they_receive_best() {
     let result = outcome(text);
     assert!(result.flows.iter().all(|flow| flow.received_bytes > 50_000));
     // Without positions they take the access points in turn.
-    let in_turn = text.replace("[space]", "").replace("channels = [1, 6]", "channels = [1, 6, 11]");
+    let in_turn: String =
+        text.lines().filter(|line| !line.contains("chain")).map(|line| line.to_owned() + "\n").collect();
+    let in_turn = in_turn.replace("[space]", "").replace("channels = [1, 6]", "channels = [1, 6, 11]");
     let in_turn =
         in_turn.split("[[space.paths]]").next().unwrap().to_owned() + &in_turn[in_turn.find("[ap]").unwrap()..];
     assert_eq!(scenario(&in_turn).access_points(1), [0, 1, 2, 0, 2]);
@@ -187,6 +189,27 @@ fn what_does_not_fit_together_is_told() {
     assert!(told.contains("at least one"), "{told}");
     let told = problems(&format!("routing.protocol = 'dsdv'\n{}", text("", "", "")));
     assert!(told.contains("routing by \"dsdv\" without an ad-hoc network"), "{told}");
+}
+
+/// Where all stations hear each other, a position would be ignored.
+#[test]
+fn positions_and_radios_need_space() {
+    for (key, values) in [("position", "['5 m', '0 m']"), ("layout", "'circle'"), ("radio.noise", "'-80 dBm'")] {
+        for table in ["ap", "sta"] {
+            let of = |name| if table == name { format!("{key} = {values}\n") } else { String::new() };
+            let text = |space| {
+                format!(
+                    "duration = '1 s'\nwlan.standard = '802.11g'\n{space}[ap]\n{}[[servers]]\nname = 'server'\n\
+                     [[stations]]\nname = 'sta'\n{}[[flows]]\nname = 'up'\nstation = 'sta'",
+                    of("ap"),
+                    of("sta")
+                )
+            };
+            let needs = format!("`{}` needs [space]", key.split('.').next().unwrap());
+            assert!(problems(&text("")).contains(&needs), "{table}.{key}");
+            assert!(outcome(&text("[space]\n")).cell.goodput_bps > 0.0);
+        }
+    }
 }
 
 /// An announcement of a single entry has to fit into the largest one.

@@ -4,11 +4,15 @@ use wifair_ap::Access;
 use wifair_config::Limit;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Spoils};
+use wifair_units::Metres;
 
 use super::Builder;
 use crate::scenario::file::Stations;
 use crate::scenario::routing::Protocol;
 use crate::scenario::wlan::{Wlan, windows};
+
+/// The position of a node that has none of its own.
+const HERE: [Metres; 2] = [Metres(0.0); 2];
 
 /// The last key of a path.
 pub(super) fn key_of(path: &str) -> &str {
@@ -101,10 +105,18 @@ impl Builder<'_> {
                 self.problem(path, &message, "write [space], with radios and positions");
             }
         };
+        if let Some(ap) = &file.ap {
+            need_space("ap.position", ap.position != HERE);
+            need_space("ap.layout", ap.layout.is_some());
+            need_space("ap.radio", ap.radio.is_some());
+        }
         need_space("wlan.rate_adaptation", adapts(&wlan.rate_adaptation));
         need_space("wlan.protection", wlan.protection.is_some() && !has_mcs);
         for (index, group) in file.stations.iter().enumerate() {
             for (key, is_set) in [
+                ("position", group.position != HERE),
+                ("layout", group.layout.is_some()),
+                ("radio", group.radio.is_some()),
                 ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
                 ("dsss_only", group.dsss_only && wlan.standard == Amendment::G),
                 ("outage_up", group.outage_up.is_some()),
