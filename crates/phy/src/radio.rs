@@ -25,7 +25,7 @@ table! {
         /// Minimum power at which a frame can be read. IEEE Std 802.11-2016 requires at least -76 dBm at 11 Mb/s
         /// (16.3.8.2) and -82 dBm at 6 Mb/s (17.3.10.2).
         pub sensitivity: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
-        /// Minimum power at which the channel is sensed busy.
+        /// Minimum power at which the channel is sensed busy. A frame that can be read is always sensed.
         pub carrier_sense: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
     }
 }
