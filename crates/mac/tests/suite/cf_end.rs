@@ -113,14 +113,14 @@ fn others_wait_for_the_end_of_a_txop_that_is_not_released() {
     }
 }
 
-/// As before, but the access point, which has no NAV, sends to station 1 in the meantime, in TXOPs of one frame.
-/// Station 2 waits for the end of the TXOP of station 1 all the same.
-#[test]
-fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
+/// As before, but the access point sends to station 1, too, in TXOPs of one frame. Station 2 waits for the end of the
+/// TXOP of station 1. Returns how often the access point sends before.
+fn sent_by_receiver_meanwhile(protection: Option<BitRate>) -> u32 {
     let plans = [0, 10_000, 10_000].map(|txop| (ht_mcs7(), Category { txop: micros(txop), cw_max: 15, ..BE }));
     let rules = AggregationRules { max_duration: micros(1000), ..aggregation() };
     let mut settings = settings(rules, plans.to_vec(), 1, 0.0, 0.0);
     settings.access.cf_end = true;
+    settings.access.protection = protection;
     settings.stations[1].common.data_error_from = 1.0;
     let mut channel = GeneralChannel::new(settings);
     channel.set_tap(true);
@@ -154,7 +154,20 @@ fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
         }
         tap.clear();
     }
+    meanwhile
+}
+
+/// The access point has no NAV, because the data were addressed to it.
+#[test]
+fn what_the_receiver_sends_does_not_end_the_nav_of_the_others() {
+    let meanwhile = sent_by_receiver_meanwhile(None);
     assert!(meanwhile > 10, "{meanwhile} frames of the access point");
+}
+
+/// A CTS-to-self, which reserves the whole TXOP, is addressed to its sender: the access point has its NAV.
+#[test]
+fn a_receiver_obeys_the_nav_of_a_cts_to_self() {
+    assert_eq!(sent_by_receiver_meanwhile(Some(BitRate::from_mbps(24))), 0);
 }
 
 /// The access point sends to stations 1 and 2 in turn, in TXOPs of 10 ms; nothing arrives at station 2. If the TXOP

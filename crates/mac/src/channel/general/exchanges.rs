@@ -61,8 +61,6 @@ impl GeneralChannel {
         let station = self.edcafs.station_of(sender);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         let to = ppdu.to;
-        let is_first = self.edcafs.contenders[sender].in_a_row == 0;
-        self.only_receiver = (is_first || self.only_receiver == Some(to)).then_some(to);
         if ppdu.has(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
@@ -87,6 +85,12 @@ impl GeneralChannel {
     /// The data frame of a sender begins at `begins`, alone on the air.
     fn send_data(&mut self, sender: usize, begins: Time) {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
+        if self.edcafs.access.cf_end {
+            let is_first = self.edcafs.contenders[sender].in_a_row == 0;
+            // A receiver that has read a CTS-to-self has its NAV.
+            let is_only = (is_first || self.only_receiver == Some(ppdu.to)) && !self.goes_on(sender);
+            self.only_receiver = is_only.then_some(ppdu.to);
+        }
         self.next = begins + ppdu.air;
         if ppdu.to == BROADCAST {
             self.phase = GeneralPhase::Broadcast;

@@ -68,7 +68,7 @@ pub struct GeneralChannel {
     /// Until when the NAV of bystanders outlasts its exchange, and the stations that do not have that NAV.
     nav: Time,
     without_nav: [Option<u32>; 2],
-    /// The receiver of all exchanges of the current TXOP, if there is only one.
+    /// With `cf_end`, the receiver of all exchanges of the current TXOP, if there is only one and it has no NAV.
     only_receiver: Option<u32>,
     tap: Option<Box<Tap>>,
     air: AirTime,
