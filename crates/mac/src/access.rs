@@ -4,6 +4,8 @@ use wifair_config::choice;
 use wifair_phy::Timing;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use crate::frame_length;
+
 choice! {
     /// When a station waits EIFS instead of DIFS.
     pub enum Eifs {
@@ -123,6 +125,12 @@ impl Access {
     #[must_use]
     pub fn cf_end_rate(&self) -> BitRate {
         self.protection.filter(|rate| self.timing.is_dsss(*rate)).unwrap_or(self.timing.lowest_rate)
+    }
+
+    /// Air time of a CF-End.
+    #[must_use]
+    pub fn cf_end_air(&self) -> Duration {
+        self.timing.frame(frame_length::CF_END, self.cf_end_rate())
     }
 
     /// EIFS, rounded to `nav_unit` if EIFS is a NAV; DIFS if there is no EIFS.

@@ -21,6 +21,20 @@ impl Edcafs {
         if self.access.cf_end { (contender.won_at + contender.txop).saturating_since(now) } else { Duration::ZERO }
     }
 
+    /// Whether `sender`, which sends nothing more in its TXOP at `now`, releases the rest with a CF-End after SIFS.
+    pub(crate) fn releases_txop(&self, sender: usize, now: Time) -> bool {
+        let left = self.left_of_txop(sender, now);
+        left > Duration::ZERO && left >= self.access.timing.sifs + self.access.cf_end_air()
+    }
+
+    /// Record of the CF-End of `sender` that ends at `end`.
+    pub(crate) fn cf_end_record(&self, sender: usize, end: Time, fate: Fate) -> FrameRecord {
+        let from = number(self.station_of(sender));
+        let span = (end - self.access.cf_end_air(), end);
+        let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), span, fate);
+        FrameRecord { rate: self.access.cf_end_rate(), length: frame_length::CF_END, ..frame }
+    }
+
     /// SIFS and the response to a PPDU, if any.
     fn after_data(&self, ppdu: &Ppdu) -> Duration {
         if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response }

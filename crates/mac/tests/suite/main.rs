@@ -3,6 +3,7 @@
 mod aggregation;
 mod agreements;
 mod cf_end;
+mod cf_end_in_space;
 mod common;
 mod edca;
 mod equality;

@@ -4,10 +4,8 @@ use wifair_packet::Packets;
 use wifair_units::Time;
 
 use super::{GeneralChannel, GeneralPhase};
-use crate::BROADCAST;
 use crate::edcaf::{control_air, number};
-use crate::frame_length;
-use crate::tap::{Fate, FrameKind, FrameRecord, Tap};
+use crate::tap::{Fate, Tap};
 
 impl GeneralChannel {
     /// Records the frames that end at `now`.
@@ -26,7 +24,7 @@ impl GeneralChannel {
                 let fate = if lost { Fate::Error } else { Fate::Read };
                 tap.push(self.edcafs.response_record(self.senders[0], now, fate));
             }
-            GeneralPhase::CfEnd => self.record_cf_end(&mut tap, now),
+            GeneralPhase::CfEnd => tap.push(self.edcafs.cf_end_record(self.senders[0], now, Fate::Read)),
             GeneralPhase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
@@ -64,12 +62,5 @@ impl GeneralChannel {
         for record in self.edcafs.data_records(tap, sender, end, packets, fate, Fate::Error) {
             tap.push(record);
         }
-    }
-
-    /// Records the CF-End that ends at `now`.
-    fn record_cf_end(&self, tap: &mut Tap, now: Time) {
-        let from = number(self.edcafs.station_of(self.senders[0]));
-        let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), (now - self.cf_end(), now), Fate::Read);
-        tap.push(FrameRecord { rate: self.edcafs.access.cf_end_rate(), length: frame_length::CF_END, ..frame });
     }
 }

@@ -6,7 +6,7 @@ use wifair_units::{Duration, Time};
 use super::{GeneralChannel, GeneralPhase};
 use crate::edcaf::{SlotRules, control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
-use crate::{BROADCAST, Call, Eifs, frame_length};
+use crate::{BROADCAST, Call, Eifs};
 
 impl GeneralChannel {
     /// Contenders that are due start sending; the others stop counting.
@@ -234,26 +234,17 @@ impl GeneralChannel {
             self.next = now + self.edcafs.access.timing.sifs;
             return;
         }
-        let left = self.edcafs.left_of_txop(sender, now);
-        if left > Duration::ZERO {
-            let release = self.edcafs.access.timing.sifs + self.cf_end();
-            if left >= release {
-                self.phase = GeneralPhase::CfEnd;
-                self.next = now + release;
-                return;
-            }
+        if self.edcafs.releases_txop(sender, now) {
+            self.phase = GeneralPhase::CfEnd;
+            self.next = now + self.edcafs.access.timing.sifs + self.edcafs.access.cf_end_air();
+            return;
         }
-        self.finish(now, left, self.nav_excess(sender), more);
-    }
-
-    /// Air time of a CF-End, at a rate that all stations can read.
-    pub(super) fn cf_end(&self) -> Duration {
-        self.edcafs.access.timing.frame(frame_length::CF_END, self.edcafs.access.cf_end_rate())
+        self.finish(now, self.edcafs.left_of_txop(sender, now), self.nav_excess(sender), more);
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.
     pub(super) fn account_cf_end(&mut self, now: Time) {
-        let air = self.cf_end();
+        let air = self.edcafs.access.cf_end_air();
         self.air.idle += self.edcafs.access.timing.sifs;
         self.air.ack += air;
         let station = self.edcafs.station_of(self.senders[0]);

@@ -42,7 +42,10 @@ impl AirAccounting {
         let air = match transmission.kind {
             _ if transmission.collided && !read => &mut self.air.collision,
             SpatialFrameKind::CtsToSelf | SpatialFrameKind::Rts | SpatialFrameKind::Cts => &mut self.air.rts_cts,
-            SpatialFrameKind::Ack | SpatialFrameKind::BlockAckReq | SpatialFrameKind::BlockAck => &mut self.air.ack,
+            SpatialFrameKind::Ack
+            | SpatialFrameKind::BlockAckReq
+            | SpatialFrameKind::BlockAck
+            | SpatialFrameKind::CfEnd => &mut self.air.ack,
             SpatialFrameKind::Data if read => &mut self.air.data,
             SpatialFrameKind::Data => &mut self.air.error,
         };

@@ -119,6 +119,12 @@ impl BackoffState {
         }
     }
 
+    /// Resets the NAV when a CF-End ends at `now`.
+    pub fn reset_nav(&mut self, now: Time) {
+        self.nav = self.nav.min(now);
+        self.nav_check = Time::NEVER;
+    }
+
     /// End of the backoff, if the channel stays idle.
     #[inline]
     pub fn due(&self, intervals: &Intervals) -> Time {

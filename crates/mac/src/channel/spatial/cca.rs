@@ -49,14 +49,14 @@ impl SpatialChannel {
         }
     }
 
-    /// `station` reads a broadcast of `sender`, unless it is lost to an error.
-    pub(super) fn receive_for_all(&mut self, sender: u32, station: u32) {
+    /// `station` receives a broadcast of `sender`. Returns false if it is lost to an error.
+    pub(super) fn receive_for_all(&mut self, sender: u32, station: u32) -> bool {
         let from = self.errors[sender as usize].data_from;
-        if self.errors[station as usize].loses_data(from) {
-            self.signals.eifs_pending.put(station, true);
-        } else {
+        let is_read = !self.errors[station as usize].loses_data(from);
+        if is_read {
             self.receivers.push(station);
         }
+        is_read
     }
 
     /// The channel becomes idle for `station`: it resumes its backoff, or ends its exchange.

@@ -101,14 +101,26 @@ impl SpatialChannel {
             SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
                 (initiator, self.rate_of(initiator, kind), response, Duration::ZERO)
             }
+            SpatialFrameKind::CfEnd => (sender, self.access.cf_end_rate(), self.access.cf_end_air(), Duration::ZERO),
         };
         let end = now + air;
-        // A CTS announces the same end as the RTS.
+        let left = self.left_of_txop(initiator, end);
         let nav = match kind {
+            // A CTS announces the same end as the RTS and, in a TXOP that is not over, a response the same as the data.
             SpatialFrameKind::Cts => self.transmissions[to as usize].nav,
-            _ => end + self.access.round_nav(reserves),
+            SpatialFrameKind::Ack | SpatialFrameKind::BlockAck if left > Duration::ZERO => {
+                self.transmissions[to as usize].nav
+            }
+            SpatialFrameKind::CfEnd => end,
+            _ => end + self.access.round_nav(reserves.max(left)),
         };
         Transmission { kind, to, rate, start: now, end, nav, readers: 0, collided: false, alone: Duration::ZERO }
+    }
+
+    /// How long the frames of `initiator` still reserve the rest of its TXOP at `now`, with `cf_end`.
+    fn left_of_txop(&self, initiator: u32, now: Time) -> Duration {
+        let Some(edca) = &self.edca else { return Duration::ZERO };
+        edca.edcafs.left_of_txop(edca.current_of(initiator), now)
     }
 
     /// Rate of the data or BlockAckReq of `initiator`, or of the response.
@@ -223,6 +235,10 @@ impl SpatialChannel {
                 self.plan(now, sender, SpatialFrameKind::Data, sender);
                 MacEvent::Nothing
             }
+            SpatialFrameKind::CfEnd => {
+                self.end_of_cf_end(now, sender);
+                MacEvent::Nothing
+            }
             SpatialFrameKind::Rts => self.end_of_rts(sender, &transmission, read, call),
             SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
                 self.end_of_answer(sender, &transmission, read, call)
@@ -274,7 +290,7 @@ impl SpatialChannel {
         let now = call.now;
         // 10.3.2.9: no CTS while the NAV indicates a busy channel.
         let nav = self.backoffs[transmission.to as usize].nav_until();
-        let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
+        let answers = read && (now >= nav || self.is_no_obstacle(nav, transmission.to, sender));
         let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
         self.answer(sender, transmission, answers.then_some(SpatialFrameKind::Cts), call);
         MacEvent::Nothing

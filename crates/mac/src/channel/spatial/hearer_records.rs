@@ -47,6 +47,7 @@ impl SpatialChannel {
             SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
                 vec![edca.edcafs.response_record(index, transmission.end, fate)]
             }
+            SpatialFrameKind::CfEnd => vec![edca.edcafs.cf_end_record(index, transmission.end, fate)],
             SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
                 let unread_fate = if transmission.collided { Fate::Collision } else { Fate::Error };
                 let whole = (!read).then_some(fate);
@@ -79,8 +80,8 @@ impl SpatialChannel {
 
 /// Outcome of a frame at its receiver.
 fn fate(transmission: &Transmission, sensed: bool, read: bool) -> Fate {
-    let is_cts_to_self = transmission.kind == SpatialFrameKind::CtsToSelf;
-    if read || (is_cts_to_self && !transmission.collided) {
+    let has_no_receiver = transmission.is_for_all() && transmission.to != BROADCAST;
+    if read || (has_no_receiver && !transmission.collided) {
         Fate::Read
     } else if transmission.collided {
         Fate::Collision

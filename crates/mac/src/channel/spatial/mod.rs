@@ -19,9 +19,11 @@
 //! - A station that is waiting for a response does not respond to others.
 //! - A given probability of frame errors applies at the receiver, and all others read the frame, unless it is set to
 //!   apply at all stations.
-//! - The duration field of a PPDU covers its own exchange, not the rest of its TXOP. A bystander has read an A-MPDU
-//!   only if it could read all of it; the receiver gets the MPDUs that nothing disturbed, if the preamble was
-//!   undisturbed too. With bit errors a bystander has read an A-MPDU if any MPDU was correct.
+//! - A bystander has read an A-MPDU only if it could read all of it; the receiver gets the MPDUs that nothing
+//!   disturbed, if the preamble was undisturbed too. With bit errors a bystander has read an A-MPDU if any MPDU was
+//!   correct.
+//! - With `cf_end`, a TXOP ends without a CF-End when a frame gets no response. An access point does not repeat a
+//!   CF-End (10.22.2.9, where it is optional).
 
 mod air_accounting;
 mod audience;
@@ -78,6 +80,8 @@ enum SpatialFrameKind {
     Ack,
     BlockAckReq,
     BlockAck,
+    /// CF-End, which releases the rest of a TXOP.
+    CfEnd,
 }
 
 impl SpatialFrameKind {
@@ -125,9 +129,9 @@ struct Transmission {
 }
 
 impl Transmission {
-    /// Whether it is meant for all stations that read it.
+    /// Whether it is meant for all stations that read it. CTS-to-self and CF-End have their sender as `to`.
     fn is_for_all(&self) -> bool {
-        self.to == BROADCAST || self.kind == SpatialFrameKind::CtsToSelf
+        self.to == BROADCAST || matches!(self.kind, SpatialFrameKind::CtsToSelf | SpatialFrameKind::CfEnd)
     }
 }
 

@@ -373,7 +373,11 @@ impl SpatialChannel {
         let for_all = transmission.to == BROADCAST || self.errors_for_all;
         let announced = if for_all { self.read_for_all(sender, transmission, word, read) } else { read };
         for station in each(word, announced) {
-            self.backoffs[station as usize].set_nav(transmission.nav, check);
+            let backoff = &mut self.backoffs[station as usize];
+            match transmission.kind {
+                SpatialFrameKind::CfEnd => backoff.reset_nav(now),
+                _ => backoff.set_nav(transmission.nav, check),
+            }
         }
         if check < Time::NEVER {
             *self.alert.of_mut(word) |= read;
@@ -397,9 +401,11 @@ impl SpatialChannel {
     fn read_for_all(&mut self, sender: u32, transmission: &Transmission, word: usize, read: u64) -> u64 {
         let mut announced = 0;
         for station in each(word, read) {
-            if transmission.to == BROADCAST {
-                self.receive_for_all(sender, station);
-            } else if self.is_overheard_wrong(station, sender, transmission) {
+            let is_wrong = match transmission.to {
+                BROADCAST => !self.receive_for_all(sender, station),
+                _ => self.is_overheard_wrong(station, sender, transmission),
+            };
+            if is_wrong {
                 self.signals.eifs_pending.put(station, true);
             } else {
                 announced |= place(station).1;

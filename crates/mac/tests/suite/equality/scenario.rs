@@ -116,6 +116,18 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The scenario with CF-End. An RTS is as slow as the CF-End, so that it ends after every NAV of a TXOP that is too
+    /// short for the CF-End: on the general channel no NAV suppresses a CTS. NAVs there are not rounded with CF-End.
+    pub fn with_cf_end(mut self) -> Self {
+        let slowest = self.access.timing.lowest_rate;
+        self.access.timing.basic_rate = slowest;
+        self.access.protection = self.access.protection.map(|rate| rate.min(slowest));
+        (self.access.cf_end, self.access.nav_unit) = (true, Duration::ZERO);
+        self
+    }
+}
+
 pub fn scenario() -> impl Strategy<Value = Scenario> {
     (
         (any::<u64>(), 2_u32..12, access()),

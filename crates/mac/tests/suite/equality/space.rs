@@ -178,11 +178,15 @@ proptest! {
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
         protection in protection(),
         older in prop_oneof![Just(0), 2_u32..4],
+        cf_end in any::<bool>(),
     ) {
         let mut scenario = scenario.protected(protection);
         if older > 0 {
             (scenario.by_ap, scenario.answers) = (true, false); // stations do not know what other stations read
             scenario.access.nav_unit = Duration::ZERO; // older stations do not read NAVs in newer PPDUs
+        }
+        if cf_end {
+            scenario = scenario.with_cf_end();
         }
         // With agreements the first category responds to requests.
         let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
@@ -217,9 +221,11 @@ proptest! {
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
         (fades, for_all, eifs_is_nav, by_bits, asks_and_agrees) in any::<(bool, bool, bool, bool, (bool, bool))>(),
+        cf_end in any::<bool>(),
         categories in prop::collection::vec(category(), 1..4),
     ) {
         let mut scenario = scenario;
+        scenario.access.cf_end = cf_end;
         let spoils = if by_bits { Spoils::Bits } else { Spoils::Threshold };
         let reception = Reception { spoils, ..reception };
         if eifs_is_nav {

@@ -153,14 +153,12 @@ impl Builder<'_> {
                 "standard" => {
                     "ad-hoc stations are of one standard, as senders do not know what others read; leave it out"
                 }
-                "cf_end" => "in [space] a frame announces its own exchange, not the rest of its TXOP; leave it out",
                 _ if has_mcs => "\"ideal\" goes by bit errors; write spoils = \"bits\" in [space.reception]",
                 _ => "stations with access categories send at fixed rates in [space]; leave out one of the two",
             };
             self.problem(path, &format!("`{key}` with {who} in [space]"), note);
         };
         refuse("wlan.rate_adaptation", adapts(&wlan.rate_adaptation));
-        refuse("wlan.cf_end", wlan.cf_end && has_mcs);
         for (index, group) in file.stations.iter().enumerate() {
             for (key, is_set) in [
                 ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),

@@ -203,8 +203,41 @@ impl SpatialChannel {
             self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
             return;
         }
+        if holds && edca.edcafs.releases_txop(index, now) {
+            self.plan(now, station, SpatialFrameKind::CfEnd, station);
+            return;
+        }
+        let left = edca.edcafs.left_of_txop(index, now);
+        if holds && left > Duration::ZERO {
+            // 10.22.2.2: the backoff follows when the TXNAV timer has expired.
+            edca.txnav[station as usize] = now + left;
+            self.backoffs[station as usize].set_nav(now + left, Time::NEVER);
+        }
         self.stations[station as usize].stage = ExchangeStage::Rest;
         self.start_backoff(station, index, more);
+    }
+
+    /// Whether this category of `station` has finished its TXOP, but not yet the CF-End that releases the rest.
+    pub(super) fn is_releasing(&self, station: u32, index: usize) -> bool {
+        let is_current = self.edca.as_ref().is_some_and(|edca| edca.current_of(station) == index);
+        is_current
+            && match self.stations[station as usize].stage {
+                ExchangeStage::Due(kind) => kind == SpatialFrameKind::CfEnd,
+                ExchangeStage::Sends => self.transmissions[station as usize].kind == SpatialFrameKind::CfEnd,
+                _ => false,
+            }
+    }
+
+    /// Ends the CF-End of `sender`, and with it the TXOP: a backoff follows.
+    pub(in crate::channel::spatial) fn end_of_cf_end(&mut self, now: Time, sender: u32) {
+        let air = self.access.cf_end_air();
+        let edca = self.categories();
+        edca.edcafs.counters[sender as usize].control += air;
+        let index = edca.current_of(sender);
+        let more = edca.edcafs.contenders[index].task.is_some();
+        self.stations[sender as usize].stage = ExchangeStage::Rest;
+        self.start_backoff(sender, index, more);
+        self.resume(now, sender);
     }
 
     /// Draws a backoff for a category of `station`, which contends if it has `more` to send.

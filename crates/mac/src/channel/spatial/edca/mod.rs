@@ -32,6 +32,8 @@ pub(super) struct SpatialEdca {
     current: Vec<usize>,
     /// Until when the frames of each station's current TXOP have reserved the channel.
     txop_nav: Vec<Time>,
+    /// TXNAV of each station: until when it waits after a TXOP of its own whose rest it could not release.
+    txnav: Vec<Time>,
     /// A-MPDUs on the air.
     receptions: Vec<AggregateReception>,
     /// With bit errors: the current or last transmission of each station, if it is an HT or later PPDU.
@@ -101,6 +103,7 @@ impl SpatialChannel {
             backoffs: vec![CategoryBackoff::default(); edcafs.contenders.len()],
             current: (0..self.stations.len()).map(|station| station * edcafs.categories).collect(),
             txop_nav: vec![Time::ZERO; self.stations.len()],
+            txnav: vec![Time::ZERO; self.stations.len()],
             receptions: vec![],
             on_air: vec![None; self.stations.len()],
             chunks: vec![vec![]; self.stations.len()],
@@ -188,8 +191,11 @@ impl SpatialChannel {
 
     /// Starts contention for a category that had nothing to send.
     fn request_in(&mut self, now: Time, index: usize) {
+        let station = crate::edcaf::number(self.categories().edcafs.station_of(index));
+        if self.is_releasing(station, index) {
+            return; // its backoff follows the CF-End
+        }
         let Some(edca) = self.edca.as_deref_mut() else { return };
-        let station = crate::edcaf::number(edca.edcafs.station_of(index));
         self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
         backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
@@ -223,10 +229,11 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Whether `sender` set this NAV in its current TXOP. Such a NAV does not prevent a response to `sender`
-    /// (10.22.2.4).
-    pub(super) fn is_of_own_txop(&self, sender: u32, nav: Time) -> bool {
-        self.edca.as_ref().is_some_and(|edca| nav <= edca.txop_nav[sender as usize])
+    /// Whether `station` responds to an RTS of `sender` despite this NAV: because `sender` set it in its current TXOP
+    /// (10.22.2.4), or because it is the TXNAV of the station.
+    pub(super) fn is_no_obstacle(&self, nav: Time, station: u32, sender: u32) -> bool {
+        let Some(edca) = &self.edca else { return false };
+        nav <= edca.txop_nav[sender as usize] || nav == edca.txnav[station as usize]
     }
 
     /// Handles reordering timeouts and packets to be passed up that are due at the time of the call.

@@ -1,0 +1,190 @@
+//! TXOPs that are reserved as a whole and released by a CF-End, where not all stations hear each other (IEEE Std
+//! 802.11-2016, 9.2.5.2, 10.3.2.4, 10.22.2.9).
+
+use wifair_mac::edcaf::Classifier;
+use wifair_mac::{BROADCAST, Call, Category, FrameKind, FrameRecord, Hearing, RadioLinks, SpatialChannel};
+use wifair_packet::{Kind, NextHops, Packet, Packets};
+use wifair_units::{Duration, Time};
+
+use crate::hidden_aggregates::settings;
+
+/// Station 0 is the access point, 1 the holder of a TXOP of 4 ms, 2 another station, and 3 disturbs.
+const HOLDER: u32 = 1;
+const OTHER: u32 = 2;
+const DISTURBER: u32 = 3;
+
+/// A data frame of 1538 bytes: 36 us and 48 symbols of 260 bits.
+const DATA_US: u64 = 36 + 48 * 4;
+/// The ACK at 24 Mb/s.
+const ACK_US: u64 = 28;
+const SIFS_US: u64 = 16;
+/// 20 us and eight symbols of 24 bits.
+const CF_END_US: u64 = 20 + 8 * 4;
+/// AIFS of AIFSN 2.
+const AIFS_US: u64 = 34;
+const TXOP_US: u64 = 4000;
+
+fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+struct Cell {
+    cf_end: bool,
+    rts_threshold: u64,
+    /// Probability that the access point loses what the holder sends.
+    error: f64,
+    hearing: fn(u32, u32) -> Hearing,
+}
+
+impl Cell {
+    fn released(hearing: fn(u32, u32) -> Hearing) -> Self {
+        Self { cf_end: true, rts_threshold: u64::MAX, error: 0.0, hearing }
+    }
+
+    /// The frames after the holder has begun to send one packet to the access point. Other stations get packets that
+    /// many microseconds later: station, size, and whether it is a broadcast.
+    fn run(&self, later: &[(u64, u32, u16, bool)]) -> Vec<FrameRecord> {
+        let mut settings = settings(1, 4, self.rts_threshold, 7);
+        settings.classifier = Classifier::One;
+        settings.access.cf_end = self.cf_end;
+        for (number, station) in settings.stations.iter_mut().enumerate() {
+            let cw = if number as u32 == HOLDER { 1023 } else { 0 }; // the holder does not soon repeat what is lost
+            let category = &mut station.categories[0];
+            category.parameters = Category { cw_min: cw, cw_max: cw, aifsn: 2, txop: micros(TXOP_US), burst: 1 };
+            if number as u32 == HOLDER {
+                station.common.data_error_from = self.error;
+            }
+        }
+        let links = RadioLinks::from_hearing(4, self.hearing);
+        let mut channel = SpatialChannel::with_categories(settings, links);
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let next_hops = NextHops(&[0, BROADCAST]);
+        let mut begins = Time::ZERO;
+        let offers = [(0, HOLDER, 1500, false)].into_iter().chain(later.iter().copied());
+        for (at, station, size, is_broadcast) in offers {
+            let now = begins + micros(at);
+            let mut call = Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops);
+            while channel.next() <= now {
+                call.now = channel.next();
+                channel.advance(&mut call);
+            }
+            call.now = now;
+            let packet = Packet { hop: is_broadcast.into(), size, kind: Kind::Udp, ..Packet::default() };
+            let id = call.packets.insert(packet);
+            channel.offer_in(station, 0, id, &mut call);
+            if station == HOLDER {
+                begins = channel.next();
+            }
+        }
+        while channel.next() < begins + micros(2 * TXOP_US) {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+        }
+        let mut frames = channel.tap().expect("it was set").frames().to_vec();
+        for frame in &mut frames {
+            frame.start = Time::ZERO + (frame.start - begins);
+            frame.end = Time::ZERO + (frame.end - begins);
+        }
+        frames
+    }
+
+    /// When station 2, whose packet comes while the ACK is on the air, begins to send, in us after the holder.
+    fn other_begins(&self, later: &[(u64, u32, u16, bool)]) -> u64 {
+        let during_ack = DATA_US + SIFS_US + 5;
+        let mut later: Vec<_> = later.iter().copied().chain([(during_ack, OTHER, 1500, false)]).collect();
+        later.sort_unstable();
+        start_of(&self.run(&later), OTHER)
+    }
+}
+
+/// When a station begins its first frame, in us.
+fn start_of(frames: &[FrameRecord], station: u32) -> u64 {
+    let first = frames.iter().find(|frame| frame.from == station).expect("it sends");
+    (first.start - Time::ZERO).as_nanos() / 1000
+}
+
+fn all(_: u32, _: u32) -> Hearing {
+    Hearing::Reads
+}
+
+/// Only the access point hears, and is heard by, everybody.
+fn by_ap_only(from: u32, to: u32) -> Hearing {
+    if from.min(to) == 0 { Hearing::Reads } else { Hearing::Nothing }
+}
+
+/// Station 2 hears everybody, the disturber only station 2, and the others hear each other.
+fn disturbed(from: u32, to: u32) -> Hearing {
+    match (from.min(to), from.max(to)) {
+        (near, DISTURBER) if near != OTHER => Hearing::Nothing,
+        _ => Hearing::Reads,
+    }
+}
+
+/// Data, ACK and CF-End follow each other after SIFS. All but the CF-End announce the end of the TXOP.
+#[test]
+fn frames_announce_the_end_of_the_txop() {
+    let frames = Cell::released(all).run(&[]);
+    let ends = [DATA_US, DATA_US + SIFS_US + ACK_US, DATA_US + SIFS_US + ACK_US + SIFS_US + CF_END_US];
+    let expected = [
+        (FrameKind::Data, HOLDER, ends[0], TXOP_US - ends[0]),
+        (FrameKind::Ack, 0, ends[1], TXOP_US - ends[1]),
+        (FrameKind::CfEnd, HOLDER, ends[2], 0),
+    ];
+    let seen = frames.iter().map(|frame| {
+        let end = (frame.end - Time::ZERO).as_nanos() / 1000;
+        (frame.kind, frame.from, end, frame.reserves.as_nanos() / 1000)
+    });
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+}
+
+/// Station 2 has read the ACK, which announces the end of the TXOP. It sends AIFS after a CF-End that it reads. One
+/// that does not hear the holder, and so no CF-End, waits to the end of the TXOP and AIFS (10.22.2.9, note). Without
+/// CF-End nothing is reserved after the ACK.
+#[test]
+fn a_station_hidden_from_the_holder_keeps_its_nav() {
+    let after_ack = DATA_US + SIFS_US + ACK_US;
+    let released = after_ack + SIFS_US + CF_END_US;
+    assert_eq!(Cell::released(all).other_begins(&[]), released + AIFS_US);
+    assert_eq!(Cell::released(by_ap_only).other_begins(&[]), TXOP_US + AIFS_US);
+    for hearing in [all, by_ap_only] {
+        let cell = Cell { cf_end: false, ..Cell::released(hearing) };
+        assert_eq!(cell.other_begins(&[]), after_ack + AIFS_US);
+    }
+}
+
+/// Station 2 hears the holder, but a broadcast of the disturber meets the CF-End: station 2 does not read it and keeps
+/// its NAV. A broadcast that is over before the CF-End begins changes nothing.
+#[test]
+fn a_cf_end_that_collides_does_not_reset_the_nav() {
+    let cf_end_begins = DATA_US + SIFS_US + ACK_US + SIFS_US;
+    let broadcast = |at| [(at, DISTURBER, 60, true)];
+    let frames = Cell::released(disturbed).run(&broadcast(cf_end_begins - 5));
+    let met = start_of(&frames, DISTURBER);
+    assert!((cf_end_begins - 5..cf_end_begins + CF_END_US).contains(&met), "{met}");
+    assert_eq!(Cell::released(disturbed).other_begins(&broadcast(cf_end_begins - 5)), TXOP_US + AIFS_US);
+    assert_eq!(Cell::released(disturbed).other_begins(&[]), cf_end_begins + CF_END_US + AIFS_US);
+}
+
+/// The data are lost, so that no response comes and the TXOP is not released. Station 2 has read that they reserve the
+/// channel to its end.
+#[test]
+fn a_txop_without_response_is_not_released() {
+    for (cf_end, until) in [(true, TXOP_US), (false, DATA_US + SIFS_US + ACK_US)] {
+        let cell = Cell { cf_end, error: 1.0, ..Cell::released(all) };
+        let frames = cell.run(&[(DATA_US + 5, OTHER, 1500, false)]);
+        assert_eq!(start_of(&frames, OTHER), until + AIFS_US);
+        assert!(frames.iter().all(|frame| frame.kind != FrameKind::CfEnd || frame.from != HOLDER));
+    }
+}
+
+/// The access point does not hear the RTS. Station 2 resets the NAV of the RTS, which announces the end of the TXOP, if
+/// nothing has begun two SIFS, a CTS of 28 us, a preamble of 20 us and two slots after the RTS (10.3.2.4).
+#[test]
+fn the_nav_of_an_rts_without_cts_is_reset() {
+    let hearing = |from, to| if (from, to) == (HOLDER, 0) { Hearing::Nothing } else { Hearing::Reads };
+    let cell = Cell { rts_threshold: 0, ..Cell::released(hearing) };
+    let frames = cell.run(&[(5, OTHER, 1500, false)]);
+    assert_eq!(frames[0].reserves, micros(TXOP_US - 28));
+    assert_eq!(start_of(&frames, OTHER), 28 + (2 * SIFS_US + 28 + 20 + 2 * 9) + AIFS_US);
+}
