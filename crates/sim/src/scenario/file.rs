@@ -163,7 +163,7 @@ table! {
         /// Probability that a data frame to the station is lost, if different from that of `[wlan]`.
         pub data_error_down: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
         /// Slow on/off fading of the link from the station: nothing that it sends is received while the link is down.
-        /// Needs `[space]`.
+        /// A frame or an aggregate is lost unless the link is up for all of it. Needs `[space]`.
         pub outage_up: Option<Outage> = None;
         /// The same for the link to the station, with independent states.
         pub outage_down: Option<Outage> = None;
