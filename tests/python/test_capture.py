@@ -381,6 +381,7 @@ def test_air_times_in_a_capture_are_those_of_the_run(wlan: str, tmp_path: Path) 
     sent, seen = results.stations, wifair.read_capture(tmp_path / "air.pcap").stations
     assert (list(sent["name"]), list(seen["access_point"])) == (["ap", "sta"], [False, False])
     assert seen["airtime_s"][0] == pytest.approx(sent["air_data_s"][1], rel=1e-9)
+    assert seen["airtime_s"][1] == pytest.approx(sent["air_control_s"][1], rel=1e-9)  # responses
 
 
 def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 use wifair_phy::{Amendment, Band, BasicRates, ModeError, ModeRequest, PpduOptions, PpduParts, PpduTiming, TxMode};
 use wifair_units::{BitRate, Bytes, Duration};
 
+use crate::extended_response::ExtendedResponse;
 use crate::frame_length;
 use crate::receiver_limits::{largest_window, longest_mpdu};
 
@@ -128,8 +129,10 @@ impl ExchangeTime {
                     let size = query.buffer_size.unwrap_or_else(|| largest_window(query.amendment).max(1));
                     frame_length::block_ack(size)
                 };
-                let mode = query.basic_rates.response(mode);
-                Some((kind, mode, length, PpduTiming::new(mode, band).duration(length)))
+                let response = query.basic_rates.response(mode);
+                let air = ExtendedResponse::to(mode, band)
+                    .map_or_else(|| PpduTiming::new(response, band).duration(length), |extended| extended.air(length));
+                Some((kind, response, length, air))
             }
         };
         let dsss = query.amendment == Amendment::B;

@@ -13,6 +13,7 @@ mod channel;
 pub mod edcaf;
 pub mod exchange;
 mod exchange_time;
+mod extended_response;
 mod fast;
 pub mod frame_length;
 mod queue_hooks;

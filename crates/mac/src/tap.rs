@@ -77,7 +77,7 @@ pub struct FrameRecord {
     pub sequence: Option<u16>,
     /// Traffic identifier of QoS data, block ACKs and ADDBA frames.
     pub tid: Option<u8>,
-    /// Transmit mode of data, for HT and later.
+    /// Transmit mode of data for HT and later, and of responses to data in HE extended range.
     pub mode: Option<TxMode>,
     /// Number of packets; more than one in an A-MSDU, see [`Tap::further_packets`].
     pub msdus: u16,

@@ -3,7 +3,7 @@
 use wifair_units::BitRate;
 
 use crate::mode_parts::list;
-use crate::{Amendment, Band, DsssMode, HeRange, ModeError, OfdmMode, TxMode};
+use crate::{Amendment, Band, DsssMode, ModeError, OfdmMode, TxMode};
 
 /// The basic rates of a BSS: those that every station in it can receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,17 +68,17 @@ impl BasicRates {
     ///
     /// DSSS and CCK are answered in the same class, with the same preamble. All other classes are answered in OFDM, at
     /// the highest basic rate that is not above the rate of the PPDU or, from HT on, its non-HT reference rate; if
-    /// there is no such basic rate, at the highest mandatory one. HE extended range is answered in HE extended range at
-    /// MCS 0, since OFDM would not reach as far.
+    /// there is no such basic rate, at the highest mandatory one. HE extended range is answered in HE extended range
+    /// ([`TxMode::extended_response`]).
     pub fn response(self, mode: TxMode) -> TxMode {
-        match mode {
+        let non_ht = || match mode {
             TxMode::Dsss(dsss) => {
                 let kbps = self.highest(dsss.rate_kbps(), 0..OFDM);
                 TxMode::Dsss(DsssMode::of_kbps(kbps, dsss.has_short_preamble()))
             }
-            TxMode::He(he) if he.range() != HeRange::Normal => TxMode::He(he.lowest()),
             _ => TxMode::Ofdm(OfdmMode::of_kbps(self.highest(mode.reference_rate_kbps(), OFDM..RATES_KBPS.len()))),
-        }
+        };
+        mode.extended_response().unwrap_or_else(non_ht)
     }
 
     fn highest(self, limit_kbps: u32, among: std::ops::Range<usize>) -> u32 {
@@ -94,7 +94,7 @@ impl BasicRates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChannelWidth, GuardInterval, HeMode, HeOptions, HtMode, VhtMode};
+    use crate::{ChannelWidth, GuardInterval, HeMode, HeOptions, HeRange, HtMode, VhtMode};
 
     fn ofdm(mbps: u64) -> TxMode {
         TxMode::Ofdm(OfdmMode::new(BitRate::from_mbps(mbps)).unwrap())

@@ -8,8 +8,8 @@ use crate::data_field::{DataField, PreambleFields};
 use crate::mcs_mode::McsMode;
 use crate::mode_parts::list;
 use crate::{
-    Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HtFormat, HtMode, ModeError, OfdmMode,
-    PPDU_MAX_TIME, VhtMode, mcs,
+    Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeRange, HtFormat, HtMode, ModeError,
+    OfdmMode, PPDU_MAX_TIME, VhtMode, mcs,
 };
 
 /// Modulation class (table 10-9).
@@ -164,6 +164,15 @@ impl TxMode {
         }
     }
 
+    /// The mode of the response to a PPDU in HE extended range: extended range at MCS 0, since OFDM would not reach as
+    /// far. `None` for all other PPDUs, which are answered in non-HT format.
+    pub fn extended_response(self) -> Option<Self> {
+        match self {
+            Self::He(mode) if mode.range() != HeRange::Normal => Some(Self::He(mode.lowest())),
+            _ => None,
+        }
+    }
+
     /// Whether this mode exists in `band`: no DSSS outside 2.4 GHz, no VHT outside 5 GHz, no HT in 6 GHz, at most 40
     /// MHz in 2.4 GHz, 320 MHz only in 6 GHz.
     pub fn check_band(self, band: Band) -> Result<(), ModeError> {
@@ -230,7 +239,7 @@ impl fmt::Display for TxMode {
             Self::Ht(mode) if mode.format() == HtFormat::Greenfield => "HT-greenfield",
             Self::Ht(_) => "HT",
             Self::Vht(_) => "VHT",
-            Self::He(mode) if mode.range() != crate::HeRange::Normal => "HE ER",
+            Self::He(mode) if mode.range() != HeRange::Normal => "HE ER",
             Self::He(_) => "HE",
             Self::Eht(_) => "EHT",
         };

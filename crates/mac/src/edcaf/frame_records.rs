@@ -171,7 +171,8 @@ impl Edcafs {
         } else {
             self.reserves(sender, now - answer, answer).saturating_sub(answer)
         };
-        FrameRecord { rate: self.response_rate(sender), length, tid, reserves, ..frame }
+        let mode = self.extended_response(station, ppdu.to, ppdu.purpose).map(|extended| extended.mode);
+        FrameRecord { rate: self.response_rate(sender), length, tid, reserves, mode, ..frame }
     }
 
     /// Traffic identifier of a sender's category: user priority 6, 5, 0 or 1 (IEEE Std 802.11-2016, table 10-1).

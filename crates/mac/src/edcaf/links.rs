@@ -7,12 +7,14 @@
 //! the spatial channel, each pair of sender and receiver has its own ratio ([`Edcafs::set_snr`]).
 
 use wifair_engine::Stream;
-use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode, sinr_of};
-use wifair_phy::{Band, BitErrors, LegacyMode, PpduOptions, PpduTiming, Timing, TxMode, mcs_errors};
+use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode};
+use wifair_phy::{Band, FrameMode, PpduOptions, PpduTiming, Timing, TxMode};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
+use crate::exchange::Purpose;
+use crate::extended_response::ExtendedResponse;
 use crate::fast::MpduLeads;
 use crate::frame_length;
 
@@ -28,6 +30,8 @@ pub(crate) struct LinkMode {
     pub longest_psdu: Bytes,
     /// Minimum length of a subframe of an A-MPDU, from the minimum MPDU start spacing (IEEE Std 802.11-2016, 10.13.3).
     pub min_subframe: u64,
+    /// The response to data, if it is not in non-HT format.
+    response: Option<ExtendedResponse>,
 }
 
 impl LinkMode {
@@ -39,7 +43,13 @@ impl LinkMode {
             timing,
             longest_psdu: rules.and_then(|rules| timing.longest(rules.max_duration)).unwrap_or(Bytes(0)),
             min_subframe: (spacing * tx.data_rate().as_bps()).div_ceil(8_000_000_000),
+            response: ExtendedResponse::to(tx, band),
         }
+    }
+
+    /// The response to data, or to another frame, if it is not in non-HT format.
+    pub fn extended_response(&self, purpose: Purpose) -> Option<&ExtendedResponse> {
+        self.response.as_ref().filter(|_| matches!(purpose, Purpose::Single | Purpose::Aggregate))
     }
 
     /// The rate that determines the rate of control responses.
@@ -79,23 +89,18 @@ impl PsduTimes {
     }
 }
 
-/// Modes and the rates of the responses to them.
-fn with_responses(modes: &[LinkMode], timing: &Timing) -> Vec<(TxMode, BitRate)> {
-    modes.iter().map(|mode| (mode.tx, timing.answer_rate(mode.reference_rate()))).collect()
+/// Modes and those of the responses to them.
+fn with_responses(modes: &[LinkMode], timing: &Timing) -> Vec<(TxMode, FrameMode)> {
+    let response = |mode: &LinkMode| match mode.response {
+        Some(extended) => FrameMode::Mcs(extended.mode),
+        None => FrameMode::NonHt(timing.answer_rate(mode.reference_rate())),
+    };
+    modes.iter().map(|mode| (mode.tx, response(mode))).collect()
 }
 
 /// Lengths of the usual MPDU and of the block ACK.
 fn usual_lengths(rules: Option<&AggregationRules>) -> (Bytes, Bytes) {
     (USUAL_MPDU, rules.map_or(frame_length::ACK, AggregationRules::block_ack))
-}
-
-/// The modulation of a frame, which determines its losses to noise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum FrameMode {
-    /// The mode with this index.
-    Ht(usize),
-    /// A rate before HT.
-    Legacy(BitRate),
 }
 
 /// Modes of one station, and the noise on its link.
@@ -182,20 +187,20 @@ impl StationLink {
     /// Draws whether noise corrupts an MPDU of `length` bytes in the mode with this index, or at `rate` if the station
     /// has no modes.
     pub fn loses_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
-        let sent = if place < self.modes.len() { FrameMode::Ht(place) } else { FrameMode::Legacy(rate) };
+        let sent = self.modes.get(place).map_or(FrameMode::NonHt(rate), |mode| FrameMode::Mcs(mode.tx));
         self.is_lost(sent, length)
     }
 
     /// Draws whether noise corrupts a control frame.
-    pub fn loses_control(&mut self, rate: BitRate, length: Bytes) -> bool {
-        self.is_lost(FrameMode::Legacy(rate), u32::try_from(length.0).expect("control frames are short"))
+    pub fn loses_control(&mut self, sent: FrameMode, length: Bytes) -> bool {
+        self.is_lost(sent, u32::try_from(length.0).expect("control frames are short"))
     }
 
     fn is_lost(&mut self, sent: FrameMode, length: u32) -> bool {
         let Some(snr) = self.snr else { return false };
         let known = self.losses.iter().find(|known| (known.0, known.1) == (sent, length));
         let loss = known.map(|known| known.2).unwrap_or_else(|| {
-            let loss = -libm::expm1(self.log_survival(sent, snr, 8.0 * f64::from(length)));
+            let loss = -libm::expm1(sent.log_survival(snr, 8.0 * f64::from(length)));
             if self.losses.len() == REMEMBERED {
                 self.losses.remove(0);
             }
@@ -203,19 +208,6 @@ impl StationLink {
             loss
         });
         self.noise.chance(loss)
-    }
-
-    fn log_survival(&self, sent: FrameMode, snr: f64, bits: f64) -> f64 {
-        match sent {
-            FrameMode::Ht(place) => {
-                let mode = self.modes[place].tx;
-                mcs_errors::log_survival(mode, sinr_of(mode, snr), bits).expect("stations have modes from HT on")
-            }
-            FrameMode::Legacy(rate) => {
-                let is_ofdm = rate.as_bps() >= 6_000_000 && rate.as_bps() != 11_000_000;
-                BitErrors::tables().log_survival(LegacyMode::of(rate, is_ofdm), snr, bits)
-            }
-        }
     }
 }
 
@@ -410,13 +402,13 @@ impl Edcafs {
         station: usize,
         to: u32,
         receiver: u32,
-        rate: BitRate,
+        sent: FrameMode,
         length: Bytes,
     ) -> bool {
         let is_lost = self.stations[receiver as usize].errors.loses_control();
         let peer = self.rate_of(station, to);
         let link = &mut self.stations[peer].link;
-        (link.is_noisy() && link.loses_control(rate, length)) || is_lost
+        (link.is_noisy() && link.loses_control(sent, length)) || is_lost
     }
 
     /// Draws whether a sender loses the response to its data or request.
@@ -427,8 +419,11 @@ impl Edcafs {
         let purpose = ppdu.purpose;
         let is_lost = if self.stations[self.rate_of(station, to)].link.is_noisy() {
             let length = self.response_length(station, to, purpose);
-            let rate = self.control_rate(station, to);
-            self.loses_control(station, to, number(station), rate, length)
+            let sent = match self.extended_response(station, to, purpose) {
+                Some(extended) => FrameMode::Mcs(extended.mode),
+                None => FrameMode::NonHt(self.control_rate(station, to)),
+            };
+            self.loses_control(station, to, number(station), sent, length)
         } else {
             self.stations[station].errors.loses_control()
         };
@@ -443,7 +438,7 @@ impl Edcafs {
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
         if self.contenders[sender].ppdu.is_dataless() {
             let (rate, length) = (self.control_rate(station, to), self.contenders[sender].ppdu.psdu);
-            let is_lost = self.loses_control(station, to, to, rate, length);
+            let is_lost = self.loses_control(station, to, to, FrameMode::NonHt(rate), length);
             self.contenders[sender].ppdu.set_lost(|| is_lost);
             return;
         }

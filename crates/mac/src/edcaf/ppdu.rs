@@ -12,6 +12,7 @@ use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
+use crate::extended_response::ExtendedResponse;
 use crate::station::frame_length;
 
 /// An MPDU in a PPDU.
@@ -552,9 +553,12 @@ impl Edcafs {
 
     /// Rate of the response to what `sender` has formed.
     pub(crate) fn response_rate(&self, sender: usize) -> BitRate {
-        let ppdu = &self.contenders[sender].ppdu;
-        let own = |rate| self.access.timing.answer_rate(rate);
-        ppdu.rate.map_or_else(|| self.control_rate(self.station_of(sender), ppdu.to), own)
+        let (station, ppdu) = (self.station_of(sender), &self.contenders[sender].ppdu);
+        match (ppdu.rate, self.extended_response(station, ppdu.to, ppdu.purpose)) {
+            (Some(rate), _) => self.access.timing.answer_rate(rate),
+            (None, Some(extended)) => extended.mode.data_rate(),
+            (None, None) => self.control_rate(station, ppdu.to),
+        }
     }
 
     /// Number of previous attempts, with or without RTS, to send the first MPDU that `sender` has formed.
@@ -583,19 +587,33 @@ impl Edcafs {
         }
     }
 
-    /// Rate of control frames that respond to data between two stations.
+    /// Rate of non-HT control frames that respond to data between two stations.
     pub(crate) fn control_rate(&self, station: usize, to: u32) -> BitRate {
-        let rate = match self.mode_towards(station, to) {
-            Some(mode) => mode.reference_rate(),
-            None => self.stations[self.rate_of(station, to)].rate,
-        };
-        self.access.timing.answer_rate(rate)
+        self.answer_rate(self.mode_towards(station, to), station, to)
+    }
+
+    /// Rate of non-HT control frames that respond to data in this mode, or at the plain rate between two stations.
+    fn answer_rate(&self, mode: Option<&LinkMode>, station: usize, to: u32) -> BitRate {
+        let plain = || self.stations[self.rate_of(station, to)].rate;
+        self.access.timing.answer_rate(mode.map_or_else(plain, LinkMode::reference_rate))
     }
 
     /// Air time of the response to data or a request.
     pub(super) fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
+        if to == BROADCAST {
+            return Duration::ZERO;
+        }
         let length = self.response_length(station, to, purpose);
-        if to == BROADCAST { Duration::ZERO } else { self.access.timing.frame(length, self.control_rate(station, to)) }
+        let mode = self.mode_towards(station, to);
+        match mode.and_then(|mode| mode.extended_response(purpose)) {
+            Some(extended) => extended.air(length),
+            None => self.access.timing.frame(length, self.answer_rate(mode, station, to)),
+        }
+    }
+
+    /// The response to data between two stations, if it is not in non-HT format.
+    pub(crate) fn extended_response(&self, station: usize, to: u32, purpose: Purpose) -> Option<&ExtendedResponse> {
+        self.mode_towards(station, to)?.extended_response(purpose)
     }
 
     /// Length of the response to data or a request.

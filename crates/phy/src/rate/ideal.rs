@@ -1,14 +1,14 @@
 //! Ideal rate control: picks the mode with the best expected throughput at a known SINR.
 //!
 //! A real sender cannot know the SINR in advance, so this is an upper bound for other controls. The expected throughput
-//! of a mode is its data rate times the probabilities that an MPDU ([`crate::mcs_errors`]) and the response
-//! ([`crate::BitErrors`]) survive; the response arrives with the SINR of the data. Each doubling of the width doubles
-//! the noise; streams share the power evenly and do not interfere with each other. If power varies from frame to frame,
-//! the sender knows the mean and the distribution, but not the next frame's power.
+//! of a mode is its data rate times the probabilities that an MPDU and the response survive ([`FrameMode`]); the
+//! response arrives with the SINR of the data. Each doubling of the width doubles the noise; streams share the power
+//! evenly and do not interfere with each other. If power varies from frame to frame, the sender knows the mean and the
+//! distribution, but not the next frame's power.
 
-use wifair_units::{BitRate, Bytes};
+use wifair_units::Bytes;
 
-use crate::{BitErrors, LegacyMode, TxMode, mcs_errors};
+use crate::{FrameMode, TxMode};
 
 /// The lowest tabulated SINR in 20 MHz, in dB; below it the slowest mode is used.
 const LOWEST: f64 = -10.0;
@@ -17,30 +17,24 @@ const DENSITY: f64 = 4.0;
 /// Number of table entries: up to 70 dB.
 const ENTRIES: u32 = 320;
 
-/// The index of the best of `modes`, all of them HT or later and each with the OFDM rate of its response, for an MPDU
+/// The index of the best of `modes`, all of them HT or later and each with the mode of its response, for an MPDU
 /// and a response of these `lengths` at a mean SINR, as a ratio in 20 MHz with all power in one stream. The SINR of a
 /// frame is the mean times one of these equally likely factors.
 ///
 /// # Panics
 /// If there is no mode or no factor, or a mode older than HT.
-pub fn best_mode(modes: &[(TxMode, BitRate)], lengths: (Bytes, Bytes), sinr: f64, factors: &[f64]) -> usize {
+pub fn best_mode(modes: &[(TxMode, FrameMode)], lengths: (Bytes, Bytes), sinr: f64, factors: &[f64]) -> usize {
     assert!(!modes.is_empty() && !factors.is_empty(), "there is a mode to choose, and a factor");
     let rate = |mode: &TxMode| mode.data_rate().as_bps() as f64;
     let slowest = (0..modes.len()).min_by(|a, b| rate(&modes[*a].0).total_cmp(&rate(&modes[*b].0))).unwrap_or(0);
     let (mpdu_bits, response_bits) = (8.0 * lengths.0.0 as f64, 8.0 * lengths.1.0 as f64);
     let mut found = (slowest, 0.0);
     for (index, (mode, response)) in modes.iter().enumerate() {
-        let survival = |factor: &f64| {
-            let log = mcs_errors::log_survival(*mode, sinr_of(*mode, sinr * factor), mpdu_bits);
-            libm::exp(log.expect("modes are from HT on"))
-        };
-        let answered = |factor: &f64| {
-            let mode = LegacyMode::of(*response, true);
-            libm::exp(BitErrors::tables().log_survival(mode, sinr * factor, response_bits))
+        let survival = |frame: FrameMode, bits| {
+            factors.iter().map(|factor| libm::exp(frame.log_survival(sinr * factor, bits))).sum::<f64>()
         };
         // Data and response fade independently.
-        let throughput =
-            rate(mode) * factors.iter().map(survival).sum::<f64>() * factors.iter().map(answered).sum::<f64>();
+        let throughput = rate(mode) * survival(FrameMode::Mcs(*mode), mpdu_bits) * survival(*response, response_bits);
         if throughput > found.1 {
             found = (index, throughput);
         }
@@ -60,7 +54,7 @@ impl Ideal {
     ///
     /// # Panics
     /// If there is no mode or no factor, or a mode older than HT.
-    pub fn new(modes: &[(TxMode, BitRate)], lengths: (Bytes, Bytes), factors: &[f64]) -> Self {
+    pub fn new(modes: &[(TxMode, FrameMode)], lengths: (Bytes, Bytes), factors: &[f64]) -> Self {
         let best = |entry: u32| {
             let sinr = libm::pow(10.0, (LOWEST + f64::from(entry) / DENSITY) / 10.0);
             best_mode(modes, lengths, sinr, factors)
@@ -78,30 +72,25 @@ impl Ideal {
     }
 }
 
-/// SINR per stream of `mode`, from that in 20 MHz with one stream.
-pub fn sinr_of(mode: TxMode, sinr: f64) -> f64 {
-    sinr * 20.0 / f64::from(mode.width().mhz()) / f64::from(mode.streams())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Amendment, BasicRates, Coding, ModeRequest};
+    use crate::{Amendment, BasicRates, Coding, ModeRequest, mcs_errors};
 
     /// MPDUs whose losses are published, and a block ACK of up to 64 of them.
     const LENGTHS: (Bytes, Bytes) = (Bytes(2000), Bytes(32));
 
     /// Modes of one stream in 20 MHz, with responses at the mandatory rates.
-    fn modes_of(amendment: Amendment, coding: Coding, mcs: std::ops::Range<u32>) -> Vec<(TxMode, BitRate)> {
+    fn modes_of(amendment: Amendment, coding: Coding, mcs: std::ops::Range<u32>) -> Vec<(TxMode, FrameMode)> {
         let mode = |mcs| {
             let request = ModeRequest { mcs: Some(mcs), coding: Some(coding), ..ModeRequest::default() };
             let mode = amendment.mode(&request).unwrap().1;
-            (mode, BasicRates::mandatory().response(mode).data_rate())
+            (mode, FrameMode::NonHt(BasicRates::mandatory().response(mode).data_rate()))
         };
         mcs.map(mode).collect()
     }
 
-    fn modes() -> Vec<(TxMode, BitRate)> {
+    fn modes() -> Vec<(TxMode, FrameMode)> {
         modes_of(Amendment::N, Coding::Bcc, 0..8)
     }
 
@@ -150,12 +139,5 @@ mod tests {
         assert!(survival > -0.01, "{survival}");
         assert_eq!(best_mode(&modes, LENGTHS, sinr, &[1.0]), 2);
         assert_eq!(Ideal::new(&modes, LENGTHS, &[1.0]).mode(sinr), 2);
-    }
-
-    #[test]
-    fn width_and_streams_cost_signal() {
-        let request = ModeRequest { mcs: Some(9), width_mhz: Some(80), streams: Some(2), ..ModeRequest::default() };
-        let mode = Amendment::Ax.mode(&request).unwrap().1;
-        assert!((sinr_of(mode, 80.0) - 10.0).abs() < 1e-12);
     }
 }

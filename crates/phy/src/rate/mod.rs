@@ -16,7 +16,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 pub use aarf::Aarf;
 pub use arf::Arf;
-pub use ideal::{Ideal, best_mode, sinr_of};
+pub use ideal::{Ideal, best_mode};
 pub use minstrel::Minstrel;
 pub use minstrel_ht::MinstrelHt;
 

@@ -3,6 +3,7 @@
 mod aggregates;
 mod captures;
 mod cells;
+mod extended_range;
 mod fast_paths;
 mod golden;
 mod layers;

@@ -1,6 +1,7 @@
 //! Frame exchanges: who starts, what is received, and the consequences of their end.
 
 use wifair_packet::PacketId;
+use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase};
@@ -64,9 +65,9 @@ impl GeneralChannel {
         if ppdu.has(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
-            let rate = control_rate(&self.edcafs.access);
-            if self.edcafs.loses_control(station, to, to, rate, rts)
-                || self.edcafs.loses_control(station, to, number(station), rate, cts)
+            let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
+            if self.edcafs.loses_control(station, to, to, sent, rts)
+                || self.edcafs.loses_control(station, to, number(station), sent, cts)
             {
                 // Counted as a collision of the RTS with noise, which ends the exchange.
                 self.phase = GeneralPhase::Collision;

@@ -42,6 +42,8 @@ impl SpatialChannel {
             self.send(sender, transmission);
             if kind == SpatialFrameKind::Data {
                 self.watch_for(now, sender, transmission.to);
+            } else if self.signals.bits.is_some() {
+                self.put_response_on_air(sender, &transmission);
             }
         }
         for &sender in &starters {

@@ -79,10 +79,13 @@ impl SpatialChannel {
     /// The modulation class of what `sender` is sending.
     fn class_of(&self, sender: u32) -> ModulationClass {
         let Transmission { kind, to, rate, .. } = self.transmissions[sender as usize];
-        let has_mode = kind == SpatialFrameKind::Data && to != BROADCAST;
-        let edcafs = self.edca.as_ref().filter(|_| has_mode).map(|edca| &edca.edcafs);
-        match edcafs.and_then(|edcafs| edcafs.mode_towards(sender as usize, to)) {
-            Some(mode) => mode.tx.class(Band::Ghz5),
+        let mode = self.edca.as_ref().and_then(|edca| match kind {
+            SpatialFrameKind::Data if to == BROADCAST => None,
+            SpatialFrameKind::Data => edca.edcafs.mode_towards(sender as usize, to).map(|mode| mode.tx),
+            _ => edca.extended_response(kind, to).map(|extended| extended.mode),
+        });
+        match mode {
+            Some(mode) => mode.class(Band::Ghz5),
             None if self.access.timing.is_dsss(rate) => ModulationClass::Dsss,
             None => OFDM,
         }

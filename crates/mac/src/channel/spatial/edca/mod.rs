@@ -19,6 +19,7 @@ use self::mpdu_errors::{DataChunk, OnAir};
 use super::{Call, RadioLinks, SpatialChannel, SpatialFrameKind};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcafs, Ppdu};
+use crate::extended_response::ExtendedResponse;
 use crate::station::Contention;
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
 
@@ -67,6 +68,15 @@ impl SpatialEdca {
             SpatialFrameKind::BlockAckReq => self.edcafs.control_rate(number, ppdu.to),
             _ => self.edcafs.response_rate(self.current_of(station)),
         }
+    }
+
+    /// The frame of this kind to `initiator`, if it is a response that is not in non-HT format.
+    pub fn extended_response(&self, kind: SpatialFrameKind, initiator: u32) -> Option<&ExtendedResponse> {
+        if !matches!(kind, SpatialFrameKind::Ack | SpatialFrameKind::BlockAck) {
+            return None;
+        }
+        let ppdu = self.ppdu_of(initiator);
+        self.edcafs.extended_response(initiator as usize, ppdu.to, ppdu.purpose)
     }
 
     /// Counts a block ACK addressed to `station`, received or lost.

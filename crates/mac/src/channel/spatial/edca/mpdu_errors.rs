@@ -15,7 +15,7 @@ use wifair_units::{Duration, Time};
 use super::SpatialEdca;
 use crate::BROADCAST;
 use crate::channel::spatial::signal::Chunk;
-use crate::channel::spatial::{SpatialChannel, SpatialFrameKind, Transmission};
+use crate::channel::spatial::{SpatialChannel, Transmission};
 
 /// Signal fields of the preamble, BPSK at rate 1/2.
 const FIELDS: LegacyMode = LegacyMode::Ofdm6;
@@ -61,10 +61,10 @@ impl OnAir {
 }
 
 impl SpatialEdca {
-    /// The transmission of `sender`, if it is an HT or later PPDU.
+    /// The transmission of `sender`, if it is an HT or later PPDU: data, or a response in extended range.
     fn on_air(&self, sender: u32, transmission: &Transmission) -> Option<&OnAir> {
         let on_air = self.on_air.get(sender as usize)?.as_ref()?;
-        (transmission.kind == SpatialFrameKind::Data && transmission.start == on_air.start).then_some(on_air)
+        (transmission.start == on_air.start).then_some(on_air)
     }
 
     /// Whether the MPDUs in the frame of `sender` have individual errors.
@@ -114,7 +114,7 @@ impl SpatialEdca {
         let on_air = self.on_air(sender, transmission)?;
         let chunks = &self.chunks[station as usize];
         let preamble = libm::exp(log_success);
-        if !is_receiver {
+        if !is_receiver || transmission.kind.is_answer() {
             let mut none = 1.0;
             for place in 0..on_air.mpdus.len() {
                 none *= -libm::expm1(on_air.log_success(place, chunks));
@@ -149,5 +149,17 @@ impl SpatialChannel {
         let mpdus = spans.into_iter().zip(lengths);
         let mpdus = mpdus.map(|((from, until), bytes)| (start + from, start + until, 8.0 * f64::from(bytes))).collect();
         *own = Some(OnAir { start, preamble, mode, mpdus });
+    }
+
+    /// With bit errors: records the response that `sender` begins, if it is not in non-HT format.
+    pub(in crate::channel::spatial) fn put_response_on_air(&mut self, sender: u32, response: &Transmission) {
+        let Some(edca) = self.edca.as_deref_mut() else { return };
+        let Some(extended) = edca.extended_response(response.kind, response.to) else { return };
+        let (mode, ppdu) = (extended.mode, edca.ppdu_of(response.to));
+        let length = edca.edcafs.response_length(response.to as usize, ppdu.to, ppdu.purpose);
+        let parts = extended.parts(length);
+        let data_from = response.start + parts.preamble;
+        let mpdus = vec![(data_from, data_from + parts.data, 8.0 * length.0 as f64)];
+        edca.on_air[sender as usize] = Some(OnAir { start: response.start, preamble: parts.preamble, mode, mpdus });
     }
 }
