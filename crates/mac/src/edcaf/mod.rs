@@ -30,7 +30,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::agreement::{Agreement, QueuedAction};
 use self::arrival_times::ArrivalTimes;
-use self::fast::RunPpdu;
+use self::fast::{RunPpdu, SingleAirs, SingleFrame};
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
@@ -68,13 +68,15 @@ pub(crate) struct Station {
     pub ap: Option<usize>,
     /// Whether packets have left its queues since their length was recorded, if it is an access point.
     is_gauge_late: bool,
+    /// Cache of air times by length.
+    airs: [SingleAirs; 4],
 }
 
 /// No limit on the width of PPDUs in a TXOP.
 const ANY_WIDTH: u8 = u8::MAX;
 
 /// What an EDCAF sends next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
     /// Pending MPDUs of this window.
     Data(usize),
@@ -82,12 +84,15 @@ pub(crate) enum Task {
     Request(usize),
     /// An ADDBA or DELBA frame to the receiver of this window, the first of [`Edcaf::actions`].
     Action(usize),
+    /// A frame that needs no window.
+    Single(SingleFrame),
 }
 
 impl Task {
     pub const fn window(self) -> usize {
         match self {
             Self::Data(window) | Self::Request(window) | Self::Action(window) => window,
+            Self::Single(_) => unreachable!(),
         }
     }
 }
@@ -190,6 +195,8 @@ pub struct Edcafs {
     classifier: Classifier,
     pub(crate) slot_rules: SlotRules,
     pub(crate) aggregation: Option<AggregationRules>,
+    /// Whether all frames are single frames without windows: see [`fast`].
+    sends_singly: bool,
     pub(crate) stations: Vec<Station>,
     pub(crate) counters: Vec<Counters>,
     /// Number of categories of each station.
@@ -246,6 +253,7 @@ impl Edcafs {
                 max_width: ANY_WIDTH,
                 ap: aps.iter().position(|ap| *ap == own),
                 is_gauge_late: true,
+                airs: [SingleAirs::NONE; 4],
             });
             for CategorySettings { parameters, queues, limit, backoff } in categories {
                 station.cw_min = parameters.cw_min;
@@ -280,6 +288,7 @@ impl Edcafs {
             classifier,
             slot_rules,
             aggregation,
+            sends_singly: false,
             counters: vec![Counters::default(); stations.len()],
             categories,
             chain: Chain::default(),
@@ -377,8 +386,11 @@ impl Edcafs {
     #[must_use]
     pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         self.contenders[self.own(station)].iter().find_map(|contender| {
-            let Some(Task::Data(window)) = contender.task else { return None };
-            let window = &contender.windows[window];
+            let window = match contender.task {
+                Some(Task::Single(frame)) => return (!frame.is_received).then_some(frame.id),
+                Some(Task::Data(window)) => &contender.windows[window],
+                _ => return None,
+            };
             let first = window.mpdu(window.first_pending()?);
             (!first.is_received()).then_some(first.first)
         })
@@ -389,7 +401,9 @@ impl Edcafs {
     pub fn packets_held(&self) -> usize {
         let held = |contender: &Edcaf| {
             let windows: usize = contender.windows.iter().map(SendWindow::packets_held).sum();
-            contender.waiting.len() + windows + contender.run.as_ref().map_or(0, |run| run.len_under_way())
+            let single = matches!(contender.task, Some(Task::Single(frame)) if !frame.is_received);
+            let run = contender.run.as_ref().map_or(0, |run| run.len_under_way());
+            contender.waiting.len() + windows + run + usize::from(single)
         };
         self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len()
     }
@@ -487,10 +501,13 @@ impl Edcafs {
                 continue;
             }
             let place = rate_of(&self.stations, station, to);
-            let rules = self.stations[place].rules.as_ref();
-            let window = contender.window_to(to, rules);
             let legacy = u64::from(self.stations[place].is_legacy) * QOS_CONTROL;
             let length = frame_length(&self.access.timing, packet, self.stations[station].routing_overhead).0 - legacy;
+            if self.sends_singly && to != BROADCAST {
+                self.load_single(index, id, to, length);
+                break;
+            }
+            let window = contender.window_to(to, self.stations[place].rules.as_ref());
             contender.windows[window].push(Mpdu::new(id, length, expires));
             contender.task = Some(Task::Data(window));
         }
@@ -577,7 +594,11 @@ impl Edcafs {
     /// Whether the frame that `sender` has sent is still to be sent: the lifetime of its first MPDU has not ended.
     fn is_pending(&self, sender: usize) -> bool {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
-        let window = &windows[task.expect("a sender has something to send").window()];
+        let task = task.as_ref().expect("a sender has something to send");
+        if matches!(task, Task::Single(_)) {
+            return true;
+        }
+        let window = &windows[task.window()];
         ppdu.is_dataless() || window.first_pending() == ppdu.mpdus().first().map(|mpdu| mpdu.number)
     }
 

@@ -136,10 +136,10 @@ impl Ppdu {
         self.lost < self.mpdus.len().max(1)
     }
 
-    /// Sets which MPDUs are lost to errors; a request counts as one MPDU.
+    /// Sets which MPDUs are lost to errors; a PPDU without MPDUs of a window counts as one MPDU.
     pub fn set_lost(&mut self, mut is_lost: impl FnMut() -> bool) {
         self.lost = 0;
-        if self.is_dataless() {
+        if self.mpdus.is_empty() {
             self.lost = usize::from(is_lost());
         }
         for mpdu in &mut self.mpdus {
@@ -193,6 +193,22 @@ impl Ppdu {
         self.lost = 0;
         self.retries = 0;
         self.is_counted = false;
+    }
+
+    /// Sets the length of the PSDU, the air times and the frames of the exchange.
+    #[inline]
+    pub(super) fn set_airs(
+        &mut self,
+        psdu: Bytes,
+        air: Duration,
+        response: Duration,
+        sequence: &'static [ExchangeStep],
+    ) {
+        self.psdu = psdu;
+        self.air = air;
+        self.response = response;
+        self.sequence = sequence;
+        self.timed = None;
     }
 
     /// Adds an MPDU that ends at `end` in the PSDU, and has been sent `attempts` times including this one.
@@ -327,6 +343,9 @@ impl Edcafs {
     pub(crate) fn form(&mut self, sender: usize, call: &mut Call<'_>) {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(sender);
+        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
+            return self.form_single(sender);
+        }
         self.stations[station].is_gauge_late = true;
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         if self.contenders[sender].sends_run() {
@@ -490,11 +509,7 @@ impl Edcafs {
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         counters.requests += u64::from(purpose == Purpose::BlockAckRequest);
         ppdu.begin(to, purpose);
-        ppdu.psdu = length;
-        ppdu.air = air;
-        ppdu.response = response;
-        ppdu.sequence = sequence(purpose, Protection::None);
-        ppdu.timed = None;
+        ppdu.set_airs(length, air, response, sequence(purpose, Protection::None));
     }
 
     /// The station whose rate applies between two stations: that of the receiver for frames from an access point.

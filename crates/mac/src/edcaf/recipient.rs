@@ -3,7 +3,7 @@
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
-use super::{Edcaf, Edcafs, MacEvent, number};
+use super::{Edcaf, Edcafs, MacEvent, Task, number};
 use wifair_metrics::Histogram;
 
 impl Edcafs {
@@ -110,6 +110,9 @@ impl Edcafs {
 
     /// Processes a PPDU or request of `sender` at its receiver; MPDUs with errors are skipped.
     pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
+            return self.receive_single(now, sender);
+        }
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
             self.receive_action(now, sender);

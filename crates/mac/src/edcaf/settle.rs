@@ -7,7 +7,7 @@ use wifair_units::{Duration, Time};
 use super::agreement::Agreement;
 use super::ppdu::{PpduMpdu, rules_between};
 use super::released::Released;
-use super::{BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep};
+use super::{BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Task};
 
 /// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of
 /// dot11EDCATableMSDULifetime, 500 TU.
@@ -18,6 +18,9 @@ impl Edcafs {
     /// data were sent. Returns the number of MPDUs delivered.
     pub(crate) fn settle(&mut self, sender: usize, answered: bool, by_rts: bool, call: &mut Call<'_>) -> u64 {
         let now = call.now;
+        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
+            return self.settle_single(sender, answered, by_rts);
+        }
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
             if answered {
@@ -110,6 +113,9 @@ impl Edcafs {
     /// Gives up what `sender` has just sent, at the retry limit. A BlockAckReq after a missing block ACK is repeated:
     /// what is sent under block ACK is subject to its lifetime alone (10.24.3).
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
+            return self.discard_single(sender, retry_limit_drops);
+        }
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
             return self.discard_action(now, sender);

@@ -82,7 +82,8 @@ impl GeneralChannel {
     /// If stations differ in the number of their categories, or have none.
     #[must_use]
     pub fn new(settings: EdcaSettings) -> Self {
-        let edcafs = Edcafs::new(settings);
+        let mut edcafs = Edcafs::new(settings);
+        edcafs.set_single_frames(true);
         let aifs: Vec<Duration> = edcafs.contenders.iter().map(|contender| contender.aifs).collect();
         Self {
             fast_paths: true,
@@ -345,11 +346,13 @@ impl GeneralChannel {
     /// Turns shortcuts off; results stay the same. Must be called before any packet is offered.
     pub fn disable_fast_paths(&mut self) {
         self.fast_paths = false;
+        self.edcafs.set_single_frames(false);
     }
 
-    /// Turns records of frames and backoffs on or off.
+    /// Turns records of frames and backoffs on or off. Must be called before any packet is offered.
     pub fn set_tap(&mut self, on: bool) {
         self.tap = on.then(Box::default);
+        self.edcafs.set_single_frames(self.fast_paths && !on);
     }
 
     /// The records, if they are on.

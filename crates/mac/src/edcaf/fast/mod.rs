@@ -6,8 +6,10 @@ use wifair_queue::Discipline;
 use wifair_units::Time;
 
 mod run_ppdu;
+mod single_frame;
 
 pub(super) use self::run_ppdu::RunPpdu;
+pub(crate) use self::single_frame::{SingleAirs, SingleFrame};
 use super::{Classifier, Edcaf, Edcafs, Station};
 use crate::access_category::AccessCategory;
 use crate::fast::SaturatedSource;

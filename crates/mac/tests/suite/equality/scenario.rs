@@ -282,6 +282,12 @@ macro_rules! run {
     }};
 }
 
+/// What was observed, except for records of frames and backoffs.
+pub fn without_records(mut seen: Vec<Seen>) -> Vec<Seen> {
+    seen.retain(|seen| !matches!(seen, Seen::Frame(_) | Seen::Backoff(_)));
+    seen
+}
+
 /// Every packet ends exactly once: received, given up or dropped.
 pub fn assert_every_packet_ends_once(seen: &[Seen]) {
     let mut ended = vec![];
