@@ -9,7 +9,7 @@ use wifair_units::{Bytes, Duration, Time};
 use super::links::LinkMode;
 use super::ppdu::{rules_between, single_psdu};
 use super::settings::AggregationRules;
-use super::{BROADCAST, Edcafs, ExchangeStep, SingleFrame, Task, control_air};
+use super::{BROADCAST, Edcafs, ExchangeStep, Task, control_air};
 use crate::exchange::{Purpose, sequence};
 
 impl Edcafs {
@@ -73,12 +73,8 @@ impl Edcafs {
     }
 
     /// Time taken by protection before data.
-    fn protection_time(&self, psdu: Bytes, to: u32, station: usize) -> Duration {
-        self.before_data(sequence(Purpose::Single, self.protection(psdu, to, station, None)))
-    }
-
-    /// Time taken by the frames before the data of an exchange.
-    fn before_data(&self, steps: &[ExchangeStep]) -> Duration {
+    pub(super) fn protection_time(&self, psdu: Bytes, to: u32, station: usize) -> Duration {
+        let steps = sequence(Purpose::Single, self.protection(psdu, to, station, None));
         let before =
             steps.iter().filter(|step| matches!(step, ExchangeStep::Rts | ExchangeStep::Cts | ExchangeStep::CtsToSelf));
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
@@ -92,6 +88,9 @@ impl Edcafs {
         if contender.txop == Duration::ZERO && !is_in_burst {
             return false;
         }
+        if let Some(Task::Single(frame)) = &contender.task {
+            return is_in_burst || now + frame.airs.exchange - contender.won_at <= contender.txop;
+        }
         if let Some(Task::Data(place)) = contender.task {
             let to = contender.windows[place].to;
             self.choose_mode(now, sender, self.station_of(sender), to);
@@ -104,10 +103,6 @@ impl Edcafs {
         let timing = &self.access.timing;
         let task = contender.task.expect("there is more to send");
         let mut exchange = timing.sifs;
-        if let Task::Single(SingleFrame { airs, .. }) = task {
-            exchange += self.before_data(airs.sequence) + airs.data + timing.sifs + airs.ack;
-            return now + exchange - contender.won_at <= contender.txop;
-        }
         let window = &contender.windows[task.window()];
         let to = window.to;
         if !matches!(task, Task::Data(_)) {

@@ -24,7 +24,7 @@ mod settle;
 mod waiting;
 mod window;
 
-use wifair_packet::{PacketId, entry};
+use wifair_packet::{Packet, PacketId, entry};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -66,10 +66,19 @@ pub(crate) struct Station {
     max_width: u8,
     /// Index among the access points, if it is one.
     pub ap: Option<usize>,
-    /// Whether packets have left its queues since their length was recorded, if it is an access point.
+    /// Whether its queues may have changed since their length was recorded, if it is an access point.
     is_gauge_late: bool,
     /// Cache of air times by length.
     airs: [SingleAirs; 4],
+}
+
+impl Station {
+    /// Length, from the MAC header to the FCS, of a frame from `sender` whose rate is that of this station.
+    #[inline]
+    fn mpdu_length(&self, access: &Access, packet: &Packet, sender: &Self) -> u64 {
+        let length = frame_length(&access.timing, packet, sender.routing_overhead).0;
+        if self.is_legacy { length - QOS_CONTROL } else { length }
+    }
 }
 
 /// No limit on the width of PPDUs in a TXOP.
@@ -150,6 +159,13 @@ impl Edcaf {
         })
     }
 
+    /// Sends an MPDU to `to` next.
+    fn load_mpdu(&mut self, to: u32, mpdu: Mpdu, rules: Option<&AggregationRules>) {
+        let window = self.window_to(to, rules);
+        self.windows[window].push(mpdu);
+        self.task = Some(Task::Data(window));
+    }
+
     /// Number of packets in the queue that a packet to `to` joins, and of those from it in MPDUs that are neither
     /// acknowledged nor given up.
     fn waiting_and_in_flight(&self, to: u32) -> usize {
@@ -197,6 +213,8 @@ pub struct Edcafs {
     pub(crate) aggregation: Option<AggregationRules>,
     /// Whether all frames are single frames without windows: see [`fast`].
     sends_singly: bool,
+    /// Whether an exchange of a single frame and its ACK cannot fail, and its NAV ends with it.
+    is_reliable: bool,
     pub(crate) stations: Vec<Station>,
     pub(crate) counters: Vec<Counters>,
     /// Number of categories of each station.
@@ -289,6 +307,7 @@ impl Edcafs {
             slot_rules,
             aggregation,
             sends_singly: false,
+            is_reliable: false,
             counters: vec![Counters::default(); stations.len()],
             categories,
             chain: Chain::default(),
@@ -427,6 +446,20 @@ impl Edcafs {
         self.ap_queues[ap].set(now, waiting, is_full);
     }
 
+    /// Updates the length of an access point's queues after an EDCAF, in whose queues `before` packets were waiting,
+    /// has dequeued some.
+    #[inline]
+    fn note_departures(&mut self, now: Time, index: usize, before: usize) {
+        let Edcaf { station, ref waiting, .. } = self.contenders[index];
+        let Station { ap: Some(ap), is_gauge_late, .. } = self.stations[station] else { return };
+        let (len, is_full) = self.ap_queues[ap].level();
+        if is_gauge_late || is_full {
+            return self.read_gauge(now, station);
+        }
+        self.ap_queues[ap].set(now, len - (before - waiting.len()), false);
+        debug_assert_eq!(self.ap_queues[ap].level(), self.level(station));
+    }
+
     /// Number of packets in the queues of a station, and whether one of them is full.
     fn level(&self, station: usize) -> (usize, bool) {
         let first = station * self.categories;
@@ -459,6 +492,7 @@ impl Edcafs {
             }
         }
         contender.waiting.enqueue(now, id, call.packets, call.dropped, call.next_hops);
+        self.stations[station as usize].is_gauge_late = true;
         let looks = self.contenders[index].task.is_none();
         (index, looks, looks && self.load(index, call))
     }
@@ -470,6 +504,9 @@ impl Edcafs {
 
     /// Determines what an EDCAF sends next: a frame that is due, retransmissions, or the next packet of its queue.
     pub(crate) fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
+        if self.sends_singly {
+            return self.load_single(index, call);
+        }
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(index);
         self.contenders[index].task = self.contenders[index].unfinished(now);
@@ -501,33 +538,33 @@ impl Edcafs {
                 continue;
             }
             let place = rate_of(&self.stations, station, to);
-            let legacy = u64::from(self.stations[place].is_legacy) * QOS_CONTROL;
-            let length = frame_length(&self.access.timing, packet, self.stations[station].routing_overhead).0 - legacy;
-            if self.sends_singly && to != BROADCAST {
-                self.load_single(index, id, to, length);
-                break;
-            }
-            let window = contender.window_to(to, self.stations[place].rules.as_ref());
-            contender.windows[window].push(Mpdu::new(id, length, expires));
-            contender.task = Some(Task::Data(window));
+            let length = self.stations[place].mpdu_length(&self.access, packet, &self.stations[station]);
+            contender.load_mpdu(to, Mpdu::new(id, length, expires), self.stations[place].rules.as_ref());
         }
         if self.aggregation.as_ref().is_some_and(AggregationRules::makes_agreements) {
             self.request_agreement(now, index);
         }
-        let contender = &mut self.contenders[index];
-        let is_loaded = contender.task.is_some();
-        if !is_loaded && let Some(source) = &contender.source {
-            if source.has_ended() {
-                contender.source = None;
-            } else {
-                self.exhausted.push(number(station));
-            }
-        }
-        if !is_loaded && let Some(until) = contender.waiting.retry_at(now) {
-            self.paused_queues.sleep(number(index), until);
+        let is_loaded = self.contenders[index].task.is_some();
+        if !is_loaded {
+            self.fall_silent(now, index);
         }
         self.read_gauge(now, station);
         is_loaded
+    }
+
+    /// Handles an EDCAF that has nothing more to send.
+    fn fall_silent(&mut self, now: Time, index: usize) {
+        let contender = &mut self.contenders[index];
+        if let Some(source) = &contender.source {
+            if source.has_ended() {
+                contender.source = None;
+            } else {
+                self.exhausted.push(number(contender.station));
+            }
+        }
+        if let Some(until) = contender.waiting.retry_at(now) {
+            self.paused_queues.sleep(number(index), until);
+        }
     }
 
     /// Reports the air time of an EDCAF's finished frame to the queues at both ends, including what other categories of

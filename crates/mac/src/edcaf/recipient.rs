@@ -111,7 +111,11 @@ impl Edcafs {
     /// Processes a PPDU or request of `sender` at its receiver; MPDUs with errors are skipped.
     pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
-            return self.receive_single(now, sender);
+            if let MacEvent::Packet { to, id } = self.receive_single(now, sender) {
+                self.released.up.push(to, id);
+                self.released_at = now;
+            }
+            return;
         }
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
@@ -162,6 +166,14 @@ impl Edcafs {
             self.find_reorder_timeout(now);
         }
         self.note_released(now, station, retry_limit_drops);
+    }
+
+    /// Updates the delays for a packet passed up.
+    #[inline]
+    pub(super) fn note_delay(&mut self, now: Time, sender: usize, id: PacketId) {
+        if self.categories == self.delays.len() && self.aggregation.is_some() {
+            self.delays[sender % self.categories].add(now - self.arrived.of(id));
+        }
     }
 
     /// Updates delays and counters for packets passed up since the mark `before`.

@@ -181,8 +181,13 @@ impl CategoryQueues {
     }
 
     pub fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if self.is_one() {
+        if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
             self.looked = (0, 0);
+            let taken = fifo.dequeue(now, packets, dropped);
+            self.len = fifo.len();
+            return taken;
+        }
+        if self.is_one() {
             if let Some(next) = self.next.take() {
                 self.len -= 1;
                 return Some(next);

@@ -18,6 +18,7 @@
 mod backoffs;
 mod exchange_records;
 mod exchanges;
+mod fast;
 
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{Duration, Time};
@@ -59,6 +60,8 @@ pub struct GeneralChannel {
     began: Time,
     /// Whether data are on the air whose CTS-to-self collided before [`GeneralChannel::began`].
     is_reserved: bool,
+    /// Whether a data frame or its ACK is on the air, in an exchange that cannot fail: see [`fast`].
+    is_plain: bool,
     /// Contenders that are sending.
     senders: Vec<usize>,
     /// Contenders that start sending at this instant; empty between calls.
@@ -92,6 +95,7 @@ impl GeneralChannel {
             phase: GeneralPhase::Idle,
             began: Time::ZERO,
             is_reserved: false,
+            is_plain: false,
             senders: vec![],
             due: vec![],
             receivers: vec![],
@@ -282,6 +286,9 @@ impl GeneralChannel {
     /// Advances at the time of [`GeneralChannel::next`]; returns what was received.
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
+        if self.is_plain && now >= self.next {
+            return self.advance_plainly(call);
+        }
         if let Some(event) = self.edcafs.due(now, call.retry_limit_drops) {
             return event;
         }

@@ -4,8 +4,9 @@
 use wifair_packet::PacketId;
 use wifair_units::{Bytes, Duration, Time};
 
-use super::super::ppdu::{rules_between, single_psdu};
-use super::super::{Edcaf, Edcafs, Task, number};
+use super::super::ppdu::single_psdu;
+use super::super::window::Mpdu;
+use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Station, Task, number, rate_of};
 use crate::exchange::{ExchangeStep, Purpose, sequence};
 
 /// The frame that an EDCAF is trying to send.
@@ -27,11 +28,14 @@ pub(crate) struct SingleAirs {
     pub data: Duration,
     pub ack: Duration,
     pub sequence: &'static [ExchangeStep],
+    /// Duration of the whole exchange, with SIFS before it.
+    pub exchange: Duration,
 }
 
 impl SingleAirs {
     /// A place in a cache without air times.
-    pub const NONE: Self = Self { psdu: Bytes(0), data: Duration::ZERO, ack: Duration::ZERO, sequence: &[] };
+    pub const NONE: Self =
+        Self { psdu: Bytes(0), data: Duration::ZERO, ack: Duration::ZERO, sequence: &[], exchange: Duration::ZERO };
 }
 
 impl Edcafs {
@@ -43,32 +47,59 @@ impl Edcafs {
         });
         let has_fixed_modes = self.stations.iter().all(|station| station.choice.is_none() && !station.link.is_noisy());
         self.sends_singly = is_on && is_plain && has_fixed_modes;
+        let Access { nav_unit, cf_end, .. } = self.access;
+        let can_fail = self.stations.iter().any(|station| station.errors.are_possible());
+        let is_nav_exact = nav_unit == Duration::ZERO && !cf_end;
+        self.is_reliable = self.sends_singly && !can_fail && is_nav_exact && !self.air_use.is_wanted();
     }
 
-    /// Makes a packet, of `length` bytes from the MAC header to the FCS, the next frame of an EDCAF.
-    #[inline]
-    pub(in crate::edcaf) fn load_single(&mut self, index: usize, id: PacketId, to: u32, length: u64) {
-        let station = self.station_of(index);
-        let psdu = single_psdu(Bytes(length), rules_between(&self.stations, station, to));
-        let peer = self.rate_of(station, to);
-        #[allow(clippy::cast_possible_truncation)]
-        let place = (psdu.0 ^ (psdu.0 >> 3)) as usize % self.stations[peer].airs.len();
-        let mut airs = self.stations[peer].airs[place];
-        if airs.psdu != psdu {
-            airs = self.single_airs(station, to, psdu);
-            self.stations[peer].airs[place] = airs;
+    /// Determines what an EDCAF sends next: the next packet of its queue.
+    pub(in crate::edcaf) fn load_single(&mut self, index: usize, call: &mut Call<'_>) -> bool {
+        let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
+        if self.contenders[index].source.is_some() {
+            self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
+            self.write_out(index, 1, packets);
         }
-        let frame = SingleFrame { id, to, airs, attempts: 0, is_received: false };
-        self.contenders[index].task = Some(Task::Single(frame));
+        let contender = &mut self.contenders[index];
+        let (station, before) = (contender.station, contender.waiting.len());
+        let Some(id) = contender.waiting.dequeue(now, packets, dropped) else {
+            contender.task = None;
+            self.fall_silent(now, index);
+            self.read_gauge(now, station);
+            return false;
+        };
+        let packet = &packets[id];
+        let to = next_hops.of(packet);
+        let place = rate_of(&self.stations, station, to);
+        let Station { rules, airs, .. } = &self.stations[place];
+        let length = self.stations[place].mpdu_length(&self.access, packet, &self.stations[station]);
+        if to == BROADCAST {
+            contender.load_mpdu(to, Mpdu::new(id, length, Time::NEVER), None);
+        } else {
+            let psdu = single_psdu(Bytes(length), rules.as_ref());
+            #[allow(clippy::cast_possible_truncation)]
+            let entry = (psdu.0 ^ (psdu.0 >> 3)) as usize % airs.len();
+            let mut airs = airs[entry];
+            if airs.psdu != psdu {
+                airs = self.single_airs(station, to, psdu);
+                self.stations[place].airs[entry] = airs;
+            }
+            let frame = SingleFrame { id, to, airs, attempts: 0, is_received: false };
+            self.contenders[index].task = Some(Task::Single(frame));
+        }
+        self.note_departures(now, index, before);
+        true
     }
 
     #[inline(never)]
     fn single_airs(&self, station: usize, to: u32, psdu: Bytes) -> SingleAirs {
+        let (data, ack) = (self.data_air(station, to, psdu), self.response_air(station, to, Purpose::Single));
         SingleAirs {
             psdu,
-            data: self.data_air(station, to, psdu),
-            ack: self.response_air(station, to, Purpose::Single),
+            data,
+            ack,
             sequence: sequence(Purpose::Single, self.protection(psdu, to, station, None)),
+            exchange: self.protection_time(psdu, to, station) + data + self.access.timing.sifs * 2 + ack,
         }
     }
 
@@ -82,23 +113,49 @@ impl Edcafs {
         ppdu.first = frame.id;
         ppdu.retries = u64::from(frame.attempts > 0);
         frame.attempts = frame.attempts.saturating_add(1);
-        let SingleAirs { psdu, data, ack, sequence } = frame.airs;
+        let SingleAirs { psdu, data, ack, sequence, .. } = frame.airs;
         ppdu.set_airs(psdu, data, ack, sequence);
         if !ppdu.has(ExchangeStep::Rts) {
             ppdu.count_as(1, counters);
         }
     }
 
-    /// The receiver gets the frame of `sender`, and passes it up if it is new.
-    #[inline]
-    pub(in crate::edcaf) fn receive_single(&mut self, now: Time, sender: usize) {
-        let Edcaf { task: Some(Task::Single(frame)), .. } = &mut self.contenders[sender] else { return };
-        if !std::mem::replace(&mut frame.is_received, true) {
-            let before = self.released.up.mark();
-            self.released.up.push(frame.to, frame.id);
-            self.note_passed_up(now, sender, before);
-            self.released_at = now;
+    /// Forms the PPDU of an EDCAF if its exchange cannot fail; returns the station and the air time of the data.
+    #[inline(always)]
+    pub(crate) fn form_plain(&mut self, sender: usize) -> Option<(usize, Duration)> {
+        let Edcaf { task: Some(Task::Single(frame)), station, .. } = &self.contenders[sender] else { return None };
+        if !self.is_reliable || frame.airs.sequence.len() > 2 {
+            return None;
         }
+        let formed = (*station, frame.airs.data);
+        self.form_single(sender);
+        Some(formed)
+    }
+
+    /// The receiver gets the frame of `sender`; returns it if it is new.
+    #[inline(always)]
+    pub(crate) fn receive_single(&mut self, now: Time, sender: usize) -> MacEvent {
+        let Edcaf { task: Some(Task::Single(frame)), counters, .. } = &mut self.contenders[sender] else {
+            return MacEvent::Nothing;
+        };
+        if std::mem::replace(&mut frame.is_received, true) {
+            return MacEvent::Nothing;
+        }
+        let SingleFrame { to, id, .. } = *frame;
+        counters.passed_up += 1;
+        self.note_delay(now, sender, id);
+        MacEvent::Packet { to, id }
+    }
+
+    /// Completes an exchange that could not fail; returns whether there is more to send.
+    #[inline(always)]
+    pub(crate) fn succeed_plain(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
+        let contender = &mut self.contenders[sender];
+        contender.in_a_row += 1;
+        contender.counters.delivered += 1;
+        contender.contention.reset();
+        self.counters[contender.station].delivered += 1;
+        self.load_single(sender, call)
     }
 
     /// Completes an exchange with a single frame; see [`Edcafs::settle`].
