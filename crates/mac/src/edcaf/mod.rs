@@ -222,7 +222,7 @@ pub struct Edcafs {
     /// The categories of the first station, those of the second, and so on; highest priority first.
     pub(crate) contenders: Vec<Edcaf>,
     pub(crate) chain: Chain,
-    /// Arrival time of each packet in its queue; maintained with aggregation only.
+    /// Arrival time of each packet in its queue.
     arrived: ArrivalTimes,
     /// Time from a packet's arrival in its queue until the receiver passes it up, by category.
     delays: [Histogram; 4],
@@ -483,8 +483,8 @@ impl Edcafs {
         let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
         let contender = &mut self.contenders[index];
+        self.arrived.note(id, now);
         if let Some(rules) = &self.aggregation {
-            self.arrived.note(id, now);
             let to = call.next_hops.of(packet);
             if rules.count_in_flight && contender.waiting_and_in_flight(to) >= contender.limit {
                 call.dropped.push((id, Cause::Overflow));

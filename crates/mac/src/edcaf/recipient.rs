@@ -74,10 +74,10 @@ impl Edcafs {
         next
     }
 
-    /// Whether recipients pass MPDUs up one by one.
+    /// Whether recipients pass the MPDUs of a PPDU up one by one.
     #[must_use]
     pub fn passes_up_singly(&self) -> bool {
-        self.aggregation.as_ref().is_some_and(|rules| rules.pass_up_singly)
+        self.has_block_ack() && self.aggregation.as_ref().is_some_and(|rules| rules.pass_up_singly)
     }
 
     /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
@@ -171,7 +171,7 @@ impl Edcafs {
     /// Updates the delays for a packet passed up.
     #[inline]
     pub(super) fn note_delay(&mut self, now: Time, sender: usize, id: PacketId) {
-        if self.categories == self.delays.len() && self.aggregation.is_some() {
+        if self.categories == self.delays.len() {
             self.delays[sender % self.categories].add(now - self.arrived.of(id));
         }
     }
@@ -180,7 +180,7 @@ impl Edcafs {
     pub(super) fn note_passed_up(&mut self, now: Time, sender: usize, before: usize) {
         let (up, leads) = self.released.up.since(before);
         self.contenders[sender].counters.passed_up += up.len() as u64;
-        if self.categories == self.delays.len() && self.aggregation.is_some() {
+        if self.categories == self.delays.len() {
             let delays = &mut self.delays[sender % self.categories];
             for ((_, id), lead) in up.iter().zip(leads) {
                 delays.add(now - *lead - self.arrived.of(*id));

@@ -34,7 +34,7 @@ impl Edcafs {
         let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
         let contender = &mut self.contenders[index];
-        let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
+        let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
         let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
         if is_taken {
             self.arrived.note(id, now);
@@ -156,7 +156,7 @@ impl Edcafs {
         };
         let index = self.index(station, category);
         let contender = &mut self.contenders[index];
-        let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
+        let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
         if !is_simple || contender.task.is_none() || (ap.is_some() && is_gauge_late) {
             return 0;
         }
