@@ -52,6 +52,7 @@ impl GeneralChannel {
         self.accounted = now;
         self.began = now;
         self.is_reserved = false;
+        self.is_plain = false;
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let station = self.edcafs.station_of(sender);

@@ -24,13 +24,14 @@ impl GeneralChannel {
         true
     }
 
-    /// Advances an exchange that cannot fail, at the end of the data frame or of its ACK.
+    /// Advances an exchange that cannot fail: at the end of the data frame or of its ACK, or of SIFS behind it.
     #[inline(always)]
     pub(super) fn advance_plainly(&mut self, call: &mut Call<'_>) -> MacEvent {
-        if self.phase == GeneralPhase::Data {
-            return self.receive_plainly(call.now);
+        match self.phase {
+            GeneralPhase::Data => return self.receive_plainly(call.now),
+            GeneralPhase::Gap => self.send(call),
+            _ => self.succeed_plainly(call),
         }
-        self.succeed_plainly(call);
         MacEvent::Nothing
     }
 
@@ -56,7 +57,6 @@ impl GeneralChannel {
         let now = call.now;
         let sender = self.senders[0];
         self.account_response(now);
-        self.is_plain = false;
         let more = self.edcafs.succeed_plain(sender, call);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
@@ -64,6 +64,7 @@ impl GeneralChannel {
             return;
         }
         self.phase = GeneralPhase::Idle;
+        self.is_plain = false;
         self.backoffs.idle_from(now);
         let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());

@@ -60,7 +60,7 @@ pub struct GeneralChannel {
     began: Time,
     /// Whether data are on the air whose CTS-to-self collided before [`GeneralChannel::began`].
     is_reserved: bool,
-    /// Whether a data frame or its ACK is on the air, in an exchange that cannot fail: see [`fast`].
+    /// Whether the sender is alone on the air with exchanges that cannot fail: see [`fast`].
     is_plain: bool,
     /// Contenders that are sending.
     senders: Vec<usize>,
@@ -284,11 +284,15 @@ impl GeneralChannel {
     }
 
     /// Advances at the time of [`GeneralChannel::next`]; returns what was received.
+    #[inline(always)]
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
+        if self.is_plain && call.now >= self.next { self.advance_plainly(call) } else { self.advance_any(call) }
+    }
+
+    /// Like [`GeneralChannel::advance`], for any exchange.
+    #[inline(never)]
+    fn advance_any(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
-        if self.is_plain && now >= self.next {
-            return self.advance_plainly(call);
-        }
         if let Some(event) = self.edcafs.due(now, call.retry_limit_drops) {
             return event;
         }
