@@ -134,7 +134,7 @@ impl Slots {
     }
 
     /// Removes and returns the station that sends in `slot`, if it is the only one. At least one station must send in
-    /// `slot`, which must be the current count.
+    /// `slot`, which must be [near](Slots::is_near); none may send earlier.
     #[inline]
     pub fn take_only(&mut self, slot: u64) -> Option<u32> {
         let bucket = bucket_of(slot);
@@ -145,6 +145,12 @@ impl Slots {
         self.first[bucket] = NOBODY;
         self.used[bucket / WORD] &= !(1 << (bucket % WORD));
         Some(station)
+    }
+
+    /// Whether a slot is in the ring.
+    #[inline]
+    pub fn is_near(&self, slot: u64) -> bool {
+        slot - self.count < RING as u64
     }
 
     /// Removes all stations that send in `slot`, lowest number first; the count may still be below `slot`.

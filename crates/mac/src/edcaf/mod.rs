@@ -214,7 +214,7 @@ pub struct Edcafs {
     /// Whether all frames are single frames without windows: see [`fast`].
     sends_singly: bool,
     /// Whether an exchange of a single frame and its ACK cannot fail, and its NAV ends with it.
-    is_reliable: bool,
+    pub(crate) is_reliable: bool,
     pub(crate) stations: Vec<Station>,
     pub(crate) counters: Vec<Counters>,
     /// Number of categories of each station.

@@ -19,14 +19,22 @@ struct Grid {
     slots: Slots,
     /// Number of contenders in `slots`.
     entered: usize,
+    /// When the first of them sends, as far as known by [`Backoffs::next`], and in which slot.
+    next: Time,
+    next_slot: u64,
 }
 
 impl Grid {
-    fn next(&self, slot: Duration) -> Time {
-        if self.entered == 0 {
-            return Time::NEVER;
+    /// Determines when the first contender sends.
+    fn find_next(&mut self, slot: Duration) -> Time {
+        self.next = Time::NEVER;
+        if self.entered > 0
+            && let Some(ahead) = self.slots.until_next()
+        {
+            self.next = self.origin + slot * ahead;
+            self.next_slot = self.slots.count() + ahead;
         }
-        self.slots.until_next().map_or(Time::NEVER, |ahead| self.origin + slot * ahead)
+        self.next
     }
 }
 
@@ -86,7 +94,8 @@ impl Backoffs {
     /// The grid of an AIFS, on a channel that has been idle since `idle`.
     fn grid_of(&mut self, aifs: Duration, idle: Time, contenders: usize) -> usize {
         self.grids.iter().position(|grid| grid.aifs == aifs).unwrap_or_else(|| {
-            self.grids.push(Grid { aifs, origin: idle + aifs, slots: Slots::new(contenders), entered: 0 });
+            let (origin, slots) = (idle + aifs, Slots::new(contenders));
+            self.grids.push(Grid { aifs, origin, slots, entered: 0, next: Time::NEVER, next_slot: 0 });
             self.grids.len() - 1
         })
     }
@@ -181,6 +190,7 @@ impl Backoffs {
         }
     }
 
+    #[inline]
     fn enter(&mut self, contender: u32, slots: u64) {
         let place = &mut self.places[contender as usize];
         place.end = self.grids[place.grid].slots.insert(contender, slots);
@@ -219,11 +229,11 @@ impl Backoffs {
 
     /// When the first contender sends.
     #[inline]
-    pub fn next(&self) -> Time {
+    pub fn next(&mut self) -> Time {
         let slot = self.slot;
         let mut next = Time::NEVER;
-        for grid in &self.grids {
-            next = next.min(grid.next(slot));
+        for grid in &mut self.grids {
+            next = next.min(grid.find_next(slot));
         }
         if !self.off_grid.is_empty() {
             let waiting = self.off_grid.iter().filter(|off| self.waits(off.contender));
@@ -232,17 +242,33 @@ impl Backoffs {
         next
     }
 
+    /// If a single contender sends at `now`, which must be [`Backoffs::next`], and all count slots on their grids,
+    /// removes it, and all others stop counting. Otherwise does nothing.
+    #[inline]
+    pub fn take_only(&mut self, now: Time) -> Option<u32> {
+        if !self.off_grid.is_empty() {
+            return None;
+        }
+        let mut due = self.grids.iter_mut().filter(|grid| grid.next == now);
+        let (grid, None) = (due.next()?, due.next()) else { return None };
+        if !grid.slots.is_near(grid.next_slot) {
+            return None;
+        }
+        let contender = grid.slots.take_only(grid.next_slot)?;
+        grid.entered -= 1;
+        self.places[contender as usize].entered = false;
+        self.count_until(now);
+        Some(contender)
+    }
+
     /// Removes the contenders that send at `now`, which must be [`Backoffs::next`]; ordered by number.
     #[inline]
     pub fn take_due(&mut self, now: Time, into: &mut Vec<u32>) {
         let slot = self.slot;
         for grid in &mut self.grids {
-            if grid.entered > 0
-                && let Some(ahead) = grid.slots.until_next()
-                && grid.origin + slot * ahead == now
-            {
+            if grid.next == now {
                 let already = into.len();
-                grid.slots.take(grid.slots.count() + ahead, into);
+                grid.slots.take(grid.next_slot, into);
                 grid.entered -= into.len() - already;
             }
         }
@@ -267,12 +293,7 @@ impl Backoffs {
     /// A station sends at `now`: all others stop counting. A contender about to send without a backoff draws one.
     #[inline]
     pub fn interrupt(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
-        for grid in &mut self.grids {
-            let passed = self.rules.passed(grid.origin, now, self.slot);
-            if passed > 0 {
-                grid.slots.count_to(grid.slots.count() + passed);
-            }
-        }
+        self.count_until(now);
         if self.off_grid.is_empty() {
             return;
         }
@@ -286,6 +307,17 @@ impl Backoffs {
             self.start(off.contender, left, self.waits(off.contender));
         }
         self.off_grid = off_grid;
+    }
+
+    /// Counts the slots until `now` on all grids.
+    #[inline]
+    fn count_until(&mut self, now: Time) {
+        for grid in &mut self.grids {
+            let passed = self.rules.passed(grid.origin, now, self.slot);
+            if passed > 0 {
+                grid.slots.count_to(grid.slots.count() + passed);
+            }
+        }
     }
 
     /// Contenders that were counting slots before `now`, with the start of their count.

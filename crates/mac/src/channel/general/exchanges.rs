@@ -13,11 +13,26 @@ impl GeneralChannel {
     /// Contenders that are due start sending; the others stop counting.
     pub(super) fn start(&mut self, call: &mut Call<'_>) {
         let now = call.now;
+        self.senders.clear();
+        if let Some(contender) = self.backoffs.take_only(now) {
+            self.senders.push(contender as usize);
+        } else {
+            self.take_due(now);
+        }
+        for sender in &self.senders {
+            self.edcafs.contenders[*sender].won_at = now;
+            self.edcafs.contenders[*sender].in_a_row = 0;
+        }
+        self.send(call);
+    }
+
+    /// Determines the senders among the contenders that are due.
+    #[inline(never)]
+    fn take_due(&mut self, now: Time) {
         let mut due = std::mem::take(&mut self.due);
         self.backoffs.take_due(now, &mut due);
         let contenders = &mut self.edcafs.contenders;
         self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
-        self.senders.clear();
         for index in due.drain(..) {
             let index = index as usize;
             // Categories of one station are in order of priority; the first one sends (internal collision).
@@ -33,11 +48,6 @@ impl GeneralChannel {
             }
         }
         self.due = due;
-        for sender in &self.senders {
-            self.edcafs.contenders[*sender].won_at = now;
-            self.edcafs.contenders[*sender].in_a_row = 0;
-        }
-        self.send(call);
     }
 
     /// The winners of the contention send.
@@ -220,6 +230,7 @@ impl GeneralChannel {
     /// later. The `senders` draw backoffs afterwards.
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
+        self.is_plain = self.edcafs.is_reliable;
         self.backoffs.idle_from(end.max(self.nav));
         if self.nav > end {
             for station in self.without_nav.into_iter().flatten() {

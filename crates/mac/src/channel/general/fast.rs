@@ -24,11 +24,13 @@ impl GeneralChannel {
         true
     }
 
-    /// Advances an exchange that cannot fail: at the end of the data frame or of its ACK, or of SIFS behind it.
+    /// Advances while the channel is idle or exchanges cannot fail: at the end of a backoff, of a data frame, of its
+    /// ACK, or of SIFS behind it.
     #[inline(always)]
     pub(super) fn advance_plainly(&mut self, call: &mut Call<'_>) -> MacEvent {
         match self.phase {
             GeneralPhase::Data => return self.receive_plainly(call.now),
+            GeneralPhase::Idle => self.start(call),
             GeneralPhase::Gap => self.send(call),
             _ => self.succeed_plainly(call),
         }
@@ -64,7 +66,6 @@ impl GeneralChannel {
             return;
         }
         self.phase = GeneralPhase::Idle;
-        self.is_plain = false;
         self.backoffs.idle_from(now);
         let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());

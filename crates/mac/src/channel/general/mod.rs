@@ -60,7 +60,7 @@ pub struct GeneralChannel {
     began: Time,
     /// Whether data are on the air whose CTS-to-self collided before [`GeneralChannel::began`].
     is_reserved: bool,
-    /// Whether the sender is alone on the air with exchanges that cannot fail: see [`fast`].
+    /// Whether no frame is on the air but those of an exchange that cannot fail: see [`fast`].
     is_plain: bool,
     /// Contenders that are sending.
     senders: Vec<usize>,
