@@ -394,7 +394,7 @@ impl World {
     fn step_channel(&mut self, index: usize, bound: Time) {
         let (channel, mut call) = self.call_of(index);
         let (event, steps) = channel.advance_until(bound, &mut call);
-        let hands_up_more = matches!(channel, Channel::General(_));
+        let hands_up_more = !channel.passed_up().is_empty();
         self.now = call.now;
         self.events = self.events + steps - 1;
         match event {
