@@ -82,6 +82,7 @@ impl Edcafs {
 
     /// Whether a sender's next exchange fits into its TXOP. Chooses the mode of its data, which determines how long
     /// they take.
+    #[inline(always)]
     pub(crate) fn fits_txop(&mut self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         let is_in_burst = contender.in_a_row < contender.burst;
@@ -91,6 +92,14 @@ impl Edcafs {
         if let Some(Task::Single(frame)) = &contender.task {
             return is_in_burst || now + frame.airs.exchange - contender.won_at <= contender.txop;
         }
+        self.fits_after_choice(now, sender)
+    }
+
+    /// Like [`Edcafs::fits_txop`], for all but single frames.
+    #[inline(never)]
+    fn fits_after_choice(&mut self, now: Time, sender: usize) -> bool {
+        let contender = &self.contenders[sender];
+        let is_in_burst = contender.in_a_row < contender.burst;
         if let Some(Task::Data(place)) = contender.task {
             let to = contender.windows[place].to;
             self.choose_mode(now, sender, self.station_of(sender), to);

@@ -180,13 +180,18 @@ impl CategoryQueues {
         }
     }
 
+    #[inline]
     pub fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
-            self.looked = (0, 0);
-            let taken = fifo.dequeue(now, packets, dropped);
-            self.len = fifo.len();
-            return taken;
-        }
+        let [Queue::Fifo(fifo)] = &mut self.queues[..] else { return self.dequeue_in_turn(now, packets, dropped) };
+        self.looked = (0, 0);
+        let taken = fifo.dequeue(now, packets, dropped);
+        self.len = fifo.len();
+        taken
+    }
+
+    /// Like [`CategoryQueues::dequeue`], for any queues but a single FIFO.
+    #[inline(never)]
+    fn dequeue_in_turn(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if self.is_one() {
             if let Some(next) = self.next.take() {
                 self.len -= 1;

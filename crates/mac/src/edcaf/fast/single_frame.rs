@@ -6,7 +6,7 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::super::ppdu::single_psdu;
 use super::super::window::Mpdu;
-use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Station, Task, number, rate_of};
+use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Task, number, rate_of};
 use crate::exchange::{ExchangeStep, Purpose, sequence};
 
 /// The frame that an EDCAF is trying to send.
@@ -71,35 +71,42 @@ impl Edcafs {
         let packet = &packets[id];
         let to = next_hops.of(packet);
         let place = rate_of(&self.stations, station, to);
-        let Station { rules, airs, .. } = &self.stations[place];
-        let length = self.stations[place].mpdu_length(&self.access, packet, &self.stations[station]);
+        let peer = &self.stations[place];
+        let length = peer.mpdu_length(&self.access, packet, &self.stations[station]);
         if to == BROADCAST {
             contender.load_mpdu(to, Mpdu::new(id, length, Time::NEVER), None);
         } else {
-            let psdu = single_psdu(Bytes(length), rules.as_ref());
+            let psdu = single_psdu(Bytes(length), peer.rules.as_ref());
             #[allow(clippy::cast_possible_truncation)]
-            let entry = (psdu.0 ^ (psdu.0 >> 3)) as usize % airs.len();
-            let mut airs = airs[entry];
-            if airs.psdu != psdu {
-                airs = self.single_airs(station, to, psdu);
-                self.stations[place].airs[entry] = airs;
+            let entry = (psdu.0 ^ (psdu.0 >> 3)) as usize % peer.airs.len();
+            let frame = SingleFrame { id, to, airs: peer.airs[entry], attempts: 0, is_received: false };
+            contender.task = Some(Task::Single(frame));
+            if frame.airs.psdu != psdu {
+                self.find_airs(index, place, entry, psdu);
             }
-            let frame = SingleFrame { id, to, airs, attempts: 0, is_received: false };
-            self.contenders[index].task = Some(Task::Single(frame));
         }
         self.note_departures(now, index, before);
         true
     }
 
+    /// Determines the air times of the frame of an EDCAF, and puts them into an entry of the cache at the station whose
+    /// rate applies.
     #[inline(never)]
-    fn single_airs(&self, station: usize, to: u32, psdu: Bytes) -> SingleAirs {
+    fn find_airs(&mut self, index: usize, place: usize, entry: usize, psdu: Bytes) {
+        let Edcaf { task: Some(Task::Single(SingleFrame { to, .. })), station, .. } = self.contenders[index] else {
+            return;
+        };
         let (data, ack) = (self.data_air(station, to, psdu), self.response_air(station, to, Purpose::Single));
-        SingleAirs {
+        let found = SingleAirs {
             psdu,
             data,
             ack,
             sequence: sequence(Purpose::Single, self.protection(psdu, to, station, None)),
             exchange: self.protection_time(psdu, to, station) + data + self.access.timing.sifs * 2 + ack,
+        };
+        self.stations[place].airs[entry] = found;
+        if let Some(Task::Single(frame)) = &mut self.contenders[index].task {
+            frame.airs = found;
         }
     }
 
