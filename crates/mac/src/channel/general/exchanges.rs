@@ -336,6 +336,7 @@ impl GeneralChannel {
     }
 
     /// No response is received: the data frame or its response was lost.
+    #[inline(never)]
     pub(super) fn ack_timeout(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
@@ -358,6 +359,7 @@ impl GeneralChannel {
     }
 
     /// Ends a collision, or an RTS without response.
+    #[inline(never)]
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);

@@ -235,6 +235,7 @@ impl GeneralChannel {
     }
 
     /// Asks queues again that held packets back until now.
+    #[inline(never)]
     fn wake(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         while let Some(index) = self.edcafs.paused_queues.wake(now) {
@@ -290,7 +291,7 @@ impl GeneralChannel {
     }
 
     /// Like [`GeneralChannel::advance`], for any exchange.
-    #[inline(never)]
+    #[inline(always)]
     fn advance_any(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         if let Some(event) = self.edcafs.due(now, call.retry_limit_drops) {
