@@ -1,5 +1,7 @@
 //! 802.11 statistics per station: frames, retries, air time, signal, rates and modes.
 
+use wifair_phy::PpduFormat;
+
 use crate::link::mode::ModeParameters;
 use crate::link::radiotap::{RadioInfo, RadioRate};
 use crate::link::wifi::{Mac, WifiFrame, WifiFrameKind, air_time_us};
@@ -135,7 +137,8 @@ impl AirStatistics {
         let begun = self.ampdu.take().filter(|ampdu| number == Some(ampdu.number) && ampdu.includes(frame, radio));
         let start = begun.map_or(0, |ampdu| ampdu.psdu);
         // From 802.11ac on even a single MPDU has a delimiter (IEEE 802.11-2020, 10.12.8).
-        let is_later = !matches!(radio.rate, None | Some(RadioRate::Legacy(_) | RadioRate::Ht { .. }));
+        let is_later =
+            matches!(radio.rate, Some(RadioRate::Mcs(vector)) if !matches!(vector.format, PpduFormat::Ht(_)));
         let delimiter = if is_later || number.is_some() { 4 } else { 0 };
         let psdu = start..start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
         let is_data = frame.kind == WifiFrameKind::Data;

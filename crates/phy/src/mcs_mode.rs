@@ -1,7 +1,7 @@
 //! What the modes of 802.11n and later have in common.
 
 use crate::mode_parts::list;
-use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector};
+use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
 
 /// MCS, streams, width, guard interval and code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,17 +18,9 @@ impl McsMode {
     /// This mode in `format`, with the usual training fields and no dual carrier modulation.
     pub const fn vector(self, format: PpduFormat) -> TxVector {
         let Self { mcs, streams, width, guard_interval, coding } = self;
-        TxVector {
-            format,
-            mcs: if matches!(format, PpduFormat::Ht(_)) { mcs % 8 } else { mcs },
-            streams,
-            stbc: 0,
-            subcarriers: format.subcarriers(width),
-            guard_interval,
-            ltf: Ltf::usual(guard_interval),
-            dcm: false,
-            coding: Some(coding),
-        }
+        let mcs = if matches!(format, PpduFormat::Ht(_)) { mcs % 8 } else { mcs };
+        let vector = TxVector::new(format, mcs, streams, format.subcarriers(width), guard_interval);
+        TxVector { coding: Some(coding), ..vector }
     }
 }
 

@@ -86,12 +86,12 @@ impl PpduTiming {
     pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
         let dsss = matches!(mode, TxMode::Dsss(_));
         let signal_extension = if dsss { Duration::ZERO } else { band.signal_extension() };
-        Self { options, ..Self::of_fields(mode.preamble(), mode.data(), signal_extension) }
+        Self { options, ..Self::of_fields(mode.fields(), signal_extension) }
     }
 
     /// Air times of a PPDU with these parameters in `band`, whether or not the standard has them.
     pub fn of(vector: &TxVector, band: Band) -> Self {
-        Self::of_fields(vector.preamble(), vector.data(), band.signal_extension())
+        Self::of_fields(vector.fields(), band.signal_extension())
     }
 
     /// Air times of an OFDM PPDU in `band` at any `rate`, of the standard or not: symbols of 4 us hold its bits.
@@ -99,7 +99,7 @@ impl PpduTiming {
         Self::new(TxMode::Ofdm(OfdmMode::of_kbps((rate.as_bps() / 1_000) as u32)), band)
     }
 
-    fn of_fields(preamble: PreambleFields, data: DataField, signal_extension: Duration) -> Self {
+    fn of_fields((preamble, data): (PreambleFields, DataField), signal_extension: Duration) -> Self {
         let preamble = preamble.iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
         Self { preamble, signal_extension, options: PpduOptions::default(), data }
     }

@@ -9,7 +9,7 @@ use crate::mcs_mode::McsMode;
 use crate::mode_parts::list;
 use crate::{
     Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeRange, HtFormat, HtMode, ModeError,
-    OfdmMode, PPDU_MAX_TIME, VhtMode, mcs,
+    OfdmMode, PPDU_MAX_TIME, TxVector, VhtMode, mcs,
 };
 
 /// Modulation class (table 10-9).
@@ -202,29 +202,31 @@ impl TxMode {
 
     /// Name and length of each field before the data, in order of transmission.
     pub fn preamble_fields(self) -> impl Iterator<Item = (&'static str, Duration)> {
-        self.preamble().into_iter().filter(|(_, length)| *length > Duration::ZERO)
+        self.fields().0.into_iter().filter(|(_, length)| *length > Duration::ZERO)
     }
 
-    pub(crate) fn preamble(self) -> PreambleFields {
+    /// The parameters that determine the air time from 802.11n on; `None` for older modes.
+    pub fn vector(self) -> Option<TxVector> {
         match self {
-            Self::Dsss(mode) => mode.preamble(),
-            Self::Ofdm(mode) => mode.preamble(),
-            Self::Ht(mode) => mode.vector().preamble(),
-            Self::Vht(mode) => mode.vector().preamble(),
-            Self::He(mode) => mode.vector().preamble(),
-            Self::Eht(mode) => mode.vector().preamble(),
+            Self::Dsss(_) | Self::Ofdm(_) => None,
+            Self::Ht(mode) => Some(mode.vector()),
+            Self::Vht(mode) => Some(mode.vector()),
+            Self::He(mode) => Some(mode.vector()),
+            Self::Eht(mode) => Some(mode.vector()),
         }
     }
 
-    pub(crate) fn data(self) -> DataField {
+    /// The fields of the preamble, and the data field.
+    pub(crate) fn fields(self) -> (PreambleFields, DataField) {
         match self {
-            Self::Dsss(mode) => mode.data(),
-            Self::Ofdm(mode) => mode.data(),
-            Self::Ht(mode) => mode.vector().data(),
-            Self::Vht(mode) => mode.vector().data(),
-            Self::He(mode) => mode.vector().data(),
-            Self::Eht(mode) => mode.vector().data(),
+            Self::Dsss(mode) => (mode.preamble(), mode.data()),
+            Self::Ofdm(mode) => (mode.preamble(), mode.data()),
+            _ => self.vector().expect("all later modes have one").fields(),
         }
+    }
+
+    fn data(self) -> DataField {
+        self.fields().1
     }
 }
 

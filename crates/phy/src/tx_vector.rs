@@ -37,7 +37,7 @@ impl PpduFormat {
 /// A [`TxMode`](crate::TxMode) is a mode of the standard. A vector also describes what a radio reports of PPDUs to
 /// others: space-time block coding, resource units, and combinations that are in no table of the standard. The
 /// formulas of the standard give all of them an air time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxVector {
     /// Format.
     pub format: PpduFormat,
@@ -60,12 +60,29 @@ pub struct TxVector {
 }
 
 impl TxVector {
+    /// These parameters with the usual training fields and code, without space-time block coding or dual carrier
+    /// modulation.
+    pub const fn new(
+        format: PpduFormat,
+        mcs: u8,
+        streams: u8,
+        subcarriers: u32,
+        guard_interval: GuardInterval,
+    ) -> Self {
+        let ltf = Ltf::usual(guard_interval);
+        Self { format, mcs, streams, stbc: 0, subcarriers, guard_interval, ltf, dcm: false, coding: None }
+    }
+
     /// Data rate, rounded to bit/s.
     pub fn data_rate(&self) -> BitRate {
         self.data().rate()
     }
 
-    pub(crate) fn preamble(&self) -> PreambleFields {
+    pub(crate) fn fields(&self) -> (PreambleFields, DataField) {
+        (self.preamble(), self.data())
+    }
+
+    fn preamble(&self) -> PreambleFields {
         let number = mcs::training_fields(self.streams + self.stbc);
         let training = (self.ltf.duration() + self.guard_interval.duration()) * number;
         match self.format {

@@ -4,8 +4,8 @@
 //! Only the fields of the first presence word that give rate, signal and damage are read, and the TLVs at the end;
 //! further values of the same field (one per antenna) and vendors' fields are skipped.
 
-use wifair_phy::{ChannelWidth, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
-use wifair_units::{BitRate, Duration};
+use wifair_phy::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
+use wifair_units::BitRate;
 
 /// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,12 +34,6 @@ pub struct RadioInfo {
     pub ampdu: Option<u32>,
     /// Whether the PPDU carried no frame (a sounding PPDU, for instance), or none that could be captured.
     pub is_empty: bool,
-    /// Whether the PPDU was HT-greenfield.
-    pub is_greenfield: bool,
-    /// Space-time streams beyond the spatial streams (STBC).
-    pub stbc: u8,
-    /// Long training fields of HE or EHT, if reported.
-    pub ltf: Option<Ltf>,
 }
 
 /// The rate of a frame.
@@ -47,52 +41,8 @@ pub struct RadioInfo {
 pub enum RadioRate {
     /// 802.11, 11b, 11a and 11g, in units of 500 kb/s.
     Legacy(u8),
-    /// 802.11n.
-    Ht {
-        /// Index of modulation and coding, 0 to 32.
-        mcs: u8,
-        /// 40 MHz instead of 20 MHz.
-        wide: bool,
-        /// Guard interval of 400 ns instead of 800 ns.
-        short_guard: bool,
-    },
-    /// 802.11ac.
-    Vht {
-        /// Index of modulation and coding, 0 to 9.
-        mcs: u8,
-        /// Spatial streams.
-        streams: u8,
-        /// Channel width, in MHz.
-        width: u16,
-        /// Guard interval of 400 ns instead of 800 ns.
-        short_guard: bool,
-    },
-    /// 802.11ax.
-    He {
-        /// Index of modulation and coding, 0 to 11.
-        mcs: u8,
-        /// Spatial streams.
-        streams: u8,
-        /// Data subcarriers: 234, 468, 980 or 1960 in 20 to 160 MHz, fewer in smaller resource units.
-        carriers: u16,
-        /// Guard interval, in ns.
-        guard_ns: u16,
-        /// Dual carrier modulation.
-        dcm: bool,
-        /// Extended range.
-        extended: bool,
-    },
-    /// 802.11be.
-    Eht {
-        /// Index of modulation and coding, 0 to 13.
-        mcs: u8,
-        /// Spatial streams.
-        streams: u8,
-        /// Data subcarriers: 234, 468, 980, 1960 or 3920 in 20 to 320 MHz, others in resource units.
-        carriers: u16,
-        /// Guard interval, in ns.
-        guard_ns: u16,
-    },
+    /// 802.11n and later.
+    Mcs(TxVector),
 }
 
 /// Presence bit of TLVs (type, length, value), which follow the fields.
@@ -106,9 +56,12 @@ const EHT: u16 = 34;
 
 /// Data subcarriers by the size of a resource unit in the EHT field: 26, 52, 106, 242, 484, 996, 2x996, 4x996 tones;
 /// then 52+26, 106+26, 484+242, 996+484, 996+484+242, 2x996+484, 3x996, 3x996+484.
-const UNITS: [u16; 16] = [24, 48, 102, 234, 468, 980, 1960, 3920, 72, 126, 702, 1448, 1682, 2428, 2940, 3408];
+const UNITS: [u32; 16] = [24, 48, 102, 234, 468, 980, 1960, 3920, 72, 126, 702, 1448, 1682, 2428, 2940, 3408];
 /// Long training fields by their code in the HE and EHT fields.
 const TRAINING: [Option<Ltf>; 4] = [None, Some(Ltf::X1), Some(Ltf::X2), Some(Ltf::X4)];
+/// Guard interval by its code in the HE and EHT fields.
+const GUARD: [GuardInterval; 4] =
+    [GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200, GuardInterval::Ns800];
 
 /// Size and alignment of the fields of the radiotap namespace, by bit.
 const FIELDS: [(usize, usize); 28] = [
@@ -207,24 +160,29 @@ impl RadioInfo {
             (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
             // From MCS 33 on the streams have unequal modulations, which nobody sends.
             (19, &[known, flags, mcs @ 0..=32]) if known & 0x02 != 0 => {
-                self.is_greenfield = known & flags & 0x08 != 0;
-                self.stbc = if known & 0x20 != 0 { flags >> 5 & 3 } else { 0 };
-                self.rate = Some(RadioRate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & flags & 4 != 0 });
+                let format = if known & flags & 0x08 != 0 { HtFormat::Greenfield } else { HtFormat::Mixed };
+                let width = if flags & 0x03 == 1 { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
+                let stbc = if known & 0x20 != 0 { flags >> 5 & 3 } else { 0 };
+                let vector = ht(mcs, width, format, short_or_long(known & flags & 4 != 0));
+                let coding = (known & 0x10 != 0).then(|| code(flags & 0x10 != 0));
+                self.rate = Some(RadioRate::Mcs(TxVector { stbc, coding, ..vector }));
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
-            (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
+            (21, &[known, _, flags, bandwidth, first, _, _, _, coding, ..]) if first & 0x0f != 0 => {
                 // Only the first user is read: a monitor cannot follow the others. Codes from 2 on also say which part
                 // of a wider channel the frame occupied.
                 let width = match if known & 0x40 != 0 { bandwidth & 0x1f } else { 0 } {
-                    1 | 5 | 6 | 14..=17 => 40,
-                    4 | 12 | 13 => 80,
-                    11 => 160,
-                    _ => 20,
+                    1 | 5 | 6 | 14..=17 => ChannelWidth::Mhz40,
+                    4 | 12 | 13 => ChannelWidth::Mhz80,
+                    11 => ChannelWidth::Mhz160,
+                    _ => ChannelWidth::Mhz20,
                 };
-                let streams = first & 0x0f;
-                self.stbc = if known & flags & 0x01 != 0 { streams } else { 0 };
-                self.rate =
-                    Some(RadioRate::Vht { mcs: first >> 4, streams, width, short_guard: known & flags & 4 != 0 });
+                let (format, streams) = (PpduFormat::Vht, first & 0x0f);
+                let guard_interval = short_or_long(known & flags & 4 != 0);
+                let vector = TxVector::new(format, first >> 4, streams, format.subcarriers(width), guard_interval);
+                let stbc = if known & flags & 0x01 != 0 { streams } else { 0 };
+                let coding = Some(code(coding & 0x01 != 0));
+                self.rate = Some(RadioRate::Mcs(TxVector { stbc, coding, ..vector }));
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
             (26, _) => self.is_empty = true,
@@ -251,15 +209,11 @@ impl RadioInfo {
                 // A word that tells what is known, nine words of values, then a word for each user, one of which is
                 // marked as the user for whom the frame was.
                 EHT => {
-                    let guard_ns = match if word(0) & 0x4 == 0 { 0 } else { word(1) >> 7 & 3 } {
-                        1 => 1600,
-                        2 => 3200,
-                        _ => 800,
-                    };
+                    let guard_interval = GUARD[if word(0) & 0x4 == 0 { 0 } else { word(1) >> 7 & 3 } as usize];
                     let marked = (10..value.len() / 4).map(word).find(|user| user & 0x80 != 0);
                     let unit = (word(0) & 0x0040_0000 != 0).then(|| UNITS.get((word(2) & 0x1f) as usize)).flatten();
-                    eht = Some((marked.unwrap_or(word(10)), guard_ns, unit));
-                    self.ltf = TRAINING[(word(1) >> 9 & 3) as usize];
+                    let ltf = TRAINING[(word(1) >> 9 & 3) as usize];
+                    eht = Some((marked.unwrap_or(word(10)), unit, guard_interval, ltf));
                 }
                 _ => {}
             }
@@ -267,10 +221,12 @@ impl RadioInfo {
         }
         // The bits 0x12 mean that MCS and streams are known. There is one stream more than the field says, as in
         // EHT-SIG, from which Linux's drivers copy it.
-        if let Some((user, guard_ns, unit)) = eht.filter(|(user, ..)| user & 0x12 == 0x12) {
+        if let Some((user, unit, guard_interval, ltf)) = eht.filter(|(user, ..)| user & 0x12 == 0x12) {
             let [mcs, more_streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
             let carriers = unit.copied().unwrap_or(carriers);
-            self.rate = Some(RadioRate::Eht { mcs, streams: 1 + more_streams, carriers, guard_ns });
+            let vector = TxVector::new(PpduFormat::Eht, mcs, 1 + more_streams, carriers, guard_interval);
+            let (ltf, coding) = (ltf.unwrap_or(vector.ltf), (user & 0x04 != 0).then(|| code(user & 0x0008_0000 != 0)));
+            self.rate = Some(RadioRate::Mcs(TxVector { ltf, coding, ..vector }));
         }
     }
 
@@ -294,18 +250,15 @@ impl RadioInfo {
             6 => 102,
             _ => 234, // 242 tones
         };
-        let guard_ns = match if more_known & 0x0002 == 0 { 0 } else { fifth >> 4 & 3 } {
-            1 => 1600,
-            2 => 3200,
-            _ => 800,
-        };
+        let guard_interval = GUARD[usize::from(if more_known & 0x0002 == 0 { 0 } else { fifth >> 4 & 3 })];
         let [mcs, space_time_streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
-        self.stbc = if known & 0x0200 != 0 && third & 0x8000 != 0 { space_time_streams / 2 } else { 0 };
-        let streams = space_time_streams - self.stbc;
+        let stbc = if known & 0x0200 != 0 && third & 0x8000 != 0 { space_time_streams / 2 } else { 0 };
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
-        let extended = known & 0x0003 == 1;
-        self.ltf = TRAINING[usize::from(fifth >> 6 & 3)];
-        self.rate = Some(RadioRate::He { mcs, streams, carriers, guard_ns, dcm, extended });
+        let format = if known & 0x0003 == 1 { PpduFormat::HeExtended } else { PpduFormat::He };
+        let vector = TxVector::new(format, mcs, space_time_streams - stbc, carriers, guard_interval);
+        let ltf = TRAINING[usize::from(fifth >> 6 & 3)].unwrap_or(vector.ltf);
+        let coding = (known & 0x0080 != 0).then(|| code(third & 0x2000 != 0));
+        self.rate = Some(RadioRate::Mcs(TxVector { stbc, ltf, dcm, coding, ..vector }));
         Some(())
     }
 }
@@ -314,57 +267,52 @@ impl RadioRate {
     /// The data rate.
     ///
     /// ```
-    /// use wifair_capture::link::radiotap::RadioRate;
+    /// use wifair_capture::link::radiotap::{RadioRate, ht};
+    /// use wifair_phy::{ChannelWidth, GuardInterval::{Ns400, Ns800}, HtFormat, PpduFormat, TxVector};
     /// assert_eq!(RadioRate::Legacy(11).data_rate().as_bps(), 5_500_000);
+    /// let rate = |vector: TxVector| RadioRate::Mcs(vector).data_rate().as_bps();
     /// // IEEE 802.11-2020, 19.5 (table 19-27) and 21.5 (the table for 80 MHz and two streams).
-    /// assert_eq!(RadioRate::Ht { mcs: 7, wide: false, short_guard: false }.data_rate().as_bps(), 65_000_000);
-    /// let vht = RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
-    /// assert_eq!(vht.data_rate().as_bps(), 866_666_667);
+    /// assert_eq!(rate(ht(7, ChannelWidth::Mhz20, HtFormat::Mixed, Ns800)), 65_000_000);
+    /// assert_eq!(rate(TxVector::new(PpduFormat::Vht, 9, 2, 234, Ns400)), 866_666_667);
     /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11 has 143.4 Mb/s.
-    /// let he = RadioRate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
-    /// assert_eq!(he.data_rate().as_bps() / 100_000, 1_433);
+    /// assert_eq!(rate(TxVector::new(PpduFormat::He, 11, 1, 234, Ns800)) / 100_000, 1_433);
     /// // Dual carrier modulation, MCS 0: 58 bits in a symbol of 13.6 us.
-    /// let dcm = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: true, extended: false };
-    /// assert_eq!(dcm.data_rate().as_bps(), 4_264_706);
+    /// let dcm = TxVector { dcm: true, ..TxVector::new(PpduFormat::He, 0, 1, 234, Ns800) };
+    /// assert_eq!(rate(dcm), 4_264_706);
     /// // 802.11be: 320 MHz, one stream, MCS 13 has 2882.4 Mb/s.
-    /// let eht = RadioRate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
-    /// assert_eq!(eht.data_rate().as_bps() / 100_000, 28_823);
+    /// assert_eq!(rate(TxVector::new(PpduFormat::Eht, 13, 1, 3920, Ns800)) / 100_000, 28_823);
     /// ```
     pub fn data_rate(self) -> BitRate {
-        if let Self::Legacy(half) = self {
-            return BitRate::from_kbps(500 * u64::from(half));
+        match self {
+            Self::Legacy(half) => BitRate::from_kbps(500 * u64::from(half)),
+            Self::Mcs(vector) => vector.data_rate(),
         }
-        self.vector().expect("all later rates have parameters").data_rate()
     }
+}
 
-    /// The parameters that determine the air time, as far as the rate tells them; `None` before 802.11n.
-    pub fn vector(self) -> Option<TxVector> {
-        let guard = |is_short| if is_short { 400 } else { 800 };
-        let ht = PpduFormat::Ht(HtFormat::Mixed);
-        let (format, mcs, streams, subcarriers, guard_ns) = match self {
-            Self::Legacy(_) => return None,
-            // BPSK 1/2 on 48 subcarriers, sent twice (19.3.11.11.4).
-            Self::Ht { mcs: 32, short_guard, .. } => (ht, 0, 1, 48, guard(short_guard)),
-            Self::Ht { mcs, wide, short_guard } => {
-                let width = if wide { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
-                (ht, mcs % 8, mcs / 8 % 4 + 1, ht.subcarriers(width), guard(short_guard))
-            }
-            Self::Vht { mcs, streams, width, short_guard } => {
-                let width = ChannelWidth::from_mhz(width.into()).unwrap_or(ChannelWidth::Mhz20);
-                (PpduFormat::Vht, mcs, streams, PpduFormat::Vht.subcarriers(width), guard(short_guard))
-            }
-            Self::He { mcs, streams, carriers, guard_ns, extended, .. } => {
-                let format = if extended { PpduFormat::HeExtended } else { PpduFormat::He };
-                (format, mcs, streams, carriers.into(), guard_ns)
-            }
-            Self::Eht { mcs, streams, carriers, guard_ns } => {
-                (PpduFormat::Eht, mcs, streams, carriers.into(), guard_ns)
-            }
-        };
-        let guard_interval =
-            GuardInterval::from_duration(Duration::from_nanos(guard_ns.into())).unwrap_or(GuardInterval::Ns800);
-        let dcm = matches!(self, Self::He { dcm: true, .. });
-        let ltf = Ltf::usual(guard_interval);
-        Some(TxVector { format, mcs, streams, stbc: 0, subcarriers, guard_interval, ltf, dcm, coding: None })
+/// Subcarriers of MCS 32, which sends BPSK 1/2 in both halves of 40 MHz (19.3.11.11.4).
+const MCS_32: u32 = 48;
+
+/// The parameters of an MCS of 802.11n, 0 to 32, with equal modulation on all streams.
+pub const fn ht(mcs: u8, width: ChannelWidth, format: HtFormat, guard_interval: GuardInterval) -> TxVector {
+    let format = PpduFormat::Ht(format);
+    let subcarriers = if mcs == 32 { MCS_32 } else { format.subcarriers(width) };
+    TxVector::new(format, mcs % 8, mcs / 8 % 4 + 1, subcarriers, guard_interval)
+}
+
+/// MCS as the standard numbers it: in 802.11n it includes the number of streams.
+pub const fn mcs_index(vector: &TxVector) -> u8 {
+    match vector.format {
+        PpduFormat::Ht(_) if vector.subcarriers == MCS_32 => 32,
+        PpduFormat::Ht(_) => vector.mcs + 8 * (vector.streams - 1),
+        _ => vector.mcs,
     }
+}
+
+const fn code(is_ldpc: bool) -> Coding {
+    if is_ldpc { Coding::Ldpc } else { Coding::Bcc }
+}
+
+const fn short_or_long(is_short: bool) -> GuardInterval {
+    if is_short { GuardInterval::Ns400 } else { GuardInterval::Ns800 }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wifair_phy::{Band, DsssMode, HtFormat, PpduFormat, PpduTiming, TxMode, TxVector};
+use wifair_phy::{Band, DsssMode, PpduTiming, TxMode};
 use wifair_units::{BitRate, Bytes};
 
 use super::radiotap::{RadioInfo, RadioRate};
@@ -214,21 +214,13 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
     let band = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { Band::Ghz2_4 } else { Band::Ghz5 };
     let slower = 1 << radio.halvings;
-    let timing = match (rate, rate.vector()) {
-        (_, Some(vector)) => {
-            let format = match vector.format {
-                PpduFormat::Ht(_) if radio.is_greenfield => PpduFormat::Ht(HtFormat::Greenfield),
-                format => format,
-            };
-            let ltf = radio.ltf.unwrap_or(vector.ltf);
-            PpduTiming::of(&TxVector { format, stbc: radio.stbc, ltf, ..vector }, band).slowed(slower)
+    let timing = match rate {
+        RadioRate::Mcs(vector) => PpduTiming::of(&vector, band).slowed(slower),
+        RadioRate::Legacy(half @ (2 | 4 | 11 | 22)) => {
+            let mode = DsssMode::new(rate.data_rate(), radio.short_preamble && half > 2);
+            PpduTiming::new(TxMode::Dsss(mode.expect("the rates of DSSS and CCK")), band)
         }
-        (RadioRate::Legacy(2 | 4 | 11 | 22), _) => {
-            let short_preamble = radio.short_preamble && rate != RadioRate::Legacy(2);
-            let mode = DsssMode::new(rate.data_rate(), short_preamble).expect("the rates of DSSS and CCK");
-            PpduTiming::new(TxMode::Dsss(mode), band)
-        }
-        _ => {
+        RadioRate::Legacy(_) => {
             let unslowed = BitRate::from_bps(rate.data_rate().as_bps() * slower);
             PpduTiming::of_ofdm(unslowed, band).slowed(slower)
         }

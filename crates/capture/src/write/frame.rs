@@ -14,7 +14,9 @@
 //! assert_eq!(packet.len(), 14 + 20 + 20);
 //! ```
 
-use crate::link::radiotap::RadioRate;
+use wifair_phy::{Coding, GuardInterval, HtFormat, PpduFormat, TxVector};
+
+use crate::link::radiotap::{RadioRate, mcs_index};
 use crate::link::wifi::Mac;
 use crate::segment::{Endpoint, TcpOptions};
 
@@ -248,7 +250,8 @@ pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
 /// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Heard {
-    /// Rate of the frame up to 802.11ac, if the header tells it.
+    /// Rate of the frame, if the header tells it. That of 802.11be is left out, because Wireshark 4.0 loses its place
+    /// where type, length and value follow the fields (radiotap.org).
     pub rate: Option<RadioRate>,
     /// Channel frequency, in MHz.
     pub frequency: u16,
@@ -258,45 +261,47 @@ pub struct Heard {
     pub bad_fcs: bool,
     /// Number of the A-MPDU that contains the frame, and whether the frame is its last MPDU.
     pub ampdu: Option<(u32, bool)>,
-    /// The six words of the HE field.
-    pub he: Option<[u16; 6]>,
-    /// Whether the PPDU is HT-greenfield.
-    pub is_greenfield: bool,
-    /// Whether an HT or VHT frame uses LDPC.
-    pub is_ldpc: bool,
 }
 
 /// Appends a radiotap header. The frame after it must end with its check sequence, see [`fcs`].
 pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     let start = frame.len();
     // Flags, channel, signal, noise; the rate goes into the field for its kind.
-    let rate_bit: u32 = match heard.rate {
-        Some(RadioRate::Legacy(_)) => 1 << 2,
-        Some(RadioRate::Ht { .. }) => 1 << 19,
-        Some(RadioRate::Vht { .. }) => 1 << 21,
-        Some(RadioRate::He { .. } | RadioRate::Eht { .. }) | None => 0, // `he` has its own field; EHT is not written
+    let (legacy, vector) = match heard.rate {
+        Some(RadioRate::Legacy(half)) => (Some(half), None),
+        Some(RadioRate::Mcs(vector)) => (None, Some(vector)),
+        None => (None, None),
+    };
+    let rate_bit: u32 = match vector.map(|vector| vector.format) {
+        None => u32::from(legacy.is_some()) << 2,
+        Some(PpduFormat::Ht(_)) => 1 << 19,
+        Some(PpduFormat::Vht) => 1 << 21,
+        Some(PpduFormat::He | PpduFormat::HeExtended) => 1 << 23,
+        Some(PpduFormat::Eht) => 0,
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
-    let later_bits = u32::from(heard.ampdu.is_some()) << 20 | u32::from(heard.he.is_some()) << 23;
-    let present: u32 = 1 << 1 | 1 << 3 | levels | rate_bit | later_bits;
+    let ampdu = u32::from(heard.ampdu.is_some()) << 20;
+    let present: u32 = 1 << 1 | 1 << 3 | levels | rate_bit | ampdu;
     frame.extend([0, 0, 0, 0]);
     frame.extend(present.to_le_bytes());
     frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
-    frame.push(match heard.rate {
-        Some(RadioRate::Legacy(half)) => half,
-        _ => 0, // padding before the channel
-    });
+    frame.push(legacy.unwrap_or(0)); // or padding before the channel
     frame.extend(heard.frequency.to_le_bytes());
     let band: u16 = if heard.frequency < 3_000 { 0x0080 } else { 0x0100 };
-    let is_cck = matches!(heard.rate, Some(RadioRate::Legacy(2 | 4 | 11 | 22)));
+    let is_cck = matches!(legacy, Some(2 | 4 | 11 | 22));
     frame.extend((band | if is_cck { 0x0020 } else { 0x0040 }).to_le_bytes());
     if let Some((signal, noise)) = heard.levels {
         frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
     }
-    if let Some(RadioRate::Ht { mcs, wide, short_guard }) = heard.rate {
+    let [is_short, is_ldpc] = [
+        vector.is_some_and(|vector| vector.guard_interval == GuardInterval::Ns400),
+        vector.is_some_and(|vector| vector.coding == Some(Coding::Ldpc)),
+    ]
+    .map(u8::from);
+    if let Some(vector @ TxVector { format: PpduFormat::Ht(format), .. }) = vector {
         // All values are known: width, MCS, guard interval, format, code, STBC (none), extension streams (none).
-        let format = u8::from(heard.is_greenfield) << 3 | u8::from(heard.is_ldpc) << 4;
-        frame.extend([0x7f, u8::from(wide) | u8::from(short_guard) << 2 | format, mcs]);
+        let [is_wide, is_greenfield] = [vector.subcarriers != 52, format == HtFormat::Greenfield].map(u8::from);
+        frame.extend([0x7f, is_wide | is_short << 2 | is_greenfield << 3 | is_ldpc << 4, mcs_index(&vector)]);
     }
     let align = |frame: &mut Vec<u8>, to: usize| frame.resize(start + (frame.len() - start).next_multiple_of(to), 0);
     if let Some((number, is_last)) = heard.ampdu {
@@ -305,24 +310,47 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
         // The header states whether this is the last subframe.
         frame.extend([0x04 | u8::from(is_last) << 3, 0, 0, 0]);
     }
-    if let Some(RadioRate::Vht { mcs, streams, width, short_guard }) = heard.rate {
-        let bandwidth = match width {
-            20 => 0,
-            40 => 1,
-            80 => 4,
+    if let Some(TxVector { format: PpduFormat::Vht, mcs, streams, subcarriers, .. }) = vector {
+        let bandwidth = match subcarriers {
+            52 => 0,
+            108 => 1,
+            234 => 4,
             _ => 11,
         };
         align(frame, 2);
         // Known values: STBC (none), guard interval, beamforming (none), width.
-        frame.extend([0x65, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
-        frame.extend([0, 0, 0, u8::from(heard.is_ldpc), 0, 0, 0]);
+        frame.extend([0x65, 0, is_short << 2, bandwidth, mcs << 4 | streams & 0x0f]);
+        frame.extend([0, 0, 0, is_ldpc, 0, 0, 0]);
     }
-    if let Some(words) = heard.he {
+    if let Some(vector @ TxVector { format: PpduFormat::He | PpduFormat::HeExtended, .. }) = vector {
         align(frame, 2);
-        frame.extend(words.map(u16::to_le_bytes).as_flattened());
+        frame.extend(he_field(&vector, is_ldpc.into()).map(u16::to_le_bytes).as_flattened());
     }
     let length = u16::try_from(frame.len() - start).expect("a radiotap header is short");
     frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// The words of the HE field (radiotap.org): MCS, DCM, coding, bandwidth and guard interval are known. The format is 1
+/// with extended range, and the bandwidth is then the resource unit.
+fn he_field(vector: &TxVector, is_ldpc: u16) -> [u16; 6] {
+    let is_extended = vector.format == PpduFormat::HeExtended;
+    let bandwidth = match vector.subcarriers {
+        102 => 6,
+        234 if is_extended => 7,
+        234 => 0,
+        468 => 1,
+        980 => 2,
+        _ => 3,
+    };
+    let guard = match vector.guard_interval {
+        GuardInterval::Ns3200 => 2,
+        GuardInterval::Ns1600 => 1,
+        _ => 0,
+    };
+    let data = u16::from(vector.mcs) << 8 | u16::from(vector.dcm) << 12 | is_ldpc << 13;
+    let training = vector.ltf as u16 + 1;
+    let known = 0x0020 | 0x0040 | 0x0080 | 0x4000 | u16::from(is_extended);
+    [known, 0x0002, data, 0, bandwidth | guard << 4 | training << 6, u16::from(vector.streams)]
 }
 
 /// The direction of an 802.11 data frame.

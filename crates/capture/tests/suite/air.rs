@@ -8,6 +8,7 @@ use wifair_capture::{
     analyze, decode,
 };
 
+use crate::common::rates::{ht_rate, vht_rate};
 use crate::common::talk::MS;
 
 const STATION: Mac = Mac([2, 0, 0, 0, 0, 1]);
@@ -151,10 +152,7 @@ fn a_number_that_never_changes_does_not_join_aggregates() {
 #[test]
 fn single_mpdus_of_802_11ac_have_a_delimiter() {
     let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
-    for (rate, us) in [
-        (RadioRate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false }, 40.0 + 56.0),
-        (RadioRate::Ht { mcs: 0, wide: false, short_guard: false }, 36.0 + 48.0),
-    ] {
+    for (rate, us) in [(vht_rate(0, 1, 20, false), 40.0 + 56.0), (ht_rate(0, false, false), 36.0 + 48.0)] {
         let analysis = analyzed(&[(Heard { rate: Some(rate), frequency: 5_180, ..Heard::default() }, &up)]);
         assert!((analysis.stations[0].air_time_us - us).abs() < 1e-9, "{:?}", analysis.stations[0]);
     }
@@ -316,12 +314,12 @@ fn radiotap_headers_are_read_back() {
         RadioRate::Legacy(2),
         RadioRate::Legacy(11),
         RadioRate::Legacy(108),
-        RadioRate::Ht { mcs: 15, wide: true, short_guard: true },
-        RadioRate::Ht { mcs: 3, wide: false, short_guard: false },
-        RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true },
-        RadioRate::Vht { mcs: 0, streams: 1, width: 20, short_guard: false },
-        RadioRate::Vht { mcs: 4, streams: 3, width: 40, short_guard: false },
-        RadioRate::Vht { mcs: 7, streams: 8, width: 160, short_guard: true },
+        ht_rate(15, true, true),
+        ht_rate(3, false, false),
+        vht_rate(9, 2, 80, true),
+        vht_rate(0, 1, 20, false),
+        vht_rate(4, 3, 40, false),
+        vht_rate(7, 8, 160, true),
     ] {
         for bad_fcs in [false, true] {
             let heard =

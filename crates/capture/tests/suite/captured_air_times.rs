@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
+use crate::common::rates::{he_rate, ht_rate, vht_rate};
 use proptest::prelude::*;
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::air_time_us;
 
 /// Data subcarriers by width (802.11ax, 27.5).
-fn carriers(width: u16) -> u16 {
+fn carriers(width: u16) -> u32 {
     match width {
         20 => 234,
         40 => 468,
@@ -25,9 +26,9 @@ fn row(text: &str) -> (RadioRate, RadioInfo, u32, f64) {
     let (width, guard_ns, mcs, streams) = (number(width), number(guard), number(mcs) as u8, number(streams) as u8);
     let short_guard = guard_ns == 400;
     let rate = match standard {
-        "n" => RadioRate::Ht { mcs, wide: width == 40, short_guard },
-        "ac" => RadioRate::Vht { mcs, streams, width, short_guard },
-        "ax" => RadioRate::He { mcs, streams, carriers: carriers(width), guard_ns, dcm: false, extended: false },
+        "n" => ht_rate(mcs, width == 40, short_guard),
+        "ac" => vht_rate(mcs, streams, width, short_guard),
+        "ax" => he_rate(mcs, streams, carriers(width), guard_ns),
         // The column holds Mb/s here, with 5.5 truncated to 5.
         _ => RadioRate::Legacy(if mcs == 5 { 11 } else { 2 * mcs }),
     };

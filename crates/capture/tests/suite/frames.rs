@@ -1,13 +1,15 @@
 //! Frames of all kinds, built by the encoders, give the same analysis.
 
 use crate::common::capture;
+use crate::common::rates::{vector, vht_rate};
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::frame::{Heard, IpHeader};
-use wifair_capture::link::radiotap::{self, RadioRate};
+use wifair_capture::link::radiotap::{self, RadioRate, ht};
 use wifair_capture::{
     AnalysisOptions, CaptureReader, DecodeOutcome, Field, LinkType, Payload, PcapngWriter, analyze, decode, flag,
     frame, parse,
 };
+use wifair_phy::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
 
 /// The analysis of the single connection, without the values that depend on the link.
 fn said(file: &[u8]) -> Vec<(&'static str, Field)> {
@@ -223,31 +225,33 @@ fn dscp_and_ecn_stand_in_the_ip_header() {
 /// radiotap.org, fields MCS and VHT: everything is known; format and code by their bits.
 #[test]
 fn format_and_code_of_ht_and_vht_are_known() {
-    let heard = |rate| Heard { rate: Some(rate), frequency: 5_180, is_ldpc: true, ..Heard::default() };
+    let heard = |vector: TxVector| {
+        let rate = Some(RadioRate::Mcs(TxVector { coding: Some(Coding::Ldpc), ..vector }));
+        Heard { rate, frequency: 5_180, ..Heard::default() }
+    };
     let mut bytes = vec![];
-    let ht = RadioRate::Ht { mcs: 15, wide: true, short_guard: true };
-    frame::radiotap(&mut bytes, &Heard { is_greenfield: true, ..heard(ht) });
+    let ht = ht(15, ChannelWidth::Mhz40, HtFormat::Greenfield, GuardInterval::Ns400);
+    frame::radiotap(&mut bytes, &heard(ht));
     assert_eq!(bytes[14..], [0x7f, 0b1_1101, 15]);
     let mut bytes = vec![];
-    let vht = RadioRate::Vht { mcs: 9, streams: 2, width: 80, short_guard: false };
-    frame::radiotap(&mut bytes, &heard(vht));
+    let vht = vht_rate(9, 2, 80, false);
+    frame::radiotap(&mut bytes, &heard(vector(vht)));
     assert_eq!(bytes[14..], [0x65, 0, 0, 4, 0x92, 0, 0, 0, 1, 0, 0, 0]);
 }
 
 /// radiotap.org, fields HE, U-SIG and EHT: the words are put together by hand. HE with extended range (format 1) at MCS
-/// 0 on 106 tones (6); 320 MHz (4) with a guard interval of 1600 ns (1) at MCS 13 and two streams.
+/// 0 on 106 tones (6), with BCC and a 4x LTF (3); 320 MHz (4) with a guard interval of 1600 ns (1) at MCS 13 and two
+/// streams, with LDPC.
 #[test]
 fn modes_of_he_and_eht_are_read_back() {
-    let read = |heard: Heard| {
-        let mut bytes = vec![];
-        frame::radiotap(&mut bytes, &heard);
-        let (radio, rest) = radiotap::parse(&bytes).expect("a header");
-        assert!(rest.is_empty());
-        radio.rate
-    };
-    let he = Heard { frequency: 5_180, he: Some([0x40e1, 0x0002, 0, 0, 6, 1]), ..Heard::default() };
-    let extended = RadioRate::He { mcs: 0, streams: 1, carriers: 102, guard_ns: 800, dcm: false, extended: true };
-    assert_eq!(read(he), Some(extended));
+    let vector = TxVector::new(PpduFormat::HeExtended, 0, 1, 102, GuardInterval::Ns800);
+    let extended = Some(RadioRate::Mcs(TxVector { ltf: Ltf::X4, coding: Some(Coding::Bcc), ..vector }));
+    let mut bytes = vec![];
+    frame::radiotap(&mut bytes, &Heard { rate: extended, frequency: 5_180, ..Heard::default() });
+    let words = [0x40e1, 0x0002, 0, 0, 3 << 6 | 6, 1].map(u16::to_le_bytes);
+    assert_eq!(bytes[14..], *words.as_flattened());
+    let (radio, rest) = radiotap::parse(&bytes).expect("a header");
+    assert_eq!((radio.rate, rest), (extended, &[][..]));
     // Flags, channel and A-MPDU; EHT: type, length, known, nine words, user; U-SIG: type, length, three words.
     let mut eht: Vec<u8> =
         vec![0, 0, 88, 0, 0x0a, 0, 0x10, 0x10, 0x10, 0, 0x3c, 0x14, 0x40, 1, 0, 0, 7, 0, 0, 0, 12, 0, 0, 0];
@@ -256,7 +260,8 @@ fn modes_of_he_and_eht_are_read_back() {
     words.iter().for_each(|word| eht.extend(word.to_le_bytes()));
     let (radio, _) = radiotap::parse(&eht).expect("a header");
     assert_eq!(radio.ampdu, Some(7));
-    assert_eq!(radio.rate, Some(RadioRate::Eht { mcs: 13, streams: 2, carriers: 3920, guard_ns: 1600 }));
+    let vector = TxVector::new(PpduFormat::Eht, 13, 2, 3_920, GuardInterval::Ns1600);
+    assert_eq!(radio.rate, Some(RadioRate::Mcs(TxVector { coding: Some(Coding::Ldpc), ..vector })));
 }
 
 /// tshark, if installed, reports no error in any frame.

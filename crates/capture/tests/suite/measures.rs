@@ -1,6 +1,7 @@
 //! Results that tcptrace does not have (limits, causes, sessions, shares, air time), compared with values known in
 //! advance.
 
+use crate::common::rates::{he_rate, ht_rate, vector, vht_rate};
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use crate::common::{analyzed, capture};
 use wifair_capture::frame::{self, IpHeader, Tcp, UdpDatagram};
@@ -10,7 +11,7 @@ use wifair_capture::{
     Address, Analysis, AnalysisOptions, Endpoint, Field, Filter, LinkType, PcapWriter, StationDirection, TcpOptions,
     analyze, flag,
 };
-use wifair_phy::Ltf;
+use wifair_phy::{HtFormat, Ltf, PpduFormat, TxVector};
 use wifair_units::{BitRate, Duration};
 
 fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f64 {
@@ -47,41 +48,40 @@ fn air_times_follow_the_standard() {
         );
     }
     // MCS 7 at 20 MHz: 260 bits per symbol, 48 symbols.
-    let ht = RadioRate::Ht { mcs: 7, wide: false, short_guard: false };
+    let ht = ht_rate(7, false, false);
     near(air_time_us(0..1_536, ht, &at(5_180, false)), 36.0 + 4.0 * 48.0);
     // Greenfield with one stream: 8 us each for short training, long training and HT-SIG.
-    let greenfield = RadioInfo { is_greenfield: true, ..at(5_180, false) };
-    near(air_time_us(0..1_536, ht, &greenfield), 24.0 + 4.0 * 48.0);
+    let greenfield = |rate| RadioRate::Mcs(TxVector { format: PpduFormat::Ht(HtFormat::Greenfield), ..vector(rate) });
+    near(air_time_us(0..1_536, greenfield(ht), &at(5_180, false)), 24.0 + 4.0 * 48.0);
     // A later MPDU of an A-MPDU has no preamble; both take 22 + 8 * 3076 bits in 95 symbols.
     near(air_time_us(1_536..3_076, ht, &at(5_180, false)), 4.0 * (95.0 - 48.0));
     // VHT at MCS 0 and 20 MHz: 26 bits a symbol and stream, 4 us each for 1, 2, 4, 4, 6, 6, 8 and 8 training fields.
     for (streams, fields) in [(1, 1), (2, 2), (3, 4), (4, 4), (5, 6), (6, 6), (7, 8), (8, 8)] {
-        let vht = RadioRate::Vht { mcs: 0, streams, width: 20, short_guard: false };
+        let vht = vht_rate(0, streams, 20, false);
         let symbols = f64::from(822_u16.div_ceil(26 * u16::from(streams)));
         near(air_time_us(0..100, vht, &at(5_180, false)), 36.0 + 4.0 * (f64::from(fields) + symbols));
     }
     // A short guard interval: 48 symbols of 3.6 us end after 172.8 us, and the PPDU 3.2 us later, at a multiple of 4
     // us. Greenfield needs no such end.
-    let short = RadioRate::Ht { mcs: 15, wide: false, short_guard: true };
+    let short = ht_rate(15, false, true);
     near(air_time_us(0..3_076, short, &at(5_180, false)), 40.0 + 176.0);
     near(air_time_us(3_076..3_110, short, &at(5_180, false)), 0.0);
-    near(air_time_us(0..3_076, short, &RadioInfo { is_greenfield: true, ..at(5_180, false) }), 28.0 + 172.8);
-    let short = RadioRate::Vht { mcs: 7, streams: 2, width: 20, short_guard: true };
+    near(air_time_us(0..3_076, greenfield(short), &at(5_180, false)), 28.0 + 172.8);
+    let short = vht_rate(7, 2, 20, true);
     near(air_time_us(0..3_076, short, &at(5_180, false)), 44.0 + 176.0);
     // STBC: another training field, and symbols in pairs. 822 bits in symbols of 52 are 16, of 78 are 11 and one more.
-    let stbc = |stbc| RadioInfo { stbc, ..at(5_180, false) };
+    let stbc = |rate, stbc| RadioRate::Mcs(TxVector { stbc, ..vector(rate) });
     for (mcs, symbols) in [(1, 16.0), (2, 12.0)] {
-        let ht = RadioRate::Ht { mcs, wide: false, short_guard: false };
-        near(air_time_us(0..100, ht, &stbc(1)), 40.0 + 4.0 * symbols);
+        let ht = ht_rate(mcs, false, false);
+        near(air_time_us(0..100, stbc(ht, 1), &at(5_180, false)), 40.0 + 4.0 * symbols);
     }
     // Two spatial and four space-time streams: 4 training fields; 822 bits in symbols of 52 are 16.
-    let vht = RadioRate::Vht { mcs: 0, streams: 2, width: 20, short_guard: false };
-    near(air_time_us(0..100, vht, &stbc(2)), 36.0 + 4.0 * (4.0 + 16.0));
+    let vht = vht_rate(0, 2, 20, false);
+    near(air_time_us(0..100, stbc(vht, 2), &at(5_180, false)), 36.0 + 4.0 * (4.0 + 16.0));
     // HE at MCS 0 and 20 MHz: 117 bits a symbol of 12.8 us; the training symbol is of the length that the radio tells.
-    let he = RadioRate::He { mcs: 0, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
-    for (ltf, length) in [(None, 6.4), (Some(Ltf::X1), 3.2), (Some(Ltf::X4), 12.8)] {
-        let radio = RadioInfo { ltf, ..at(5_180, false) };
-        near(air_time_us(0..100, he, &radio), 36.0 + length + 0.8 + 13.6 * 8.0);
+    for (ltf, length) in [(Ltf::X2, 6.4), (Ltf::X1, 3.2), (Ltf::X4, 12.8)] {
+        let he = RadioRate::Mcs(TxVector { ltf, ..vector(he_rate(0, 1, 234, 800)) });
+        near(air_time_us(0..100, he, &at(5_180, false)), 36.0 + length + 0.8 + 13.6 * 8.0);
     }
 }
 

@@ -1,8 +1,9 @@
 //! radiotap headers as drivers write them, put together by hand (radiotap.org).
 
+use crate::common::rates::{eht_rate, vector, vht_rate};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::{Datagram, DecodeOutcome, LinkType, decode};
-use wifair_phy::Ltf;
+use wifair_phy::{Coding, Ltf, TxVector};
 
 /// Reads a header with these presence words and fields.
 fn read(present: &[u32], fields: &[u8]) -> RadioInfo {
@@ -30,14 +31,14 @@ fn tlvs_of(about: [u32; 3], users: [u32; 2]) -> Vec<u8> {
     [&u_sig, &eht[..]].concat().into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-const EHT: RadioRate = RadioRate::Eht { mcs: 9, streams: 2, carriers: 980, guard_ns: 800 };
+const EHT: RadioRate = eht_rate(9, 2, 980, 800);
 
 /// Bit 7 marks the user for whom the frame was; without it, the first one counts.
 #[test]
 fn the_user_of_the_frame_is_the_marked_one() {
     let rate = |users| read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([0; 3], users)].concat()).rate;
     assert_eq!(rate([0x0190_0012, 0x0040_0012]), Some(EHT));
-    let second = RadioRate::Eht { mcs: 4, streams: 1, carriers: 980, guard_ns: 800 };
+    let second = eht_rate(4, 1, 980, 800);
     assert_eq!(rate([0x0190_0012, 0x0040_0092]), Some(second));
 }
 
@@ -72,7 +73,7 @@ fn a_vht_frame_may_occupy_a_part_of_the_channel() {
         [20, 40, 20, 20, 80, 40, 40, 20, 20, 20, 20, 160, 80, 80, 40, 40, 40, 40, 20, 20, 20, 20, 20, 20, 20, 20];
     for (code, width) in (0..).zip(widths) {
         let radio = read(&[1 << 21], &[0x44, 0, 0, code, 0x72, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(radio.rate, Some(RadioRate::Vht { mcs: 7, streams: 2, width, short_guard: false }), "{code}");
+        assert_eq!(radio.rate, Some(vht_rate(7, 2, width, false)), "{code}");
     }
 }
 
@@ -80,17 +81,38 @@ fn a_vht_frame_may_occupy_a_part_of_the_channel() {
 /// word tell whether there is STBC. HE gives the number of space-time streams: two carry one spatial stream.
 #[test]
 fn stbc_is_read() {
-    let ht = |known, flags| read(&[1 << 19], &[known, flags, 9]);
-    assert_eq!([ht(0x27, 0x20), ht(0x27, 0x40), ht(0x07, 0x20)].map(|radio| radio.stbc), [1, 2, 0]);
-    let vht = |known, flags| read(&[1 << 21], &[known, 0, flags, 0, 0x72, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!([vht(0x45, 1), vht(0x45, 0), vht(0x44, 1)].map(|radio| radio.stbc), [2, 0, 0]);
+    let vector = |radio: RadioInfo| vector(radio.rate.expect("a rate"));
+    let ht = |known, flags| vector(read(&[1 << 19], &[known, flags, 9])).stbc;
+    assert_eq!([ht(0x27, 0x20), ht(0x27, 0x40), ht(0x07, 0x20)], [1, 2, 0]);
+    let vht = |known, flags| vector(read(&[1 << 21], &[known, 0, flags, 0, 0x72, 0, 0, 0, 0, 0, 0, 0])).stbc;
+    assert_eq!([vht(0x45, 1), vht(0x45, 0), vht(0x44, 1)], [2, 0, 0]);
     let he = |known: u16, third: u16| {
         let words = [known, 2, third, 0, 0, 2].map(u16::to_le_bytes);
-        let radio = read(&[1 << 23], words.as_flattened());
-        let Some(RadioRate::He { streams, .. }) = radio.rate else { panic!("{radio:?}") };
-        (streams, radio.stbc)
+        let TxVector { streams, stbc, .. } = vector(read(&[1 << 23], words.as_flattened()));
+        (streams, stbc)
     };
     assert_eq!([he(0x4220, 0x8400), he(0x4220, 0x0400), he(0x4020, 0x8400)], [(1, 1), (2, 0), (2, 0)]);
+}
+
+/// radiotap.org: LDPC is bit 4 of the MCS flags, bit 0 of the ninth byte of VHT (always known), bit 13 of the third HE
+/// word, and bit 19 of a user of EHT.
+#[test]
+fn the_code_is_read() {
+    let code = |radio: RadioInfo| vector(radio.rate.expect("a rate")).coding;
+    let ht = |known, flags| code(read(&[1 << 19], &[known, flags, 9]));
+    assert_eq!([ht(0x12, 0x10), ht(0x12, 0), ht(0x02, 0x10)], [Some(Coding::Ldpc), Some(Coding::Bcc), None]);
+    let vht = |coding| code(read(&[1 << 21], &[0x44, 0, 0, 0, 0x72, 0, 0, 0, coding, 0, 0, 0]));
+    assert_eq!([vht(1), vht(0)], [Some(Coding::Ldpc), Some(Coding::Bcc)]);
+    let he = |known: u16, third: u16| {
+        code(read(&[1 << 23], [known, 2, third, 0, 0, 2].map(u16::to_le_bytes).as_flattened()))
+    };
+    assert_eq!(
+        [he(0x40a0, 0x2400), he(0x40a0, 0x0400), he(0x4020, 0x2400)],
+        [Some(Coding::Ldpc), Some(Coding::Bcc), None]
+    );
+    let eht = |user| code(read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([0; 3], [user, 0])].concat()));
+    let users = [0x0198_0016, 0x0190_0016, 0x0198_0012];
+    assert_eq!(users.map(eht), [Some(Coding::Ldpc), Some(Coding::Bcc), None]);
 }
 
 /// radiotap.org, channel flags: 0x4000 is a channel of 10 MHz, 0x8000 one of 5 MHz.
@@ -124,7 +146,7 @@ fn frames_of_802_11be_may_have_a_resource_unit() {
     for (size, carriers) in [(0, 24), (2, 102), (3, 234), (7, 3_920), (8, 48 + 24), (11, 980 + 468), (15, 3_408)] {
         let tlvs = tlvs_of([0x0040_0004, 2 << 9, size], [0x0010_0012, 0]);
         let radio = read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs].concat());
-        let expected = RadioRate::Eht { mcs: 1, streams: 1, carriers, guard_ns: 800 };
-        assert_eq!((radio.rate, radio.ltf), (Some(expected), Some(Ltf::X2)), "{size}");
+        assert_eq!(radio.rate, Some(eht_rate(1, 1, carriers, 800)), "{size}");
+        assert_eq!(vector(radio.rate.unwrap()).ltf, Ltf::X2);
     }
 }

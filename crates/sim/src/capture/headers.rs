@@ -16,7 +16,7 @@ use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
-use wifair_phy::{Amendment, Band, ChannelWidth, Coding, GuardInterval, HeRange, HtFormat, TxMode};
+use wifair_phy::{Amendment, Band, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
 use super::aggregates::{Acknowledged, AgreedParameters};
@@ -313,7 +313,8 @@ impl Headers {
     ) -> Option<usize> {
         // A-MPDU numbers wrap.
         let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
-        frame::radiotap(to, &Heard { ampdu, frequency: self.frequency, ..modulation(record) });
+        let rate = Some(modulation(record));
+        frame::radiotap(to, &Heard { rate, ampdu, frequency: self.frequency, ..Heard::default() });
         let start = to.len();
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
@@ -432,49 +433,10 @@ pub(super) struct FrameContext {
     pub agreement: Option<AgreedParameters>,
 }
 
-/// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0
-/// loses its place where type, length and value follow the fields (radiotap.org).
-fn modulation(record: &FrameRecord) -> Heard {
-    let none = Heard::default();
-    let Some(mode) = record.mode else {
-        let rate = RadioRate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX));
-        return Heard { rate: Some(rate), ..none };
-    };
-    let guard = match mode.guard_interval() {
-        Some(GuardInterval::Ns3200) => 2,
-        Some(GuardInterval::Ns1600) => 1,
-        _ => 0,
-    };
-    let short_guard = mode.guard_interval() == Some(GuardInterval::Ns400);
-    match mode {
-        TxMode::Ht(ht) => {
-            let rate = RadioRate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard };
-            let is_greenfield = ht.format() == HtFormat::Greenfield;
-            Heard { rate: Some(rate), is_greenfield, is_ldpc: ht.coding() == Coding::Ldpc, ..none }
-        }
-        TxMode::Vht(vht) => {
-            let width = u16::try_from(vht.width().mhz()).expect("channels are narrow");
-            let rate = RadioRate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard };
-            Heard { rate: Some(rate), is_ldpc: vht.coding() == Coding::Ldpc, ..none }
-        }
-        TxMode::He(he) => {
-            // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is
-            // 1 with extended range, and the bandwidth is then the resource unit.
-            let extended = u16::from(he.range() != HeRange::Normal);
-            let known = [0x0020 | 0x0040 | 0x0080 | 0x4000 | extended, 0x0002];
-            let coding = u16::from(he.coding() == Coding::Ldpc) << 13;
-            let data = u16::from(he.mcs()) << 8 | u16::from(he.dcm()) << 12 | coding;
-            let width = match he.range() {
-                HeRange::Normal => he.width() as u16,
-                HeRange::Extended106 => 6,
-                HeRange::Extended242 => 7,
-            };
-            let training = he.ltf() as u16 + 1;
-            let words = [known[0], known[1], data, 0, width | guard << 4 | training << 6, u16::from(he.streams())];
-            Heard { he: Some(words), ..none }
-        }
-        _ => none,
-    }
+/// How a frame was modulated, for radiotap.
+fn modulation(record: &FrameRecord) -> RadioRate {
+    let half_mbps = u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX);
+    record.mode.and_then(TxMode::vector).map_or(RadioRate::Legacy(half_mbps), RadioRate::Mcs)
 }
 
 /// The MAC address of a node of a channel.

@@ -1,5 +1,6 @@
 //! Access to the captures of the test data.
 
+pub mod rates;
 pub mod talk;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! A synthetic conversation, wrapped in frames of any kind.
 
+use super::rates::{ht_rate, vht_rate};
 use wifair_capture::frame::{self, Course, Heard, IpHeader, Tcp, WifiDataFrame};
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
@@ -222,8 +223,8 @@ impl Wrap {
     fn air(self, ip: &[u8], up: bool, v6: bool, number: u16) -> Vec<u8> {
         let mut out = Vec::new();
         let rate = match self {
-            Self::Vht => RadioRate::Vht { mcs: 5, streams: 2, width: 80, short_guard: true },
-            Self::Amsdu => RadioRate::Ht { mcs: 7, wide: true, short_guard: false },
+            Self::Vht => vht_rate(5, 2, 80, true),
+            Self::Amsdu => ht_rate(7, true, false),
             _ => RadioRate::Legacy(22),
         };
         if self != Self::Wifi {
