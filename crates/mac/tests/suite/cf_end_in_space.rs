@@ -188,3 +188,52 @@ fn the_nav_of_an_rts_without_cts_is_reset() {
     assert_eq!(frames[0].reserves, micros(TXOP_US - 28));
     assert_eq!(start_of(&frames, OTHER), 28 + (2 * SIFS_US + 28 + 20 + 2 * 9) + AIFS_US);
 }
+
+/// The data of the holder are lost, so that its TXOP is not released, and it sends a longer packet to station 2, with
+/// RTS. Its saved TXOP holder is the holder, so that station 2 responds despite its NAV (10.22.2.4). It does not answer
+/// an RTS of the access point before the TXOP would have ended.
+#[test]
+fn a_station_answers_the_holder_that_set_its_nav() {
+    for rts_from in [HOLDER, 0] {
+        let mut settings = settings(1, 3, 1000, 7);
+        settings.classifier = Classifier::One;
+        settings.aggregation = None;
+        (settings.access.cf_end, settings.access.short_retry_limit) = (true, 1);
+        for station in &mut settings.stations {
+            (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
+            station.categories[0].parameters =
+                Category { cw_min: 0, cw_max: 0, aifsn: 2, txop: micros(TXOP_US), burst: 1 };
+        }
+        settings.stations[HOLDER as usize].common.data_error_from = 1.0;
+        let mut channel = SpatialChannel::with_categories(settings, RadioLinks::full(3));
+        channel.set_tap(true);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let next_hops = NextHops(&[0, OTHER]);
+        let mut begins = Time::ZERO;
+        for (at, station, hop, size) in [(0, HOLDER, 0, 500), (20, rts_from, 1, 1500)] {
+            let now = begins + micros(at);
+            let mut call = Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops);
+            while channel.next() <= now {
+                call.now = channel.next();
+                channel.advance(&mut call);
+            }
+            call.now = now;
+            let id = call.packets.insert(Packet { hop, size, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(station, 0, id, &mut call);
+            begins = channel.next();
+        }
+        while channel.next() < begins + micros(2 * TXOP_US) {
+            let now = channel.next();
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+        }
+        let frames = channel.tap().expect("it was set").frames();
+        let ends = frames[0].start + micros(TXOP_US);
+        let rts = frames.iter().find(|frame| frame.kind == FrameKind::Rts).expect("it is sent");
+        assert_eq!((rts.from, rts.end < ends), (rts_from, true));
+        let cts = frames.iter().find(|frame| frame.kind == FrameKind::Cts).map(|frame| frame.start);
+        match rts_from {
+            HOLDER => assert_eq!(cts, Some(rts.end + micros(SIFS_US))),
+            _ => assert!(cts.is_none_or(|cts| cts >= ends), "{cts:?}, {ends:?}"),
+        }
+    }
+}

@@ -250,7 +250,7 @@ impl SpatialChannel {
                 self.end_of_ppdu(sender, &transmission, read, call)
             }
         };
-        if let Some(edca) = &mut self.edca {
+        if let Some(edca) = self.edca.as_mut().filter(|_| !transmission.kind.is_answer()) {
             edca.reserve(sender, transmission.nav);
         }
         if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {

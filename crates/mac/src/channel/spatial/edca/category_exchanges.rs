@@ -41,7 +41,9 @@ impl SpatialChannel {
                 own.left = contender.contention.draw();
             }
         }
-        edca.txop_nav[sender as usize] = now;
+        if !self.access.cf_end {
+            edca.txop_nav[sender as usize] = now;
+        }
         edca.current[sender as usize] = winner.expect("a backoff of the station has ended");
         backoff.contends = edca.contends(sender);
     }

@@ -31,7 +31,8 @@ pub(super) struct SpatialEdca {
     backoffs: Vec<CategoryBackoff>,
     /// The category of each station that is sending or sent last.
     current: Vec<usize>,
-    /// Until when the frames of each station's current TXOP have reserved the channel.
+    /// Until when the frames of each station's current TXOP have reserved the channel; with CF-End also those of
+    /// earlier TXOPs, as a NAV may last longer than the TXOP.
     txop_nav: Vec<Time>,
     /// TXNAV of each station: until when it waits after a TXOP of its own whose rest it could not release.
     txnav: Vec<Time>,
@@ -86,7 +87,7 @@ impl SpatialEdca {
         counters.block_acks_lost += u64::from(!read);
     }
 
-    /// Records that a frame of `station` reserves the channel until `nav`.
+    /// Records that a frame of the TXOP holder `station` reserves the channel until `nav`.
     pub fn reserve(&mut self, station: u32, nav: Time) {
         let reserved = &mut self.txop_nav[station as usize];
         *reserved = nav.max(*reserved);
@@ -239,8 +240,8 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Whether `station` responds to an RTS of `sender` despite this NAV: because `sender` set it in its current TXOP
-    /// (10.22.2.4), or because it is the TXNAV of the station.
+    /// Whether `station` responds to an RTS of `sender` despite this NAV: because `sender` is the TXOP holder that set
+    /// it (10.22.2.4), or because it is the TXNAV of the station.
     pub(super) fn is_no_obstacle(&self, nav: Time, station: u32, sender: u32) -> bool {
         let Some(edca) = &self.edca else { return false };
         nav <= edca.txop_nav[sender as usize] || nav == edca.txnav[station as usize]
