@@ -2,7 +2,9 @@
 //! 802.11-2016, 9.2.5.2, 10.3.2.4, 10.22.2.9).
 
 use wifair_mac::edcaf::Classifier;
-use wifair_mac::{BROADCAST, Call, Category, FrameKind, FrameRecord, Hearing, RadioLinks, SpatialChannel};
+use wifair_mac::{
+    BROADCAST, Call, Category, Channel, FrameKind, FrameRecord, GeneralChannel, Hearing, RadioLinks, SpatialChannel,
+};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_units::{Duration, Time};
 
@@ -191,10 +193,10 @@ fn the_nav_of_an_rts_without_cts_is_reset() {
 
 /// The data of the holder are lost, so that its TXOP is not released, and it sends a longer packet to station 2, with
 /// RTS. Its saved TXOP holder is the holder, so that station 2 responds despite its NAV (10.22.2.4). It does not answer
-/// an RTS of the access point before the TXOP would have ended.
+/// an RTS of the access point before the TXOP would have ended. All stations hear each other.
 #[test]
 fn a_station_answers_the_holder_that_set_its_nav() {
-    for rts_from in [HOLDER, 0] {
+    for (rts_from, is_general) in [(HOLDER, false), (0, false), (HOLDER, true), (0, true)] {
         let mut settings = settings(1, 3, 1000, 7);
         settings.classifier = Classifier::One;
         settings.aggregation = None;
@@ -205,7 +207,10 @@ fn a_station_answers_the_holder_that_set_its_nav() {
                 Category { cw_min: 0, cw_max: 0, aifsn: 2, txop: micros(TXOP_US), burst: 1 };
         }
         settings.stations[HOLDER as usize].common.data_error_from = 1.0;
-        let mut channel = SpatialChannel::with_categories(settings, RadioLinks::full(3));
+        let mut channel = match is_general {
+            true => Channel::General(Box::new(GeneralChannel::new(settings))),
+            false => Channel::Spatial(SpatialChannel::with_categories(settings, RadioLinks::full(3))),
+        };
         channel.set_tap(true);
         let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
         let next_hops = NextHops(&[0, OTHER]);
@@ -215,7 +220,7 @@ fn a_station_answers_the_holder_that_set_its_nav() {
             let mut call = Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops);
             while channel.next() <= now {
                 call.now = channel.next();
-                channel.advance(&mut call);
+                channel.advance_until(call.now, &mut call);
             }
             call.now = now;
             let id = call.packets.insert(Packet { hop, size, kind: Kind::Udp, ..Packet::default() });
@@ -224,7 +229,7 @@ fn a_station_answers_the_holder_that_set_its_nav() {
         }
         while channel.next() < begins + micros(2 * TXOP_US) {
             let now = channel.next();
-            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
+            channel.advance_until(now, &mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
         }
         let frames = channel.tap().expect("it was set").frames();
         let ends = frames[0].start + micros(TXOP_US);

@@ -82,12 +82,14 @@ impl GeneralChannel {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
             let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
+            let end = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
             if self.edcafs.loses_control(station, to, to, sent, rts)
+                || self.is_silenced(end, number(station), to)
                 || self.edcafs.loses_control(station, to, number(station), sent, cts)
             {
                 // Counted as a collision of the RTS with noise, which ends the exchange.
                 self.phase = GeneralPhase::Collision;
-                self.next = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
+                self.next = end;
                 return;
             }
             self.edcafs.contenders[sender].contention.clear();
@@ -97,6 +99,12 @@ impl GeneralChannel {
             begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
         self.send_data(sender, begins);
+    }
+
+    /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of the NAV of a TXOP that was not
+    /// released. It answers the holder of that TXOP (10.22.2.4), who has no NAV itself.
+    fn is_silenced(&self, end: Time, station: u32, to: u32) -> bool {
+        self.edcafs.access.cf_end && end < self.nav && ![station, to].contains(&self.nav_holder)
     }
 
     /// The data frame of a sender begins at `begins`, alone on the air.
@@ -298,6 +306,7 @@ impl GeneralChannel {
             || self.edcafs.access.cf_end && self.only_receiver != Some(to);
         let is_receiver_free = to != BROADCAST && by_receiver < excess && !is_held;
         self.nav = now + excess;
+        self.nav_holder = station;
         self.without_nav = [(!sender_waits).then_some(station), is_receiver_free.then_some(to)];
         for (station, nav) in self.without_nav.into_iter().zip([Duration::ZERO, by_receiver]) {
             for index in station.into_iter().flat_map(|station| self.edcafs.own(station)) {

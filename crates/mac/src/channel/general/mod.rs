@@ -71,6 +71,8 @@ pub struct GeneralChannel {
     /// Until when the NAV of bystanders outlasts its exchange, and the stations that do not have that NAV.
     nav: Time,
     without_nav: [Option<u32>; 2],
+    /// The station whose TXOP set that NAV.
+    nav_holder: u32,
     /// With `cf_end`, the receiver of all exchanges of the current TXOP, if there is only one and it has no NAV.
     only_receiver: Option<u32>,
     tap: Option<Box<Tap>>,
@@ -102,6 +104,7 @@ impl GeneralChannel {
             next: Time::NEVER,
             nav: Time::ZERO,
             without_nav: [None; 2],
+            nav_holder: 0,
             only_receiver: None,
             tap: None,
             air: AirTime::default(),
