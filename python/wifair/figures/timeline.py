@@ -189,12 +189,17 @@ class _Lanes:
             self._bar(one["station"], one["start_s"], one["end_s"], 0, 0.12, label="backoff", **style)
 
     def reservations(self, frames: Columns, lanes: list[str]) -> None:
-        """Draw the NAV that frames set at stations that read them and are not their receivers."""
+        """Draw the NAV that frames set at stations that read them and are not their receivers, until a CF-End."""
         spans: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
         for one in frames.records():
             for reader in lanes if one["read_by"] == "*" else one["read_by"].split():
-                if one["nav_s"] > 0 and reader in spans and reader not in (one["sender"], one["receiver"]):
-                    spans[reader].append((one["end_s"], one["end_s"] + one["nav_s"]))
+                if reader not in spans or reader in (one["sender"], one["receiver"]):
+                    continue
+                now = one["end_s"]
+                if one["kind"] == "cf-end":
+                    spans[reader] = [(start, min(end, now)) for start, end in spans[reader]]
+                elif one["nav_s"] > 0:
+                    spans[reader].append((now, now + one["nav_s"]))
         style = {"facecolor": "none", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0.4, "zorder": 1}
         for reader, its in spans.items():
             for start, end in _merged(its):
