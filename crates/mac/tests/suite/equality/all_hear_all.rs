@@ -68,7 +68,7 @@ proptest! {
         errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
-        (by_receiver, is_dcf, is_narrow) in any::<(bool, bool, bool)>(),
+        (by_receiver, is_dcf, is_narrow, is_extended) in any::<(bool, bool, bool, bool)>(),
         protection in protection(),
     ) {
         let mut scenario = scenario.protected(protection);
@@ -78,7 +78,8 @@ proptest! {
         let settings = || {
             let stations = with_errors(settings(&scenario), errors);
             let settings = with_categories(&scenario, stations, &categories, by_receiver);
-            let mut settings = with_rules(settings, if is_narrow { 0 } else { 7 }, &rules);
+            let settings = with_rules(settings, if is_narrow { 0 } else { 7 }, &rules);
+            let mut settings = in_extended_range(settings, is_extended);
             if is_dcf {
                 settings.slot_rules = SlotRules::Dcf;
             }

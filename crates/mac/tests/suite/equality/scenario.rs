@@ -10,8 +10,8 @@ use wifair_mac::{
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
-    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, ModulationClass, Outage,
-    OutageProcess, Radio, Reception, Spoils, Timing, TxMode,
+    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, HeMode, HeOptions, HeRange, HtMode, Interference,
+    ModulationClass, Outage, OutageProcess, Radio, Reception, Spoils, Timing, TxMode,
 };
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
@@ -550,6 +550,16 @@ pub fn with_rules(mut settings: EdcaSettings, mcs: u8, rules: &AggregationRules)
         station.aggregation = Some(rules.clone());
     }
     settings.aggregation = Some(rules.clone());
+    settings
+}
+
+/// These settings, with data in HE extended range, if `is_extended`.
+pub fn in_extended_range(mut settings: EdcaSettings, is_extended: bool) -> EdcaSettings {
+    let options = HeOptions { range: HeRange::Extended106, ..HeOptions::default() };
+    let mode = HeMode::new(0, 1, ChannelWidth::Mhz20, GuardInterval::Ns800, options).expect("the mode exists");
+    for station in settings.stations.iter_mut().filter(|station| is_extended && station.mode.is_some()) {
+        station.mode = Some((TxMode::He(mode), Band::Ghz5));
+    }
     settings
 }
 

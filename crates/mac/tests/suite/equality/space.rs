@@ -178,7 +178,7 @@ proptest! {
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
         protection in protection(),
         older in prop_oneof![Just(0), 2_u32..4],
-        cf_end in any::<bool>(),
+        (cf_end, is_extended) in any::<(bool, bool)>(),
     ) {
         let mut scenario = scenario.protected(protection);
         if older > 0 {
@@ -198,7 +198,9 @@ proptest! {
             settings.slot_rules = slot_rules;
             match aggregates {
                 Some((asks_and_agrees, amsdu)) => {
-                    beside_older(with_aggregates(settings, asks_and_agrees, amsdu), older)
+                    // Older stations read no response in extended range, and wait for EIFS in space alone.
+                    let settings = with_aggregates(settings, asks_and_agrees, amsdu);
+                    beside_older(in_extended_range(settings, is_extended && older == 0), older)
                 }
                 None => settings,
             }
@@ -221,7 +223,7 @@ proptest! {
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
         (fades, for_all, eifs_is_nav, by_bits, asks_and_agrees) in any::<(bool, bool, bool, bool, (bool, bool))>(),
-        cf_end in any::<bool>(),
+        (cf_end, is_extended) in any::<(bool, bool)>(),
         categories in prop::collection::vec(category(), 1..4),
     ) {
         let mut scenario = scenario;
@@ -236,6 +238,7 @@ proptest! {
         let settings = edca_settings(&scenario, stations, Prioritized::Udp, &categories);
         let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks_and_agrees, 0) };
         let links = random_links(&scenario).with_misses(|_, _| miss);
+        let settings = in_extended_range(settings, is_extended);
         let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
         space.set_errors_for_all(for_all);
         assert_every_packet_ends_once(&run!(space, &scenario));

@@ -3,7 +3,7 @@
 use wifair_mac::edcaf::AggregationRules;
 use wifair_mac::{BROADCAST, Call, frame_length};
 use wifair_packet::Packet;
-use wifair_phy::{PpduTiming, TxMode};
+use wifair_phy::{HeMode, HeOptions, HeRange, PpduTiming, TxMode};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::block_ack::Outcome;
@@ -97,7 +97,7 @@ impl ReferenceChannel {
         }
     }
 
-    /// Rate of responses and requests.
+    /// Rate of requests, and of responses in non-HT format.
     pub(super) fn control_rate(&self, station: usize, to: u32) -> BitRate {
         let reference = match self.mode(station, to) {
             Some((mode, _)) => BitRate::from_kbps(u64::from(mode.reference_rate_kbps())),
@@ -124,7 +124,29 @@ impl ReferenceChannel {
         if to == BROADCAST {
             return Duration::ZERO;
         }
-        self.access.timing.frame(self.response_length(station, to, content), self.control_rate(station, to))
+        let length = self.response_length(station, to, content);
+        match self.extended_response(station, to, content) {
+            Some((_, timing)) => timing.duration(length + frame_length::DELIMITER),
+            None => self.access.timing.frame(length, self.control_rate(station, to)),
+        }
+    }
+
+    /// Data in HE extended range are answered in extended range, at MCS 0.
+    fn extended_response(&self, station: usize, to: u32, content: Content) -> Option<(TxMode, PpduTiming)> {
+        let (TxMode::He(data), band) = self.nodes[self.governing(station, to)].mode? else { return None };
+        if data.range() == HeRange::Normal || content == Content::Request {
+            return None;
+        }
+        let options =
+            HeOptions { dcm: data.dcm(), ltf: Some(data.ltf()), range: data.range(), coding: Some(data.coding()) };
+        let mode = HeMode::new(0, 1, data.width(), data.guard_interval(), options).expect("the mode exists");
+        Some((TxMode::He(mode), PpduTiming::new(TxMode::He(mode), band)))
+    }
+
+    /// Rate of responses to data or a request.
+    pub(super) fn response_rate(&self, station: usize, to: u32, content: Content) -> BitRate {
+        let extended = self.extended_response(station, to, content);
+        extended.map_or_else(|| self.control_rate(station, to), |(mode, _)| mode.data_rate())
     }
 
     /// Whether a PSDU is preceded by RTS and CTS, and whether by a CTS-to-self.

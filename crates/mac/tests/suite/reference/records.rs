@@ -243,7 +243,7 @@ impl ReferenceChannel {
             ends: (ppdu.to, function.station as u32),
             kind: if is_ack { FrameKind::Ack } else { FrameKind::BlockAck },
             fate,
-            rate: self.control_rate(function.station, ppdu.to),
+            rate: self.response_rate(function.station, ppdu.to, ppdu.content),
             length: self.response_length(function.station, ppdu.to, ppdu.content),
             ..ComparedFrame::plain()
         }
