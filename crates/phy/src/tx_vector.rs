@@ -41,7 +41,7 @@ impl PpduFormat {
 pub struct TxVector {
     /// Format.
     pub format: PpduFormat,
-    /// Modulation and code rate: the MCS of a single stream, 0 to 13. Anything above counts as 13.
+    /// Modulation and code rate: the MCS of a single stream, 0 to 13, or 14 and 15 of EHT. Others count as 13.
     pub mcs: u8,
     /// Spatial streams, at least 1.
     pub streams: u8,
@@ -95,14 +95,21 @@ impl TxVector {
     }
 
     pub(crate) fn data(&self) -> DataField {
-        let McsParameters { bits_per_subcarrier, code_rate } = mcs::of(self.mcs.min(13));
-        let subcarriers = if self.dcm { self.subcarriers / 2 } else { self.subcarriers };
+        // EHT-MCS 15 is MCS 0 with dual carrier modulation. EHT-MCS 14 (EHT DUP) also sends it twice: on 484 tones in
+        // 80 MHz, and in both halves of wider channels.
+        let (mcs, subcarriers) = match (self.format, self.mcs, self.subcarriers) {
+            (PpduFormat::Eht, 14, 980) => (0, 234),
+            (PpduFormat::Eht, 14, all) => (0, all / 4),
+            (PpduFormat::Eht, 15, all) => (0, all / 2),
+            (_, mcs, all) => (mcs.min(13), if self.dcm { all / 2 } else { all }),
+        };
+        let McsParameters { bits_per_subcarrier, code_rate } = mcs::of(mcs);
         let coded = subcarriers * bits_per_subcarrier * u32::from(self.streams);
         let (useful, is_he) = match self.format {
             PpduFormat::Ht(_) | PpduFormat::Vht => (3_200, false),
             PpduFormat::He | PpduFormat::HeExtended | PpduFormat::Eht => (12_800, true),
         };
-        let bcc = !is_he || he::has_bcc(self.mcs, self.streams, self.subcarriers);
+        let bcc = !is_he || he::has_bcc(mcs, self.streams, self.subcarriers);
         let coding = self.coding.unwrap_or(if bcc { Coding::Bcc } else { Coding::Ldpc });
         let symbol = Duration::from_nanos(useful) + self.guard_interval.duration();
         let data = DataField::new(symbol, coded, code_rate, coding);

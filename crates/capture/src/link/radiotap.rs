@@ -281,6 +281,8 @@ impl RadioRate {
     /// assert_eq!(rate(dcm), 4_264_706);
     /// // 802.11be: 320 MHz, one stream, MCS 13 has 2882.4 Mb/s.
     /// assert_eq!(rate(TxVector::new(PpduFormat::Eht, 13, 1, 3920, Ns800)) / 100_000, 28_823);
+    /// // MCS 14 and 15 in 80 MHz have 8.6 and 18.0 Mb/s.
+    /// assert_eq!([14, 15].map(|mcs| rate(TxVector::new(PpduFormat::Eht, mcs, 1, 980, Ns800)) / 10_000), [860, 1_801]);
     /// ```
     pub fn data_rate(self) -> BitRate {
         match self {
