@@ -285,16 +285,16 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let excess = excess.max(left);
         self.idle_from(now + excess, &[sender]);
-        self.hold_bystanders(now, excess, left > Duration::ZERO);
+        self.hold_bystanders(now, excess, Duration::ZERO, left > Duration::ZERO);
         let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());
         self.backoffs.start_at(number(sender), now + left + contender.aifs, slots, more);
         self.next = self.backoffs.next();
     }
 
-    /// Extends the NAV of bystanders by `excess`. The receiver resumes before them if it has no NAV but that of a
-    /// CTS-to-self; so does the sender, unless it waits for the end of its TXOP.
-    fn hold_bystanders(&mut self, now: Time, excess: Duration, sender_waits: bool) {
+    /// Extends the NAV of bystanders by `excess`. After the time of a `missing` response, the receiver resumes before
+    /// them if it has no NAV but that of a CTS-to-self; so does the sender, unless it waits for the end of its TXOP.
+    fn hold_bystanders(&mut self, now: Time, excess: Duration, missing: Duration, sender_waits: bool) {
         if now + excess <= self.nav.max(now) {
             return;
         }
@@ -311,7 +311,7 @@ impl GeneralChannel {
         for (station, nav) in self.without_nav.into_iter().zip([Duration::ZERO, by_receiver]) {
             for index in station.into_iter().flat_map(|station| self.edcafs.own(station)) {
                 if index != sender {
-                    let from = now + nav + self.edcafs.contenders[index].aifs;
+                    let from = now + nav.max(missing) + self.edcafs.contenders[index].aifs;
                     self.backoffs.resume_before_others(number(index), from);
                 }
             }
@@ -353,16 +353,15 @@ impl GeneralChannel {
         let response = self.edcafs.contenders[sender].ppdu.response;
         self.edcafs.counters[station].errors += 1;
         let left = self.edcafs.left_of_txop(sender, now);
-        let ended = if self.phase == (GeneralPhase::Response { lost: true }) {
+        let (ended, missing) = if self.phase == (GeneralPhase::Response { lost: true }) {
             self.account_response(now);
-            self.idle_from(now + left, &[sender]);
-            now - response - timing.sifs
+            (now - response - timing.sifs, Duration::ZERO)
         } else {
-            // The NAV of bystanders covers the missing response.
-            self.idle_from(now + left.max(timing.sifs + response), &[sender]);
-            now
+            (now, timing.sifs + response)
         };
-        self.hold_bystanders(now, left, false);
+        // All but the sender wait for the time of a missing response.
+        self.idle_from(now + left.max(missing), &[sender]);
+        self.hold_bystanders(now, left, missing, false);
         self.fail(sender, false, ended, None, call);
         self.next = self.backoffs.next();
     }
