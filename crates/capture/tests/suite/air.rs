@@ -8,7 +8,7 @@ use wifair_capture::{
     analyze, decode,
 };
 
-use crate::common::rates::{ht_rate, vht_rate};
+use crate::common::radio_rates::{ht_rate, vht_rate};
 use crate::common::talk::MS;
 
 const STATION: Mac = Mac([2, 0, 0, 0, 0, 1]);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::rates::{he_rate, ht_rate, vht_rate};
+use crate::common::radio_rates::{he_rate, ht_rate, vht_rate};
 use proptest::prelude::*;
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::air_time_us;

@@ -1,7 +1,7 @@
 //! Frames of all kinds, built by the encoders, give the same analysis.
 
 use crate::common::capture;
-use crate::common::rates::{vector, vht_rate};
+use crate::common::radio_rates::{vector, vht_rate};
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::frame::{Heard, IpHeader};
 use wifair_capture::link::radiotap::{self, RadioRate, ht};

@@ -1,7 +1,7 @@
 //! Results that tcptrace does not have (limits, causes, sessions, shares, air time), compared with values known in
 //! advance.
 
-use crate::common::rates::{he_rate, ht_rate, vector, vht_rate};
+use crate::common::radio_rates::{he_rate, ht_rate, vector, vht_rate};
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use crate::common::{analyzed, capture};
 use wifair_capture::frame::{self, IpHeader, Tcp, UdpDatagram};

@@ -1,6 +1,6 @@
 //! radiotap headers as drivers write them, put together by hand (radiotap.org).
 
-use crate::common::rates::{eht_rate, vector, vht_rate};
+use crate::common::radio_rates::{eht_rate, vector, vht_rate};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::{Datagram, DecodeOutcome, LinkType, decode};
 use wifair_phy::{Coding, Ltf, TxVector};

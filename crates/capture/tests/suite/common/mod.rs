@@ -1,6 +1,6 @@
 //! Access to the captures of the test data.
 
-pub mod rates;
+pub mod radio_rates;
 pub mod talk;
 
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! A synthetic conversation, wrapped in frames of any kind.
 
-use super::rates::{ht_rate, vht_rate};
+use super::radio_rates::{ht_rate, vht_rate};
 use wifair_capture::frame::{self, Course, Heard, IpHeader, Tcp, WifiDataFrame};
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
