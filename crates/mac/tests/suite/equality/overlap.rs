@@ -70,9 +70,11 @@ proptest! {
     fn one_channel_for_all_is_one_channel(
         scenario in scenario(),
         reception in reception(),
-        (fades, is_plain) in any::<(bool, bool)>(),
+        (fades, is_plain, cf_end) in any::<(bool, bool, bool)>(),
         categories in prop::collection::vec(category(), 1..4),
     ) {
+        let mut scenario = scenario;
+        scenario.access.cf_end = cf_end;
         let space = || {
             let links = random_links(&scenario);
             let space = if is_plain {
@@ -95,9 +97,10 @@ proptest! {
         reception in reception(),
         (fades, is_static, detects_secondary, asks, agrees) in any::<(bool, bool, bool, bool, bool)>(),
         categories in prop::collection::vec(category(), 1..4),
-        rts in any::<bool>(),
+        (rts, cf_end) in any::<(bool, bool)>(),
     ) {
         let mut scenario = scenario;
+        scenario.access.cf_end = cf_end;
         scenario.access.rts_threshold = Bytes(if rts { 500 } else { u64::MAX });
         let mut draws = stream(scenario.seed, "channel", "");
         let mut pick = |count: u32| draws.below(count) as usize;
