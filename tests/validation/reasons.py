@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-ERRORS = (
-    "not explained. Channel access is not the cause: at an error rate of 0.2, saturated UDP uploads with RTS/CTS "
-    "differ by -2.7 % with one station and +0.6 % with eight from the fourth second on, and the shortest waits after "
-    "each kind of frame are the same. Nor are expiring routes: ns-2's totals are the same if routes never expire"
-)
 BONDED = frozenset({"goodput [Mb/s]", "wide BSS's share", "full width"})
 RESPONSES = (
     "ns-3 sends responses in the primary channel alone: the other BSS counts down during them, and sends more. The "
@@ -41,15 +36,19 @@ TCP = {
 others must agree."""
 
 REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
-    ("lee2007", {"error": "0.2"}, frozenset({"goodput [Mb/s]", "Jain", "up/down"}), ERRORS),
     (
         "sessions",
-        {"tcp": "Westwood"},
+        {"tcp": "Westwood", "direction": "down", "n": 4},
         frozenset({"IF acked"}),
-        "not explained: 1.3 % with four nodes, 16 % with ten downloads",
+        "ns-2's first session of ten is a segment longer than given. If all are, wifair has 0.724; one in ten makes "
+        "0.812",
     ),
-    ("sessions", {"tcp": "Reno", "n": 2, "direction": "up"}, frozenset({"IF sent"}), "not explained: two runs, 6 %"),
-    ("sessions", {"tcp": "Reno-MaxWin10"}, frozenset({"IF sent"}), "not explained: 1 to 2 %"),
+    (
+        "sessions",
+        {"tcp": "Westwood", "direction": "down", "n": 10},
+        frozenset({"IF acked"}),
+        "not explained: in ns-2 a quarter of the sessions take 0.57 s or more, in wifair 0.41 s",
+    ),
     (
         "anomaly",
         {"slow station": "12 Mb/s"},
@@ -127,6 +126,8 @@ def reason(section: str, labels: Mapping[str, object], quantity: str) -> str:
 
 
 BIASES: Mapping[str, str] = {
+    "sessions": "Westwood's first session is a segment longer in ns-2, and 13 of its 16 indices are above; with Vegas, "
+    "26 of 36 are, by 0.4 % in the median, which is not explained; with Reno, 28 of 52",
     "las": "not explained; most are below by 0.1 % or less, where the index is close to one",
 }
 """Why the means of a section are above or below their references more often than by chance, where they are."""
