@@ -111,9 +111,9 @@ impl Edcafs {
         let station = self.station_of(sender);
         let timing = &self.access.timing;
         let task = contender.task.expect("there is more to send");
-        let mut exchange = timing.sifs;
         let window = &contender.windows[task.window()];
         let to = window.to;
+        let mut exchange = timing.sifs;
         if !matches!(task, Task::Data(_)) {
             let (purpose, length) = self.dataless(sender, to, task);
             exchange += timing.frame(length, self.control_rate(station, to));

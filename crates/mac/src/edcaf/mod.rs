@@ -101,7 +101,7 @@ impl Task {
     pub const fn window(self) -> usize {
         match self {
             Self::Data(window) | Self::Request(window) | Self::Action(window) => window,
-            Self::Single(_) => unreachable!(),
+            Self::Single(_) => panic!("a single frame has no window"),
         }
     }
 }

@@ -54,7 +54,7 @@ impl GeneralChannel {
     pub(super) fn send(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         if let [sender] = self.senders[..]
-            && self.send_plainly(now, sender)
+            && self.send_reliably(now, sender)
         {
             return;
         }
@@ -62,7 +62,7 @@ impl GeneralChannel {
         self.accounted = now;
         self.began = now;
         self.is_reserved = false;
-        self.is_plain = false;
+        self.cannot_fail = false;
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let station = self.edcafs.station_of(sender);
@@ -238,7 +238,7 @@ impl GeneralChannel {
     /// later. The `senders` draw backoffs afterwards.
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
-        self.is_plain = self.edcafs.is_reliable;
+        self.cannot_fail = self.edcafs.is_reliable;
         self.backoffs.idle_from(end.max(self.nav));
         if self.nav > end {
             for station in self.without_nav.into_iter().flatten() {

@@ -11,14 +11,14 @@ use crate::{Call, MacEvent};
 impl GeneralChannel {
     /// `sender` starts sending, if its exchange cannot fail. Otherwise does nothing and returns false.
     #[inline(always)]
-    pub(super) fn send_plainly(&mut self, now: Time, sender: usize) -> bool {
-        let Some((station, air)) = self.edcafs.form_plain(sender) else { return false };
+    pub(super) fn send_reliably(&mut self, now: Time, sender: usize) -> bool {
+        let Some((station, air)) = self.edcafs.form_reliable(sender) else { return false };
         self.edcafs.counters[station].attempts += 1;
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
         self.is_reserved = false;
-        self.is_plain = true;
+        self.cannot_fail = true;
         self.phase = GeneralPhase::Data;
         self.next = now + air;
         true
@@ -27,19 +27,19 @@ impl GeneralChannel {
     /// Advances while the channel is idle or exchanges cannot fail: at the end of a backoff, of a data frame, of its
     /// ACK, or of SIFS behind it.
     #[inline(always)]
-    pub(super) fn advance_plainly(&mut self, call: &mut Call<'_>) -> MacEvent {
+    pub(super) fn advance_reliably(&mut self, call: &mut Call<'_>) -> MacEvent {
         match self.phase {
-            GeneralPhase::Data => return self.receive_plainly(call.now),
+            GeneralPhase::Data => return self.receive_reliably(call.now),
             GeneralPhase::Idle => self.start(call),
             GeneralPhase::Gap => self.send(call),
-            _ => self.succeed_plainly(call),
+            _ => self.succeed_reliably(call),
         }
         MacEvent::Nothing
     }
 
     /// The data frame ends and is received.
     #[inline(always)]
-    fn receive_plainly(&mut self, now: Time) -> MacEvent {
+    fn receive_reliably(&mut self, now: Time) -> MacEvent {
         let sender = self.senders[0];
         let contender = &mut self.edcafs.contenders[sender];
         let (air, response) = (contender.ppdu.air, contender.ppdu.response);
@@ -55,11 +55,11 @@ impl GeneralChannel {
 
     /// The ACK ends.
     #[inline(always)]
-    fn succeed_plainly(&mut self, call: &mut Call<'_>) {
+    fn succeed_reliably(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         let sender = self.senders[0];
         self.account_response(now);
-        let more = self.edcafs.succeed_plain(sender, call);
+        let more = self.edcafs.succeed_reliable(sender, call);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;

@@ -61,7 +61,7 @@ pub struct GeneralChannel {
     /// Whether data are on the air whose CTS-to-self collided before [`GeneralChannel::began`].
     is_reserved: bool,
     /// Whether no frame is on the air but those of an exchange that cannot fail: see [`fast`].
-    is_plain: bool,
+    cannot_fail: bool,
     /// Contenders that are sending.
     senders: Vec<usize>,
     /// Contenders that start sending at this instant; empty between calls.
@@ -97,7 +97,7 @@ impl GeneralChannel {
             phase: GeneralPhase::Idle,
             began: Time::ZERO,
             is_reserved: false,
-            is_plain: false,
+            cannot_fail: false,
             senders: vec![],
             due: vec![],
             receivers: vec![],
@@ -290,7 +290,7 @@ impl GeneralChannel {
     /// Advances at the time of [`GeneralChannel::next`]; returns what was received.
     #[inline(always)]
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
-        if self.is_plain && call.now >= self.next { self.advance_plainly(call) } else { self.advance_any(call) }
+        if self.cannot_fail && call.now >= self.next { self.advance_reliably(call) } else { self.advance_any(call) }
     }
 
     /// Like [`GeneralChannel::advance`], for any exchange.

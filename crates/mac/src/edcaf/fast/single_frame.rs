@@ -129,7 +129,7 @@ impl Edcafs {
 
     /// Forms the PPDU of an EDCAF if its exchange cannot fail; returns the station and the air time of the data.
     #[inline(always)]
-    pub(crate) fn form_plain(&mut self, sender: usize) -> Option<(usize, Duration)> {
+    pub(crate) fn form_reliable(&mut self, sender: usize) -> Option<(usize, Duration)> {
         let Edcaf { task: Some(Task::Single(frame)), station, .. } = &self.contenders[sender] else { return None };
         if !self.is_reliable || frame.airs.sequence.len() > 2 {
             return None;
@@ -156,7 +156,7 @@ impl Edcafs {
 
     /// Completes an exchange that could not fail; returns whether there is more to send.
     #[inline(always)]
-    pub(crate) fn succeed_plain(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
+    pub(crate) fn succeed_reliable(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
         let contender = &mut self.contenders[sender];
         contender.in_a_row += 1;
         contender.counters.delivered += 1;
