@@ -120,7 +120,7 @@ SCHEMES: Mapping[str, Mapping[str, object]] = {
     "Wmax/n": {"ap.scheme.window": "wmax-over-n", "ap.scheme.wmax-over-n.rtt": "given"},
 }
 
-STILL = {"default": 60, "default-rwnd20": 20, "B/n": 12, "Wmax/n": 15}
+WINDOWS = {"default": 60, "default-rwnd20": 20, "B/n": 12, "Wmax/n": 15}
 """Receive windows in packets in runs with fixed routes; those of the schemes are for eight flows and 100 ms."""
 
 
@@ -150,7 +150,7 @@ def lee2007() -> Iterator[Case]:
         if float(error) > 0:
             # ns-2's error model applies to every frame that a receiver gets.
             changes |= {"wlan.data_error": float(error), "wlan.control_error": float(error)}
-        known = {"case": figure, "direction": direction, "window": STILL[scheme], "rtt_ms": rtt, "error_rate": error}
+        known = {"case": figure, "direction": direction, "window": WINDOWS[scheme], "rtt_ms": rtt, "error_rate": error}
         theirs = {
             metric: (lookup(still, metric, **known), lookup(rows, metric, **where))
             for metric in ("tot_mbps", "jain", "updown")
