@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wifair_mac::{
     BackoffRecord, Call, Fate, FrameKind, FrameRecord, GeneralChannel, SharedChannel, SpatialChannel, Tap,
 };
-use wifair_packet::{Kind, Packet, PacketId};
+use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::reference::ReferenceChannel;
@@ -72,25 +72,44 @@ fn compared(frame: &FrameRecord) -> ComparedFrame {
 /// Frames and backoffs that a channel has recorded.
 pub type Records = (Vec<ComparedFrame>, Vec<BackoffRecord>);
 
+/// Sender and category of a packet; the category as given, and by the kind of the packet.
+type Origin = (u32, (usize, bool));
+
 /// Checks that packets of one sender, receiver and category arrive in the order in which they were offered.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Sender and category of each packet, by its number; the category as given, and by the kind of the packet.
-    offered: Vec<(u32, (usize, bool))>,
-    last: BTreeMap<(u32, u32, (usize, bool)), PacketId>,
+    /// Place of each packet among those offered, which its number need not show, and its origin.
+    offered: BTreeMap<PacketId, (usize, Origin)>,
+    /// Place of the last packet that arrived, by receiver and origin.
+    last: BTreeMap<(u32, Origin), usize>,
 }
 
 impl Order {
-    /// `sender` is offered the next packet.
-    pub fn offer(&mut self, sender: u32, category: usize, packet: &Packet) {
-        self.offered.push((sender, (category, packet.kind == Kind::Udp)));
+    /// `sender` is offered a packet.
+    pub fn offer(&mut self, sender: u32, category: usize, id: PacketId, packet: &Packet) {
+        let place = self.offered.len();
+        self.offered.insert(id, (place, (sender, (category, packet.kind == Kind::Udp))));
     }
 
     /// `to` receives a packet.
     pub fn receive(&mut self, to: u32, id: PacketId) {
-        let (sender, category) = self.offered[id.index()];
-        let before = self.last.insert((sender, to, category), id);
-        assert!(before < Some(id), "{before:?} arrives before {id:?}");
+        let (place, origin) = self.offered[&id];
+        let before = self.last.insert((to, origin), place);
+        assert!(before < Some(place), "{id:?}, offered as number {place}, arrives behind number {before:?}");
+    }
+}
+
+/// The numbers of more than a thousand packets have gaps.
+#[test]
+fn packets_may_have_any_numbers() {
+    let (mut order, mut packets) = (Order::default(), Packets::default());
+    let ids: Vec<PacketId> = (0..5000).map(|_| packets.insert(Packet::default())).collect();
+    assert!(ids.iter().any(|id| id.index() >= ids.len()));
+    for id in &ids {
+        order.offer(0, 0, *id, &packets[*id]);
+    }
+    for id in ids {
+        order.receive(1, id);
     }
 }
 

@@ -264,7 +264,7 @@ macro_rules! run {
             for (station, offered) in offers {
                 let id = packets.insert(offered);
                 let category = usize::from(packets[id].size) % scenario.categories;
-                order.offer(station, category, &packets[id]);
+                order.offer(station, category, id, &packets[id]);
                 let mut call = Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS);
                 Tested::put(&mut channel, station, category, id, &mut call);
             }
@@ -305,7 +305,8 @@ pub fn assert_every_packet_ends_once(seen: &[Seen]) {
     ended.dedup();
     assert_eq!(ended.len(), count, "no packet ends twice");
     let mut packets = Packets::default();
-    let all: Vec<PacketId> = (0..count).map(|_| packets.insert(Packet::default())).collect();
+    let mut all: Vec<PacketId> = (0..count).map(|_| packets.insert(Packet::default())).collect();
+    all.sort_unstable();
     assert_eq!(ended, all, "every packet ends");
 }
 
