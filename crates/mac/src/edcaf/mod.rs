@@ -607,6 +607,10 @@ impl Edcafs {
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
+        if !exhausted && matches!(contender.task, Some(Task::Single(_))) {
+            self.settle_single(sender, false, by_rts);
+            return true;
+        }
         if contender.sends_run() && self.repeats_run(sender, call.packets) {
             return true;
         }

@@ -338,14 +338,21 @@ impl BuildState {
 }
 
 impl Edcafs {
-    /// Forms the PPDU of `sender`: MPDUs of one window, retransmissions first, then packets that wait for the same
-    /// receiver.
+    /// Forms the PPDU of `sender`.
+    #[inline(always)]
     pub(crate) fn form(&mut self, sender: usize, call: &mut Call<'_>) {
+        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
+            self.form_single(sender);
+        } else {
+            self.form_of_window(sender, call);
+        }
+    }
+
+    /// Forms a PPDU with MPDUs of one window, retransmissions first, then packets that wait for the same receiver.
+    #[inline(never)]
+    fn form_of_window(&mut self, sender: usize, call: &mut Call<'_>) {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(sender);
-        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
-            return self.form_single(sender);
-        }
         self.stations[station].is_gauge_late = true;
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         if self.contenders[sender].sends_run() {

@@ -242,11 +242,12 @@ impl Backoffs {
         next
     }
 
-    /// If a single contender sends at `now`, which must be [`Backoffs::next`], and all count slots on their grids,
-    /// removes it, and all others stop counting. Otherwise does nothing.
+    /// Removes the contender that sends at `now`, which must be [`Backoffs::next`], if it is the only one, and on its
+    /// grid. Otherwise does nothing.
     #[inline]
     pub fn take_only(&mut self, now: Time) -> Option<u32> {
-        if !self.off_grid.is_empty() {
+        let slot = self.slot;
+        if self.off_grid.iter().any(|off| off.due(slot) == now && self.waits(off.contender)) {
             return None;
         }
         let mut due = self.grids.iter_mut().filter(|grid| grid.next == now);
@@ -257,7 +258,6 @@ impl Backoffs {
         let contender = grid.slots.take_only(grid.next_slot)?;
         grid.entered -= 1;
         self.places[contender as usize].entered = false;
-        self.count_until(now);
         Some(contender)
     }
 
@@ -293,7 +293,12 @@ impl Backoffs {
     /// A station sends at `now`: all others stop counting. A contender about to send without a backoff draws one.
     #[inline]
     pub fn interrupt(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
-        self.count_until(now);
+        for grid in &mut self.grids {
+            let passed = self.rules.passed(grid.origin, now, self.slot);
+            if passed > 0 {
+                grid.slots.count_to(grid.slots.count() + passed);
+            }
+        }
         if self.off_grid.is_empty() {
             return;
         }
@@ -307,17 +312,6 @@ impl Backoffs {
             self.start(off.contender, left, self.waits(off.contender));
         }
         self.off_grid = off_grid;
-    }
-
-    /// Counts the slots until `now` on all grids.
-    #[inline]
-    fn count_until(&mut self, now: Time) {
-        for grid in &mut self.grids {
-            let passed = self.rules.passed(grid.origin, now, self.slot);
-            if passed > 0 {
-                grid.slots.count_to(grid.slots.count() + passed);
-            }
-        }
     }
 
     /// Contenders that were counting slots before `now`, with the start of their count.

@@ -14,10 +14,15 @@ impl GeneralChannel {
     pub(super) fn start(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.senders.clear();
-        if let Some(contender) = self.backoffs.take_only(now) {
-            self.senders.push(contender as usize);
-        } else {
-            self.take_due(now);
+        let only = self.backoffs.take_only(now);
+        if only.is_none() {
+            self.backoffs.take_due(now, &mut self.due);
+        }
+        let contenders = &mut self.edcafs.contenders;
+        self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
+        match only {
+            Some(contender) => self.senders.push(contender as usize),
+            None => self.choose_senders(),
         }
         for sender in &self.senders {
             self.edcafs.contenders[*sender].won_at = now;
@@ -27,13 +32,8 @@ impl GeneralChannel {
     }
 
     /// Determines the senders among the contenders that are due.
-    #[inline(never)]
-    fn take_due(&mut self, now: Time) {
-        let mut due = std::mem::take(&mut self.due);
-        self.backoffs.take_due(now, &mut due);
-        let contenders = &mut self.edcafs.contenders;
-        self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
-        for index in due.drain(..) {
+    fn choose_senders(&mut self) {
+        for index in self.due.drain(..) {
             let index = index as usize;
             // Categories of one station are in order of priority; the first one sends (internal collision).
             let station = self.edcafs.station_of(index);
@@ -47,7 +47,6 @@ impl GeneralChannel {
                 self.senders.push(index);
             }
         }
-        self.due = due;
     }
 
     /// The winners of the contention send.
@@ -138,7 +137,7 @@ impl GeneralChannel {
 
     /// Whether data of a sender follow even if its first frame collides: nobody answers a CTS-to-self.
     pub(super) fn goes_on(&self, sender: usize) -> bool {
-        self.before_data(sender).contains(&ExchangeStep::CtsToSelf)
+        self.edcafs.access.protection.is_some() && self.before_data(sender).contains(&ExchangeStep::CtsToSelf)
     }
 
     /// When data begin that follow a CTS-to-self in a collision.
@@ -151,7 +150,7 @@ impl GeneralChannel {
     fn collision_end(&self) -> Time {
         let openings = self.senders.iter().map(|sender| self.began + self.opening(*sender));
         let end = openings.max().expect("there are senders");
-        if end <= self.data_begin() {
+        if self.edcafs.access.protection.is_none() || end <= self.data_begin() {
             return end;
         }
         self.senders.iter().map(|sender| self.last_end(*sender)).fold(end, Time::max)
@@ -377,7 +376,7 @@ impl GeneralChannel {
         let mut senders = std::mem::take(&mut self.senders);
         let is_collision = senders.len() > 1;
         let mut remaining: Vec<usize> = vec![];
-        if now <= self.data_begin() {
+        if self.edcafs.access.protection.is_some() && now <= self.data_begin() {
             remaining.extend(senders.extract_if(.., |sender| self.goes_on(*sender)));
         }
         if remaining.is_empty() {
@@ -389,7 +388,10 @@ impl GeneralChannel {
             };
             self.idle_from(end, &senders);
         }
-        let last = senders.iter().filter(|sender| self.last_end(**sender) == now).count();
+        let last = match self.edcafs.access.eifs {
+            Eifs::Nav => senders.iter().filter(|sender| self.last_end(**sender) == now).count(),
+            _ => 0, // not needed
+        };
         for &sender in &senders {
             let (to, air, station) =
                 (self.edcafs.contenders[sender].ppdu.to, self.spoilt_air(sender), self.edcafs.station_of(sender));
