@@ -58,7 +58,9 @@ impl Edcafs {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         if self.contenders[index].source.is_some() {
             self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
-            self.write_out(index, 1, packets);
+            if self.contenders[index].waiting.one_fifo().is_some_and(|fifo| fifo.written() == 0) {
+                self.write_out(index, u64::MAX, packets);
+            }
         }
         let contender = &mut self.contenders[index];
         let (station, before) = (contender.station, contender.waiting.len());
