@@ -138,13 +138,15 @@ impl Backoffs {
     pub fn start(&mut self, contender: u32, slots: u64, waits: bool) {
         let place = &mut self.places[contender as usize];
         place.waits = waits;
-        place.end = self.grids[place.grid].slots.count() + slots;
         if waits {
             self.enter(contender, slots);
+        } else {
+            place.end = self.grids[place.grid].slots.count() + slots;
         }
     }
 
     /// Starts a backoff of `slots`, counted from `from`; the channel must be idle by then.
+    #[inline]
     pub fn start_at(&mut self, contender: u32, from: Time, slots: u64, waits: bool) {
         if from == self.grids[self.places[contender as usize].grid].origin {
             self.start(contender, slots, waits);
@@ -193,8 +195,9 @@ impl Backoffs {
     #[inline]
     fn enter(&mut self, contender: u32, slots: u64) {
         let place = &mut self.places[contender as usize];
-        place.end = self.grids[place.grid].slots.insert(contender, slots);
-        self.grids[place.grid].entered += usize::from(!std::mem::replace(&mut place.entered, true));
+        let grid = &mut self.grids[place.grid];
+        place.end = grid.slots.insert(contender, slots);
+        grid.entered += usize::from(!std::mem::replace(&mut place.entered, true));
     }
 
     /// Sets another AIFS, effective when the channel next becomes idle.
