@@ -394,12 +394,12 @@ impl World {
     fn step_channel(&mut self, index: usize, bound: Time) {
         let (channel, mut call) = self.call_of(index);
         let (event, steps) = channel.advance_until(bound, &mut call);
-        let hands_up_more = !channel.passed_up().is_empty();
         self.now = call.now;
         self.events = self.events + steps - 1;
         match event {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => {
+                let hands_up_more = !self.channels[index].passed_up().is_empty();
                 self.forward_from_air(index, id); // no other event can be due
                 if hands_up_more {
                     self.forward_passed_up(index);

@@ -50,7 +50,9 @@ impl SpatialChannel {
             self.check_initial_collision(sender);
         }
         self.starters = starters;
-        self.watch_receptions(now);
+        if self.edca.is_some() {
+            self.watch_receptions(now);
+        }
         MacEvent::Nothing
     }
 

@@ -530,6 +530,7 @@ impl SpatialChannel {
 
     /// Performs one step at `call.now`, which must be the time of [`SpatialChannel::next`]. An atomic exchange advances
     /// `call.now`.
+    #[inline(always)]
     fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let mut event = MacEvent::Nothing;
         *steps += 1;

@@ -26,30 +26,30 @@ impl SpatialChannel {
         if self.air_use.is_wanted() {
             self.report_air_use(call.now, station);
         }
-        let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
+        let loaded = self.queues[index].dequeue(call.now, call.packets, call.dropped);
+        self.stations[index].frame = None;
+        if let Some(id) = loaded {
             let packet = &call.packets[id];
             let to = call.next_hops.of(packet);
-            let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
-            let from_ap = self.stations[index].ap.is_some() && to != BROADCAST;
-            let rate_of = if from_ap { to } else { station };
-            let SpatialStation { mut rate, ack, .. } = self.stations[rate_of as usize];
+            let state = &self.stations[index];
+            let length = frame_length(&self.access.timing, packet, state.routing_overhead);
+            let from_ap = state.ap.is_some() && to != BROADCAST;
+            let &SpatialStation { mut rate, ack, .. } = if from_ap { &self.stations[to as usize] } else { state };
             if to == BROADCAST {
                 rate = self.access.broadcast_rate;
             }
             let air = self.airs.of(&self.access.timing, length, rate);
-            Frame { id, to, length, rate, air, ack, received: false }
-        });
+            self.stations[index].frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+        } else {
+            self.paused_queues.note(call.now, station, &self.queues[index]);
+        }
         if let Some(rates) = &mut self.rates {
             rates.begin_frame(station);
-        }
-        self.stations[index].frame = frame;
-        if frame.is_none() {
-            self.paused_queues.note(call.now, station, &self.queues[index]);
         }
         if let Some(ap) = self.stations[index].ap {
             self.read_gauge(call.now, station, ap);
         }
-        frame.is_some()
+        loaded.is_some()
     }
 
     /// Reports the air time of the finished frame of `station` to the queues at both ends.
