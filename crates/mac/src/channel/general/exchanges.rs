@@ -21,19 +21,24 @@ impl GeneralChannel {
         let contenders = &mut self.edcafs.contenders;
         self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
         match only {
-            Some(contender) => self.senders.push(contender as usize),
-            None => self.choose_senders(),
-        }
-        for sender in &self.senders {
-            self.edcafs.contenders[*sender].won_at = now;
-            self.edcafs.contenders[*sender].in_a_row = 0;
+            Some(contender) => self.admit(now, contender as usize),
+            None => self.choose_senders(now),
         }
         self.send(call);
     }
 
+    /// A contender wins the contention.
+    #[inline]
+    fn admit(&mut self, now: Time, index: usize) {
+        let contender = &mut self.edcafs.contenders[index];
+        (contender.won_at, contender.in_a_row) = (now, 0);
+        self.senders.push(index);
+    }
+
     /// Determines the senders among the contenders that are due.
-    fn choose_senders(&mut self) {
-        for index in self.due.drain(..) {
+    fn choose_senders(&mut self, now: Time) {
+        let mut due = std::mem::take(&mut self.due);
+        for index in due.drain(..) {
             let index = index as usize;
             // Categories of one station are in order of priority; the first one sends (internal collision).
             let station = self.edcafs.station_of(index);
@@ -44,19 +49,27 @@ impl GeneralChannel {
                 let slots = u64::from(contender.contention.draw());
                 self.backoffs.start(number(index), slots, true);
             } else {
-                self.senders.push(index);
+                self.admit(now, index);
             }
         }
+        self.due = due;
     }
 
     /// The winners of the contention send.
+    #[inline(always)]
     pub(super) fn send(&mut self, call: &mut Call<'_>) {
-        let now = call.now;
         if let [sender] = self.senders[..]
-            && self.send_reliably(now, sender)
+            && self.send_reliably(call.now, sender)
         {
             return;
         }
+        self.send_any(call);
+    }
+
+    /// Like [`GeneralChannel::send`], for any exchange.
+    #[inline(never)]
+    fn send_any(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
