@@ -32,6 +32,8 @@ export interface Frames {
   fate: Uint8Array;
   retry: Float64Array;
   nav: Float64Array;
+  /** Whether a frame is a CF-End, which ends the NAV of the stations that decode it. */
+  endsNav: Uint8Array;
   /** Lanes of the stations that decoded a frame, by `readBy`; null stands for all. */
   readers: (number[] | null)[];
   readBy: Uint32Array;
@@ -91,6 +93,7 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
     fate: Uint8Array.from(fates.codes, (code) => fate[code]!),
     retry: table.numbers("retry"),
     nav: table.numbers("nav_s"),
+    endsNav: Uint8Array.from(kinds.codes, (code) => Number(kinds.texts[code] === "cf-end")),
     readers: reads.texts.map((text) => (text === "*" ? null : text.split(" ").map((name) => nodes.indexOf(name)))),
     readBy: reads.codes,
     backoff: {

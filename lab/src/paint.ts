@@ -173,17 +173,24 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
   }
 }
 
-/** Paints the NAV of the stations that decoded a frame and are not its receiver. */
+/** Paints the NAV of the stations that decoded a frame and are not its receiver, until a CF-End. */
 function paintNav(g: Graphics, view: View, x: (time: number) => number, placeOf: Int32Array, first: number, last: number): void {
-  const { nav, end, sender, receiver, readers, readBy } = view.frames!;
+  const { nav, end, endsNav, sender, receiver, readers, readBy } = view.frames!;
   g.fillStyle = ticks(g);
-  for (let i = first; i < last; i++) {
-    if (!(nav[i]! > 0)) continue;
-    const [left, right] = [x(end[i]!), x(end[i]! + nav[i]!)];
-    if (right < LEFT || left > view.width) continue;
+  /** The next CF-End in each lane. */
+  const released = new Float64Array(placeOf.length).fill(Infinity);
+  for (let i = last - 1; i >= first; i--) {
+    const until = end[i]! + nav[i]!;
+    if (!endsNav[i] && (!(nav[i]! > 0) || x(until) < LEFT || x(end[i]!) > view.width)) continue;
     for (const lane of readers[readBy[i]!] ?? view.lanes) {
       if (lane === sender[i] || lane === receiver[i] || !(placeOf[lane]! >= 0)) continue;
-      g.fillRect(left, TOP + placeOf[lane]! * LANE + LANE - 5, right - left, 4);
+      if (endsNav[i]) {
+        released[lane] = end[i]!;
+        continue;
+      }
+      const left = x(end[i]!);
+      const right = x(Math.min(until, released[lane]!));
+      if (right > LEFT) g.fillRect(left, TOP + placeOf[lane]! * LANE + LANE - 5, right - left, 4);
     }
   }
 }

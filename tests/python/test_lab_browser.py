@@ -51,6 +51,27 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+CF_END = """
+duration = "1 s"
+[wlan]
+standard = "802.11n"
+rts_threshold = "0 B"
+cf_end = true
+edca.be.txop = "3 ms"
+[[servers]]
+name = "server"
+[[stations]]
+name = "a"
+[[stations]]
+name = "b"
+[[flows]]
+name = "a"
+station = "a"
+transport = "udp"
+udp.rate = "10 Mb/s"
+"""
+
+
 class Opened:
     """A page, and the errors in it."""
 
@@ -529,6 +550,36 @@ def test_the_pointer_shows_what_a_frame_is(opened: Callable[..., Opened], lab: L
     assert tip.startswith(f"Data frame from {sender} to ")
     assert "carries TCP data from byte" in tip
     assert "NAV" in tip
+
+
+def test_a_cf_end_ends_the_nav(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.locator("#toml").fill(CF_END)
+    page.page.wait_for_timeout(300)
+    page.settle()
+    page.page.evaluate("window.wifairLab.air.look(0.5, 0.008)")
+    page.settle()
+    # In lane `b`, which is nobody's receiver: 0.1 ms before and behind the first CF-End of `a` in the middle.
+    painted = page.page.evaluate("""() => {
+        const { air } = window.wifairLab;
+        const { table, start, end, sender } = air.frames;
+        const [a, b] = ["a", "b"].map((name) => air.nodes.indexOf(name));
+        const row = start.findIndex((time, i) =>
+            time > air.from_s + 0.003 && table.text("kind", i) === "cf-end" && sender[i] === a);
+        const { width, height } = air.canvas;
+        const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+        context.drawImage(air.canvas, 0, 0);
+        const scale = devicePixelRatio || 1;
+        const wide = width / scale - 68;
+        const isPainted = (time) => {
+            const x = 62 + ((time - air.from_s) / air.width_s) * wide;
+            const y = 20 + 34 * b + 30;
+            const strip = context.getImageData(Math.round(x * scale), Math.round(y * scale), 8, 2).data;
+            return new Set(new Uint32Array(strip.buffer)).size > 1;
+        };
+        return [isPainted(start[row] - 0.0001), isPainted(end[row] + 0.00005)];
+    }""")
+    assert painted == [True, False]
 
 
 def test_many_flows_show_the_curves_of_the_most_and_the_least_goodput_of_the_whole_run(
