@@ -11,7 +11,6 @@
 pub mod adjust;
 mod air;
 mod analysis;
-mod csv;
 mod datagram_report;
 mod datagrams;
 mod duplicates;

@@ -1,6 +1,6 @@
 //! What must hold for any bytes, whether the fuzzer or the tests on its corpus supply them.
 
-use wifair_capture::{AnalysisOptions, Analyzer, Error, LinkType, Record, analyze};
+use wifair_capture::{Analysis, AnalysisOptions, Analyzer, COLUMNS, Error, LinkType, Record, analyze};
 
 /// Reads the bytes as a capture file.
 ///
@@ -11,14 +11,27 @@ pub fn file(bytes: &[u8]) {
     match analyze(bytes, settings, |_, _| true) {
         Ok(analysis) => {
             assert!(!analysis.to_json().is_empty());
-            let _ = analysis.connections_csv();
-            if let Some(rows) = &analysis.rows {
-                assert_eq!(rows.len() as u64, analysis.counts.tcp, "each segment has its row");
-                let _ = rows.to_csv();
-            }
+            read_tables(&analysis);
         }
         Err(Error::Io(error)) => panic!("memory can be read: {error}"),
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Computes every figure of the connections and of the segments.
+///
+/// # Panics
+/// If an invariant is violated.
+pub fn read_tables(analysis: &Analysis) {
+    for connection in analysis.connections() {
+        let _ = [0, 1].map(|side| connection.row(side));
+    }
+    let rows = analysis.rows.as_ref().expect("rows were asked for");
+    assert_eq!(rows.len() as u64, analysis.counts.tcp, "each segment has its row");
+    for at in 0..rows.len() {
+        for column in COLUMNS {
+            let _ = (column.at)(rows, at);
+        }
     }
 }
 

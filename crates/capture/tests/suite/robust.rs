@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::any_bytes::read_tables;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use crate::common::{capture, names};
 use proptest::prelude::*;
@@ -14,9 +15,7 @@ fn survive(bytes: &[u8]) -> Option<u64> {
         Ok(analysis) => {
             let json = analysis.to_json();
             assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "the output is JSON");
-            let _ = analysis.connections_csv();
-            let rows = analysis.rows.as_ref().expect("rows were asked for");
-            let _ = rows.to_csv();
+            read_tables(&analysis);
             for connection in 0..analysis.connections().len() {
                 for graph in Graph::ALL {
                     let _ = (analysis.xplot(connection, 0, graph), analysis.xplot(connection, 1, graph));
