@@ -130,7 +130,6 @@ pub struct ScriptConnection {
     /// Sequence number of the peer's SYN in the script.
     peer_isn: u32,
     peer_ts: u32,
-    max_window: u64,
     ends: Option<(Sender, Receiver)>,
     bursts: Bursts,
     /// Bytes that the application wrote, and how many of them were passed to the sender.
@@ -160,7 +159,6 @@ pub struct ScriptConnection {
     largest_payload: u32,
     last_data: Time,
     pub probes: u64,
-    pub established_at: Option<Time>,
     pub waits: Waits,
     /// Our timestamp, in microseconds, for each timestamp in the script.
     pub stamps: BTreeMap<u32, u32>,

@@ -33,8 +33,6 @@ pub struct System {
     pub receive_buffer: (u64, u64),
     /// `net.ipv4.tcp_min_tso_segs`.
     pub min_tso_segments: u64,
-    /// `net.ipv4.tcp_tso_win_divisor`.
-    pub tso_win_divisor: u64,
     /// `net.ipv4.tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in percent.
     pub pacing_ratios: (u64, u64),
     /// Whether the queue discipline is `fq`.
@@ -68,7 +66,6 @@ impl Default for System {
             syn_retries: 5,
             receive_buffer: (15 << 20, 540_000),
             min_tso_segments: 2,
-            tso_win_divisor: 3,
             pacing_ratios: (200, 120),
             fq: false,
             device_full: false,
@@ -94,7 +91,8 @@ const FIXED: &str = "\
     tcp_dsack tcp_fack tcp_wmem tcp_notsent_lowat tcp_fastopen tcp_fastopen_key tcp_syncookies tcp_ecn_option \
     tcp_no_metrics_save tcp_mtu_probing tcp_limit_output_bytes tcp_autocorking tcp_tw_reuse tcp_moderate_rcvbuf \
     tcp_retries1 wmem_max rmem_max tcp_challenge_ack_limit tcp_invalid_ratelimit tcp_ecn_fallback \
-    tcp_comp_sack_nr tcp_fin_timeout tcp_shrink_window tcp_orphan_retries tcp_abc ip_local_port_range";
+    tcp_comp_sack_nr tcp_fin_timeout tcp_shrink_window tcp_orphan_retries tcp_abc tcp_tso_win_divisor \
+    ip_local_port_range";
 
 /// The greatest depth of files that name files.
 const MAX_DEPTH: u32 = 4;
@@ -173,7 +171,6 @@ impl System {
                 self.receive_buffer = (largest, initial);
             }
             "tcp_min_tso_segs" => self.min_tso_segments = number()?.max(1),
-            "tcp_tso_win_divisor" => self.tso_win_divisor = number()?,
             "tcp_pacing_ss_ratio" => self.pacing_ratios.0 = number()?,
             "tcp_pacing_ca_ratio" => self.pacing_ratios.1 = number()?,
             "tcp_rto_min_us" => self.min_rto_ms = number()? / 1000,

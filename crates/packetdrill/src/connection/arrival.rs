@@ -113,7 +113,6 @@ impl ScriptConnection {
         }
         if let Some(window) = segment.window {
             packet.window = u16::try_from(window).unwrap_or(u16::MAX);
-            self.max_window = self.max_window.max(u64::from(window) << self.agreed.peer_scale.unwrap_or(0));
         }
         sender.on_segment(at.now, &packet, segment.payload > 0);
         if number > una || fin_acked {

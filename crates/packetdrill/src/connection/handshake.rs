@@ -31,7 +31,6 @@ impl ScriptConnection {
         }
         self.agreed = agreed;
         self.peer_isn = syn.seq;
-        self.max_window = u64::from(syn.window.unwrap_or(0));
     }
 
     /// The MSS that this side advertises.
@@ -154,11 +153,9 @@ impl ScriptConnection {
         while sender.poll(now).is_some() {}
         let window = u64::from(segment.window.unwrap_or(0));
         let scale = if self.passive { self.agreed.peer_scale.unwrap_or(0) } else { 0 };
-        self.max_window = self.max_window.max(window << scale);
         sender.set_receive_window(window << scale);
         self.ends = Some((sender, receiver));
         self.stage = ConnectionStage::Established;
-        self.established_at = Some(now);
         self.syn_at = Time::NEVER;
         self.last_data = now;
     }
