@@ -8,7 +8,7 @@ use crate::describe::{CLASS, Description, Key, Shape, doc_text};
 use crate::plain::Plain;
 use crate::reader::Reader;
 use crate::suggest::hint;
-use crate::tree::{Content, Entry, Place, PlacedValue, kind};
+use crate::tree::{Content, Entry, PlacedValue, kind};
 
 /// A table of a scenario. Declared with [`table!`](crate::table!).
 pub trait Table: Sized {
@@ -166,19 +166,9 @@ impl<'n, 'r> Fields<'n, 'r> {
         Some(node)
     }
 
-    /// Where the table was written.
-    pub fn place(&self) -> &'n Place {
-        &self.node.place
-    }
-
     /// The reader to which problems are reported.
     pub fn reader(&mut self) -> &mut Reader {
         self.reader
-    }
-
-    /// Records that an error was reported.
-    pub fn spoil(&mut self) {
-        self.good = false;
     }
 
     /// Whether no error has been reported yet.

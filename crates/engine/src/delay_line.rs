@@ -69,16 +69,6 @@ impl<T> DelayLine<T> {
     pub fn remove(&mut self, count: usize) {
         self.line.drain(..count);
     }
-
-    /// Items in transit.
-    pub fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    /// Whether nothing is in transit.
-    pub fn is_empty(&self) -> bool {
-        self.line.is_empty()
-    }
 }
 
 #[cfg(test)]

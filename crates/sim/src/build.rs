@@ -21,8 +21,8 @@ use crate::scenario::{
     Stations, Wlan,
 };
 use crate::world::{
-    ChannelPlan, Direction, FlowPlan, Hop, Labels, RoutingPlan, StationsPlan, TransportPlan, WiredLinkPlan,
-    WorkloadPlan, WorldPlan,
+    ChannelPlan, FlowPlan, Hop, Labels, RoutingPlan, StationsPlan, TransportPlan, WiredLinkPlan, WorkloadPlan,
+    WorldPlan,
 };
 use crate::{RunOptions, hosts};
 
@@ -493,7 +493,6 @@ fn flow_plan(
         hops(scenario, flow.from, flow.to, Some(&flow.path), air, paths).expect("the ends of a flow were checked");
     FlowPlan {
         name: flow.name.clone(),
-        direction: flow.direction,
         forward,
         reverse,
         transport,
@@ -538,7 +537,6 @@ fn hops(
 fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
     FlowPlan {
         name: String::new(), // no random stream is named after it
-        direction: Direction::Peer,
         forward,
         reverse,
         transport: TransportPlan::Udp { payload: 0, size: 0, interval: Duration::ZERO, jitter: 0.0 },

@@ -176,8 +176,6 @@ pub enum WorkloadPlan {
 pub struct FlowPlan {
     /// Its name, which also names its random streams.
     pub name: String,
-    /// The direction of its data.
-    pub direction: Direction,
     /// The path of the data.
     pub forward: Vec<Hop>,
     /// The path of the ACKs.

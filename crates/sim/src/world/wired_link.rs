@@ -511,7 +511,7 @@ impl WiredLink {
             ServiceOrder::Arrival(_) => 0, // these are on the line
             ServiceOrder::Gate(gate) => gate.queue.len(),
         };
-        waiting + self.line.len()
+        waiting + self.line.iter().count()
     }
 }
 

@@ -203,10 +203,8 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
                 (TransportPlan::Udp { payload: size - 28, size, interval, jitter }, WorkloadPlan::Endless)
             }
         };
-        let direction = if up { Direction::Up } else { Direction::Down };
         FlowPlan {
             name: format!("f{index}"),
-            direction,
             forward,
             reverse,
             transport,
@@ -217,6 +215,8 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
         }
     };
     let mut flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, path)| flow(index, *path)).collect();
+    let mut directions: Vec<Direction> =
+        setup.flows.iter().map(|(up, _)| if *up { Direction::Up } else { Direction::Down }).collect();
     if let Some(interval_us) = setup.relayed_us
         && count > 1
         && !wires.alone
@@ -227,11 +227,11 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
         let relayed = flow(0, (true, Carrier::Udp { size: 500, interval_us }));
         flows.push(FlowPlan {
             name: "relayed".to_owned(),
-            direction: Direction::Peer,
             forward: hops(1, count as u32),
             reverse: hops(count as u32, 1),
             ..relayed
         });
+        directions.push(Direction::Peer);
     }
     if let Some(window) = setup.across
         && count > 1
@@ -242,13 +242,8 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
     {
         let hops = |from: u32, to: u32| vec![Hop::Wired(from).reversed(), Hop::Wired(to), Hop::End];
         let across = flow(0, (true, Carrier::Tcp { window, transfer: None, fresh: false }));
-        flows.push(FlowPlan {
-            name: "across".to_owned(),
-            direction: Direction::Wired,
-            forward: hops(0, 2),
-            reverse: hops(2, 0),
-            ..across
-        });
+        flows.push(FlowPlan { name: "across".to_owned(), forward: hops(0, 2), reverse: hops(2, 0), ..across });
+        directions.push(Direction::Wired);
     }
     if wires.alone {
         for flow in &mut flows {
@@ -257,7 +252,7 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
         }
     }
     let labels = Labels {
-        flows: flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
+        flows: flows.iter().map(|flow| flow.name.clone()).zip(directions).collect(),
         stations: vec![(0..=count).map(|index| format!("s{index}")).collect()],
         seed: setup.seed,
         fair_share_base: None,

@@ -137,18 +137,6 @@ impl RadioLinks {
         self.first.len() - 1
     }
 
-    /// Number of links.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.links.len()
-    }
-
-    /// Whether no station hears any other.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
-    }
-
     /// How well `to` hears `from`.
     #[must_use]
     pub fn hearing(&self, from: u32, to: u32) -> Hearing {
