@@ -6,23 +6,13 @@ use std::fmt::Write;
 #[derive(Debug, Default)]
 pub(crate) struct JsonWriter {
     text: String,
-    /// For each open object or array, whether it has an entry.
-    open: Vec<bool>,
 }
 
 impl JsonWriter {
-    fn next(&mut self) {
-        if let Some(any) = self.open.last_mut() {
-            if std::mem::replace(any, true) {
-                self.text.push(',');
-            }
-            self.text.push('\n');
-            self.text.extend(std::iter::repeat_n(' ', self.open.len()));
-        }
-    }
-
     fn begin(&mut self, key: &str) {
-        self.next();
+        if !self.text.is_empty() && !self.text.ends_with(['{', '[']) {
+            self.text.push_str(",\n");
+        }
         if !key.is_empty() {
             string(&mut self.text, key);
             self.text.push_str(": ");
@@ -51,12 +41,7 @@ impl JsonWriter {
     fn nest(&mut self, key: &str, open: char, close: char, fill: impl FnOnce(&mut Self)) {
         self.begin(key);
         self.text.push(open);
-        self.open.push(false);
         fill(self);
-        if self.open.pop() == Some(true) {
-            self.text.push('\n');
-            self.text.extend(std::iter::repeat_n(' ', self.open.len()));
-        }
         self.text.push(close);
     }
 
@@ -165,7 +150,8 @@ mod tests {
             json.list("d", [1.0, f64::NAN, 1e300]);
             json.objects("e", [0; 0], |_, _| {});
         });
-        let text = "{\n \"a\": \"x\\\"\\\\\\n\\u0001\",\n \"b\": [\n  {\n   \"c\": null\n  }\n ],\n \"d\": [1.0, null, 1e300],\n \"e\": []\n}\n";
+        let text =
+            "{\"a\": \"x\\\"\\\\\\n\\u0001\",\n\"b\": [{\"c\": null}],\n\"d\": [1.0, null, 1e300],\n\"e\": []}\n";
         assert_eq!(json.finish(), text);
     }
 }
