@@ -7,13 +7,15 @@
 //! they wrap, its names have the correct value here; and its `rtt_full_sz_*`, which never work, are replaced by
 //! `rtt_full_size_*`.
 
+use std::borrow::Cow;
+
 use crate::analysis::Analysis;
 use crate::json::{JsonValue, JsonWriter};
 use crate::tcp::connection::CapturedConnection;
 use crate::tcp::history::{elapsed_us, seconds};
 use crate::tcp::side::Side;
 
-/// A value of a direction or connection.
+/// A value of a connection, of a direction or of a segment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
     /// A count, or bytes.
@@ -23,7 +25,7 @@ pub enum Field {
     /// A measured number.
     Real(f64),
     /// Text.
-    Text(String),
+    Text(Cow<'static, str>),
     /// Unknown or undefined.
     Missing,
 }
@@ -34,25 +36,23 @@ impl JsonValue for Field {
             Self::Whole(value) => value.write(text),
             Self::Signed(value) => value.write(text),
             Self::Real(value) => value.write(text),
-            Self::Text(value) => value.write(text),
+            Self::Text(value) => value.as_ref().write(text),
             Self::Missing => None::<u64>.write(text),
         }
     }
 }
 
-/// Conversions of values into the variants of an enum.
-macro_rules! made_from {
-    ($whole:ty, $($kind:ty: $variant:ident),*) => {$(
-        impl From<$kind> for $whole {
+macro_rules! field_from {
+    ($($kind:ty: $variant:ident),*) => {$(
+        impl From<$kind> for Field {
             fn from(value: $kind) -> Self {
                 Self::$variant(value.into())
             }
         }
     )*};
 }
-pub(crate) use made_from;
 
-made_from!(Field, u8: Whole, u16: Whole, u32: Whole, u64: Whole, i64: Signed, f64: Real, &str: Text, String: Text);
+field_from!(u8: Whole, u16: Whole, u32: Whole, u64: Whole, i64: Signed, f64: Real, &'static str: Text, String: Text);
 
 impl<V: Into<Self>> From<Option<V>> for Field {
     fn from(value: Option<V>) -> Self {
@@ -60,20 +60,23 @@ impl<V: Into<Self>> From<Option<V>> for Field {
     }
 }
 
-/// A value of a connection or a direction: its name, its meaning with unit and source, and how it is found.
-struct Definition<F> {
-    name: &'static str,
-    meaning: &'static str,
-    value: F,
+/// A value of a connection, of a direction or of a segment.
+pub struct Definition<F> {
+    /// Its name.
+    pub name: &'static str,
+    /// Its meaning, with unit and source.
+    pub meaning: &'static str,
+    /// How it is found.
+    pub value: F,
 }
 
 /// Definitions, in the order of the output. (t) marks a definition of tcptrace.
 macro_rules! definitions {
-    ($(#[$about:meta])* $list:ident: $kind:ty = |$of:ident, $within:ident| {
+    ($(#[$about:meta])* $vis:vis $list:ident: $kind:ty = |$of:ident, $within:ident| {
         $($name:literal: $meaning:literal => $value:expr;)*
     }) => {
         $(#[$about])*
-        const $list: &[Definition<$kind>] = &[$(Definition {
+        $vis const $list: &[Definition<$kind>] = &[$(Definition {
             name: $name,
             meaning: $meaning,
             value: |$of, $within| {
@@ -83,6 +86,7 @@ macro_rules! definitions {
         }),*];
     };
 }
+pub(crate) use definitions;
 
 /// The meaning of a value of [`ConnectionReport`], with its unit; `None` for an unknown name.
 ///
@@ -258,7 +262,7 @@ impl ConnectionReport<'_> {
     pub fn row(&self, side: usize) -> Vec<(&'static str, Field)> {
         // The direction's own packet count replaces that of both directions.
         let mut row: Vec<_> = self.fields().into_iter().filter(|(name, _)| *name != "total_packets").collect();
-        row.push(("direction", Field::Text(["a2b", "b2a"][side].to_owned())));
+        row.push(("direction", ["a2b", "b2a"][side].into()));
         row.extend(self.side_fields(side));
         row
     }

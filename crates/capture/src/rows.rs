@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::report::made_from;
+use crate::report::{Definition, Field, definitions};
 use crate::segment::{Segment, TcpOptions};
 use crate::tcp::connection::SegmentVerdict;
 use crate::tcp::observed_scoreboard::RetransmissionCause;
@@ -55,67 +55,36 @@ struct Index {
     rows: Vec<u32>,
 }
 
-/// A value of a row, as shown in tables.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RowCell {
-    /// A count, or bytes.
-    Count(u64),
-    /// A number; NaN if missing.
-    Number(f64),
-    /// A word.
-    Text(&'static str),
-}
-
-made_from!(RowCell, u64: Count, f64: Number, &'static str: Text);
-
-/// A column of a table of rows.
-pub struct RowColumn {
-    /// Its name, with the unit.
-    pub name: &'static str,
-    /// Its meaning.
-    pub about: &'static str,
-    /// Its value in a row.
-    pub at: fn(&Rows, usize) -> RowCell,
-}
-
-macro_rules! columns {
-    ($($name:literal: $about:literal => |$rows:ident, $at:ident| $cell:expr;)*) => {
-        /// The columns of the table of rows.
-        pub const COLUMNS: &[RowColumn] = &[$(RowColumn {
-            name: $name,
-            about: $about,
-            at: |$rows, $at| RowCell::from($cell),
-        }),*];
-    };
-}
-
-columns! {
-    "frame": "Number of the frame in the capture, from 1." => |r, i| r.frame[i];
-    "time_ns": "Time of capture, since 1970 [ns]." => |r, i| r.nanos[i];
+definitions! {
+/// The columns of the table of rows.
+pub COLUMNS: fn(&Rows, usize) -> Field = |r, i| {
+    "frame": "Number of the frame in the capture, from 1." => r.frame[i];
+    "time_ns": "Time of capture, since 1970 [ns]." => r.nanos[i];
     "time_s": "Time since the first packet of the capture [s]."
-        => |r, i| r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9;
-    "connection": "Number of the connection, from 1." => |r, i| u64::from(r.connection[i]) + 1;
-    "direction": "`a2b` or `b2a`." => |r, i| if r.side[i] == 0 { "a2b" } else { "b2a" };
-    "seq": "First byte, counted from the SYN." => |r, i| r.seq[i] as f64;
+        => r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 / 1e9;
+    "connection": "Number of the connection, from 1." => u64::from(r.connection[i]) + 1;
+    "direction": "`a2b` or `b2a`." => if r.side[i] == 0 { "a2b" } else { "b2a" };
+    "seq": "First byte, counted from the SYN." => r.seq[i] as f64;
     "ack": "Acknowledgement number, counted from the other end's SYN."
-        => |r, i| if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 };
-    "payload_bytes": "Payload [bytes]." => |r, i| u64::from(r.payload[i]);
-    "flags": "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32." => |r, i| u64::from(r.flags[i]);
-    "window_bytes": "Window advertised, scaled [bytes]." => |r, i| r.window[i];
+        => if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 };
+    "payload_bytes": "Payload [bytes]." => r.payload[i];
+    "flags": "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32." => r.flags[i];
+    "window_bytes": "Window advertised, scaled [bytes]." => r.window[i];
     "retransmitted_bytes": "Bytes (and SYN, FIN) in this segment that were seen before."
-        => |r, i| u64::from(r.again[i]);
-    "cause": "Why it was sent again, as known at that time: `fast`, `timeout` or `spurious`." => |r, i| r.cause(i);
+        => r.again[i];
+    "cause": "Why it was sent again, as known at that time: `fast`, `timeout` or `spurious`." => r.cause(i);
     "out_of_order": "1 if it starts and ends below a segment seen before, and is new."
-        => |r, i| r.bit(i, mark::OUT_OF_ORDER);
-    "duplicate_ack": "1 for a duplicate ACK." => |r, i| r.bit(i, mark::DUPLICATE_ACK);
-    "window_probe": "1 for a probe of a zero window." => |r, i| r.bit(i, mark::PROBE);
+        => r.bit(i, mark::OUT_OF_ORDER);
+    "duplicate_ack": "1 for a duplicate ACK." => r.bit(i, mark::DUPLICATE_ACK);
+    "window_probe": "1 for a probe of a zero window." => r.bit(i, mark::PROBE);
     "rtt_s": "Round-trip time that the ACK gives the other direction's data [s]."
-        => |r, i| if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 };
+        => if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 / 1e9 };
     "outstanding_bytes": "Bytes outstanding after this segment in its direction (without payload: in the \
         other direction) [bytes]."
-        => |r, i| r.outstanding[i];
-    "in_flight_bytes": "`outstanding_bytes` without data that SACK reported [bytes]." => |r, i| r.in_flight[i];
-    "pipe_bytes": "Data in the network, as estimated by RFC 6675 [bytes]." => |r, i| r.pipe[i];
+        => r.outstanding[i];
+    "in_flight_bytes": "`outstanding_bytes` without data that SACK reported [bytes]." => r.in_flight[i];
+    "pipe_bytes": "Data in the network, as estimated by RFC 6675 [bytes]." => r.pipe[i];
+}
 }
 
 /// Bits of [`Rows::marks`].

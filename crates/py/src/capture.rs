@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use wifair_capture::{Address, Analysis, AnalysisOptions, COLUMNS, Error, Field, Filter, Graph, RowCell, analyze};
+use wifair_capture::{Address, Analysis, AnalysisOptions, COLUMNS, Error, Field, Filter, Graph, analyze};
 use wifair_units::{BitRate, Duration, Quantity};
 
 use crate::columns::{column, counts, numbers};
@@ -60,18 +60,8 @@ impl PyCapture {
         let Some(rows) = &self.inner.rows else { return Ok(None) };
         let columns = PyList::empty(py);
         for wanted in COLUMNS {
-            let cells = (0..rows.len()).map(|at| (wanted.at)(rows, at));
-            let data = match cells.clone().next() {
-                Some(RowCell::Text(_)) => {
-                    let texts = cells.map(|cell| if let RowCell::Text(text) = cell { text } else { "" });
-                    PyList::new(py, texts)?.into_any()
-                }
-                Some(RowCell::Count(_)) => {
-                    counts(py, cells.map(|cell| if let RowCell::Count(n) = cell { n } else { 0 }))?
-                }
-                _ => numbers(py, cells.map(|cell| if let RowCell::Number(x) = cell { x } else { f64::NAN }))?,
-            };
-            columns.append(column(py, wanted.name, wanted.about, data)?)?;
+            let cells: Vec<Field> = (0..rows.len()).map(|at| (wanted.value)(rows, at)).collect();
+            columns.append(column(py, wanted.name, wanted.meaning, cells_of(py, cells.iter())?)?)?;
         }
         Ok(Some(columns))
     }
@@ -85,13 +75,17 @@ impl PyCapture {
     }
 }
 
-/// A column of cells: texts if any cell is a text, whole numbers if all are, else floating-point numbers.
-fn cells_of<'py, 'a>(py: Python<'py>, cells: impl Iterator<Item = &'a Field> + Clone) -> PyResult<Bound<'py, PyAny>> {
+/// A column of cells: texts if any cell is a text, whole numbers if there are cells and all are whole, else
+/// floating-point numbers.
+fn cells_of<'py, 'a>(
+    py: Python<'py>,
+    cells: impl ExactSizeIterator<Item = &'a Field> + Clone,
+) -> PyResult<Bound<'py, PyAny>> {
     if cells.clone().any(|cell| matches!(cell, Field::Text(_))) {
-        let texts = cells.map(|cell| if let Field::Text(text) = cell { text.as_str() } else { "" });
+        let texts = cells.map(|cell| if let Field::Text(text) = cell { text.as_ref() } else { "" });
         return Ok(PyList::new(py, texts)?.into_any());
     }
-    if cells.clone().all(|cell| matches!(cell, Field::Whole(_))) {
+    if cells.len() > 0 && cells.clone().all(|cell| matches!(cell, Field::Whole(_))) {
         return counts(py, cells.map(|cell| if let Field::Whole(value) = cell { *value } else { 0 }));
     }
     numbers(

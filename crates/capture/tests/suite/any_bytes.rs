@@ -30,7 +30,7 @@ pub fn read_tables(analysis: &Analysis) {
     assert_eq!(rows.len() as u64, analysis.counts.tcp, "each segment has its row");
     for at in 0..rows.len() {
         for column in COLUMNS {
-            let _ = (column.at)(rows, at);
+            let _ = (column.value)(rows, at);
         }
     }
 }
