@@ -277,7 +277,7 @@ impl Amendment {
 
     fn ht(request: &ModeRequest, mcs: u8, width: ChannelWidth, interval: GuardInterval) -> Result<TxMode, ModeError> {
         let mode = HtMode::new(mcs, width, interval)?;
-        let has = u32::from(mode.streams());
+        let has = u32::from(mode.common.streams);
         if let Some(streams) = request.streams.filter(|streams| *streams != has) {
             let remedy = match streams {
                 1 => "1 stream has MCS 0 to 7".to_owned(),

@@ -4,14 +4,14 @@
 use wifair_units::Duration;
 
 use crate::data_field::{PreambleFields, fields};
-use crate::mcs_mode::{McsLimits, McsMode, common_parts};
+use crate::mcs_mode::{McsLimits, McsMode};
 use crate::non_ht::LEGACY_PREAMBLE;
 use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector, he};
 
 /// A mode of 802.11be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EhtMode {
-    common: McsMode,
+    pub(crate) common: McsMode,
     ltf: Ltf,
 }
 
@@ -52,8 +52,6 @@ impl EhtMode {
         check_training(ltf, guard_interval)?;
         Ok(Self { common: he::with_coding(common, coding)?, ltf })
     }
-
-    common_parts!();
 
     pub(crate) const fn vector(self) -> TxVector {
         TxVector { ltf: self.ltf, ..self.common.vector(PpduFormat::Eht) }

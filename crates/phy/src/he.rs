@@ -5,7 +5,7 @@
 use wifair_units::Duration;
 
 use crate::data_field::{DataField, PreambleFields, ShortSymbol, fields};
-use crate::mcs_mode::{McsLimits, McsMode, common_parts};
+use crate::mcs_mode::{McsLimits, McsMode};
 use crate::non_ht::LEGACY_PREAMBLE;
 use crate::{ChannelWidth, CodeRate, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector};
 
@@ -37,7 +37,7 @@ pub struct HeOptions {
 /// A mode of 802.11ax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeMode {
-    common: McsMode,
+    pub(crate) common: McsMode,
     ltf: Ltf,
     range: HeRange,
     dcm: bool,
@@ -90,13 +90,6 @@ impl HeMode {
         }
         let common = with_coding(common, options.coding)?;
         Ok(Self { common, ltf, range: options.range, dcm: options.dcm })
-    }
-
-    common_parts!();
-
-    /// Length of the training fields.
-    pub const fn ltf(self) -> Ltf {
-        self.ltf
     }
 
     /// Whether each bit is sent on two subcarriers.

@@ -4,7 +4,7 @@
 use wifair_units::Duration;
 
 use crate::data_field::{DataField, PreambleFields, fields};
-use crate::mcs_mode::{McsLimits, McsMode, common_parts};
+use crate::mcs_mode::{McsLimits, McsMode};
 use crate::non_ht::LEGACY_PREAMBLE;
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
 
@@ -20,7 +20,7 @@ pub enum HtFormat {
 /// A mode of 802.11n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HtMode {
-    common: McsMode,
+    pub(crate) common: McsMode,
     format: HtFormat,
 }
 
@@ -56,8 +56,6 @@ impl HtMode {
     pub const fn with_coding(self, coding: Coding) -> Self {
         Self { common: McsMode { coding, ..self.common }, ..self }
     }
-
-    common_parts!();
 
     /// Mixed or greenfield.
     pub const fn format(self) -> HtFormat {

@@ -62,23 +62,3 @@ impl McsLimits {
         Ok(McsMode { mcs, streams, width, guard_interval, coding: Coding::Bcc })
     }
 }
-
-/// Methods of a mode that return the parts of its field `common`.
-macro_rules! common_parts {
-    () => {
-        common_parts!(mcs: u8, streams: u8, width: ChannelWidth, guard_interval: GuardInterval, coding: Coding);
-    };
-    ($($part:ident: $kind:ty),*) => {
-        $(
-            /// See `new`.
-            pub const fn $part(self) -> $kind {
-                self.common.$part
-            }
-        )*
-
-        pub(crate) const fn common(self) -> McsMode {
-            self.common
-        }
-    };
-}
-pub(crate) use common_parts;

@@ -90,10 +90,10 @@ impl TxMode {
     const fn common(self) -> Option<McsMode> {
         match self {
             Self::Dsss(_) | Self::Ofdm(_) => None,
-            Self::Ht(mode) => Some(mode.common()),
-            Self::Vht(mode) => Some(mode.common()),
-            Self::He(mode) => Some(mode.common()),
-            Self::Eht(mode) => Some(mode.common()),
+            Self::Ht(mode) => Some(mode.common),
+            Self::Vht(mode) => Some(mode.common),
+            Self::He(mode) => Some(mode.common),
+            Self::Eht(mode) => Some(mode.common),
         }
     }
 

@@ -4,7 +4,7 @@
 use wifair_units::Duration;
 
 use crate::data_field::{DataField, PreambleFields, fields};
-use crate::mcs_mode::{McsLimits, McsMode, common_parts};
+use crate::mcs_mode::{McsLimits, McsMode};
 use crate::mode_parts::list;
 use crate::non_ht::LEGACY_PREAMBLE;
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
@@ -12,7 +12,7 @@ use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector
 /// A mode of 802.11ac.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VhtMode {
-    common: McsMode,
+    pub(crate) common: McsMode,
 }
 
 pub(crate) const LIMITS: McsLimits = McsLimits {
@@ -46,8 +46,6 @@ impl VhtMode {
     pub const fn with_coding(self, coding: Coding) -> Self {
         Self { common: McsMode { coding, ..self.common } }
     }
-
-    common_parts!();
 
     pub(crate) const fn vector(self) -> TxVector {
         self.common.vector(PpduFormat::Vht)

@@ -3,7 +3,7 @@
 use wifair_mac::edcaf::AggregationRules;
 use wifair_mac::{BROADCAST, Call, frame_length};
 use wifair_packet::Packet;
-use wifair_phy::{HeMode, HeOptions, HeRange, PpduTiming, TxMode};
+use wifair_phy::{ChannelWidth, HeMode, HeOptions, HeRange, PpduTiming, TxMode};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::block_ack::Outcome;
@@ -137,9 +137,10 @@ impl ReferenceChannel {
         if data.range() == HeRange::Normal || content == Content::Request {
             return None;
         }
-        let options =
-            HeOptions { dcm: data.dcm(), ltf: Some(data.ltf()), range: data.range(), coding: Some(data.coding()) };
-        let mode = HeMode::new(0, 1, data.width(), data.guard_interval(), options).expect("the mode exists");
+        let vector = TxMode::He(data).vector()?;
+        let options = HeOptions { dcm: vector.dcm, ltf: Some(vector.ltf), range: data.range(), coding: vector.coding };
+        let width = ChannelWidth::Mhz20;
+        let mode = HeMode::new(0, 1, width, vector.guard_interval, options).expect("the mode exists");
         Some((TxMode::He(mode), PpduTiming::new(TxMode::He(mode), band)))
     }
 
