@@ -252,36 +252,29 @@ impl Description {
 
     /// A JSON Schema (draft 2020-12) of files that hold this table.
     pub fn json_schema(&self, title: &str) -> String {
-        let mut schema = vec![
-            ("$schema".to_owned(), Json::text("https://json-schema.org/draft/2020-12/schema")),
-            ("title".to_owned(), Json::text(title)),
-        ];
-        if let Json::Object(own) = self.to_json() {
-            schema.extend(own);
-        }
-        Json::Object(schema).to_string()
+        let head = [("$schema", "https://json-schema.org/draft/2020-12/schema"), ("title", title)];
+        let head = head.map(|(key, text)| (key, Json::text(text)));
+        Json::object(head.into_iter().chain(self.to_fields())).to_string()
     }
 
-    fn to_json(&self) -> Json {
+    fn to_fields(&self) -> Vec<(&'static str, Json)> {
         let mut properties = Vec::new();
         let mut required = Vec::new();
         for key in &self.keys {
-            let mut property = key.shape.to_json();
-            if let Json::Object(fields) = &mut property {
-                let mut doc = key.doc.clone();
-                if let Some(rule) = key.rule {
-                    let _ = write!(doc, "\n\nValues: {rule}.");
-                }
-                if let Some(default) = &key.default {
-                    let _ = write!(doc, "\n\nDefault: {default}");
-                    if !key.depends_on.is_empty() {
-                        let _ = write!(doc, " (depends on {})", key.depends_on.join(", "));
-                    }
-                }
-                fields.retain(|(name, _)| name != "description");
-                fields.push(("description".to_owned(), Json::text(doc.trim())));
+            let mut doc = key.doc.clone();
+            if let Some(rule) = key.rule {
+                let _ = write!(doc, "\n\nValues: {rule}.");
             }
-            properties.push((key.name.to_owned(), property));
+            if let Some(default) = &key.default {
+                let _ = write!(doc, "\n\nDefault: {default}");
+                if !key.depends_on.is_empty() {
+                    let _ = write!(doc, " (depends on {})", key.depends_on.join(", "));
+                }
+            }
+            let mut property = key.shape.to_fields();
+            property.retain(|(name, _)| *name != "description");
+            property.push(("description", Json::text(doc.trim())));
+            properties.push((key.name, Json::object(property)));
             if key.required() {
                 required.push(Json::text(key.name));
             }
@@ -290,19 +283,19 @@ impl Description {
             if let Some(params) = &variant.params
                 && !params.keys.is_empty()
             {
-                properties.push((variant.name.to_owned(), params.to_json()));
+                properties.push((variant.name, Json::object(params.to_fields())));
             }
         }
-        let mut object = vec![
-            ("type".to_owned(), Json::text("object")),
-            ("description".to_owned(), Json::text(&self.doc)),
-            ("properties".to_owned(), Json::Object(properties)),
-            ("additionalProperties".to_owned(), Json::Bool(false)),
+        let mut fields = vec![
+            ("type", Json::text("object")),
+            ("description", Json::text(&self.doc)),
+            ("properties", Json::object(properties)),
+            ("additionalProperties", Json::Bool(false)),
         ];
         if !required.is_empty() {
-            object.push(("required".to_owned(), Json::List(required)));
+            fields.push(("required", Json::List(required)));
         }
-        Json::Object(object)
+        fields
     }
 
     /// The reference in Markdown: a section for this table, then one for each table in it.
@@ -383,55 +376,44 @@ impl Description {
 }
 
 impl Shape {
-    fn to_json(&self) -> Json {
-        let typed = |name: &str| vec![("type".to_owned(), Json::text(name))];
-        Json::Object(match self {
+    fn to_fields(&self) -> Vec<(&'static str, Json)> {
+        let typed = |name: &str| vec![("type", Json::text(name))];
+        match self {
             Self::Bool => typed("boolean"),
             Self::Integer { min, max } => {
-                let mut object = typed("integer");
-                object.push(("minimum".to_owned(), Json::Number(min.to_string())));
+                let mut fields = typed("integer");
+                fields.push(("minimum", Json::number(min)));
                 if *max <= i128::from(u32::MAX) {
-                    object.push(("maximum".to_owned(), Json::Number(max.to_string())));
+                    fields.push(("maximum", Json::number(max)));
                 }
-                object
+                fields
             }
             Self::Float => typed("number"),
             Self::Text => typed("string"),
             Self::Quantity { units, signed, .. } => {
-                let mut object = typed("string");
                 let sign = if *signed { "[-+]?" } else { "" };
                 let units: Vec<String> = units.iter().map(|unit| unit.replace('/', "\\/")).collect();
                 let pattern = format!("^{sign}[0-9.]+([eE][-+]?[0-9]+)? ?({})$", units.join("|"));
-                object.push(("pattern".to_owned(), Json::text(&pattern)));
-                object
+                vec![("type", Json::text("string")), ("pattern", Json::text(&pattern))]
             }
             Self::Choice(choice) => {
-                let one = |variant: &Variant| {
-                    Json::Object(vec![
-                        ("const".to_owned(), Json::text(variant.name)),
-                        ("description".to_owned(), Json::text(variant.summary())),
-                    ])
-                };
+                let object =
+                    |fields: &[(&str, &str)]| Json::object(fields.iter().map(|(key, text)| (*key, Json::text(text))));
+                let one = |variant: &Variant| object(&[("const", variant.name), ("description", variant.summary())]);
                 let mut forms: Vec<Json> = choice.variants.iter().map(one).collect();
                 if choice.variants.iter().any(|variant| variant.name == CLASS) {
-                    let mut class = typed("string");
-                    class.push(("pattern".to_owned(), Json::text("^.+:.+$")));
-                    class.push(("description".to_owned(), Json::text("A class of yours: module:Class")));
-                    forms.push(Json::Object(class));
+                    let about = "A class of yours: module:Class";
+                    forms.push(object(&[("type", "string"), ("pattern", "^.+:.+$"), ("description", about)]));
                 }
-                vec![("oneOf".to_owned(), Json::List(forms))]
+                vec![("oneOf", Json::List(forms))]
             }
-            Self::List(inner) => {
-                let mut object = typed("array");
-                object.push(("items".to_owned(), inner.to_json()));
-                object
-            }
-            Self::Table(table) => return table.to_json(),
-            Self::Optional(inner) => return inner.to_json(),
+            Self::List(inner) => vec![("type", Json::text("array")), ("items", Json::object(inner.to_fields()))],
+            Self::Table(table) => table.to_fields(),
+            Self::Optional(inner) => inner.to_fields(),
             Self::Free => typed("object"),
             Self::OneOf(shapes) => {
-                vec![("anyOf".to_owned(), Json::List(shapes.iter().map(Self::to_json).collect()))]
+                vec![("anyOf", Json::List(shapes.iter().map(|shape| Json::object(shape.to_fields())).collect()))]
             }
-        })
+        }
     }
 }

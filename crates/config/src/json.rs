@@ -23,6 +23,16 @@ impl Json {
         Self::Text(text.to_owned())
     }
 
+    /// A number.
+    pub fn number(value: impl ToString) -> Self {
+        Self::Number(value.to_string())
+    }
+
+    /// An object.
+    pub fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        Self::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         let inner = "  ".repeat(depth + 1);
         let outer = "  ".repeat(depth);

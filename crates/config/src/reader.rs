@@ -99,9 +99,8 @@ impl Reader {
 
     /// Reports a problem at `place`.
     pub fn problem(&mut self, place: &Place, key: Option<&str>, message: &str, note: &str) {
-        let mut problem = self.place_problem(place, message, note);
-        problem.key = key.map(str::to_owned);
-        self.problems.push(problem);
+        let problem = self.place_problem(place, message, note);
+        self.problems.push(Problem { key: key.map(str::to_owned), ..problem });
     }
 
     fn place_problem(&self, place: &Place, message: &str, note: &str) -> Problem {
@@ -113,10 +112,8 @@ impl Reader {
 
     /// Reports that something is absent from the table at `place`.
     pub fn missing(&mut self, place: &Place, key: &str, message: &str, note: &str) {
-        let mut problem = self.place_problem(place, message, note);
-        problem.key = Some(key.to_owned());
-        problem.absent = true;
-        self.problems.push(problem);
+        let problem = self.place_problem(place, message, note);
+        self.problems.push(Problem { key: Some(key.to_owned()), absent: true, ..problem });
     }
 
     /// Reports that `table` sets `key`, which has no effect because `choice` is `chosen` and not `needed`; returns

@@ -74,12 +74,12 @@ impl MeasurementPlan {
     #[must_use]
     pub fn to_json(&self) -> Json {
         let file = &self.file;
-        object([
+        Json::object([
             ("name", Json::text(&file.name)),
             ("description", Json::text(&file.description)),
-            ("repetitions", number(file.repetitions)),
+            ("repetitions", Json::number(file.repetitions)),
             ("order", Json::text(file.order.name())),
-            ("seed", number(file.seed)),
+            ("seed", Json::number(file.seed)),
             ("pause_s", seconds(file.pause)),
             ("sample_s", seconds(file.sample)),
             ("timeout_s", seconds(file.timeout)),
@@ -93,10 +93,10 @@ impl MeasurementPlan {
 impl PlanCase {
     fn to_json(&self) -> Json {
         let mut fields = vec![("name", Json::text(&self.name)), ("place", Json::text(&self.place))];
-        fields.extend(self.rts_threshold.map(|threshold| ("rts_threshold", number(threshold.0))));
-        fields.extend(self.capacity.map(|capacity| ("capacity_bps", number(capacity.as_bps()))));
+        fields.extend(self.rts_threshold.map(|threshold| ("rts_threshold", Json::number(threshold.0))));
+        fields.extend(self.capacity.map(|capacity| ("capacity_bps", Json::number(capacity.as_bps()))));
         fields.push(("flows", Json::List(self.flows.iter().map(PlanFlow::to_json).collect())));
-        object(fields)
+        Json::object(fields)
     }
 }
 
@@ -110,33 +110,25 @@ impl PlanFlow {
         ];
         let transfer = &self.transfer;
         let sessions = |sessions: &PlannedSessions| {
-            object([
-                ("size", number(sessions.size.0)),
+            Json::object([
+                ("size", Json::number(sessions.size.0)),
                 ("every_s", seconds(sessions.every)),
-                ("count", number(sessions.count)),
+                ("count", Json::number(sessions.count)),
             ])
         };
-        fields.extend(transfer.size.map(|size| ("size", number(size.0))));
+        fields.extend(transfer.size.map(|size| ("size", Json::number(size.0))));
         fields.extend(transfer.duration.map(|time| ("duration_s", seconds(time))));
         fields.extend(transfer.sessions.as_ref().map(|planned| ("sessions", sessions(planned))));
         fields.extend(transfer.transport.map(|transport| ("transport", Json::text(transport.name()))));
         fields.extend(transfer.cc.as_deref().map(|cc| ("cc", Json::text(cc))));
-        fields.extend(transfer.mss.map(|mss| ("mss", number(mss.0))));
-        fields.extend(transfer.rate.map(|rate| ("rate_bps", number(rate.as_bps()))));
-        fields.extend(transfer.payload.map(|payload| ("payload", number(payload.0))));
-        fields.extend(transfer.send_buffer.map(|size| ("send_buffer", number(size.0))));
-        fields.extend(transfer.receive_buffer.map(|size| ("receive_buffer", number(size.0))));
-        fields.extend(self.alone.map(|index| ("alone", number(index))));
-        object(fields)
+        fields.extend(transfer.mss.map(|mss| ("mss", Json::number(mss.0))));
+        fields.extend(transfer.rate.map(|rate| ("rate_bps", Json::number(rate.as_bps()))));
+        fields.extend(transfer.payload.map(|payload| ("payload", Json::number(payload.0))));
+        fields.extend(transfer.send_buffer.map(|size| ("send_buffer", Json::number(size.0))));
+        fields.extend(transfer.receive_buffer.map(|size| ("receive_buffer", Json::number(size.0))));
+        fields.extend(self.alone.map(|index| ("alone", Json::number(index))));
+        Json::object(fields)
     }
-}
-
-fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
-    Json::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-}
-
-fn number(value: impl ToString) -> Json {
-    Json::Number(value.to_string())
 }
 
 fn seconds(time: Duration) -> Json {
