@@ -64,10 +64,7 @@ impl Drr {
 
 impl Discipline for Drr {
     fn enqueue(&mut self, _now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        if self.buffer.refuses(id, packets, dropped) {
-            return;
-        }
-        let class = self.buffer.class(id, to, packets);
+        let Some(class) = self.buffer.admit(id, to, packets, dropped) else { return };
         self.buffer.push(class, id, 0, packets, dropped, |_, _, _| {});
         let line = entry(&mut self.lines, class);
         if !line.active && self.buffer.lines.packets(class) > 0 {

@@ -78,10 +78,7 @@ impl PerFlow {
 
 impl Discipline for PerFlow {
     fn enqueue(&mut self, _now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        if self.buffer.refuses(id, packets, dropped) {
-            return;
-        }
-        let class = self.buffer.class(id, to, packets);
+        let Some(class) = self.buffer.admit(id, to, packets, dropped) else { return };
         let size = packets[id].bytes().0;
         if self.rule == DropRule::Share && (self.exceeds_share(class, size) || !self.buffer.room.fits(size)) {
             dropped.push((id, Cause::Overflow));

@@ -62,10 +62,7 @@ impl Scfq {
 
 impl Discipline for Scfq {
     fn enqueue(&mut self, _now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        if self.buffer.refuses(id, packets, dropped) {
-            return;
-        }
-        let class = self.buffer.class(id, to, packets);
+        let Some(class) = self.buffer.admit(id, to, packets, dropped) else { return };
         let last = entry(&mut self.last, class);
         let tag = (*last).max(self.clock) + packets[id].bytes().0;
         *last = tag;

@@ -47,12 +47,18 @@ impl SharedBuffer {
         }
     }
 
-    /// The class of a packet that goes to station `to`.
-    pub fn class(&self, id: PacketId, to: u32, packets: &Packets) -> usize {
-        match self.by {
-            Class::Flow => flow_key(&packets[id]),
-            Class::Station => station_key(to),
+    /// The class of a packet that goes to station `to`; none for a packet that would not fit even into an empty buffer,
+    /// which is dropped.
+    pub fn admit(&self, id: PacketId, to: u32, packets: &Packets, dropped: &mut Dropped) -> Option<usize> {
+        let packet = &packets[id];
+        if !self.room.could_fit(packet.bytes().0) {
+            dropped.push((id, Cause::Overflow));
+            return None;
         }
+        Some(match self.by {
+            Class::Flow => flow_key(packet),
+            Class::Station => station_key(to),
+        })
     }
 
     fn length(&self, class: usize) -> u64 {
@@ -64,16 +70,7 @@ impl SharedBuffer {
         self.longest.set(class as u32, key);
     }
 
-    /// Drops a packet that would not fit even into an empty buffer; returns whether it did.
-    pub fn refuses(&self, id: PacketId, packets: &Packets, dropped: &mut Dropped) -> bool {
-        let refused = !self.room.could_fit(packets[id].bytes().0);
-        if refused {
-            dropped.push((id, Cause::Overflow));
-        }
-        refused
-    }
-
-    /// Adds a packet that is not refused, then drops the last packets of the longest lines until the rest fits; reports
+    /// Adds a packet that was admitted, then drops the last packets of the longest lines until the rest fits; reports
     /// each of these with its class.
     pub fn push(
         &mut self,
