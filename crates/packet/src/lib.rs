@@ -34,6 +34,22 @@ pub enum Kind {
     Icmp,
 }
 
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Data, Self::Ack, Self::Udp, Self::Routing, Self::Icmp];
+
+    /// Its name in tables and for users.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Udp => "udp",
+            Self::Routing => "routing",
+            Self::Icmp => "icmp",
+        }
+    }
+}
+
 /// Flag bits of [`Packet::flags`].
 pub mod flag {
     /// TCP SYN.

@@ -5,13 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
-use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, QueueSettings, Site};
+use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, QueueSettings, Room, Site};
 use wifair_units::{BitRate, Duration, Time};
 
 use super::{Caller, Draws, Extension, construct, own_method};
-
-/// Size of a full-size packet, in bytes.
-const FULL_SIZE: u64 = 1500;
 
 /// Where a packet is, from the queue's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +65,7 @@ impl PyPacket {
     #[new]
     #[pyo3(signature = (*, flow=0, station=0, kind="data", size=1500, payload=1460, seq=0, ack=0))]
     fn new(flow: u32, station: u32, kind: &str, size: u16, payload: u16, seq: u64, ack: u64) -> PyResult<Self> {
-        let kinds = ["data", "ack", "udp", "routing", "icmp"];
+        let kinds = Kind::ALL.map(Kind::name);
         let Some(kind) = kinds.into_iter().find(|name| *name == kind) else {
             return Err(PyValueError::new_err(format!("kind `{kind}`: expected {}", kinds.join(", "))));
         };
@@ -110,34 +107,12 @@ impl PyPacket {
 #[derive(Debug)]
 pub struct QueueDiscipline {
     limit: Limit,
+    room: Room,
     rate: Option<BitRate>,
     name: String,
-    packets: u64,
-    bytes: u64,
     ready_s: f64,
     /// Packets passed to `drop` that the queue has not reported yet.
     dropped: Dropped,
-}
-
-impl QueueDiscipline {
-    fn has_room(&self, size: u64) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => self.packets < limit,
-            Limit::Bytes(limit) => self.bytes + size <= limit.0,
-        }
-    }
-
-    fn over_limit(&self) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => self.packets > limit,
-            Limit::Bytes(limit) => self.bytes > limit.0,
-        }
-    }
-
-    fn leaves(&mut self, size: u16) {
-        self.packets -= 1;
-        self.bytes -= u64::from(size);
-    }
 }
 
 #[pymethods]
@@ -146,8 +121,8 @@ impl QueueDiscipline {
     #[pyo3(signature = (*_arguments, **_named))]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
         let limit = QueueSettings::default().limit;
-        let queue =
-            Self { limit, rate: None, name: String::new(), packets: 0, bytes: 0, ready_s: 0.0, dropped: vec![] };
+        let room = Room::new(limit, None);
+        let queue = Self { limit, room, rate: None, name: String::new(), ready_s: 0.0, dropped: vec![] };
         PyClassInitializer::from(Extension::default()).add_subclass(queue)
     }
 
@@ -183,14 +158,14 @@ impl QueueDiscipline {
 
     /// Packets in the queue.
     #[getter]
-    const fn packets(&self) -> u64 {
-        self.packets
+    const fn packets(&self) -> usize {
+        self.room.len()
     }
 
     /// Bytes in the queue.
     #[getter]
     const fn bytes(&self) -> u64 {
-        self.bytes
+        self.room.bytes()
     }
 
     /// When to call `dequeue` again after it returned None although packets are inside [s]; 0 means every millisecond.
@@ -212,12 +187,12 @@ impl QueueDiscipline {
     }
 
     fn __len__(&self) -> usize {
-        usize::try_from(self.packets).unwrap_or(usize::MAX)
+        self.room.len()
     }
 
     /// Whether there is room for `packet`.
     fn fits(&self, packet: &PyPacket) -> bool {
-        self.has_room(u64::from(packet.size))
+        self.room.fits(packet.size.into())
     }
 
     /// Drops a packet: the one passed to `enqueue`, or one in the queue.
@@ -225,7 +200,7 @@ impl QueueDiscipline {
     fn drop(&mut self, packet: &mut PyPacket, early: bool) -> PyResult<()> {
         match std::mem::replace(&mut packet.state, PacketState::Gone) {
             PacketState::Arriving => {}
-            PacketState::Inside => self.leaves(packet.size),
+            PacketState::Inside => self.room.leave(packet.size.into()),
             PacketState::Gone => {
                 return Err(PyValueError::new_err(format!("{} is not in this queue", packet.__repr__())));
             }
@@ -328,6 +303,7 @@ impl PythonQueue {
     ) -> PyResult<Self> {
         let object = construct(class, arguments, Draws::new(draws), |own: &mut QueueDiscipline| {
             own.limit = site.limit;
+            own.room = Room::new(site.limit, None);
             own.rate = site.rate;
             site.name.clone_into(&mut own.name);
         })?;
@@ -337,7 +313,7 @@ impl PythonQueue {
             dequeue: object.getattr("dequeue")?.unbind(),
             on_air: own_method(object.as_any(), &base, "on_air")?,
             packets: 0,
-            is_full: !object.borrow().has_room(FULL_SIZE),
+            is_full: object.borrow().room.is_full(),
             marks: 0,
             ready: Time::ZERO,
             idle_since: None,
@@ -349,8 +325,8 @@ impl PythonQueue {
     /// Processes the effects of a call: the packets that it dropped, and the counts.
     fn take_over(&mut self, own: &mut QueueDiscipline, dropped: &mut Dropped) {
         dropped.append(&mut own.dropped);
-        self.packets = usize::try_from(own.packets).unwrap_or(usize::MAX);
-        self.is_full = !own.has_room(FULL_SIZE);
+        self.packets = own.room.len();
+        self.is_full = own.room.is_full();
         self.ready = if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s) } else { Time::ZERO };
     }
 
@@ -392,10 +368,9 @@ impl PythonQueue {
             let mut own = object.borrow_mut();
             if packet.state == PacketState::Arriving {
                 packet.state = PacketState::Inside;
-                own.packets += 1;
-                own.bytes += u64::from(packet.size);
-                if own.over_limit() {
-                    let (packets, bytes, limit) = (own.packets, own.bytes, own.limit);
+                own.room.enter_together(1, packet.size);
+                if own.room.overflows() {
+                    let (packets, bytes, limit) = (own.room.len(), own.room.bytes(), own.limit);
                     let text =
                         format!("the queue holds {packets} packets of {bytes} B, its limit is {limit}: drop some");
                     return Err(PyValueError::new_err(text));
@@ -424,7 +399,7 @@ impl PythonQueue {
                     return Err(PyValueError::new_err(text));
                 };
                 packet.state = PacketState::Gone;
-                object.borrow_mut().leaves(packet.size);
+                object.borrow_mut().room.leave(packet.size.into());
                 if packet.marked {
                     self.mark(&mut packets[own]);
                 }
@@ -447,13 +422,7 @@ fn seen(now: Time, id: PacketId, station: u32, packet: &Packet) -> PyPacket {
         payload: packet.payload,
         flow: packet.flow,
         station,
-        kind: match packet.kind {
-            Kind::Data => "data",
-            Kind::Ack => "ack",
-            Kind::Udp => "udp",
-            Kind::Routing => "routing",
-            Kind::Icmp => "icmp",
-        },
+        kind: packet.kind.name(),
         seq: packet.seq,
         ack: packet.ack,
         syn: packet.has(flag::SYN),

@@ -196,15 +196,7 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
             .and_then(|stamp| flows.get(stamp.flow as usize))
             .cloned()
             .unwrap_or_default(),
-        packet: packet
-            .map_or("", |packet| match packet.kind {
-                Kind::Data => "data",
-                Kind::Ack => "ack",
-                Kind::Udp => "udp",
-                Kind::Routing => "routing",
-                Kind::Icmp => "icmp",
-            })
-            .to_owned(),
+        packet: packet.map_or("", |packet| packet.kind.name()).to_owned(),
         seq: packet.map_or(0, |packet| if packet.kind == Kind::Ack { packet.ack } else { packet.seq }),
         payload_bytes: packet.map_or(0, |packet| u64::from(packet.payload)),
         read_by,

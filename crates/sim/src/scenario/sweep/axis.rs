@@ -68,7 +68,7 @@ pub struct Assignment {
 
 /// `PATH = VALUES`, possibly several joined by `;`: then the first values are used together, then the second, and so
 /// on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     text: String,
     /// The origin named in messages, as in `--vary`.
@@ -78,25 +78,13 @@ pub struct Axis {
 }
 
 /// `PATH = VALUE`, possibly several joined by `;`: one point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     text: String,
     /// The origin named in messages.
     pub origin: String,
     /// Paths and values.
     pub values: Vec<(String, AxisItem)>,
-}
-
-impl PartialEq for Axis {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl PartialEq for Setting {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
 }
 
 impl Axis {
