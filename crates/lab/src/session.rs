@@ -6,7 +6,7 @@ use wifair_sim::capture::FrameLog;
 use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{FlowCounters, Loss, WatchPlan};
 use wifair_sim::{Run, RunOptions};
-use wifair_units::{Duration, Time};
+use wifair_units::{Count, Duration, Time};
 
 use crate::check;
 use crate::columns::{ColumnData, Reply, RowTable};
@@ -197,7 +197,7 @@ impl LabRun {
         let now = self.run.now().nearest_secs();
         for (flow, before) in self.before.iter_mut().enumerate() {
             let counters = self.run.world().counters(flow);
-            let since = counters.since(before);
+            let since = counters.minus(before);
             let fresh =
                 [since.timeouts, since.retransmissions].into_iter().chain(since.data_lost).chain(since.acks_lost);
             if fresh.clone().any(|count| count > 0) {

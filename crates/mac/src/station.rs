@@ -2,7 +2,7 @@
 
 use wifair_engine::{Stream, stream};
 use wifair_packet::{Kind, Packet, PacketId};
-use wifair_units::{BitRate, Bytes, Duration};
+use wifair_units::{BitRate, Bytes, Duration, counters};
 
 use super::Access;
 use wifair_phy::{OutageProcess, Timing};
@@ -75,23 +75,24 @@ pub struct Counters {
     pub collided: Duration,
 }
 
-/// Use of the air time since the start of the run. The fields add up to the elapsed time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AirTime {
-    /// Data frames that were received.
-    pub data: Duration,
-    /// ACK frames.
-    pub ack: Duration,
-    /// RTS and CTS frames.
-    pub rts_cts: Duration,
-    /// Frames that overlapped, from the first start to the last end.
-    pub collision: Duration,
-    /// Data frames lost to errors.
-    pub error: Duration,
-    /// Several frames at once, far enough apart to be received (not on a [`super::SharedChannel`]).
-    pub reuse: Duration,
-    /// No frame on the air: SIFS, DIFS, backoff, and nothing to send.
-    pub idle: Duration,
+counters! {
+    /// Use of the air time since the start of the run. The fields add up to the elapsed time.
+    pub struct AirTime {
+        /// Data frames that were received.
+        pub data: Duration,
+        /// ACK frames.
+        pub ack: Duration,
+        /// RTS and CTS frames.
+        pub rts_cts: Duration,
+        /// Frames that overlapped, from the first start to the last end.
+        pub collision: Duration,
+        /// Data frames lost to errors.
+        pub error: Duration,
+        /// Several frames at once, far enough apart to be received (not on a [`super::SharedChannel`]).
+        pub reuse: Duration,
+        /// No frame on the air: SIFS, DIFS, backoff, and nothing to send.
+        pub idle: Duration,
+    }
 }
 
 impl AirTime {

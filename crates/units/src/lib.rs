@@ -16,10 +16,12 @@ macro_rules! operators {
     )*};
 }
 
+mod count;
 mod parse;
 mod quantity;
 mod time;
 
+pub use count::Count;
 pub use parse::{ParseError, Quantity};
 pub use quantity::{BitRate, Bytes, Db, Dbm, Metres};
 pub use time::{Duration, Time};

@@ -7,7 +7,7 @@ use wifair_mac::SaturatedSource;
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, flag};
 use wifair_tcp::{Receiver, Sender};
-use wifair_units::{Bytes, Duration, Time};
+use wifair_units::{Bytes, Count, Duration, Time};
 
 use crate::traffic::Schedule;
 
@@ -170,7 +170,7 @@ impl World {
         let connection = &mut self.connections[index];
         refresh(connection);
         let flow = &mut self.flows[connection.flow as usize];
-        flow.retired.add(&connection.counters);
+        flow.retired = flow.retired.plus(&connection.counters);
         // Connections end roughly in the order in which they began, so the search is short.
         if let Some(place) = flow.connections.iter().position(|number| *number as usize == index) {
             flow.connections.remove(place);

@@ -3,7 +3,7 @@
 
 use wifair_metrics::Histogram;
 use wifair_packet::Kind;
-use wifair_units::{Duration, Time};
+use wifair_units::{Duration, Time, counters};
 
 /// Where and why a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,32 +32,33 @@ impl Loss {
         ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route", "lifetime"];
 }
 
-/// Counters of one flow since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowCounters {
-    /// Data packets handed down, retransmissions included.
-    pub data_sent: u64,
-    /// Air hops of data packets that were lost later; with dynamic routing, of all data packets. On fixed paths, the
-    /// air hops of packets that arrived follow from the path.
-    pub air_hops: u64,
-    /// ACK packets handed down.
-    pub acks_sent: u64,
-    /// Data packets that reached the other end.
-    pub data_arrived: u64,
-    /// ACK packets that reached the other end.
-    pub acks_arrived: u64,
-    /// Payload of data packets that reached the other end, duplicates included, in bytes.
-    pub payload_arrived: u64,
-    /// New payload handed to the application, in order, in bytes.
-    pub received: u64,
-    /// TCP retransmissions.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Losses of data packets by place.
-    pub data_lost: [u64; Loss::COUNT],
-    /// Losses of ACK packets by place.
-    pub acks_lost: [u64; Loss::COUNT],
+counters! {
+    /// Counters of one flow since the start of the run.
+    pub struct FlowCounters {
+        /// Data packets handed down, retransmissions included.
+        pub data_sent: u64,
+        /// Air hops of data packets that were lost later; with dynamic routing, of all data packets. On fixed paths,
+        /// the air hops of packets that arrived follow from the path.
+        pub air_hops: u64,
+        /// ACK packets handed down.
+        pub acks_sent: u64,
+        /// Data packets that reached the other end.
+        pub data_arrived: u64,
+        /// ACK packets that reached the other end.
+        pub acks_arrived: u64,
+        /// Payload of data packets that reached the other end, duplicates included, in bytes.
+        pub payload_arrived: u64,
+        /// New payload handed to the application, in order, in bytes.
+        pub received: u64,
+        /// TCP retransmissions.
+        pub retransmissions: u64,
+        /// Expiries of the retransmission timer.
+        pub timeouts: u64,
+        /// Losses of data packets by place.
+        pub data_lost: [u64; Loss::COUNT],
+        /// Losses of ACK packets by place.
+        pub acks_lost: [u64; Loss::COUNT],
+    }
 }
 
 impl FlowCounters {
@@ -78,55 +79,6 @@ impl FlowCounters {
     pub(super) fn lose(&mut self, kind: Kind, loss: Loss) {
         let losses = if kind == Kind::Ack { &mut self.acks_lost } else { &mut self.data_lost };
         losses[loss as usize] += 1;
-    }
-
-    /// Adds the counts of another connection.
-    pub(super) fn add(&mut self, other: &Self) {
-        let Self {
-            data_sent,
-            air_hops,
-            acks_sent,
-            data_arrived,
-            acks_arrived,
-            payload_arrived,
-            received,
-            retransmissions,
-            timeouts,
-            data_lost,
-            acks_lost,
-        } = other;
-        self.data_sent += data_sent;
-        self.air_hops += air_hops;
-        self.acks_sent += acks_sent;
-        self.data_arrived += data_arrived;
-        self.acks_arrived += acks_arrived;
-        self.payload_arrived += payload_arrived;
-        self.received += received;
-        self.retransmissions += retransmissions;
-        self.timeouts += timeouts;
-        for place in 0..Loss::COUNT {
-            self.data_lost[place] += data_lost[place];
-            self.acks_lost[place] += acks_lost[place];
-        }
-    }
-
-    /// The counts since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let minus = |now: &[u64; Loss::COUNT], then: &[u64; Loss::COUNT]| std::array::from_fn(|i| now[i] - then[i]);
-        Self {
-            data_sent: self.data_sent - earlier.data_sent,
-            air_hops: self.air_hops - earlier.air_hops,
-            acks_sent: self.acks_sent - earlier.acks_sent,
-            data_arrived: self.data_arrived - earlier.data_arrived,
-            acks_arrived: self.acks_arrived - earlier.acks_arrived,
-            payload_arrived: self.payload_arrived - earlier.payload_arrived,
-            received: self.received - earlier.received,
-            retransmissions: self.retransmissions - earlier.retransmissions,
-            timeouts: self.timeouts - earlier.timeouts,
-            data_lost: minus(&self.data_lost, &earlier.data_lost),
-            acks_lost: minus(&self.acks_lost, &earlier.acks_lost),
-        }
     }
 }
 

@@ -34,7 +34,7 @@ use wifair_mac::{AccessCategory, AirTime, Call, Channel, ChannelCounters, Counte
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
 use wifair_queue::{Cause, Dropped};
-use wifair_units::{Duration, Time};
+use wifair_units::{Count, Duration, Time};
 
 use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
@@ -191,7 +191,7 @@ impl World {
         for number in &flow.connections {
             let connection = &mut self.connections[*number as usize];
             flow::refresh(connection);
-            sum.add(&connection.counters);
+            sum = sum.plus(&connection.counters);
         }
         sum
     }

@@ -2,34 +2,24 @@
 
 use wifair_mac::Channel;
 use wifair_queue::Cause;
+use wifair_units::counters;
 
 use super::World;
 use super::measure::Loss;
 use super::plan::Hop;
 use super::wired_link::WiredLink;
 
-/// Counts of one queue since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct QueueCounts {
-    /// Packets dropped because the queue was full.
-    pub(super) overflow: u64,
-    /// Packets dropped before the queue was full, by active queue management.
-    pub(super) early: u64,
-    /// Packets dropped because their lifetime had ended, in the queue or between two attempts.
-    pub(super) expired: u64,
-    /// Packets marked instead of dropped (RFC 3168).
-    pub(super) marks: u64,
-}
-
-impl QueueCounts {
-    /// The counts since `earlier`.
-    pub(super) fn since(self, earlier: Self) -> Self {
-        Self {
-            overflow: self.overflow - earlier.overflow,
-            early: self.early - earlier.early,
-            expired: self.expired - earlier.expired,
-            marks: self.marks - earlier.marks,
-        }
+counters! {
+    /// Counts of one queue since the start of the run.
+    pub(super) struct QueueCounts {
+        /// Packets dropped because the queue was full.
+        pub(super) overflow: u64,
+        /// Packets dropped before the queue was full, by active queue management.
+        pub(super) early: u64,
+        /// Packets dropped because their lifetime had ended, in the queue or between two attempts.
+        pub(super) expired: u64,
+        /// Packets marked instead of dropped (RFC 3168).
+        pub(super) marks: u64,
     }
 }
 

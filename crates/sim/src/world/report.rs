@@ -6,12 +6,11 @@ use wifair_metrics::{
     FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,
 };
 use wifair_queue::Gauge;
-use wifair_units::{Duration, Time};
+use wifair_units::{Count, Duration, Time};
 
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
 use super::plan::{Hop, TransportPlan, WorkloadPlan};
-use super::routing::RoutingCounters;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
@@ -42,7 +41,7 @@ impl World {
         let mut counted = vec![];
         let mut supplies = vec![];
         for (index, (name, direction)) in labels.flows.iter().enumerate() {
-            let counters = self.counters(index).since(&self.flows[index].at_warm_up);
+            let counters = self.counters(index).minus(&self.flows[index].at_warm_up);
             flows.push(self.flow_outcome(index, name, *direction, &counters, span));
             let supply = self.supply(&self.flows[index], &counters);
             flows[index].asked_bps = supply.asked * 8.0 / span;
@@ -83,7 +82,8 @@ impl World {
         let lost_at_ap = |losses: fn(&FlowCounters) -> &[u64; Loss::COUNT]| -> u64 {
             counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
         };
-        let routing = self.routing_since_warm_up();
+        let routing = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
+        let routing = routing.minus(&self.routing_at_warm_up);
         let fraction = |part: Duration| part.nearest_secs() / air.total().nearest_secs();
         let cell = CellOutcome {
             goodput_bps: total,
@@ -148,12 +148,6 @@ impl World {
             sessions,
             series: self.sample_every.map(|_| self.series.clone()),
         }
-    }
-
-    fn routing_since_warm_up(&self) -> RoutingCounters {
-        let sent = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
-        let before = self.routing_at_warm_up;
-        RoutingCounters { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
     }
 
     /// Air hops of data packets: packets that arrived made all air hops of the path; the air hops of lost packets were
@@ -329,18 +323,9 @@ impl World {
     }
 
     fn air(&self) -> AirTime {
-        let mut sum = AirTime::default();
-        for (channel, before) in self.channels.iter().zip(&self.air_at_warm_up) {
-            let air = channel.air_time(self.now).since(before);
-            sum.data += air.data;
-            sum.ack += air.ack;
-            sum.rts_cts += air.rts_cts;
-            sum.collision += air.collision;
-            sum.error += air.error;
-            sum.reuse += air.reuse;
-            sum.idle += air.idle;
-        }
-        sum
+        let since = |(channel, before): (&Channel, &AirTime)| channel.air_time(self.now).since(before);
+        let all = self.channels.iter().zip(&self.air_at_warm_up).map(since);
+        all.fold(AirTime::default(), |sum, air| sum.plus(&air))
     }
 
     /// The counters of the categories of each station on each channel since the end of the warm-up; empty for channels
@@ -362,7 +347,7 @@ impl World {
         let since = |(channel, before): (&Channel, &Vec<ChannelCounters>)| {
             let then = |index: usize| before.get(index).copied().unwrap_or_default();
             let now = channel.channel_counters().iter().enumerate();
-            now.map(|(index, now)| now.since(&then(index))).collect()
+            now.map(|(index, now)| now.minus(&then(index))).collect()
         };
         self.channels.iter().zip(&self.widths_at_warm_up).map(since).collect()
     }
@@ -394,7 +379,7 @@ impl World {
             .zip(&widths)
         {
             for (index, (now, name)) in channel.all_counters().into_iter().zip(names).enumerate() {
-                let queue = queues[index].since(queues_before[index]);
+                let queue = queues[index].minus(&queues_before[index]);
                 let ChannelCounters { widths: [mhz20, mhz40, mhz80, mhz160], held_back } =
                     widths.get(index).copied().unwrap_or_default();
                 let then = before.get(index).copied().unwrap_or_default();

@@ -10,7 +10,7 @@ use wifair_engine::Timers;
 use wifair_mac::BROADCAST;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_routing::dsdv::{Dsdv, Params, UpdateEntry};
-use wifair_units::Time;
+use wifair_units::{Time, counters};
 
 use super::measure::Loss;
 use super::plan::{Hop, RoutingPlan};
@@ -37,13 +37,14 @@ pub(super) struct RoutingState {
     pub(super) sent: RoutingCounters,
 }
 
-/// Announcements passed down to the stations' queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoutingCounters {
-    /// Number of announcements.
-    pub packets: u64,
-    /// Bytes of their IP packets.
-    pub bytes: u64,
+counters! {
+    /// Announcements passed down to the stations' queues.
+    pub struct RoutingCounters {
+        /// Number of announcements.
+        pub packets: u64,
+        /// Bytes of their IP packets.
+        pub bytes: u64,
+    }
 }
 
 #[allow(clippy::cast_possible_truncation)]

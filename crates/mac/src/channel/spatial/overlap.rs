@@ -16,7 +16,7 @@
 
 use wifair_config::choice;
 use wifair_phy::{Arrival, ChannelWidth, OperatingChannel, SEGMENTS};
-use wifair_units::{Dbm, Duration, Time};
+use wifair_units::{Dbm, Duration, Time, counters};
 
 use super::bitset::{each, place};
 use super::radio_links::{RadioLevels, milliwatts};
@@ -50,33 +50,23 @@ pub struct ChannelSettings {
     pub idle_before: Duration,
 }
 
-/// What a station sent at one width.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WidthCounters {
-    /// Data PPDUs.
-    pub ppdus: u64,
-    /// Their air time.
-    pub air: Duration,
+counters! {
+    /// What a station sent at one width.
+    pub struct WidthCounters {
+        /// Data PPDUs.
+        pub ppdus: u64,
+        /// Their air time.
+        pub air: Duration,
+    }
 }
 
-/// Counters of a station on its channel since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChannelCounters {
-    /// What it sent in 20, 40, 80 and 160 MHz.
-    pub widths: [WidthCounters; SEGMENTS],
-    /// Number of backoffs drawn again because a secondary channel was busy.
-    pub held_back: u64,
-}
-
-impl ChannelCounters {
-    /// The counts since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let widths = std::array::from_fn(|width| {
-            let (now, then) = (self.widths[width], earlier.widths[width]);
-            WidthCounters { ppdus: now.ppdus - then.ppdus, air: now.air - then.air }
-        });
-        Self { widths, held_back: self.held_back - earlier.held_back }
+counters! {
+    /// Counters of a station on its channel since the start of the run.
+    pub struct ChannelCounters {
+        /// What it sent in 20, 40, 80 and 160 MHz.
+        pub widths: [WidthCounters; SEGMENTS],
+        /// Number of backoffs drawn again because a secondary channel was busy.
+        pub held_back: u64,
     }
 }
 
@@ -425,6 +415,8 @@ impl SpatialChannel {
 
 #[cfg(test)]
 mod tests {
+    use wifair_units::Count;
+
     use super::*;
 
     /// Counters at two times and by hand what lies between them: 5 - 2 PPDUs of 20 MHz in 900 - 300 us, one of 80 MHz
@@ -437,6 +429,6 @@ mod tests {
             ChannelCounters { widths: [of(narrow), none, of(wide), none], held_back }
         };
         let (then, now) = (counters((2, 300), (0, 0), 4), counters((5, 900), (1, 200), 7));
-        assert_eq!(now.since(&then), counters((3, 600), (1, 200), 3));
+        assert_eq!(now.minus(&then), counters((3, 600), (1, 200), 3));
     }
 }
