@@ -81,6 +81,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "tcp.cc = 'cubic'",
         "tcp.cc = 'vegas'",
         "tcp.cc = 'bbr'",
+        "tcp.stack = 'modern'",
         "tcp.delayed_ack = true",
         "tcp.gro = true\ntcp.delayed_ack = true",
         "tcp.gro = true\ntcp.delayed_ack = false",

@@ -3,6 +3,7 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
+use super::delivery::AckDelivery;
 use super::{AckSummary, RecoveryPhase, Sender, SenderState, due};
 use crate::cc::{Ack, Algorithm, CongestionControl};
 use crate::clock;
@@ -49,12 +50,12 @@ impl Sender {
             return;
         }
         let window_changed = u32::from(packet.window) != self.window_field && self.take_window(packet.window);
-        let in_order = match &mut self.selective {
-            None => true,
-            Some(s) => usual && self.phase == RecoveryPhase::Open && s.acknowledge_in_order(now, packet),
-        };
-        if !in_order {
-            self.on_ack_selective(now, packet, window_changed);
+        if self.selective.is_some() {
+            if usual && self.acknowledge_in_order(now, packet) {
+                self.restart_timers(now);
+            } else {
+                self.on_ack_selective(now, packet, window_changed);
+            }
         } else if packet.ack > self.una {
             self.on_new_ack(now, packet);
         } else if self.max > self.una && !window_changed {
@@ -173,13 +174,9 @@ impl Sender {
     #[inline(never)]
     pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
         if self.options.timestamps {
-            let micros = clock(now).wrapping_sub(packet.ts_ecr);
-            let exact = Duration::from_micros(u64::from(micros));
-            self.rtt.sample_timestamp(exact);
-            self.sample = Some(exact);
-        } else if self.timed != 0 && packet.ack >= self.timed {
-            self.timed = 0;
-            self.take_sample(now, self.timed_at);
+            self.take_timestamp(now, packet);
+        } else {
+            self.take_timed(now, packet);
         }
         if let Some(times) = &mut self.times
             && let Some(sent) = times.acknowledge(now, packet.ack)
@@ -187,6 +184,39 @@ impl Sender {
             let exact = now.saturating_since(sent);
             self.rtt.note(exact);
             self.sample = Some(exact);
+        }
+    }
+
+    /// RTT from the one timed segment; with timestamps or RACK, from transmission times if all segments were sent once,
+    /// else from timestamps.
+    pub(super) fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
+        if !self.measures_by_times() {
+            self.take_timed(now, packet);
+        } else if delivery.first_sent != Time::NEVER && !delivery.repaired {
+            self.rtt.sample(delivery.first_sent, now);
+            self.sample = Some(now.saturating_since(delivery.last_sent));
+        } else if acked > 0 && self.options.timestamps {
+            self.take_timestamp(now, packet);
+        }
+    }
+
+    /// Whether RTTs are measured by transmission times.
+    #[inline]
+    pub(super) fn measures_by_times(&self) -> bool {
+        self.options.timestamps || self.options.recovery == Recovery::Rack
+    }
+
+    fn take_timestamp(&mut self, now: Time, packet: &Packet) {
+        let exact = Duration::from_micros(u64::from(clock(now).wrapping_sub(packet.ts_ecr)));
+        self.rtt.sample_timestamp(exact);
+        self.sample = Some(exact);
+    }
+
+    #[inline]
+    pub(super) fn take_timed(&mut self, now: Time, packet: &Packet) {
+        if self.timed != 0 && packet.ack >= self.timed {
+            self.timed = 0;
+            self.take_sample(now, self.timed_at);
         }
     }
 

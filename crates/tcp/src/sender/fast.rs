@@ -3,11 +3,12 @@
 //! [`Sender::refresh`] sets `run`, the end of what the windows allow, or zero if anything else has to be considered.
 //! With [`Sender::disable_fast_path`] it is always zero, and every segment and ACK takes the long way.
 
-use wifair_packet::Packet;
-use wifair_units::Time;
+use wifair_packet::{Packet, flag};
+use wifair_units::{Duration, Time};
 
-use super::selective::Selective;
-use super::{RecoveryPhase, Sender, SenderState};
+use super::delivery::AckedRun;
+use super::selective::{Forward, Selective};
+use super::{AckSummary, RecoveryPhase, Sender, SenderState};
 use crate::config::Recovery;
 
 impl Sender {
@@ -59,31 +60,136 @@ impl Sender {
     /// Writes the next segment into `packet`. The caller has checked [`Sender::is_running`].
     #[inline(always)]
     pub fn write(&mut self, now: Time, packet: &mut Packet) {
-        let end = self.nxt + self.mss;
+        self.write_run(now, 1, packet);
+    }
+
+    /// Writes the first of all segments that the windows allow, and returns their number; they differ in their offset
+    /// alone. The caller has checked [`Sender::is_running`].
+    #[inline(always)]
+    pub fn write_all(&mut self, now: Time, packet: &mut Packet) -> u64 {
+        let count = if self.annotates { 1 } else { (self.run - self.nxt) / self.mss };
+        self.write_run(now, count, packet);
+        count
+    }
+
+    #[inline(always)]
+    fn write_run(&mut self, now: Time, count: u64, packet: &mut Packet) {
         *packet = self.full;
         packet.seq = self.nxt;
-        self.nxt = end;
+        self.nxt += count * self.mss;
         let (mut is_probe_due, prr_counts) = (false, self.prr_counts());
         if let Some(s) = &mut self.selective {
-            s.push(now, end, self.mss, prr_counts);
-            is_probe_due = s.is_probe_due(now, self.phase != RecoveryPhase::Open);
+            let before = s.scoreboard.len();
+            s.push(now, self.nxt, self.mss, count, prr_counts);
+            is_probe_due = s.is_probe_due(now, before, self.phase != RecoveryPhase::Open);
         }
-        self.note_segment(now, end, packet);
+        self.note_segment(now, self.nxt, packet);
         if is_probe_due {
-            self.arm_probe_after_new(now);
+            self.restart_probe(now);
         }
     }
 }
 
-impl Selective {
-    /// Processes an ACK of new data if nothing is lost, everything arrives in order and transmission times are not
-    /// needed; returns whether it did.
-    #[inline(always)]
-    pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
-        let in_order = self.scoreboard.is_simple() && self.scoreboard.lost() == 0 && packet.sack[0] == (0, 0);
-        if in_order {
-            self.scoreboard.acknowledge_in_order(now, packet.ack);
+/// What some ACKs have released.
+#[derive(Debug)]
+pub struct AckTrain {
+    /// Number of ACKs processed, from the first on.
+    pub acks: usize,
+    /// The first segment released and the number of segments, which differ in their offset alone.
+    pub first: Packet,
+    /// See `first`.
+    pub segments: u64,
+}
+
+impl Sender {
+    /// Processes ACKs that arrive at one instant, as far as everything arrives in order and the windows alone decide
+    /// what is sent: what they release is sent at once, and timers are set once. `take_rtt` gets the RTT samples.
+    #[inline]
+    pub fn on_acks<'a>(
+        &mut self,
+        now: Time,
+        acks: impl Iterator<Item = &'a Packet>,
+        mut take_rtt: impl FnMut(Duration),
+    ) -> AckTrain {
+        let mut train = AckTrain { acks: 0, first: Packet::default(), segments: 0 };
+        if self.annotates || self.phase != RecoveryPhase::Open {
+            return train;
         }
-        in_order
+        for ack in acks {
+            let is_plain = self.run > 0 && ack.flags == flag::ACK && u32::from(ack.window) == self.window_field;
+            self.sample = None;
+            if !is_plain {
+                break;
+            }
+            if self.selective.is_none() && self.una < ack.ack && ack.ack <= self.max {
+                self.on_new_ack(now, ack);
+            } else if !self.acknowledge_in_order(now, ack) {
+                break;
+            }
+            self.refresh();
+            if let Some(rtt) = self.sample {
+                take_rtt(rtt);
+            }
+            train.acks += 1;
+            if self.is_running() {
+                let mut segment = Packet::default();
+                let count = self.write_all(now, &mut segment);
+                if train.segments == 0 {
+                    train.first = segment;
+                }
+                train.segments += count;
+            }
+            self.is_held();
+        }
+        if train.acks > 0 {
+            self.restart_timers(now);
+        }
+        train
+    }
+
+    /// Processes an ACK of new data if nothing is lost and everything arrives in order, but for the timers; returns
+    /// whether it did.
+    #[inline(always)]
+    pub(super) fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
+        let Some(s) = &mut self.selective else { return false };
+        if self.phase != RecoveryPhase::Open || self.dup_acks > 0 || self.reducing || packet.sack[0] != (0, 0) {
+            return false;
+        }
+        let Some(acked) = s.acknowledge_in_order(now, packet.ack) else { return false };
+        let in_flight = s.in_flight();
+        if self.measures_by_times() {
+            self.rtt.sample(acked.first.0, now);
+            self.sample = Some(now.saturating_since(acked.last.0));
+        } else {
+            self.take_timed(now, packet);
+        }
+        self.una = packet.ack;
+        let (acked, delivered) = (acked.bytes, acked.bytes);
+        self.pass_ack(now, packet, &AckSummary { acked, delivered, in_flight, ..AckSummary::default() });
+        true
+    }
+
+    /// Restarts the timers after ACKs in order.
+    #[inline]
+    pub(super) fn restart_timers(&mut self, now: Time) {
+        self.restart_timer(now, true);
+        self.restart_probe(now);
+        self.finish_without_fin();
     }
 }
+
+impl Selective {
+    /// Processes an ACK up to `una` if nothing is lost and everything arrives in order.
+    #[inline(always)]
+    fn acknowledge_in_order(&mut self, now: Time, una: u64) -> Option<AckedRun> {
+        if self.probe_end != 0 || self.forward != Forward::Off {
+            return None;
+        }
+        let acked = self.scoreboard.acknowledge_in_order(now, una)?;
+        self.reorder_at = Time::NEVER;
+        Some(acked)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,7 @@ use crate::cc::{Algorithm, CongestionControl, RateSample, Start};
 use crate::config::{Handshake, IdleRestart, Recovery, SenderConfig, StackOptions};
 use crate::rtt::Rtt;
 
+pub use fast::AckTrain;
 pub use info::{Info, RecoveryState};
 use sack1::Sack1;
 use selective::Selective;

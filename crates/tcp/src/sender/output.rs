@@ -334,14 +334,14 @@ impl Sender {
         packet
     }
 
-    /// Records a data segment, new or retransmitted, that ends at `end`.
+    /// Records a data segment, new or retransmitted, or the first of several new ones; the last ends at `end`.
     #[inline(always)]
     pub(super) fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
         let is_retransmission = packet.seq < self.max;
         if is_retransmission {
             self.note_retransmission(now, packet);
         } else if self.timed == 0 {
-            (self.timed, self.timed_at) = (end, now);
+            (self.timed, self.timed_at) = (packet.end(), now);
         }
         if self.options.timestamps {
             packet.ts_val = clock(now);

@@ -7,23 +7,24 @@
 //! skipped by links with path compression (union-find). Losses are found by a pointer that only moves forward: every
 //! segment below it has arrived, is lost or was retransmitted. Retransmissions are queued by transmission time.
 //!
-//! If transmission times are not needed, full segments about which nothing is known yet are stored as a range of
-//! offsets (`tail`), and expanded when a selective ACK or a loss distinguishes them.
+//! Full segments at the end about which nothing is known yet are stored as runs ([`tail`]), and expanded when a
+//! selective ACK or a loss distinguishes them.
 //!
 //! Departure: RFC 6675 considers a segment lost when three discontiguous ranges above it have arrived, or more than two
 //! full segments' worth of bytes; here arrived segments are counted, whatever their size and place, as in Linux.
 
 mod rack;
+mod tail;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Range;
 
 use wifair_packet::MAX_SACK_BLOCKS;
 use wifair_units::{Duration, Time};
 
 use self::rack::Rack;
-use super::delivery::AckDelivery;
+use self::tail::Tail;
+use super::delivery::{AckDelivery, AckedRun};
 use super::rate::RateSampler;
 use super::segment::{SentSegment, mark};
 use crate::cc::RateSample;
@@ -33,8 +34,8 @@ use crate::clock;
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
-    /// Full segments after those in `segments`, not stored individually.
-    tail: Range<u64>,
+    /// Full segments after those in `segments`; unused with delivery rate samples, which need a record of each segment.
+    tail: Tail,
     /// Number of `segments[0]`; segments of the connection are numbered from 0.
     first: u64,
     mss: u64,
@@ -72,7 +73,7 @@ impl Scoreboard {
     pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
         Self {
             segments: VecDeque::new(),
-            tail: 0..0,
+            tail: Tail::new(mss),
             first: 0,
             mss,
             in_flight: 0,
@@ -127,9 +128,7 @@ impl Scoreboard {
     /// retransmissions in flight. Visits each segment.
     pub fn counts(&self) -> (u64, u64, u64, u64) {
         let count = |marks: u8| self.segments.iter().filter(|segment| segment.is(marks)).count() as u64;
-        let tail = (self.tail.end - self.tail.start) / self.mss;
-        let all = self.segments.len() as u64 + tail;
-        (all, count(mark::SACKED), count(mark::LOST), count(mark::RETRANSMITTED))
+        (self.len() as u64, count(mark::SACKED), count(mark::LOST), count(mark::RETRANSMITTED))
     }
 
     /// Degree of reordering seen, in segments, and number of reordering events.
@@ -147,21 +146,19 @@ impl Scoreboard {
         (index < self.segments.len()).then_some(index)
     }
 
-    /// Adds a segment of new data.
+    /// Adds `count` segments of new data with `len` bytes each, the last of which ends at `end`. While something is
+    /// selectively acknowledged, the next ACK would expand the tail.
     #[inline(always)]
-    pub fn push(&mut self, now: Time, end: u64, len: u64) {
-        if len == self.mss && !self.timed {
-            if self.tail.is_empty() {
-                self.tail.start = end - len;
-            }
-            self.tail.end = end;
-            self.in_flight += len;
+    pub fn push(&mut self, now: Time, end: u64, len: u64, count: u64) {
+        if len == self.mss && self.rate.is_none() && self.sacked == 0 {
+            self.tail.push(if self.timed { now } else { Time::ZERO }, end, count);
+            self.in_flight += len * count;
         } else {
-            self.push_apart(now, end, len);
+            (0..count).rev().for_each(|behind| self.push_apart(now, end - behind * len, len));
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn push_apart(&mut self, now: Time, end: u64, len: u64) {
         self.unroll();
         if let Some(rate) = &mut self.rate {
@@ -172,7 +169,7 @@ impl Scoreboard {
         self.segments.push_back(SentSegment { end, sent: now, arrived: 0, len, marks: 0 });
     }
 
-    /// Expands the tail into segments. Their transmission times are not needed.
+    /// Expands the tail into segments.
     #[inline]
     fn unroll(&mut self) {
         if !self.tail.is_empty() {
@@ -183,9 +180,9 @@ impl Scoreboard {
     #[inline(never)]
     fn unroll_tail(&mut self) {
         let len = u16::try_from(self.mss).expect("a segment has fewer than 2^16 bytes");
-        while self.tail.start < self.tail.end {
-            self.tail.start += self.mss;
-            self.segments.push_back(SentSegment { end: self.tail.start, sent: Time::ZERO, arrived: 0, len, marks: 0 });
+        while !self.tail.is_empty() {
+            let (sent, _) = self.tail.acknowledge(1);
+            self.segments.push_back(SentSegment { end: self.tail.start(), sent, arrived: 0, len, marks: 0 });
         }
     }
 
@@ -217,13 +214,7 @@ impl Scoreboard {
             rate.deliver(index, segment.sent);
         }
         if !segment.is(mark::EVER_RETRANSMITTED) {
-            delivery.once = Some(delivery.once.map_or(segment.end, |end| end.min(segment.end)));
-            if delivery.first_sent.is_none_or(|first| segment.sent < first) {
-                delivery.first_sent = Some(segment.sent);
-            }
-            if delivery.last_sent.is_none_or(|last| segment.sent > last) {
-                delivery.last_sent = Some(segment.sent);
-            }
+            delivery.note_sent_once(segment.sent, segment.end);
         }
         // RFC 8985, section 6.2, step 2: a retransmission was spurious if it seems to arrive within less than the
         // minimum RTT, or if its ACK echoes an earlier timestamp.
@@ -248,31 +239,32 @@ impl Scoreboard {
         }
     }
 
-    /// Whether everything has arrived in order so far and transmission times are not needed, so that an ACK only
-    /// advances `una`.
-    #[inline]
-    pub const fn is_simple(&self) -> bool {
-        self.sacked == 0 && !self.timed
-    }
-
-    /// Acknowledges all before `una`, if [`Scoreboard::is_simple`].
-    #[inline]
-    pub fn acknowledge_in_order(&mut self, now: Time, una: u64) {
-        if self.segments.is_empty() && una == self.tail.start + self.mss && una <= self.tail.end {
-            self.tail.start = una;
-            self.in_flight -= self.mss;
-            self.first += 1;
-            self.examined = self.examined.max(self.first);
-        } else {
-            self.acknowledge(now, una, Duration::MAX, &mut AckDelivery::default());
+    /// Acknowledges all before `una` if nothing but the transmission of all segments is known, and `una` is the end of
+    /// one.
+    #[inline(always)]
+    pub fn acknowledge_in_order(&mut self, now: Time, una: u64) -> Option<AckedRun> {
+        if !self.is_in_order() || self.lost > 0 || self.rate.is_some() {
+            return None;
         }
+        let acked = if self.segments.is_empty() {
+            let count = self.tail.whole_before(una)?;
+            self.acknowledge_tail(now, count)
+        } else {
+            let mut ends = self.segments.iter().take_while(|segment| segment.marks == 0).map(|segment| segment.end);
+            ends.find(|end| *end >= una).filter(|end| *end == una)?;
+            self.acknowledge_unmarked(now, una)?
+        };
+        self.examined = self.examined.max(self.first);
+        Some(acked)
     }
 
     /// Acknowledges all before `una`.
     #[inline(never)]
     pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut AckDelivery) {
-        if self.rate.is_none() {
-            self.acknowledge_unmarked(now, una, delivery);
+        if self.rate.is_none()
+            && let Some(acked) = self.acknowledge_unmarked(now, una)
+        {
+            delivery.note_in_order(&acked, self.timed);
         }
         while let Some(&segment) = self.segments.front() {
             if segment.end > una {
@@ -290,8 +282,13 @@ impl Scoreboard {
             self.segments.pop_front();
             self.first += 1;
         }
-        if self.segments.is_empty() && una > self.tail.start && !self.tail.is_empty() {
-            self.acknowledge_tail(now, una, min_rtt, delivery);
+        if self.segments.is_empty() && una > self.tail.start() && !self.tail.is_empty() {
+            if let Some(count) = self.tail.whole_before(una) {
+                delivery.note_in_order(&self.acknowledge_tail(now, count), self.timed);
+            } else {
+                self.unroll();
+                self.acknowledge(now, una, min_rtt, delivery);
+            }
         }
         self.examined = self.examined.max(self.first);
     }
@@ -299,47 +296,49 @@ impl Scoreboard {
     /// Acknowledges the leading segments that were sent once and have no marks all at once, without delivery rate
     /// samples. They were sent in order, so only the first and the last matter.
     #[inline]
-    fn acknowledge_unmarked(&mut self, now: Time, una: u64, delivery: &mut AckDelivery) {
-        let Some(&first) = self.segments.front() else { return };
+    fn acknowledge_unmarked(&mut self, now: Time, una: u64) -> Option<AckedRun> {
+        let first = *self.segments.front()?;
         if self.timed && first.end <= self.rack.highest {
-            return; // a later segment arrived before it
+            return None; // a later segment arrived before it
         }
-        let (mut last, mut count, mut bytes) = (None, 0, 0);
+        let (mut last, mut segments, mut bytes) = (None, 0, 0);
         while let Some(&segment) = self.segments.front()
             && segment.end <= una
             && segment.marks == 0
         {
             bytes += u64::from(segment.len);
-            count += 1;
-            last = Some(segment);
+            segments += 1;
+            last = Some((segment.sent, segment.end));
             self.segments.pop_front();
         }
-        let Some(last) = last else { return };
-        self.first += count;
-        self.in_flight -= bytes;
-        delivery.bytes += bytes;
-        if self.timed {
-            delivery.once = Some(delivery.once.map_or(first.end, |end| end.min(first.end)));
-            delivery.first_sent = Some(delivery.first_sent.map_or(first.sent, |sent| sent.min(first.sent)));
-            delivery.last_sent = Some(delivery.last_sent.map_or(last.sent, |sent| sent.max(last.sent)));
-            let rack = &mut self.rack;
-            (rack.sent, rack.end) = (rack.sent, rack.end).max((last.sent, last.end));
-            rack.rtt = now.saturating_since(last.sent);
-            rack.highest = last.end;
-        }
+        let acked = AckedRun { segments, bytes, first: (first.sent, first.end), last: last? };
+        self.note_in_order(now, &acked);
+        Some(acked)
     }
 
-    /// Acknowledges segments of the tail.
-    fn acknowledge_tail(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut AckDelivery) {
-        let acked = una.min(self.tail.end) - self.tail.start;
-        if acked.is_multiple_of(self.mss) {
-            self.tail.start += acked;
-            self.first += acked / self.mss;
-            self.in_flight -= acked;
-            delivery.bytes += acked;
-        } else {
-            self.unroll();
-            self.acknowledge(now, una, min_rtt, delivery);
+    /// Acknowledges the first `segments` segments of the tail, at least one.
+    #[inline]
+    fn acknowledge_tail(&mut self, now: Time, segments: u64) -> AckedRun {
+        let first_end = self.tail.start() + self.mss;
+        let (first_sent, last_sent) = self.tail.acknowledge(segments);
+        let (first, last) = ((first_sent, first_end), (last_sent, self.tail.start()));
+        let acked = AckedRun { segments, bytes: segments * self.mss, first, last };
+        self.note_in_order(now, &acked);
+        acked
+    }
+
+    /// Updates the state for segments acknowledged in order.
+    #[inline]
+    fn note_in_order(&mut self, now: Time, acked: &AckedRun) {
+        self.first += acked.segments;
+        self.in_flight -= acked.bytes;
+        if self.timed {
+            let (rack, last) = (&mut self.rack, acked.last);
+            if last > (rack.sent, rack.end) {
+                (rack.sent, rack.end) = last;
+            }
+            rack.rtt = now.saturating_since(last.0);
+            rack.highest = last.1;
         }
     }
 
@@ -582,7 +581,7 @@ impl Scoreboard {
     /// The last segment if it has not arrived (RFC 6675, section 4, NextSeg, rule 4; RFC 8985, section 7.3).
     pub fn last(&self) -> Option<(u64, u64)> {
         if !self.tail.is_empty() {
-            return Some((self.tail.end - self.mss, self.mss));
+            return Some((self.tail.end() - self.mss, self.mss));
         }
         let segment = self.segments.back()?;
         (!segment.is(mark::SACKED | mark::RETRANSMITTED)).then_some((segment.start(), u64::from(segment.len)))
@@ -613,10 +612,7 @@ impl Scoreboard {
     /// Number of segments sent and not cumulatively acknowledged.
     #[inline]
     pub fn len(&self) -> usize {
-        if self.tail.is_empty() {
-            return self.segments.len();
-        }
-        self.segments.len() + usize::try_from((self.tail.end - self.tail.start) / self.mss).expect("they are in flight")
+        self.segments.len() + usize::try_from(self.tail.len()).expect("they are in flight")
     }
 
     /// The delivery rate sample of an ACK that delivered `bytes`.

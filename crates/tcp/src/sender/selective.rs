@@ -15,7 +15,6 @@ use super::prr::Prr;
 use super::scoreboard::Scoreboard;
 use super::{AckSummary, RecoveryPhase, Sender, due};
 use crate::cc::CongestionControl;
-use crate::clock;
 use crate::config::{Recovery, ReduceFrom, StackOptions};
 
 /// Longest delay of an ACK for a single segment (RFC 8985, section 7.2). The value is Linux's.
@@ -32,17 +31,17 @@ pub struct Selective {
     probe_at: Time,
     armed_at: Time,
     /// End of the probe in flight, 0 for none, and whether it was a retransmission.
-    probe_end: u64,
+    pub(super) probe_end: u64,
     probe_again: bool,
     /// Whether this recovery has used rule 4 of NextSeg (RFC 6675, section 4), which applies once.
     rescued: bool,
     /// RFC 5682: progress in finding out whether a timeout was spurious.
-    forward: Forward,
+    pub(super) forward: Forward,
 }
 
 /// A step of F-RTO (RFC 5682, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forward {
+pub enum Forward {
     /// Not running, or finished.
     Off,
     /// The first segment was retransmitted.
@@ -82,23 +81,25 @@ impl Selective {
         self.scoreboard.awaits_retransmission()
     }
 
-    /// Whether sending new data now restarts the probe timer: for the first segment of an instant, and for the second
-    /// one in flight, which the receiver acknowledges at once. No probe is due `in_recovery`.
+    /// Whether new data, sent now after `before` other segments, restart the probe timer: the first segment of an
+    /// instant does, and the second one in flight, which the receiver acknowledges at once. No probe is due
+    /// `in_recovery`.
     #[inline]
-    pub fn is_probe_due(&self, now: Time, in_recovery: bool) -> bool {
+    pub fn is_probe_due(&self, now: Time, before: usize, in_recovery: bool) -> bool {
         if self.probe_at == Time::NEVER {
             !in_recovery && self.scoreboard.sacked() == 0
         } else {
-            self.armed_at != now || self.scoreboard.len() == 2
+            self.armed_at != now || (before < 2 && self.scoreboard.len() >= 2)
         }
     }
 
-    /// Adds a segment of new data with `len` bytes that ends at `end`, which may count for `prr`.
+    /// Adds `count` segments of new data with `len` bytes each, the last of which ends at `end`; they may count for
+    /// `prr`.
     #[inline(always)]
-    pub fn push(&mut self, now: Time, end: u64, len: u64, prr_counts: bool) {
-        self.scoreboard.push(now, end, len);
+    pub fn push(&mut self, now: Time, end: u64, len: u64, count: u64, prr_counts: bool) {
+        self.scoreboard.push(now, end, len, count);
         if prr_counts {
-            self.prr.on_send(len);
+            self.prr.on_send(len * count);
         }
     }
 
@@ -213,24 +214,6 @@ impl Sender {
         any
     }
 
-    /// Takes an RTT sample from each ACK: from transmission times if all segments were sent once, else from the echo.
-    fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
-        let by_times = self.options.recovery == Recovery::Rack;
-        if !self.options.timestamps && !by_times {
-            if self.timed != 0 && packet.ack >= self.timed {
-                self.timed = 0;
-                self.take_sample(now, self.timed_at);
-            }
-        } else if let (Some(first), Some(last), false) = (delivery.first_sent, delivery.last_sent, delivery.repaired) {
-            self.rtt.sample(first, now);
-            self.sample = Some(now.saturating_since(last));
-        } else if acked > 0 && self.options.timestamps {
-            let exact = Duration::from_micros(u64::from(clock(now).wrapping_sub(packet.ts_ecr)));
-            self.rtt.sample_timestamp(exact);
-            self.sample = Some(exact);
-        }
-    }
-
     /// Marks lost segments; returns how many are newly lost.
     #[inline]
     fn find_losses(&mut self, now: Time, s: &mut Selective) -> u32 {
@@ -302,7 +285,7 @@ impl Sender {
     fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &AckDelivery) {
         if self.phase != RecoveryPhase::Loss {
             s.forward = Forward::Off;
-        } else if delivery.once.is_some_and(|end| end <= self.recover) {
+        } else if delivery.once <= self.recover {
             s.forward = Forward::Off;
             self.undo();
             s.scoreboard.undo_losses();
@@ -418,10 +401,12 @@ impl Sender {
 
     /// Creates the segment `seq .. seq + len` and enters it into the scoreboard.
     pub(super) fn segment_selective(&mut self, now: Time, seq: u64, len: u64) -> Packet {
-        let (new, prr_counts) = (seq >= self.max, self.prr_counts());
+        let (new, prr_counts, mut is_probe_due) = (seq >= self.max, self.prr_counts(), false);
         if let Some(s) = &mut self.selective {
             if new {
-                s.push(now, seq + len, len, prr_counts);
+                let before = s.scoreboard.len();
+                s.push(now, seq + len, len, 1, prr_counts);
+                is_probe_due = s.is_probe_due(now, before, self.phase != RecoveryPhase::Open);
             } else {
                 s.scoreboard.retransmit(now, seq);
                 if prr_counts {
@@ -430,15 +415,15 @@ impl Sender {
             }
         }
         let packet = self.segment_of(now, seq, len);
-        if new && self.selective.as_ref().is_some_and(|s| s.is_probe_due(now, self.phase != RecoveryPhase::Open)) {
-            self.arm_probe_after_new(now);
+        if is_probe_due {
+            self.restart_probe(now);
         }
         packet
     }
 
-    /// Restarts the probe timer after new data for which [`Selective::is_probe_due`].
-    #[inline(never)]
-    pub(super) fn arm_probe_after_new(&mut self, now: Time) {
+    /// Restarts the probe timer.
+    #[inline]
+    pub(super) fn restart_probe(&mut self, now: Time) {
         if let Some(mut s) = self.selective.take() {
             self.arm_probe(now, &mut s, true);
             self.selective = Some(s);

@@ -95,45 +95,45 @@ impl World {
         }
         let (channel, kept, packets) = (&mut self.channels[channel], &mut self.kept.packets, &mut self.packets);
         let (counters, rtts) = (&mut connection.counters, &mut self.flows[connection.flow as usize].rtt);
-        let mut launch = |id, packet: &mut Packet| {
-            packet.hop = forward;
-            packet.set_sent_at(now);
-            counters.data_sent += 1;
-            kept.push(id);
-        };
         let mut count = 0;
         let mut is_due = self.now >= self.next_events.earliest().min(self.until);
-        while !is_due
-            && let Some((_, id)) = channel.passed_up().get(count).copied()
-            && (packets[id].hop, packets[id].flow) == (hop, flow)
-        {
-            count += 1;
-            let ack = &mut packets[id];
-            sender.on_packet(now, ack);
-            if let Some(rtt) = sender.rtt_sample() {
-                rtts.add(rtt);
+        while !is_due {
+            let behind = &channel.passed_up()[count..];
+            let acks = behind.iter().map(|(_, id)| &packets[*id]);
+            let mut acks = acks.take_while(|packet| (packet.hop, packet.flow) == (hop, flow));
+            let mut train = sender.on_acks(now, acks.clone(), |rtt| rtts.add(rtt));
+            if train.acks == 0 {
+                let Some(ack) = acks.next() else { break };
+                sender.on_packet(now, ack);
+                if let Some(rtt) = sender.rtt_sample() {
+                    rtts.add(rtt);
+                }
+                train.acks = 1;
             }
-            if sender.is_running() {
-                sender.write(now, ack);
-                launch(id, ack);
-            } else {
-                packets.release(id);
-            }
+            let mut free = behind[..train.acks].iter().map(|(_, id)| *id);
+            let (mut segment, mut segments) = (train.first, train.segments);
             loop {
+                segment.hop = forward;
+                segment.set_sent_at(now);
+                counters.data_sent += segments;
+                for _ in 0..segments {
+                    let id = free.next().unwrap_or_else(|| packets.add().0);
+                    packets[id] = segment;
+                    kept.push(id);
+                    segment.seq += u64::from(segment.payload);
+                }
                 if sender.is_running() {
-                    let (id, packet) = packets.add();
-                    sender.write(now, packet);
-                    launch(id, packet);
+                    segments = sender.write_all(now, &mut segment);
                 } else if !sender.is_held()
-                    && let Some(segment) = sender.poll(now)
+                    && let Some(next) = sender.poll(now)
                 {
-                    let (id, packet) = packets.add();
-                    *packet = segment;
-                    launch(id, packet);
+                    (segment, segments) = (next, 1);
                 } else {
                     break;
                 }
             }
+            free.for_each(|id| packets.release(id));
+            count += train.acks;
             if self.timers.set(2 * index, sender.deadline()) {
                 let next = self.timers.next();
                 self.next_events.set(TIMERS, next);

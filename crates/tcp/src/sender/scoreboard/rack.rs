@@ -56,6 +56,7 @@ impl Scoreboard {
         if self.sacked == 0 && self.retransmitted.is_empty() {
             return (0, Time::NEVER); // all arrived in the order of transmission
         }
+        self.unroll();
         let window = self.reordering_window(in_recovery, threshold, min_rtt, srtt);
         let wait = self.rack.rtt + window;
         let last = (self.rack.sent, self.rack.end);

@@ -207,7 +207,7 @@ impl Pair {
     fn push(&mut self, len: u64) {
         let start = self.max;
         self.max += len;
-        self.board.push(self.now, self.max, len);
+        self.board.push(self.now, self.max, len, 1);
         self.list.entries.push(ModelEntry { start, end: self.max, sent: self.now, ..ModelEntry::default() });
     }
 
@@ -219,14 +219,13 @@ impl Pair {
         }
         let mut told = Told::default();
         let mut delivery = AckDelivery { echo, ..AckDelivery::default() };
-        let (simple, sacks) = (self.board.is_simple(), block.0.max(una) < block.1);
+        let sacks = block.0.max(una) < block.1;
         if una > self.una {
             self.list.acknowledge(self.now, una, echo, &mut told);
-            if simple && !sacks && self.list.entries.iter().all(|e| !e.lost && !e.retransmitted) {
-                self.board.acknowledge_in_order(self.now, una);
-                delivery.bytes = told.bytes; // not needed
-            } else {
-                self.board.acknowledge(self.now, una, MIN_RTT, &mut delivery);
+            let in_order = if sacks { None } else { self.board.acknowledge_in_order(self.now, una) };
+            match in_order {
+                Some(acked) => delivery.note_in_order(&acked, self.board.timed),
+                None => self.board.acknowledge(self.now, una, MIN_RTT, &mut delivery),
             }
             self.una = una;
         }
@@ -239,9 +238,9 @@ impl Pair {
             let got = Told {
                 bytes: delivery.bytes,
                 sacked: delivery.sacked,
-                first_sent: delivery.first_sent,
-                last_sent: delivery.last_sent,
-                once: delivery.once,
+                first_sent: Some(delivery.first_sent).filter(|sent| *sent != Time::NEVER),
+                last_sent: Some(delivery.last_sent).filter(|sent| *sent != Time::ZERO),
+                once: Some(delivery.once).filter(|end| *end != u64::MAX),
                 repaired: delivery.repaired,
                 reordered: delivery.reordered,
             };
@@ -286,7 +285,6 @@ impl Pair {
                 assert_eq!(self.board.next_suspect(), list.suspect());
             }
             assert_eq!(self.board.is_in_order(), self.board.sacked() == 0);
-            assert_eq!(self.board.is_simple(), self.board.sacked() == 0 && !self.board.timed);
         }
     }
 

@@ -1,0 +1,95 @@
+//! The end of the scoreboard: full segments about which nothing is known yet, as runs of segments sent at one instant.
+//!
+//! Most segments leave in bursts, released by the ACKs of one PPDU, and are acknowledged in order. They are never
+//! stored one by one.
+
+use std::collections::VecDeque;
+
+use wifair_units::Time;
+
+/// Segments sent at one instant.
+#[derive(Clone, Copy, Debug)]
+struct SentRun {
+    /// Offset after the last byte.
+    end: u64,
+    sent: Time,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Tail {
+    mss: u64,
+    /// Offset of the first byte.
+    start: u64,
+    segments: u64,
+    runs: VecDeque<SentRun>,
+}
+
+impl Tail {
+    pub(super) fn new(mss: u64) -> Self {
+        Self { mss, start: 0, segments: 0, runs: VecDeque::new() }
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.segments == 0
+    }
+
+    /// Number of segments.
+    #[inline]
+    pub(super) const fn len(&self) -> u64 {
+        self.segments
+    }
+
+    /// Offset of the first byte.
+    pub(super) const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Offset after the last byte.
+    pub(super) const fn end(&self) -> u64 {
+        self.start + self.segments * self.mss
+    }
+
+    /// Adds `count` segments that end at `end`.
+    #[inline]
+    pub(super) fn push(&mut self, sent: Time, end: u64, count: u64) {
+        match self.runs.back_mut() {
+            Some(run) if run.sent == sent => run.end = end,
+            before => {
+                if before.is_none() {
+                    self.start = end - count * self.mss;
+                }
+                self.runs.push_back(SentRun { end, sent });
+            }
+        }
+        self.segments += count;
+    }
+
+    /// Number of segments before `una`, at least one, unless `una` lies inside a segment or outside of the tail.
+    #[inline]
+    pub(super) fn whole_before(&self, una: u64) -> Option<u64> {
+        let acked = una.checked_sub(self.start)?;
+        let count = acked / self.mss;
+        (acked.is_multiple_of(self.mss) && 0 < count && count <= self.segments).then_some(count)
+    }
+
+    /// Removes the first `count` segments, at least one; returns when the first and the last of them were sent.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, count: u64) -> (Time, Time) {
+        self.start += count * self.mss;
+        self.segments -= count;
+        let first = self.runs.front().map_or(Time::ZERO, |run| run.sent);
+        let mut last = first;
+        while let Some(&SentRun { end, sent }) = self.runs.front() {
+            last = sent;
+            if end <= self.start {
+                self.runs.pop_front();
+            }
+            if end >= self.start {
+                break;
+            }
+        }
+        (first, last)
+    }
+}
