@@ -48,13 +48,6 @@ impl<T> DelayLine<T> {
         }
     }
 
-    /// The next item with its arrival time.
-    #[inline]
-    #[must_use]
-    pub fn first(&self) -> Option<(Time, &T)> {
-        self.line.front().map(|(time, what)| (*time, what))
-    }
-
     /// Items in transit with their arrival times, the next one first.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Time, &T)> {

@@ -186,6 +186,21 @@ impl Channel {
         general.edcafs_mut().append_train(station, category, train, packets, joins)
     }
 
+    /// Like [`Channel::append_train`], for packets that all arrive now: appends those that have the size of the first,
+    /// as far as they fit and cannot be marked.
+    #[inline]
+    pub fn append_together(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        ids: &[PacketId],
+        packets: &Packets,
+    ) -> usize {
+        let Self::General(general) = self else { return 0 };
+        general.edcafs_mut().append_together(now, station, category, ids, packets)
+    }
+
     /// Removes the next packet that receivers pass up at the same instant as the packet last reported.
     #[inline]
     pub fn take_passed_up(&mut self) -> Option<PacketId> {

@@ -662,3 +662,20 @@ fn a_train_joins_a_queue_only_behind_a_frame_in_progress() {
     assert_eq!(channel.append_train(1, 0, many.into_iter(), &mut packets, |_| true), 1995, "2000 fit");
     assert_eq!(channel.waiting(1), 2000);
 }
+
+/// Packets that arrive together join a queue behind a frame in progress, up to the first of another size or the first
+/// that does not fit.
+#[test]
+fn packets_that_arrive_together_join_a_queue_together() {
+    let mut channel = Channel::General(Box::new(channel(ht_mcs7(), aggregation(), &[BE], 1)));
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let mut ids = |size| packets.insert(Packet { size, ..Packet::default() });
+    let (first, mut all) = (ids(SIZE), vec![ids(SIZE), ids(SIZE), ids(SIZE - 1)]);
+    all.extend((0..2000).map(|_| ids(SIZE)));
+    assert_eq!(channel.append_together(Time::ZERO, 1, 0, &all, &packets), 0);
+    channel.offer_in(1, 0, first, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut lost, NextHops(&[0])));
+    for (from, joined, waiting) in [(0, 2, 2), (2, 1, 3), (3, 1997, 2000), (2000, 0, 2000)] {
+        assert_eq!(channel.append_together(Time::ZERO, 1, 0, &all[from..], &packets), joined);
+        assert_eq!(channel.waiting(1), waiting);
+    }
+}

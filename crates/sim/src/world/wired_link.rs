@@ -391,17 +391,6 @@ impl WiredLink {
         self.line.pop_before(end)
     }
 
-    /// Like [`WiredLink::take_arrived`], if `is_wanted` accepts the packet.
-    #[inline]
-    pub(super) fn take_arrived_if(
-        &mut self,
-        end: Time,
-        is_wanted: impl FnOnce(PacketId) -> bool,
-    ) -> Option<(Time, PacketId)> {
-        let (time, id) = self.line.first()?;
-        if time < end && is_wanted(*id) { self.line.pop().map(|id| (time, id)) } else { None }
-    }
-
     /// Propagation delay: the time from the end of transmission to the arrival.
     pub(super) fn delay(&self) -> Duration {
         self.delay

@@ -147,22 +147,10 @@ impl Edcafs {
         packets: &mut Packets,
         mut joins: impl FnMut(&mut Packet) -> bool,
     ) -> usize {
-        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
-        let category = match self.classifier {
-            Classifier::Kind(_) => return 0,
-            Classifier::Caller if is_legacy => AccessCategory::Be.index(),
-            Classifier::Caller => category,
-            Classifier::One => 0,
-        };
-        let index = self.index(station, category);
-        let contender = &mut self.contenders[index];
-        let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
-        if !is_simple || contender.task.is_none() || (ap.is_some() && is_gauge_late) {
-            return 0;
-        }
+        let Some((index, ap)) = self.joined_by_trains(station, category) else { return 0 };
         let (arrived, gauge, mut count) = (&mut self.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
         let mut lengths = gauge.as_deref().copied(); // in registers
-        contender.waiting.change_fifo(|fifo| {
+        self.contenders[index].waiting.change_fifo(|fifo| {
             for (time, id) in train {
                 let packet = &mut packets[id];
                 if !fifo.has_room(packet.size) || !joins(packet) {
@@ -180,6 +168,53 @@ impl Edcafs {
             *gauge = lengths;
         }
         count
+    }
+
+    /// Like [`Edcafs::append_train`], for packets that all arrive now: appends those that have the size of the first,
+    /// as far as they fit and cannot be marked.
+    pub(crate) fn append_together(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        ids: &[PacketId],
+        packets: &Packets,
+    ) -> usize {
+        let (Some((index, ap)), Some(first)) = (self.joined_by_trains(station, category), ids.first()) else {
+            return 0;
+        };
+        let (arrived, mut count) = (&mut self.arrived, 0);
+        self.contenders[index].waiting.change_fifo(|fifo| {
+            let size = packets[*first].size;
+            let alike = ids.iter().take_while(|id| packets[**id].size == size);
+            let room = fifo.room_for(size).map_or(0, |room| usize::try_from(room).unwrap_or(usize::MAX));
+            count = alike.take(room).count();
+            fifo.reserve(count as u64, size);
+            fifo.fill_reserved(ids[..count].iter().copied());
+            ids[..count].iter().for_each(|id| arrived.note(*id, now));
+        });
+        if let Some(ap) = ap.filter(|_| count > 0) {
+            let (before, was_full) = self.ap_queues[ap].level();
+            let is_full = was_full || self.contenders[index].waiting.is_full();
+            self.ap_queues[ap].set(now, before + count, is_full);
+        }
+        count
+    }
+
+    /// Index of a station's category, and its access point if it is one, if packets that arrive have no effect but to
+    /// join the queue of the category.
+    fn joined_by_trains(&self, station: u32, category: usize) -> Option<(usize, Option<usize>)> {
+        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
+        let category = match self.classifier {
+            Classifier::Kind(_) => return None,
+            Classifier::Caller if is_legacy => AccessCategory::Be.index(),
+            Classifier::Caller => category,
+            Classifier::One => 0,
+        };
+        let index = self.index(station, category);
+        let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
+        let has_task = self.contenders[index].task.is_some();
+        (is_simple && has_task && !(ap.is_some() && is_gauge_late)).then_some((index, ap))
     }
 
     #[inline(never)]

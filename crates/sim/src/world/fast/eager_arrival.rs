@@ -313,13 +313,15 @@ impl World {
             return;
         }
         let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);
-        let (mut is_noteworthy, mut has_earlier_timer, mut more) = (false, false, None);
-        let mut horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
-        while let Some((time, id)) =
-            wire.take_arrived_if(horizon, |id| (packets[id].flow, packets[id].kind) == (flow, Kind::Data))
-        {
-            self.events += 1;
+        let (mut is_noteworthy, mut count, mut more) = (false, 0, None);
+        let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
+        for (time, id) in wire.under_way() {
             let packet = &mut packets[id];
+            let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
+            if !is_alike || time >= horizon || time >= receiver.deadline() || more.is_some() {
+                break;
+            }
+            count += 1;
             counters.arrive(packet.payload);
             one_way.add(time - packet.sent_at());
             receiver.on_packet(time, packet);
@@ -332,15 +334,10 @@ impl World {
             } else {
                 packets.release(id);
             }
-            if more.is_some() {
-                break;
-            }
-            if receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline()) {
-                has_earlier_timer = true;
-                horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
-            }
         }
-        if has_earlier_timer {
+        wire.let_arrive(count);
+        self.events += count as u64;
+        if receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline()) {
             self.update_next_timer();
         }
         if is_noteworthy {

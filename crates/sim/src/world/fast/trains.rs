@@ -207,10 +207,15 @@ impl World {
         let Hop::Air { channel, from, .. } = self.hops[hop as usize] else { return };
         let (channel, category) = (usize::from(channel), self.connections[flow as usize].category);
         let kept = std::mem::take(&mut self.kept.packets);
-        let train = kept.iter().map(|id| (self.now, *id));
-        let count = self.channels[channel].append_train(from, category, train, &mut self.packets, |_| true);
-        for id in &kept[count..] {
-            self.offer(channel, from, *id);
+        let mut waiting = &kept[..];
+        while let Some((first, others)) = waiting.split_first() {
+            match self.channels[channel].append_together(self.now, from, category, waiting, &self.packets) {
+                0 => {
+                    self.offer(channel, from, *first);
+                    waiting = others;
+                }
+                count => waiting = &waiting[count..],
+            }
         }
         self.kept.packets = kept;
         self.kept.packets.clear();
