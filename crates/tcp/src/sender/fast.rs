@@ -9,6 +9,7 @@ use wifair_units::{Duration, Time};
 use super::delivery::AckedRun;
 use super::selective::{Forward, Selective};
 use super::{AckSummary, RecoveryPhase, Sender, SenderState};
+use crate::clock;
 use crate::config::Recovery;
 
 impl Sender {
@@ -111,8 +112,8 @@ impl Sender {
         acks: impl Iterator<Item = &'a Packet>,
         mut take_rtt: impl FnMut(Duration),
     ) -> AckTrain {
-        let mut train = AckTrain { acks: 0, first: Packet::default(), segments: 0 };
-        if self.annotates || self.phase != RecoveryPhase::Open {
+        let mut train = AckTrain { acks: 0, first: Packet { seq: self.nxt, ..self.full }, segments: 0 };
+        if self.annotates || self.phase != RecoveryPhase::Open || self.nxt < self.max {
             return train;
         }
         for ack in acks {
@@ -132,10 +133,14 @@ impl Sender {
             }
             train.acks += 1;
             if self.is_running() {
-                let mut segment = Packet::default();
-                let count = self.write_all(now, &mut segment);
-                if train.segments == 0 {
-                    train.first = segment;
+                let count = (self.run - self.nxt) / self.mss;
+                if self.timed == 0 {
+                    (self.timed, self.timed_at) = (self.nxt + self.mss, now);
+                }
+                self.nxt += count * self.mss;
+                self.max = self.nxt;
+                if let Some(s) = &mut self.selective {
+                    s.push(now, self.nxt, self.mss, count, false);
                 }
                 train.segments += count;
             }
@@ -143,6 +148,12 @@ impl Sender {
         }
         if train.acks > 0 {
             self.restart_timers(now);
+        }
+        if train.segments > 0 {
+            self.last_send = now;
+            if self.options.timestamps {
+                train.first.ts_val = clock(now);
+            }
         }
         train
     }
