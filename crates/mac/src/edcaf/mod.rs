@@ -11,6 +11,7 @@
 
 mod agreement;
 mod arrival_times;
+mod edca_function;
 mod fast;
 mod frame_records;
 mod limits;
@@ -24,13 +25,13 @@ mod settle;
 mod waiting;
 mod window;
 
-use wifair_packet::{Packet, PacketId, entry};
+use wifair_packet::{Packet, PacketId};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use self::agreement::{Agreement, QueuedAction};
 use self::arrival_times::ArrivalTimes;
-use self::fast::{RunPpdu, SingleAirs, SingleFrame};
+pub(crate) use self::edca_function::{Edcaf, Task};
+use self::fast::SingleAirs;
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
@@ -43,7 +44,6 @@ use self::window::{Chain, Mpdu, SendWindow};
 use crate::access_category::AccessCategory;
 use crate::category::Category;
 use crate::exchange::ExchangeStep;
-use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
 use crate::{Access, BROADCAST, Call, Counters, MacEvent};
@@ -83,126 +83,6 @@ impl Station {
 
 /// No limit on the width of PPDUs in a TXOP.
 const ANY_WIDTH: u8 = u8::MAX;
-
-/// What an EDCAF sends next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Task {
-    /// Pending MPDUs of this window.
-    Data(usize),
-    /// A BlockAckReq to the receiver of this window.
-    Request(usize),
-    /// An ADDBA or DELBA frame to the receiver of this window, the first of [`Edcaf::actions`].
-    Action(usize),
-    /// A frame that needs no window.
-    Single(SingleFrame),
-}
-
-impl Task {
-    pub const fn window(self) -> usize {
-        match self {
-            Self::Data(window) | Self::Request(window) | Self::Action(window) => window,
-            Self::Single(_) => panic!("a single frame has no window"),
-        }
-    }
-}
-
-/// One category of one station: an EDCA function.
-#[derive(Clone, Debug)]
-pub(crate) struct Edcaf {
-    /// The station to which it belongs.
-    station: usize,
-    pub waiting: CategoryQueues,
-    /// Limit of each queue, in packets.
-    limit: usize,
-    /// Since when it has held back packets in order to aggregate more.
-    held_since: Option<Time>,
-    pub contention: Contention,
-    pub aifs: Duration,
-    pub txop: Duration,
-    pub burst: u32,
-    /// What is sent next, if anything.
-    pub task: Option<Task>,
-    pub windows: Vec<SendWindow>,
-    /// Windows with MPDUs to retransmit, longest wait first.
-    pub backlog: Vec<usize>,
-    /// Windows for which a BlockAckReq is due.
-    pub requests: Vec<usize>,
-    /// ADDBA and DELBA frames to send.
-    pub actions: Vec<QueuedAction>,
-    /// Index of the window towards each receiver, by its number.
-    pub window_of: Vec<Option<usize>>,
-    pub ppdu: Ppdu,
-    /// The only source that feeds its queue, if attached: see [`fast`].
-    source: Option<Box<SaturatedSource>>,
-    /// The datagrams of that source that it sends without packets, if any.
-    run: Option<Box<RunPpdu>>,
-    /// Start of its TXOP, and number of exchanges in it so far.
-    pub won_at: Time,
-    pub in_a_row: u32,
-    pub counters: CategoryCounters,
-}
-
-impl Edcaf {
-    /// Index of the window towards a receiver; created if necessary.
-    fn window_to(&mut self, to: u32, rules: Option<&AggregationRules>) -> usize {
-        let place = if to == BROADCAST { 0 } else { to as usize + 1 };
-        *entry(&mut self.window_of, place).get_or_insert_with(|| {
-            let mut window = match rules {
-                Some(rules) if to != BROADCAST => SendWindow::new(to, rules.window, rules.max_ampdu.0 > 0),
-                _ => SendWindow::new(to, 1, false),
-            };
-            if to != BROADCAST && rules.is_some_and(AggregationRules::makes_agreements) {
-                window.agreement = Agreement::Needed(Time::ZERO);
-            }
-            self.windows.push(window);
-            self.windows.len() - 1
-        })
-    }
-
-    /// Sends an MPDU to `to` next.
-    fn load_mpdu(&mut self, to: u32, mpdu: Mpdu, rules: Option<&AggregationRules>) {
-        let window = self.window_to(to, rules);
-        self.windows[window].push(mpdu);
-        self.task = Some(Task::Data(window));
-    }
-
-    /// Number of packets in the queue that a packet to `to` joins, and of those from it in MPDUs that are neither
-    /// acknowledged nor given up.
-    fn waiting_and_in_flight(&self, to: u32) -> usize {
-        let goes_there = |window: &&SendWindow| self.waiting.is_one() || window.to == to;
-        self.waiting.len_towards(to)
-            + self.windows.iter().filter(goes_there).map(SendWindow::packets_pending).sum::<usize>()
-    }
-
-    /// Until when it holds back its packets in order to aggregate more, if it does.
-    fn holds_back(&mut self, now: Time, rules: &AggregationRules) -> Option<Time> {
-        let (packets, time) = rules.wait_until?;
-        let waiting = self.waiting.len();
-        if waiting == 0 || waiting >= packets as usize {
-            self.held_since = None;
-            return None;
-        }
-        let until = *self.held_since.get_or_insert(now) + time;
-        if until <= now {
-            self.held_since = None;
-            return None;
-        }
-        Some(until)
-    }
-
-    /// What must be sent before new data: an ADDBA or DELBA frame, a request, or retransmissions.
-    fn unfinished(&self, now: Time) -> Option<Task> {
-        let action = self.actions.first().map(|action| Task::Action(action.window));
-        let request = || self.requests.first().map(|window| Task::Request(*window));
-        let is_ready = |window: &&usize| self.windows[**window].agreement_wait(now).is_none();
-        action.or_else(request).or_else(|| self.backlog.iter().find(is_ready).map(|window| Task::Data(*window)))
-    }
-
-    /// Until when it waits for an agreement, if it does.
-    fn agreement_wait(&self, now: Time) -> Option<Time> {
-        self.backlog.iter().filter_map(|window| self.windows[*window].agreement_wait(now)).min()
-    }
-}
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
