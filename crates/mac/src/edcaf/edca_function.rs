@@ -10,6 +10,7 @@ use super::settings::{AggregationRules, CategoryCounters};
 use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use crate::BROADCAST;
+use crate::exchange::ExchangeStep;
 use crate::fast::SaturatedSource;
 use crate::station::Contention;
 
@@ -68,10 +69,36 @@ pub(crate) struct Edcaf {
     /// Start of its TXOP, and number of exchanges in it so far.
     pub won_at: Time,
     pub in_a_row: u32,
+    /// Receivers whose CTS has reserved the channel for the rest of this TXOP; [`BROADCAST`] stands for all, after a
+    /// CTS-to-self.
+    pub(super) reserved_by: Vec<u32>,
     pub counters: CategoryCounters,
 }
 
 impl Edcaf {
+    /// A TXOP begins.
+    #[inline]
+    pub fn win(&mut self, now: Time) {
+        self.won_at = now;
+        self.in_a_row = 0;
+        self.reserved_by.clear();
+    }
+
+    /// Notes that the frames before its data have reserved the channel for the rest of its TXOP.
+    pub(super) fn note_reservation(&mut self) {
+        let by = match self.ppdu.before_data() {
+            [] => return,
+            [ExchangeStep::CtsToSelf, ..] => BROADCAST,
+            _ => self.ppdu.to,
+        };
+        self.reserved_by.push(by);
+    }
+
+    /// Whether the frames before earlier data have reserved the channel for data to `to` in this TXOP.
+    pub(super) fn is_reserved_for(&self, to: u32) -> bool {
+        self.reserved_by.contains(&to) || self.reserved_by.contains(&BROADCAST)
+    }
+
     /// Index of the window towards a receiver; created if necessary.
     pub(super) fn window_to(&mut self, to: u32, rules: Option<&AggregationRules>) -> usize {
         let place = if to == BROADCAST { 0 } else { to as usize + 1 };

@@ -54,7 +54,7 @@ impl Edcafs {
         let answer = self.access.timing.sifs + self.response_air(station, to, purpose);
         let left = contender.txop.saturating_sub(now - contender.won_at + answer);
         let within = |time: Duration| mode.timing.longest(time.min(rules.max_duration)).unwrap_or(Bytes(0));
-        let protected = |most: Bytes| most.min(within(left.saturating_sub(self.protection_time(most, to, station))));
+        let protected = |most: Bytes| most.min(within(left.saturating_sub(self.protection_time(most, to, sender))));
         let longest = within(left);
         protected(longest).max(protected(longest.min(self.access.rts_threshold)))
     }
@@ -72,9 +72,9 @@ impl Edcafs {
         rules.max_amsdu.0.min(mpdu.saturating_sub(self.access.timing.sizes.mac_overhead.0))
     }
 
-    /// Time taken by protection before data.
-    pub(super) fn protection_time(&self, psdu: Bytes, to: u32, station: usize) -> Duration {
-        let steps = sequence(Purpose::Single, self.protection(psdu, to, station, None));
+    /// Time taken by protection before data of a sender.
+    pub(super) fn protection_time(&self, psdu: Bytes, to: u32, sender: usize) -> Duration {
+        let steps = sequence(Purpose::Single, self.protection(psdu, to, sender, None));
         let before =
             steps.iter().filter(|step| matches!(step, ExchangeStep::Rts | ExchangeStep::Cts | ExchangeStep::CtsToSelf));
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
@@ -129,7 +129,7 @@ impl Edcafs {
             if to != BROADCAST {
                 exchange += timing.sifs + response;
             }
-            exchange += self.protection_time(psdu, to, station);
+            exchange += self.protection_time(psdu, to, sender);
         }
         now + exchange - contender.won_at <= contender.txop
     }

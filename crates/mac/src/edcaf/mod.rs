@@ -177,6 +177,7 @@ impl Edcafs {
                     run: None,
                     won_at: Time::ZERO,
                     in_a_row: 0,
+                    reserved_by: vec![],
                     counters: CategoryCounters::default(),
                 });
             }
@@ -466,6 +467,9 @@ impl Edcafs {
     #[inline]
     pub(crate) fn succeed(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
         self.contenders[sender].in_a_row += 1;
+        if self.access.cf_end {
+            self.contenders[sender].note_reservation();
+        }
         let delivered = self.settle(sender, true, false, call);
         let station = self.station_of(sender);
         self.counters[station].delivered += delivered;

@@ -488,7 +488,8 @@ impl Edcafs {
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         let Ppdu { to, psdu, purpose, .. } = *ppdu;
         let Station { choice, max_width, .. } = &self.stations[station];
-        let timed = (choice.is_none() && *max_width == ANY_WIDTH).then_some((to, purpose, psdu));
+        let is_always_alike = choice.is_none() && *max_width == ANY_WIDTH && !self.access.cf_end;
+        let timed = is_always_alike.then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
             if !ppdu.has(ExchangeStep::Rts) {
                 ppdu.count(counters);
@@ -497,7 +498,7 @@ impl Edcafs {
         }
         let air = self.data_air(station, to, psdu);
         let response = self.response_air(station, to, purpose);
-        let protection = self.protection(psdu, to, station, None);
+        let protection = self.protection(psdu, to, sender, None);
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         ppdu.air = air;
         ppdu.response = response;
@@ -564,7 +565,7 @@ impl Edcafs {
     pub(crate) fn set_rate(&mut self, sender: usize, rate: BitRate) {
         let timing = &self.access.timing;
         let Ppdu { to, psdu, purpose, .. } = self.contenders[sender].ppdu;
-        let protection = self.protection(psdu, to, self.station_of(sender), Some(rate));
+        let protection = self.protection(psdu, to, sender, Some(rate));
         let ppdu = &mut self.contenders[sender].ppdu;
         ppdu.rate = Some(rate);
         ppdu.timed = None;
@@ -646,8 +647,14 @@ impl Edcafs {
         }
     }
 
-    /// Protection of data at this rate, or at that of the station.
-    pub(super) fn protection(&self, psdu: Bytes, to: u32, station: usize, rate: Option<BitRate>) -> Protection {
+    /// Protection of data at this rate, or at that of the station. Where frames reserve the channel for the whole TXOP,
+    /// those before the first data to a receiver suffice: an RTS begins a frame exchange sequence (dot11RTSThreshold),
+    /// and the sequence goes on to the CF-End (Annex G.4, NAV-protected sequence).
+    pub(super) fn protection(&self, psdu: Bytes, to: u32, sender: usize, rate: Option<BitRate>) -> Protection {
+        let station = self.station_of(sender);
+        if self.contenders[sender].is_reserved_for(to) {
+            return Protection::None;
+        }
         if to != BROADCAST && self.access.protects(psdu) {
             return Protection::RtsCts;
         }

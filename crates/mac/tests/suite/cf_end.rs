@@ -80,6 +80,43 @@ fn frames_reserve_the_channel_to_the_end_of_the_txop() {
     }
 }
 
+/// What precedes the data reserves the channel for the rest of the TXOP, so it is sent once: an RTS, or a CTS-to-self
+/// beside older stations. Without `cf_end` it precedes each PPDU, of at most 1 ms.
+#[test]
+fn one_rts_or_cts_to_self_reserves_a_whole_txop() {
+    for protection in [None, Some(BitRate::from_mbps(24))] {
+        for cf_end in [true, false] {
+            let frames = frames_with((1, 1900, 4000), 0.0, |access| {
+                (access.cf_end, access.protection) = (cf_end, protection);
+                if protection.is_none() {
+                    access.rts_threshold = Bytes(100);
+                }
+            });
+            let (mut last_end, mut txops) = (Time::ZERO, vec![]);
+            for frame in &frames {
+                if frame.start.saturating_since(last_end) > micros(16) {
+                    txops.push((0, 0));
+                }
+                last_end = last_end.max(frame.end);
+                let (before, data) = txops.last_mut().expect("a TXOP has begun");
+                let is_first = frame.aggregate.is_none_or(|aggregate| aggregate.place == 0);
+                *before +=
+                    u32::from(frame.kind == FrameKind::Rts || frame.kind == FrameKind::Cts && frame.from == frame.to);
+                *data += u32::from(frame.kind == FrameKind::Data && is_first);
+            }
+            let most = txops.iter().map(|(_, data)| *data).max().expect("there are TXOPs");
+            assert!(most >= 3, "{most} PPDUs");
+            for (before, data) in txops {
+                assert_eq!(
+                    before,
+                    if cf_end { 1 } else { data },
+                    "before {data} PPDUs, protection: {protection:?}, CF-End: {cf_end}"
+                );
+            }
+        }
+    }
+}
+
 /// Nothing that station 1 sends arrives, so its TXOP ends without a response and without a CF-End. The other station
 /// waits until 2 ms after the start of the TXOP, then for AIFS, 43 us, and its own backoff, unless a later CF-End of
 /// station 1 releases the channel. Without `cf_end` the NAV ends SIFS and 32 us after the PPDU, where the missing block

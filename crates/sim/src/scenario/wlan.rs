@@ -222,7 +222,8 @@ table! {
         /// Whether OFDM frames are protected by RTS and CTS instead (802.11n and later).
         pub protect_by_rts: bool = false;
         /// Whether the frames of a TXOP reserve the channel until its end, which its holder releases by a CF-End if it
-        /// finishes early (802.11n and later). Otherwise each frame reserves the channel for its own exchange.
+        /// finishes early (802.11n and later). RTS and CTS, or a CTS-to-self, then precede only the first data to each
+        /// receiver in a TXOP. Otherwise each frame reserves the channel for its own exchange.
         pub cf_end: bool = false;
         /// Highest rate of an ACK or CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);

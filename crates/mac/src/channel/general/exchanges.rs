@@ -30,8 +30,7 @@ impl GeneralChannel {
     /// A contender wins the contention.
     #[inline]
     fn admit(&mut self, now: Time, index: usize) {
-        let contender = &mut self.edcafs.contenders[index];
-        (contender.won_at, contender.in_a_row) = (now, 0);
+        self.edcafs.contenders[index].win(now);
         self.senders.push(index);
     }
 

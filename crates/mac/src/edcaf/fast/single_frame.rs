@@ -46,10 +46,10 @@ impl Edcafs {
             is_single && rules.lifetime.is_none() && rules.wait_until.is_none() && !rules.count_in_flight
         });
         let has_fixed_modes = self.stations.iter().all(|station| station.choice.is_none() && !station.link.is_noisy());
-        self.sends_singly = is_on && is_plain && has_fixed_modes;
         let Access { nav_unit, cf_end, .. } = self.access;
+        self.sends_singly = is_on && is_plain && has_fixed_modes && !cf_end;
         let can_fail = self.stations.iter().any(|station| station.errors.are_possible());
-        let is_nav_exact = nav_unit == Duration::ZERO && !cf_end;
+        let is_nav_exact = nav_unit == Duration::ZERO;
         self.is_reliable = self.sends_singly && !can_fail && is_nav_exact && !self.air_use.is_wanted();
     }
 
@@ -103,8 +103,8 @@ impl Edcafs {
             psdu,
             data,
             ack,
-            sequence: sequence(Purpose::Single, self.protection(psdu, to, station, None)),
-            exchange: self.protection_time(psdu, to, station) + data + self.access.timing.sifs * 2 + ack,
+            sequence: sequence(Purpose::Single, self.protection(psdu, to, index, None)),
+            exchange: self.protection_time(psdu, to, index) + data + self.access.timing.sifs * 2 + ack,
         };
         self.stations[place].airs[entry] = found;
         if let Some(Task::Single(frame)) = &mut self.contenders[index].task {

@@ -33,8 +33,7 @@ impl SpatialChannel {
             if winner.is_none() {
                 winner = Some(index);
                 own.contends = false;
-                contender.won_at = now;
-                contender.in_a_row = 0;
+                contender.win(now);
             } else {
                 contender.counters.internal_collisions += 1;
                 contender.contention.widen();
