@@ -146,7 +146,11 @@ impl RoundEstimate {
 
     /// Whole milliseconds; the ACK that ends a round belongs to the next one.
     fn ack_as_ns2(&mut self, ack: &Ack) {
-        let since = *self.since.get_or_insert(Time::ZERO);
+        let Some(since) = self.since else {
+            // The first ACK starts the clock, and does not count.
+            self.since = Some(ack.now);
+            return;
+        };
         let elapsed = whole_ms(ack.now.saturating_since(Time::ZERO)) - whole_ms(since.saturating_since(Time::ZERO));
         if elapsed > whole_ms(ack.srtt).max(SHORTEST.as_secs() * 1e3) {
             let sample = libm::floor(self.bytes / elapsed);
@@ -360,27 +364,27 @@ mod tests {
 
     /// Linux, tcp_westwood: a sample takes more than the RTT and more than 50 ms. 51 segments of 1000 B that came in 51
     /// ms, without the one that ends the round, are 1 MB/s. The next sample is half of that, and passes two filters
-    /// with a weight of an eighth each.
+    /// with a weight of an eighth each. In ns-2 the first ACK starts the clock and does not count.
     #[test]
     fn linux_samples_after_more_than_fifty_milliseconds() {
-        for filter in [EstimateFilter::Linux, EstimateFilter::Ns2] {
+        for (filter, uncounted) in [(EstimateFilter::Linux, 0), (EstimateFilter::Ns2, 1)] {
             for (rtt, samples_at) in [(0.02, 51), (0.0601, 61)] {
                 let mut cc = new(&Params { filter, ..Params::default() }, Start::with_window(200.0));
                 let mut una = 0;
-                let begin = if filter == EstimateFilter::Ns2 { 0 } else { 1000 };
                 for ms in 0..=samples_at {
                     assert_eq!(cc.estimate.bandwidth, 0.0, "{filter:?}, {ms} ms");
                     una += 1;
-                    cc.on_ack(&ack(0.001 * f64::from(begin + ms), rtt, una, una + 200));
+                    cc.on_ack(&ack(0.001 * f64::from(1000 + ms), rtt, una, una + 200));
                 }
-                assert_relative_eq!(cc.estimate.bandwidth, 1e6, max_relative = 1e-9);
+                let first = f64::from(samples_at - uncounted) / f64::from(samples_at);
+                assert_relative_eq!(cc.estimate.bandwidth, 1e6 * first, max_relative = 1e-3);
                 for ms in (samples_at + 2..=2 * samples_at + 2).step_by(2) {
                     una += 1;
-                    cc.on_ack(&ack(0.001 * f64::from(begin + ms), rtt, una, una + 200));
+                    cc.on_ack(&ack(0.001 * f64::from(1000 + ms), rtt, una, una + 200));
                 }
                 let sample = 0.5 * (1.0 + 1.0 / f64::from(samples_at + 1));
-                let inner = (7.0 + sample) / 8.0;
-                let expected = 1e6 * (7.0 + inner) / 8.0;
+                let inner = (7.0 * first + sample) / 8.0;
+                let expected = 1e6 * (7.0 * first + inner) / 8.0;
                 assert_relative_eq!(cc.estimate.bandwidth, expected, max_relative = 2e-3);
             }
         }
