@@ -238,6 +238,7 @@ impl CongestionControl for Compound {
         let (cwnd, swnd) = (self.window.cwnd, self.swnd());
         self.dwnd_before = self.dwnd;
         self.fresh = true;
+        self.acks = 0.0;
         if self.params.arithmetic == Arithmetic::Ns2 {
             let half = libm::floor(swnd / 2.0).max(2.0);
             self.window.reduce(half);
@@ -258,6 +259,7 @@ impl CongestionControl for Compound {
         self.window.collapse(self.swnd() / 2.0);
         self.dwnd = 0.0;
         self.fresh = true;
+        self.acks = 0.0;
         if self.params.reset_base {
             self.delays = RttSamples::default();
         }
@@ -315,6 +317,24 @@ mod tests {
         let mut cc = new(params, Start { ssthresh: 2.0, ..Start::with_window(cwnd) });
         cc.dwnd = dwnd;
         cc
+    }
+
+    /// In ns-2 a loss clears the count of ACKs: after two ACKs and a loss at four segments the window is the threshold,
+    /// one ACK of slow start makes it three, and three more the next segment.
+    #[test]
+    fn whole_segments_are_counted_anew_after_a_loss() {
+        let mut cc = compound(&Params { arithmetic: Arithmetic::Ns2, ..Params::default() }, 4.0, 0.0);
+        let windows = |cc: &mut Compound, first: u64, acks: u64| -> Vec<_> {
+            (first..first + acks)
+                .map(|i| {
+                    cc.on_ack(&ack(0.0, 0.1, i, i + 4));
+                    cc.cwnd()
+                })
+                .collect()
+        };
+        assert_eq!(windows(&mut cc, 0, 2), [4.0, 4.0]);
+        cc.on_loss(4.0);
+        assert_eq!(windows(&mut cc, 2, 4), [3.0, 3.0, 3.0, 4.0]);
     }
 
     /// By hand, equations 2 and 5: 100 segments in flight at the minimum RTT add 0.125 * 100^0.8 - 1 = 3.976 to dwnd,
