@@ -73,6 +73,9 @@ choice! {
         /// in the path decides what is sent, and a timeout clears the scoreboard. The receiver does not report
         /// duplicates, and its ACKs are 8 bytes longer for each block.
         Sack1 = "sack1" from "ns-2.35, Agent/TCP/Sack1",
+        /// Selective ACKs as in Linux 2.6 and its port to ns-2: a scoreboard with forward acknowledgment, rate halving,
+        /// and lost retransmissions sent again. ACKs are those of `sack1`.
+        TcpLinux = "tcp-linux" from "ns-2.35, Agent/TCP/Linux",
         /// Transmission times (RACK), with tail loss probes.
         Rack = "rack" from "RFC 8985",
     }

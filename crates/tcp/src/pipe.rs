@@ -163,12 +163,13 @@ impl Pipe {
         }
     }
 
-    /// `(time in us, segment number)` of each data segment of 1000 bytes; the SYN is segment 0, as ns-2 counts.
+    /// `(time in us, segment number)` of each data segment of 1000 bytes; a SYN is segment 0, as ns-2 counts.
     pub fn sent(&self) -> Vec<(u64, u64)> {
+        let syns = u64::from(self.log.first().is_some_and(|(_, p)| p.has(flag::SYN)));
         self.log
             .iter()
             .filter(|(_, p)| p.payload > 0 || p.has(flag::SYN))
-            .map(|(t, p)| (t.as_nanos() / 1000, if p.has(flag::SYN) { 0 } else { p.seq / 1000 + 1 }))
+            .map(|(t, p)| (t.as_nanos() / 1000, if p.has(flag::SYN) { 0 } else { p.seq / 1000 + syns }))
             .collect()
     }
 }

@@ -25,6 +25,8 @@ pub struct RttConfig {
     pub tick: Duration,
     /// `min_rto` bounds `4 RTTVAR` instead of the whole timeout, as in Linux.
     pub min_rto_on_variance: bool,
+    /// A sample below SRTT that raises RTTVAR raises it by an eighth of that (Linux).
+    pub falls_gently: bool,
     /// Number of doublings after which the estimate is discarded and the next sample counts as the first (RFC 6298,
     /// section 5).
     pub forget_after: u32,
@@ -96,7 +98,12 @@ impl Rtt {
             let smoothed = self.srtt8 >> 3;
             self.srtt8 = (self.srtt8 + units - smoothed).max(1);
             let deviation = units.abs_diff(smoothed);
-            self.rttvar4 = (self.rttvar4 + deviation - (self.rttvar4 >> 2)).max(1);
+            let rise = deviation.saturating_sub(self.rttvar4 >> 2);
+            self.rttvar4 = if self.config.falls_gently && units < smoothed && rise > 0 {
+                self.rttvar4 + (rise >> 3)
+            } else {
+                (self.rttvar4 + deviation - (self.rttvar4 >> 2)).max(1)
+            };
         } else {
             // RFC 6298, rule 2.2.
             self.srtt8 = units << 3;
@@ -197,6 +204,7 @@ mod tests {
             max_rto: Duration::from_secs(60),
             tick: Duration::ZERO,
             min_rto_on_variance: false,
+            falls_gently: false,
             forget_after: u32::MAX,
         }
     }

@@ -221,7 +221,9 @@ table! {
         if tcp.stack == Stack::Linux {
             tcp.cc = tcp.cc.clone().of_linux(|key| at.has(key));
         }
-        if matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Sack1 | Recovery::Rack)) && !tcp.sack {
+        let by_sack =
+            matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Sack1 | Recovery::TcpLinux | Recovery::Rack));
+        if by_sack && !tcp.sack {
             at.clash("this recovery needs selective ACKs", &[("recovery", "by SACK"), ("sack", "off")]);
         }
     }
@@ -263,6 +265,7 @@ impl TcpSettings {
                 max_rto: self.max_rto,
                 tick: self.tick,
                 min_rto_on_variance: self.min_rto_on_variance,
+                falls_gently: self.recovery == Some(Recovery::TcpLinux),
                 forget_after: if self.stack == Stack::Ns2 { 4 } else { u32::MAX },
             },
             timestamps: self.timestamps,
@@ -292,11 +295,12 @@ impl TcpSettings {
             user_timeout: self.user_timeout,
         };
         let algorithm = Algorithm::new(&self.cc, Sender::start(&options, 0));
+        let by_ns2 = matches!(options.recovery, Recovery::Sack1 | Recovery::TcpLinux);
         let receiver = ReceiverConfig {
             header: header(self.ack_header),
             count_options: self.count_options,
-            count_blocks: options.recovery == Recovery::Sack1,
-            report_duplicates: options.recovery != Recovery::Sack1,
+            count_blocks: by_ns2,
+            report_duplicates: !by_ns2,
             buffer: if counted_by_sender { u64::MAX } else { buffer },
             window_scale,
             ack_every: if self.delayed_ack { self.ack_every } else { 1 },
@@ -428,7 +432,7 @@ mod tests {
 
     #[test]
     fn recovery_by_sack_needs_sack() {
-        for recovery in ["sack", "sack1", "rack"] {
+        for recovery in ["sack", "sack1", "tcp-linux", "rack"] {
             assert!(read(&format!("recovery = '{recovery}'")).unwrap_err().contains("needs selective ACKs"));
         }
         assert_eq!(read("stack = 'modern'").expect("it is right").resolve().0.options.recovery, Recovery::Rack);

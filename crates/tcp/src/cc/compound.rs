@@ -269,6 +269,20 @@ impl CongestionControl for Compound {
         self.limit(at_most);
     }
 
+    fn on_repaired(&mut self, at_most: f64) {
+        if self.params.arithmetic == Arithmetic::Ns2 {
+            self.window.add((self.window.ssthresh - self.swnd()).max(0.0));
+        }
+        self.limit(at_most);
+    }
+
+    fn least_in_recovery(&self) -> f64 {
+        match self.params.arithmetic {
+            Arithmetic::Real => self.swnd(),
+            Arithmetic::Ns2 => libm::floor(self.window.ssthresh / 2.0),
+        }
+    }
+
     fn on_idle_restart(&mut self, at_most: f64) {
         self.limit(at_most);
         self.fresh = true;

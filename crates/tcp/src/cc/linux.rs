@@ -34,6 +34,14 @@ impl Linux {
 impl CongestionControl for Linux {
     by_window!(and on_loss, on_rto, few_rtts);
 
+    fn on_repaired(&mut self, at_most: f64) {
+        self.window.set(self.window.ssthresh.min(at_most));
+    }
+
+    fn least_in_recovery(&self) -> f64 {
+        libm::floor(self.window.ssthresh / 2.0)
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.acked += ack.bytes as f64 / ack.mss;

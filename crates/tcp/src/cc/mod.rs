@@ -196,6 +196,18 @@ pub trait CongestionControl: fmt::Debug + Send {
         0.0
     }
 
+    /// The window during recovery with `tcp-linux`, in segments: the flight shrinks to it, and the end of recovery
+    /// lifts the window to the threshold (Linux 2.6, `min_cwnd`).
+    fn least_in_recovery(&self) -> f64 {
+        self.cwnd()
+    }
+
+    /// With `tcp-linux` recovery or the repair of a timeout ended below the threshold: the window rises to it, but to
+    /// no more than `at_most` segments.
+    fn on_repaired(&mut self, at_most: f64) {
+        self.on_recovery_exit(at_most);
+    }
+
     /// Pacing rate in bytes per second; `None` sends as soon as the window allows.
     fn pacing_rate(&self) -> Option<f64> {
         None
@@ -548,6 +560,7 @@ impl CongestionControl for Algorithm {
             on_rto(in_flight: f64);
             on_send(now: Time, payload: u64, end: u64);
             on_recovery_exit(at_most: f64);
+            on_repaired(at_most: f64);
             on_idle_restart(at_most: f64);
             on_ecn(in_flight: f64);
             on_spurious();
@@ -557,6 +570,7 @@ impl CongestionControl for Algorithm {
             #[inline] ssthresh -> f64;
             #[inline] pacing_rate -> Option<f64>;
             delay_window -> f64;
+            least_in_recovery -> f64;
             wants_every_rtt -> bool;
             wants_rate_samples -> bool;
             wants_sends -> bool;

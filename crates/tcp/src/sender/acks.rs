@@ -56,6 +56,8 @@ impl Sender {
             } else {
                 self.on_ack_selective(now, packet, window_changed);
             }
+        } else if self.tcp_linux.is_some() {
+            self.on_ack_tcp_linux(now, packet);
         } else if packet.ack > self.una {
             self.on_new_ack(now, packet);
         } else if self.max > self.una && !window_changed {

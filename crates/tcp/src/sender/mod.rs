@@ -19,6 +19,7 @@ mod sack1;
 mod scoreboard;
 mod segment;
 mod selective;
+mod tcp_linux;
 mod times;
 
 use wifair_packet::{Kind, Packet, flag};
@@ -33,6 +34,7 @@ pub use fast::AckTrain;
 pub use info::{Info, RecoveryState};
 use sack1::Sack1;
 use selective::Selective;
+use tcp_linux::TcpLinux;
 use times::Times;
 
 /// State of a connection.
@@ -199,7 +201,7 @@ pub struct Sender {
     /// Bytes in the queue of the sender's own station if `small_queue` is set, and whether data waits for departures.
     queued: u64,
     queue_waits: bool,
-    /// No pacing or small queue: the windows alone limit new full segments.
+    /// No pacing, small queue or `tcp-linux`: the windows alone limit new full segments.
     plain: bool,
     last_send: Time,
     /// End of the segment being timed and when it was sent; 0 for none.
@@ -213,6 +215,7 @@ pub struct Sender {
     retransmitted: Option<(u64, u32)>,
     selective: Option<Box<Selective>>,
     sack1: Option<Box<Sack1>>,
+    tcp_linux: Option<Box<TcpLinux>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
     /// Template of a full segment.
@@ -290,7 +293,7 @@ impl Sender {
             probing: false,
             syn_again: false,
             window_limited: false,
-            grows_unused: !options.validate_window,
+            grows_unused: !options.validate_window && options.recovery != Recovery::TcpLinux,
             used: WindowUse::default(),
             short_end: 0,
             unanswered: Time::NEVER,
@@ -305,7 +308,7 @@ impl Sender {
             queued: 0,
             queue_waits: false,
             paces,
-            plain: !paces && options.small_queue == Duration::ZERO,
+            plain: !paces && options.small_queue == Duration::ZERO && options.recovery != Recovery::TcpLinux,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -315,6 +318,7 @@ impl Sender {
             retransmitted: None,
             selective: by_sack.then(|| Box::new(Selective::new(options, cc.wants_rate_samples()))),
             sack1: (options.recovery == Recovery::Sack1).then(Box::default),
+            tcp_linux: (options.recovery == Recovery::TcpLinux).then(Box::default),
             times: keeps_times
                 .then(|| Box::new(Times::new(options.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
@@ -470,7 +474,8 @@ impl Sender {
             return;
         }
         if !self.outstanding() {
-            self.update_cc(|cc| cc.on_idle_restart(1.0));
+            let window = if self.tcp_linux.is_some() { self.segments(self.options.initial_window) } else { 1.0 };
+            self.update_cc(|cc| cc.on_idle_restart(window));
             self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }
@@ -502,6 +507,8 @@ impl Sender {
             self.due &= !due::HEAD;
             if self.selective.is_some() {
                 self.on_timeout_selective(now, fresh);
+            } else if let Some(tcp_linux) = &mut self.tcp_linux {
+                tcp_linux.on_timeout();
             } else {
                 self.nxt = self.una;
                 self.fin_sent = false;
@@ -586,6 +593,9 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u64 {
+        if let Some(tcp_linux) = &self.tcp_linux {
+            return (tcp_linux.in_flight() * self.mss).min(self.max - self.una);
+        }
         match (&self.selective, &self.sack1) {
             (Some(selective), _) => selective.in_flight(),
             (None, Some(sack1)) if self.phase == RecoveryPhase::Recovery => sack1.in_flight() * self.mss,

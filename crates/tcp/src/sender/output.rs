@@ -69,6 +69,9 @@ impl Sender {
         if self.selective.is_some() {
             return self.poll_selective(now);
         }
+        if self.tcp_linux.is_some() {
+            return self.poll_tcp_linux(now);
+        }
         if self.sack1.is_some() && self.phase == RecoveryPhase::Recovery {
             return self.poll_sack1(now);
         }
@@ -358,8 +361,8 @@ impl Sender {
     fn note_retransmission(&mut self, now: Time, packet: &mut Packet) {
         packet.flags |= flag::RETRANSMISSION;
         self.counts.retransmissions += 1;
-        if self.sack1.is_none() {
-            self.timed = 0; // ns-2's Sack1 goes on timing a new segment
+        if self.sack1.is_none() && self.tcp_linux.is_none() {
+            self.timed = 0; // ns-2's agents with SACK go on timing a new segment
         }
         let seq = packet.seq;
         if self.options.timestamps && seq == self.una && self.retransmitted.is_none_or(|(first, _)| first != seq) {

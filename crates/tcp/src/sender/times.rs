@@ -148,6 +148,7 @@ mod tests {
             max_rto: Duration::from_secs(60),
             tick: Duration::from_millis(10),
             min_rto_on_variance: false,
+            falls_gently: false,
             forget_after: 4,
         }
     }

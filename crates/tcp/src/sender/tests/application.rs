@@ -45,3 +45,28 @@ fn a_silent_sender_sends_nothing_new() {
         assert_eq!((sender.in_flight(), sender.is_closing()), (0, false));
     }
 }
+
+/// 1 Mb/s, 50 ms: the SYN of 40 bytes takes 50.32 ms in each direction, then the third segment and the data leave; the
+/// last segment carries the FIN, which is acknowledged.
+#[test]
+fn a_connection_opens_and_closes_as_in_rfc_9293() {
+    let mut pipe = slow("mss = '1000 B'");
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(1500);
+    pipe.sender.close();
+    pipe.run(seconds(10));
+    let log: Vec<_> = pipe.log.iter().map(|(t, p)| (t.as_nanos() / 1000, p.flags, p.seq, p.size)).collect();
+    assert_eq!(
+        log,
+        [
+            (0, flag::SYN, 0, 40),
+            (100_640, flag::ACK, 0, 40),
+            (100_640, flag::ACK, 0, 1040),
+            (100_640, flag::ACK | flag::FIN, 1000, 540),
+            // Two segments arrived: one ACK, which also carries the receiver's FIN and is answered by the last ACK.
+            (100_640 + 320 + 8_320 + 4_320 + 50_000 + 50_320, flag::ACK, 1500, 40),
+        ]
+    );
+    assert_eq!((pipe.sender.state(), pipe.receiver.is_finished()), (SenderState::Finished, true));
+    assert_eq!(pipe.sender.deadline(), Time::NEVER);
+}
