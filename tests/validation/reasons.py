@@ -37,19 +37,6 @@ others must agree."""
 
 REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
     (
-        "sessions",
-        {"tcp": "Westwood", "direction": "down", "n": 4},
-        frozenset({"IF acked"}),
-        "ns-2's first session of ten is a segment longer than given. If all are, wifair has 0.724; one in ten makes "
-        "0.812",
-    ),
-    (
-        "sessions",
-        {"tcp": "Westwood", "direction": "down", "n": 10},
-        frozenset({"IF acked"}),
-        "not explained: in ns-2 a quarter of the sessions take 0.57 s or more, in wifair 0.41 s",
-    ),
-    (
         "anomaly",
         {"slow station": "12 Mb/s"},
         frozenset({"goodput [Mb/s]"}),
@@ -126,8 +113,6 @@ def reason(section: str, labels: Mapping[str, object], quantity: str) -> str:
 
 
 BIASES: Mapping[str, str] = {
-    "sessions": "Westwood's first session is a segment longer in ns-2, and 13 of its 16 indices are above; with Vegas, "
-    "26 of 36 are, by 0.4 % in the median, which is not explained; with Reno, 28 of 52",
     "las": "not explained; most are below by 0.1 % or less, where the index is close to one",
 }
 """Why the means of a section are above or below their references more often than by chance, where they are."""
