@@ -66,7 +66,7 @@ FIGURE_SAMPLES = 200
 )
 @click.option("--to", "end", metavar="TIME", help="End of frames (the whole run) and timeline (20 ms).")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
-@click.option("--no-fast-paths", is_flag=True, help="Take no shortcuts: slower, with the same results.")
+@click.option("--no-fast-paths", is_flag=True, help="Take no shortcuts: slower; only `events` may differ.")
 @click.option("--yes", is_flag=True, help="Run also what is estimated to need more memory than is free.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def run_command(
