@@ -39,7 +39,13 @@ def table1() -> Iterator[Case]:
 
 TCPS: Mapping[str, Mapping[str, object]] = {
     "Reno": {"tcp.cc": "reno"},
-    "Vegas": {"tcp.cc": "vegas", "tcp.vegas.variant": "ns2", "tcp.header": "0 B", "tcp.ack_header": "40 B"},
+    "Vegas": {
+        "tcp.cc": "vegas",
+        "tcp.vegas.variant": "ns2",
+        "tcp.header": "0 B",
+        "tcp.ack_header": "40 B",
+        "tcp.limited_transmit": "off",
+    },
     "Westwood": {
         "tcp.cc": "westwood-plus",
         "tcp.westwood-plus.filter": "ns2",

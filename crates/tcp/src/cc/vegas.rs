@@ -26,6 +26,7 @@
 //! [`CongestionControl::wants_fine_timer`].
 
 use wifair_config::{choice, table};
+use wifair_units::Time;
 
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Round, RttSamples, Start, Window};
@@ -67,6 +68,8 @@ pub struct Vegas {
     pub(super) window: Window,
     pub(super) delays: RttSamples,
     round: Round,
+    /// When the last round ended; ns-2 takes the time since then for a round without a sample.
+    ended: Option<Time>,
     /// Growth per acknowledged segment until the next decision, in segments.
     increment: f64,
     /// In slow start, whether this round doubles the window.
@@ -85,6 +88,7 @@ pub fn new(params: &Params, start: Start) -> Vegas {
         window: Window::new(start),
         delays: RttSamples::default(),
         round: Round::default(),
+        ended: None,
         increment: 1.0,
         doubling: true,
         diff: 0.0,
@@ -133,6 +137,7 @@ impl Vegas {
                 }
             }
             self.delays.clear();
+            self.ended = Some(ack.now);
         }
         if ack.may_grow() {
             self.grow(ack);
@@ -143,7 +148,8 @@ impl Vegas {
     /// Decision at the end of a round. `sent` counts the segments sent since the segment whose RTT was measured.
     fn decide(&mut self, ack: &Ack, sent: f64) {
         let ns2 = self.variant == VegasVariant::Ns2;
-        let Some(mean) = self.delays.mean() else {
+        let since = self.ended.filter(|_| ns2).map(|ended| ack.now.saturating_since(ended).as_secs());
+        let Some(mean) = self.delays.mean().or(since) else {
             // The first round of ns-2 has no sample; it counts as one without a queue.
             if ns2 && self.window.in_slow_start() {
                 self.doubling = !self.doubling;

@@ -445,7 +445,7 @@ impl Sender {
                 self.rto_at = now.saturating_add(self.rtt.rto());
                 return;
             }
-            self.inflation = (self.mss * u64::from(self.options.dup_threshold)).cast_signed();
+            self.inflation = (self.mss * u64::from(self.dup_acks)).cast_signed();
         }
         self.rto_at = now.saturating_add(self.rtt.rto());
     }

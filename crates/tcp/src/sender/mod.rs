@@ -476,6 +476,9 @@ impl Sender {
         if !self.outstanding() {
             let window = if self.tcp_linux.is_some() { self.segments(self.options.initial_window) } else { 1.0 };
             self.update_cc(|cc| cc.on_idle_restart(window));
+            if self.cc.wants_fine_timer() {
+                self.rtt.back_off(); // ns-2's Vegas
+            }
             self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }

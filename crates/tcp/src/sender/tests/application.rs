@@ -70,3 +70,22 @@ fn a_connection_opens_and_closes_as_in_rfc_9293() {
     assert_eq!((pipe.sender.state(), pipe.receiver.is_finished()), (SenderState::Finished, true));
     assert_eq!(pipe.sender.deadline(), Time::NEVER);
 }
+
+/// ns-2's Vegas backs its timer off while nothing is outstanding: sessions 10 s apart begin with a timeout of 6.4 s, so
+/// that the loss of the first two segments costs seconds. It has no limited transmit. The first session is left out:
+/// ns-2's first window is one segment.
+#[test]
+fn sessions_of_vegas_leave_as_in_ns2() {
+    let mut pipe = slow(
+        "stack = 'ns2'\ncc = 'vegas'\nvegas.variant = 'ns2'\nheader = '0 B'\nack_header = '40 B'\nhandshake = 'none'\nlimited_transmit = 'off'",
+    )
+    .with_losses(&[20, 21, 47]);
+    pipe.sender.open(Time::ZERO);
+    for (session, segments) in [10, 10, 10, 50, 10].into_iter().enumerate() {
+        pipe.run(seconds(10 * session as u64));
+        pipe.sender.supply(segments * 1000);
+    }
+    pipe.run(seconds(60));
+    let sent: Vec<_> = pipe.sent().into_iter().filter(|&(micros, _)| micros >= 10_000_000).collect();
+    assert_eq!(sent, golden(include_str!("../golden_ns2/vegas_pauses.txt")));
+}
