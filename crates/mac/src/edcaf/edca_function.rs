@@ -78,7 +78,7 @@ pub(crate) struct Edcaf {
 impl Edcaf {
     /// A TXOP begins.
     #[inline]
-    pub fn win(&mut self, now: Time) {
+    pub fn begin_txop(&mut self, now: Time) {
         self.won_at = now;
         self.in_a_row = 0;
         self.reserved_by.clear();

@@ -30,7 +30,7 @@ impl GeneralChannel {
     /// A contender wins the contention.
     #[inline]
     fn admit(&mut self, now: Time, index: usize) {
-        self.edcafs.contenders[index].win(now);
+        self.edcafs.contenders[index].begin_txop(now);
         self.senders.push(index);
     }
 

@@ -33,7 +33,7 @@ impl SpatialChannel {
             if winner.is_none() {
                 winner = Some(index);
                 own.contends = false;
-                contender.win(now);
+                contender.begin_txop(now);
             } else {
                 contender.counters.internal_collisions += 1;
                 contender.contention.widen();
