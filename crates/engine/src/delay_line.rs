@@ -50,7 +50,7 @@ impl<T> DelayLine<T> {
 
     /// Items in transit with their arrival times, the next one first.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (Time, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Time, &T)> + Clone {
         self.line.iter().map(|(time, what)| (*time, what))
     }
 

@@ -73,6 +73,18 @@ impl Fifo {
         if self.room.may_mark() { None } else { Some(self.room.fits_together(size)) }
     }
 
+    /// How many packets of `size` bytes certainly fit, if none but the last may make the queue full.
+    #[inline]
+    pub fn room_until_full(&self, size: u16) -> u64 {
+        self.room.fits_until_full(size)
+    }
+
+    /// Whether arriving packets may be marked.
+    #[inline]
+    pub const fn may_mark(&self) -> bool {
+        self.room.may_mark()
+    }
+
     /// Reserves places for `count` packets of `size` bytes at the end of the queue; there must be
     /// [room](Fifo::room_for) for them.
     ///

@@ -72,6 +72,13 @@ impl Room {
         if packets == 0 || size == 0 || bytes / size as u64 >= packets { packets } else { bytes / size as u64 }
     }
 
+    /// How many packets of `size` bytes certainly fit, if none but the last may leave less room than for a full-size
+    /// packet.
+    #[inline]
+    pub fn fits_until_full(&self, size: u16) -> u64 {
+        self.fits_together(size.max(FULL_SIZE as u16))
+    }
+
     /// Whether arriving packets may be marked.
     #[inline]
     pub const fn may_mark(&self) -> bool {

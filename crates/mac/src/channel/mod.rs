@@ -171,34 +171,21 @@ impl Channel {
     }
 
     /// Appends packets that arrive at a station at the given times to one of its queues, up to the first that does not
-    /// fit or that `joins` rejects. Does nothing unless the station has something to send in this category and the
-    /// arrivals have no other effect. Returns the number of packets appended.
+    /// arrive `before` a time, has another size, may not fit, or that `joins` rejects. Does nothing unless the station
+    /// has something to send in this category and the arrivals have no other effect. Returns the number of packets
+    /// appended.
     #[inline]
     pub fn append_train(
         &mut self,
         station: u32,
         category: usize,
-        train: impl Iterator<Item = (Time, PacketId)>,
+        train: impl Iterator<Item = (Time, PacketId)> + Clone,
         packets: &mut Packets,
+        before: Time,
         joins: impl FnMut(&mut Packet) -> bool,
     ) -> usize {
         let Self::General(general) = self else { return 0 };
-        general.edcafs_mut().append_train(station, category, train, packets, joins)
-    }
-
-    /// Like [`Channel::append_train`], for packets that all arrive now: appends those that have the size of the first,
-    /// as far as they fit and cannot be marked.
-    #[inline]
-    pub fn append_together(
-        &mut self,
-        now: Time,
-        station: u32,
-        category: usize,
-        ids: &[PacketId],
-        packets: &Packets,
-    ) -> usize {
-        let Self::General(general) = self else { return 0 };
-        general.edcafs_mut().append_together(now, station, category, ids, packets)
+        general.edcafs_mut().append_train(station, category, train, packets, before, joins)
     }
 
     /// Removes the next packet that receivers pass up at the same instant as the packet last reported.

@@ -305,7 +305,7 @@ impl WiredLink {
 
     /// Packets on the line with their arrival times, the next one first; none if the link has a gate.
     #[inline]
-    pub(super) fn under_way(&self) -> impl Iterator<Item = (Time, PacketId)> {
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (Time, PacketId)> + Clone {
         let count = if self.has_gate() { 0 } else { usize::MAX };
         self.line.iter().map(|(time, id)| (time, *id)).take(count)
     }

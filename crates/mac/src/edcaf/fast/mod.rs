@@ -137,67 +137,49 @@ impl Edcafs {
     }
 
     /// Appends packets that arrive at a station at the given times to the queue of one of its categories, up to the
-    /// first that does not fit or that `joins` rejects; returns their number. Does nothing unless the category has
-    /// something to send and its queue is a single FIFO.
+    /// first that does not arrive `before` a time, has another size, may not fit, or that `joins` rejects; returns
+    /// their number. Does nothing unless the category has something to send and its queue is a single FIFO.
     pub(crate) fn append_train(
         &mut self,
         station: u32,
         category: usize,
-        train: impl Iterator<Item = (Time, PacketId)>,
+        train: impl Iterator<Item = (Time, PacketId)> + Clone,
         packets: &mut Packets,
+        before: Time,
         mut joins: impl FnMut(&mut Packet) -> bool,
     ) -> usize {
         let Some((index, ap)) = self.joined_by_trains(station, category) else { return 0 };
+        let Some((mut last, first)) = train.clone().next() else { return 0 };
         let (arrived, gauge, mut count) = (&mut self.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
-        let mut lengths = gauge.as_deref().copied(); // in registers
         self.contenders[index].waiting.change_fifo(|fifo| {
-            for (time, id) in train {
+            let (size, may_mark) = (packets[first].size, fifo.may_mark());
+            let room = usize::try_from(fifo.room_until_full(size)).unwrap_or(usize::MAX);
+            let mut lengths = gauge.as_deref().copied(); // in registers
+            for (time, id) in train.clone().take(room) {
                 let packet = &mut packets[id];
-                if !fifo.has_room(packet.size) || !joins(packet) {
+                if time >= before || packet.size != size || !joins(packet) {
                     break;
                 }
-                fifo.append(id, packet);
+                if may_mark {
+                    fifo.append(id, packet);
+                }
                 arrived.note(id, time);
                 if let Some(lengths) = &mut lengths {
-                    lengths.grow(time, fifo.is_full());
+                    lengths.grow(time, false);
                 }
+                last = time;
                 count += 1;
             }
+            if !may_mark {
+                fifo.reserve(count as u64, size);
+                fifo.fill_reserved(train.take(count).map(|(_, id)| id));
+            }
+            if let (Some(gauge), Some(lengths), true) = (gauge, lengths, count > 0) {
+                *gauge = lengths;
+                let (level, was_full) = gauge.level();
+                gauge.set(last, level, was_full || fifo.is_full());
+            }
         });
-        if let (Some(gauge), Some(lengths)) = (gauge, lengths) {
-            *gauge = lengths;
-        }
-        count
-    }
-
-    /// Like [`Edcafs::append_train`], for packets that all arrive now: appends those that have the size of the first,
-    /// as far as they fit and cannot be marked.
-    pub(crate) fn append_together(
-        &mut self,
-        now: Time,
-        station: u32,
-        category: usize,
-        ids: &[PacketId],
-        packets: &Packets,
-    ) -> usize {
-        let (Some((index, ap)), Some(first)) = (self.joined_by_trains(station, category), ids.first()) else {
-            return 0;
-        };
-        let (arrived, mut count) = (&mut self.arrived, 0);
-        self.contenders[index].waiting.change_fifo(|fifo| {
-            let size = packets[*first].size;
-            let alike = ids.iter().take_while(|id| packets[**id].size == size);
-            let room = fifo.room_for(size).map_or(0, |room| usize::try_from(room).unwrap_or(usize::MAX));
-            count = alike.take(room).count();
-            fifo.reserve(count as u64, size);
-            fifo.fill_reserved(ids[..count].iter().copied());
-            ids[..count].iter().for_each(|id| arrived.note(*id, now));
-        });
-        if let Some(ap) = ap.filter(|_| count > 0) {
-            let (before, was_full) = self.ap_queues[ap].level();
-            let is_full = was_full || self.contenders[index].waiting.is_full();
-            self.ap_queues[ap].set(now, before + count, is_full);
-        }
         count
     }
 

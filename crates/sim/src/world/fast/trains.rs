@@ -174,7 +174,7 @@ impl World {
             _ => false,
         };
         let has_category = |flow: u32| connections.get(flow as usize).is_some_and(|one| one.category == category);
-        let joins = |packet: &mut Packet| {
+        let mut joins = |packet: &mut Packet| {
             let way = (packet.hop, packet.flow);
             let is_alike = way == known || (goes_there(packet) && has_category(packet.flow));
             if is_alike {
@@ -183,9 +183,12 @@ impl World {
             }
             is_alike
         };
-        let train = wire.under_way().take_while(|(time, _)| *time < bound);
-        let count = channels[usize::from(channel)].append_train(from, category, train, packets, joins);
-        if count > 0 {
+        while wire.next() < bound {
+            let (channel, train) = (&mut channels[usize::from(channel)], wire.under_way());
+            let count = channel.append_train(from, category, train, packets, bound, &mut joins);
+            if count == 0 {
+                break;
+            }
             wire.let_arrive(count);
             self.events += count as u64;
         }
@@ -209,7 +212,8 @@ impl World {
         let kept = std::mem::take(&mut self.kept.packets);
         let mut waiting = &kept[..];
         while let Some((first, others)) = waiting.split_first() {
-            match self.channels[channel].append_together(self.now, from, category, waiting, &self.packets) {
+            let train = waiting.iter().map(|id| (self.now, *id));
+            match self.channels[channel].append_train(from, category, train, &mut self.packets, Time::NEVER, |_| true) {
                 0 => {
                     self.offer(channel, from, *first);
                     waiting = others;
