@@ -27,7 +27,7 @@ QUICK_LENGTHS = (10_000, 50_000, 500_000)
 
 TCPS: Mapping[str, Mapping[str, object]] = {
     "reno": {"tcp.cc": "reno"},
-    "vegas": {"tcp.cc": "vegas", "tcp.vegas.variant": "ns2"},
+    "vegas": {"tcp.cc": "vegas", "tcp.vegas.variant": "ns2", "tcp.limited_transmit": "off"},
     "westwood": {"tcp.cc": "westwood"},
     "reno-maxwin10": {"tcp.cc": "reno", "tcp.max_cwnd": "10 packets"},
     "vegas-fair": {"tcp.cc": "vegas-fair"},
