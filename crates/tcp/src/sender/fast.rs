@@ -144,7 +144,7 @@ impl Sender {
                 }
                 train.segments += count;
             }
-            self.is_held();
+            self.is_held(); // notes what limits it
         }
         if train.acks > 0 {
             self.restart_timers(now);
