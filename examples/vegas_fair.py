@@ -15,7 +15,7 @@ class VegasFair(wifair.CongestionControl):
     wants_fine_timer = True  # Vegas looks at its timer at duplicate ACKs
     alpha, beta, gamma, pause_ns, intro_length = 1.0, 3.0, 1.0, 1_000_000_000, 5000
     base, rtt_sum, rtts, end, increment, doubling = math.inf, 0.0, 0, 0, 1.0, True
-    last_ns, session, raised = -1_000_000_000, 0, False
+    ended_ns, last_ns, session, raised = -1, -1_000_000_000, 0, False
 
     def on_send(self, payload: int, end: int) -> None:
         paused = self.now_ns - self.last_ns >= self.pause_ns
@@ -27,7 +27,7 @@ class VegasFair(wifair.CongestionControl):
         if ack.una > self.end:  # the first segment of the last round trip is acknowledged
             if not ack.in_recovery:
                 self.decide((ack.nxt - self.end) / ack.mss, transit)
-            self.end, self.rtt_sum, self.rtts = ack.nxt, 0.0, 0
+            self.end, self.rtt_sum, self.rtts, self.ended_ns = ack.nxt, 0.0, 0, self.now_ns
         if ack.segments and ack.window_limited and not ack.in_recovery:
             if self.increment >= 1.0 and self.cwnd >= self.ssthresh:
                 self.increment = 0.0
@@ -42,8 +42,9 @@ class VegasFair(wifair.CongestionControl):
         if slow_start:  # the window doubles every other round trip
             self.doubling = not self.doubling
             self.increment = float(self.doubling)
-        if self.rtts:
-            rtt = self.rtt_sum / self.rtts
+        if self.rtts or 0 <= self.ended_ns < self.now_ns:
+            # Without a sample it is the time since the last decision.
+            rtt = self.rtt_sum / self.rtts if self.rtts else (self.now_ns - self.ended_ns) * 1e-9
             self.base = rtt if sent <= 1.0 else self.base
             queued = math.floor((transit / self.base - sent / rtt) * self.base + 0.5)
             if slow_start and self.doubling and queued > self.gamma:

@@ -148,7 +148,7 @@ impl Vegas {
     /// Decision at the end of a round. `sent` counts the segments sent since the segment whose RTT was measured.
     fn decide(&mut self, ack: &Ack, sent: f64) {
         let ns2 = self.variant == VegasVariant::Ns2;
-        let since = self.ended.filter(|_| ns2).map(|ended| ack.now.saturating_since(ended).as_secs());
+        let since = self.ended.filter(|ended| ns2 && *ended < ack.now).map(|ended| (ack.now - ended).as_secs());
         let Some(mean) = self.delays.mean().or(since) else {
             // The first round of ns-2 has no sample; it counts as one without a queue.
             if ns2 && self.window.in_slow_start() {
@@ -321,6 +321,20 @@ mod tests {
                 assert!(pipe.queue() <= high - 100.0, "{variant:?}: {} queued at {}", pipe.queue(), pipe.now);
             });
         }
+    }
+
+    /// ACKs of one A-MPDU arrive at one instant: a round that begins and ends at that instant takes no time, and leaves
+    /// the shortest round-trip time as it is.
+    #[test]
+    fn a_round_that_takes_no_time_is_no_round_trip_time() {
+        let mut cc = vegas(VegasVariant::Ns2, 2.0);
+        cc.on_ack(&ack(0.1, 0.1, 1, 3));
+        cc.on_ack(&ack(0.2, 0.1, 4, 5));
+        let base = cc.delays.base;
+        for acked in 6..9 {
+            cc.on_ack(&Ack { rtt: None, ..ack(0.2, 0.1, acked, acked) });
+        }
+        assert_relative_eq!(cc.delays.base, base);
     }
 
     /// The modified slow start: the window doubles every other round and stays constant in between.
