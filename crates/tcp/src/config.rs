@@ -74,7 +74,8 @@ choice! {
         /// duplicates, and its ACKs are 8 bytes longer for each block.
         Sack1 = "sack1" from "ns-2.35, Agent/TCP/Sack1",
         /// Selective ACKs as in Linux 2.6 and its port to ns-2: a scoreboard with forward acknowledgment, rate halving,
-        /// and lost retransmissions sent again. ACKs are those of `sack1`.
+        /// and lost retransmissions sent again. ACKs are those of `sack1`. It has rules of its own in place of
+        /// `dup_threshold`, `limited_transmit`, `prr`, `f_rto`, `validate_window` and `nagle`.
         TcpLinux = "tcp-linux" from "ns-2.35, Agent/TCP/Linux",
         /// Transmission times (RACK), with tail loss probes.
         Rack = "rack" from "RFC 8985",

@@ -376,8 +376,10 @@ mod tests {
                     una += 1;
                     cc.on_ack(&ack(0.001 * f64::from(1000 + ms), rtt, una, una + 200));
                 }
-                let first = f64::from(samples_at - uncounted) / f64::from(samples_at);
-                assert_relative_eq!(cc.estimate.bandwidth, 1e6 * first, max_relative = 1e-3);
+                // ns-2 counts whole bytes a millisecond.
+                let bytes_per_ms = 1000 * (samples_at - uncounted) / samples_at;
+                let first = f64::from(bytes_per_ms) / 1000.0;
+                assert_relative_eq!(cc.estimate.bandwidth, 1e6 * first, max_relative = 1e-9);
                 for ms in (samples_at + 2..=2 * samples_at + 2).step_by(2) {
                     una += 1;
                     cc.on_ack(&ack(0.001 * f64::from(1000 + ms), rtt, una, una + 200));

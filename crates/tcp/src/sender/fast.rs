@@ -7,7 +7,7 @@ use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
 use super::delivery::AckedRun;
-use super::selective::{Forward, Selective};
+use super::selective::Selective;
 use super::{AckSummary, RecoveryPhase, Sender, SenderState};
 use crate::clock;
 use crate::config::Recovery;
@@ -193,7 +193,7 @@ impl Selective {
     /// Processes an ACK up to `una` if nothing is lost and everything arrives in order.
     #[inline(always)]
     fn acknowledge_in_order(&mut self, now: Time, una: u64) -> Option<AckedRun> {
-        if self.probe_end != 0 || self.forward != Forward::Off {
+        if self.awaits_verdict() {
             return None;
         }
         let acked = self.scoreboard.acknowledge_in_order(now, una)?;

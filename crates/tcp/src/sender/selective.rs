@@ -31,17 +31,17 @@ pub struct Selective {
     probe_at: Time,
     armed_at: Time,
     /// End of the probe in flight, 0 for none, and whether it was a retransmission.
-    pub(super) probe_end: u64,
+    probe_end: u64,
     probe_again: bool,
     /// Whether this recovery has used rule 4 of NextSeg (RFC 6675, section 4), which applies once.
     rescued: bool,
     /// RFC 5682: progress in finding out whether a timeout was spurious.
-    pub(super) forward: Forward,
+    forward: Forward,
 }
 
 /// A step of F-RTO (RFC 5682, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forward {
+enum Forward {
     /// Not running, or finished.
     Off,
     /// The first segment was retransmitted.
@@ -79,6 +79,12 @@ impl Selective {
     #[inline]
     pub const fn awaits_retransmission(&self) -> bool {
         self.scoreboard.awaits_retransmission()
+    }
+
+    /// Whether ACKs may tell more than what has arrived: of a tail loss probe, or whether a timeout was spurious.
+    #[inline]
+    pub(super) fn awaits_verdict(&self) -> bool {
+        self.probe_end != 0 || self.forward != Forward::Off
     }
 
     /// Whether new data, sent now after `before` other segments, restart the probe timer: the first segment of an

@@ -77,7 +77,8 @@ fn a_connection_opens_and_closes_as_in_rfc_9293() {
 #[test]
 fn sessions_of_vegas_leave_as_in_ns2() {
     let mut pipe = slow(
-        "stack = 'ns2'\ncc = 'vegas'\nvegas.variant = 'ns2'\nheader = '0 B'\nack_header = '40 B'\nhandshake = 'none'\nlimited_transmit = 'off'",
+        "stack = 'ns2'\ncc = 'vegas'\nvegas.variant = 'ns2'\nheader = '0 B'\nack_header = '40 B'\n\
+         handshake = 'none'\nlimited_transmit = 'off'",
     )
     .with_losses(&[20, 21, 47]);
     pipe.sender.open(Time::ZERO);
