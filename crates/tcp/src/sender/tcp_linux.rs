@@ -218,7 +218,6 @@ impl Sender {
             s.least = self.cc.least_in_recovery();
             self.phase = RecoveryPhase::Recovery;
         }
-        s.halving = s.halving.min(s.in_flight() + 1);
         self.tcp_linux = Some(s);
         if packet.has(flag::ECE) {
             self.on_echo();
