@@ -39,10 +39,9 @@ enum SackState {
     InFlight,
     Sacked,
     Lost,
-    /// Sent again, as the `turn`-th retransmission, before the segment `next` was sent.
+    /// Sent again, before the segment `next` was sent.
     Again {
         next: u64,
-        turn: u64,
     },
 }
 
@@ -57,9 +56,6 @@ pub struct TcpLinux {
     sacked: u64,
     /// Number after that of the last segment reported to have arrived.
     highest: u64,
-    /// Retransmissions so far, and the last that arrived, from 1 on.
-    turns: u64,
-    arrived: u64,
     /// Where the next lost segment is looked for; not at all if not set.
     next: Option<u64>,
     /// Segments that rate halving allows in the path, and the window in recovery.
@@ -78,27 +74,23 @@ impl TcpLinux {
         self.first + self.segments.partition_point(|&(end, _)| end <= offset) as u64
     }
 
-    /// Removes what is acknowledged; returns whether a retransmission later than all others has arrived.
-    fn acknowledge(&mut self, una: u64) -> bool {
-        let before = self.arrived;
+    /// Removes what is acknowledged.
+    fn acknowledge(&mut self, una: u64) {
         while let Some(&(end, fate)) = self.segments.front()
             && end <= una
         {
             match fate {
-                SackState::InFlight => {}
+                SackState::InFlight | SackState::Again { .. } => {}
                 SackState::Sacked => self.sacked -= 1,
                 SackState::Lost => self.lost -= 1,
-                SackState::Again { turn, .. } => self.arrived = self.arrived.max(turn),
             }
             self.segments.pop_front();
             self.first += 1;
         }
-        self.arrived > before
     }
 
-    /// Reads the blocks of an ACK; returns whether segments are newly lost. As in ns-2 nothing is looked at behind the
-    /// last block unless the highest arrival or that of a retransmission is new.
-    fn read(&mut self, packet: &Packet, mut thorough: bool) -> bool {
+    /// Reads the blocks of an ACK; returns whether segments are newly lost.
+    fn read(&mut self, packet: &Packet) -> bool {
         let mut blocks: Vec<_> = packet
             .sack
             .iter()
@@ -106,18 +98,11 @@ impl TcpLinux {
             .map(|&(start, end)| (self.number(packet.ack + u64::from(start)), self.number(packet.ack + u64::from(end))))
             .collect();
         blocks.sort_unstable();
-        if blocks.is_empty() && !thorough {
-            return false;
-        }
-        let highest = blocks.last().map_or(0, |block| block.1).max(self.highest);
-        thorough |= highest > self.highest;
-        self.highest = highest;
+        let Some(&(_, highest)) = blocks.last() else { return false };
+        self.highest = self.highest.max(highest);
         self.next = None;
         let (mut any_lost, mut block) = (false, 0);
         for index in 0..self.segments.len() {
-            if block == blocks.len() && !thorough {
-                break;
-            }
             let (number, fate) = (self.first + index as u64, self.segments[index].1);
             if fate == SackState::Sacked {
                 continue;
@@ -127,17 +112,13 @@ impl TcpLinux {
             }
             if blocks.get(block).is_some_and(|&(start, _)| start <= number) {
                 self.lost -= u64::from(fate == SackState::Lost);
-                if let SackState::Again { turn, .. } = fate {
-                    self.arrived = turn;
-                    thorough = true;
-                }
                 self.sacked += 1;
                 self.segments[index].1 = SackState::Sacked;
                 continue;
             }
             let newly = match fate {
                 SackState::InFlight => number + DISTANCE < self.highest,
-                SackState::Again { next, turn } => next < self.highest || turn + DISTANCE < self.arrived,
+                SackState::Again { next } => next < self.highest,
                 SackState::Lost | SackState::Sacked => false,
             };
             if newly {
@@ -168,7 +149,7 @@ impl TcpLinux {
             }
         }
         self.next = Some(self.first);
-        (self.turns, self.arrived, self.halving) = (0, 0, 0);
+        self.halving = 0;
     }
 
     /// Index of the next segment to send again.
@@ -186,8 +167,8 @@ impl Sender {
         let acked = packet.ack - self.una;
         let in_flight = s.in_flight();
         self.una = packet.ack;
-        let thorough = s.acknowledge(packet.ack);
-        let any_lost = s.read(packet, thorough);
+        s.acknowledge(packet.ack);
+        let any_lost = s.read(packet);
         let mut rate = None;
         if acked > 0 {
             self.measure(now, packet);
@@ -241,8 +222,7 @@ impl Sender {
         let next = s.first + s.segments.len() as u64;
         let (seq, len) = if let Some(index) = s.next_lost() {
             let start = if index == 0 { self.una } else { s.segments[index - 1].0 };
-            s.turns += 1;
-            s.segments[index].1 = SackState::Again { next, turn: s.turns };
+            s.segments[index].1 = SackState::Again { next };
             s.lost -= 1;
             s.next = Some(s.first + index as u64);
             (start, s.segments[index].0 - start)

@@ -39,6 +39,7 @@ fn every_segment_leaves_as_in_ns2s_agent_of_linux() {
         (WESTWOOD, include_str!("../golden_ns2/linux_westwood_timeouts.txt")),
         (WESTWOOD, include_str!("../golden_ns2/linux_westwood_long.txt")),
         (WESTWOOD, include_str!("../golden_ns2/linux_westwood_many.txt")),
+        (WESTWOOD, include_str!("../golden_ns2/linux_westwood_heavy.txt")),
         (RENO, include_str!("../golden_ns2/linux_reno_again.txt")),
         (RENO, include_str!("../golden_ns2/linux_reno_many.txt")),
         (COMPOUND, include_str!("../golden_ns2/linux_compound_bursts.txt")),
