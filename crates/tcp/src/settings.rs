@@ -224,7 +224,7 @@ table! {
         let by_sack =
             matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Sack1 | Recovery::TcpLinux | Recovery::Rack));
         if by_sack && !tcp.sack {
-            at.clash("this recovery needs selective ACKs", &[("recovery", "by SACK"), ("sack", "off")]);
+            at.clash("this recovery needs selective ACKs: `sack = true`", &[("recovery", "by SACK"), ("sack", "off")]);
         }
     }
 }
