@@ -12,8 +12,7 @@ impl GeneralChannel {
     /// `sender` starts sending, if its exchange cannot fail. Otherwise does nothing and returns false.
     #[inline(always)]
     pub(super) fn send_reliably(&mut self, now: Time, sender: usize) -> bool {
-        let Some((station, air)) = self.edcafs.form_reliable(sender) else { return false };
-        self.edcafs.counters[station].attempts += 1;
+        let Some(air) = self.edcafs.send_reliably(sender) else { return false };
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
@@ -25,45 +24,58 @@ impl GeneralChannel {
     }
 
     /// Advances while the channel is idle or exchanges cannot fail: at the end of a backoff, of a data frame, of its
-    /// ACK, or of SIFS behind it.
+    /// ACK, or of SIFS behind it. Goes on before `bound` until a packet is received, and adds the number of further
+    /// steps to `steps`.
     #[inline(always)]
-    pub(super) fn advance_reliably(&mut self, call: &mut Call<'_>) -> MacEvent {
-        match self.phase {
-            GeneralPhase::Data => return self.receive_reliably(call.now),
-            GeneralPhase::Idle => self.start(call),
-            GeneralPhase::Gap => self.send(call),
-            _ => self.succeed_reliably(call),
+    pub(super) fn advance_reliably(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
+        let bound = bound.min(self.edcafs.next());
+        if let GeneralPhase::Response { .. } = self.phase {
+            let more = self.succeed_reliably(call);
+            if !more || self.next >= bound || !call.dropped.is_empty() {
+                return MacEvent::Nothing;
+            }
+            call.now = self.next;
+            *steps += 1;
         }
-        MacEvent::Nothing
+        if self.phase != GeneralPhase::Data {
+            if self.phase == GeneralPhase::Gap {
+                self.send(call)
+            } else {
+                self.start(call)
+            }
+            if !self.cannot_fail || self.next >= bound {
+                return MacEvent::Nothing;
+            }
+            call.now = self.next;
+            *steps += 1;
+        }
+        self.receive_reliably(call.now)
     }
 
     /// The data frame ends and is received.
     #[inline(always)]
     fn receive_reliably(&mut self, now: Time) -> MacEvent {
-        let sender = self.senders[0];
-        let contender = &mut self.edcafs.contenders[sender];
-        let (air, response) = (contender.ppdu.air, contender.ppdu.response);
-        contender.counters.data_air += air;
-        let station = self.edcafs.station_of(sender);
-        self.edcafs.counters[station].data += air;
-        self.air.data += air;
+        let (event, ack) = self.edcafs.receive_reliably(now, self.senders[0]);
+        self.air.data += now - self.accounted;
         self.accounted = now;
         self.phase = GeneralPhase::Response { lost: false };
-        self.next = now + self.edcafs.access.timing.sifs + response;
-        self.edcafs.receive_single(now, sender)
+        self.next = now + self.edcafs.access.timing.sifs + ack;
+        event
     }
 
-    /// The ACK ends.
+    /// The ACK ends; returns whether its sender has more to send.
     #[inline(always)]
-    fn succeed_reliably(&mut self, call: &mut Call<'_>) {
-        let now = call.now;
+    fn succeed_reliably(&mut self, call: &mut Call<'_>) -> bool {
+        let (now, sifs) = (call.now, self.edcafs.access.timing.sifs);
         let sender = self.senders[0];
-        self.account_response(now);
-        let more = self.edcafs.succeed_reliable(sender, call);
+        self.air.idle += sifs;
+        self.air.ack += now - self.accounted - sifs;
+        self.accounted = now;
+        let more = self.edcafs.succeed_reliably(sender, call);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
-            self.next = now + self.edcafs.access.timing.sifs;
-            return;
+            self.next = now + sifs;
+            return true;
         }
         self.phase = GeneralPhase::Idle;
         self.backoffs.idle_from(now);
@@ -71,5 +83,6 @@ impl GeneralChannel {
         let slots = u64::from(contender.contention.draw());
         self.backoffs.start_at(number(sender), now + contender.aifs, slots, more);
         self.next = self.backoffs.next();
+        more
     }
 }

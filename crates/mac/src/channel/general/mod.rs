@@ -178,6 +178,7 @@ impl GeneralChannel {
                 air.idle += spend(self.began.saturating_since(self.accounted));
                 air.collision += spend(Duration::MAX);
             }
+            GeneralPhase::Data if self.cannot_fail => air.data += spend(Duration::MAX),
             GeneralPhase::Data | GeneralPhase::Broadcast => {
                 let sifs = self.edcafs.access.timing.sifs;
                 let ppdu = &self.edcafs.contenders[self.senders[0]].ppdu;
@@ -288,12 +289,11 @@ impl GeneralChannel {
     }
 
     /// Advances at the time of [`GeneralChannel::next`]; returns what was received.
-    #[inline(always)]
     pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
-        if self.cannot_fail && call.now >= self.next { self.advance_reliably(call) } else { self.advance_any(call) }
+        self.advance_until(Time::ZERO, call).0
     }
 
-    /// Like [`GeneralChannel::advance`], for any exchange.
+    /// Advances by one step, in any exchange.
     #[inline(always)]
     fn advance_any(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
@@ -348,7 +348,11 @@ impl GeneralChannel {
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 1;
         loop {
-            let event = self.advance(call);
+            let event = if self.cannot_fail && call.now >= self.next {
+                self.advance_reliably(bound, call, &mut steps)
+            } else {
+                self.advance_any(call)
+            };
             let next = self.next();
             if event != MacEvent::Nothing || call.has_losses() || next >= bound || self.edcafs.has_exhausted() {
                 return (event, steps);

@@ -1,7 +1,7 @@
 //! Frames that an EDCAF sends one at a time, each acknowledged by an ACK: no window keeps their order, and their air
 //! times are looked up. Frame records, rate adaptation and noise need the windows.
 
-use wifair_packet::PacketId;
+use wifair_packet::{Kind, PacketId};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::super::ppdu::single_psdu;
@@ -14,6 +14,8 @@ use crate::exchange::{ExchangeStep, Purpose, sequence};
 pub(crate) struct SingleFrame {
     pub id: PacketId,
     pub to: u32,
+    /// Kind and size of the packet; those for the same receiver that are alike in both have the same air times.
+    likeness: (Kind, u16),
     pub airs: SingleAirs,
     /// Number of attempts so far, without those whose RTS got no CTS.
     pub attempts: u8,
@@ -71,7 +73,14 @@ impl Edcafs {
             return false;
         };
         let packet = &packets[id];
-        let to = next_hops.of(packet);
+        let (to, likeness) = (next_hops.of(packet), (packet.kind, packet.size));
+        if let Some(Task::Single(frame)) = &mut contender.task
+            && (frame.to, frame.likeness) == (to, likeness)
+        {
+            (frame.id, frame.attempts, frame.is_received) = (id, 0, false);
+            self.note_departures(now, index, before);
+            return true;
+        }
         let place = rate_of(&self.stations, station, to);
         let peer = &self.stations[place];
         let length = peer.mpdu_length(&self.access, packet, &self.stations[station]);
@@ -81,7 +90,7 @@ impl Edcafs {
             let psdu = single_psdu(Bytes(length), peer.rules.as_ref());
             #[allow(clippy::cast_possible_truncation)]
             let entry = (psdu.0 ^ (psdu.0 >> 3)) as usize % peer.airs.len();
-            let frame = SingleFrame { id, to, airs: peer.airs[entry], attempts: 0, is_received: false };
+            let frame = SingleFrame { id, to, likeness, airs: peer.airs[entry], attempts: 0, is_received: false };
             contender.task = Some(Task::Single(frame));
             if frame.airs.psdu != psdu {
                 self.find_airs(index, place, entry, psdu);
@@ -129,16 +138,21 @@ impl Edcafs {
         }
     }
 
-    /// Forms the PPDU of an EDCAF if its exchange cannot fail; returns the station and the air time of the data.
+    /// An EDCAF sends, if its exchange cannot fail; returns the air time of the data. Its PPDU is not formed.
     #[inline(always)]
-    pub(crate) fn form_reliable(&mut self, sender: usize) -> Option<(usize, Duration)> {
-        let Edcaf { task: Some(Task::Single(frame)), station, .. } = &self.contenders[sender] else { return None };
+    pub(crate) fn send_reliably(&mut self, sender: usize) -> Option<Duration> {
+        let Edcaf { task: Some(Task::Single(frame)), station, counters, .. } = &mut self.contenders[sender] else {
+            return None;
+        };
         if !self.is_reliable || frame.airs.sequence.len() > 2 {
             return None;
         }
-        let formed = (*station, frame.airs.data);
-        self.form_single(sender);
-        Some(formed)
+        counters.ppdus += 1;
+        counters.mpdus += 1;
+        counters.retries += u64::from(frame.attempts > 0);
+        frame.attempts = frame.attempts.saturating_add(1);
+        self.counters[*station].attempts += 1;
+        Some(frame.airs.data)
     }
 
     /// The receiver gets the frame of `sender`; returns it if it is new.
@@ -156,14 +170,34 @@ impl Edcafs {
         MacEvent::Packet { to, id }
     }
 
+    /// The receiver gets the frame of `sender`, whose exchange cannot fail. Returns it with the air time of its ACK.
+    #[inline(always)]
+    pub(crate) fn receive_reliably(&mut self, now: Time, sender: usize) -> (MacEvent, Duration) {
+        let Edcaf { task: Some(Task::Single(frame)), counters, station, .. } = &mut self.contenders[sender] else {
+            unreachable!("only single frames are sent reliably")
+        };
+        let SingleFrame { to, id, airs: SingleAirs { data, ack, .. }, .. } = *frame;
+        frame.is_received = true;
+        counters.passed_up += 1;
+        counters.data_air += data;
+        let station = &mut self.counters[*station];
+        station.data += data;
+        self.note_delay(now, sender, id);
+        (MacEvent::Packet { to, id }, ack)
+    }
+
     /// Completes an exchange that could not fail; returns whether there is more to send.
     #[inline(always)]
-    pub(crate) fn succeed_reliable(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
+    pub(crate) fn succeed_reliably(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
         let contender = &mut self.contenders[sender];
         contender.in_a_row += 1;
         contender.counters.delivered += 1;
         contender.contention.reset();
-        self.counters[contender.station].delivered += 1;
+        let counters = &mut self.counters[contender.station];
+        counters.delivered += 1;
+        if let Some(Task::Single(frame)) = &contender.task {
+            counters.control += frame.airs.ack;
+        }
         self.load_single(sender, call)
     }
 
