@@ -44,6 +44,8 @@ class Exchange:
     response: int
     payload_bits: int
     """Payload of all MPDUs together."""
+    request: int | None = None
+    """A BlockAckReq. With it, a contender whose PPDU got no response sends it, until it gets one, before data again."""
     slot: int = 9 * US
     sifs: int = 16 * US
 
@@ -63,12 +65,18 @@ class Contender:
     cw: int = 0
     counter: int = 0
     failures: int = 0
+    requests: bool = False
+    """Whether it sends a BlockAckReq next."""
     idle_from: int = 0
     """When the medium became idle for it, deferral after a collision included."""
     sent: int = 0
     collided: int = 0
     delivered_bits: int = 0
     drops: int = 0
+
+    def ppdu(self, exchange: Exchange) -> int:
+        """Duration of what it sends next."""
+        return exchange.request if self.requests and exchange.request else exchange.ppdu
 
     def first_boundary(self, exchange: Exchange) -> int:
         """End of AIFS."""
@@ -136,19 +144,24 @@ def saturate(
             senders[0].cw, senders[0].failures = senders[0].category.cw_min, 0
             senders[0].counter = draw.randint(0, senders[0].cw)
         else:
-            now = start + exchange.ppdu
+            ends = {id(c): start + c.ppdu(exchange) for c in senders}
+            now = max(ends.values())
+            timeout = exchange.sifs + exchange.slot + 20 * US if colliders == "timeout" else 0
             for c in all_of:
-                extra = exchange.sifs + 44 * US if eifs else 0
-                if c in senders:
-                    c.collided += 1
-                    fail(c, draw, retry_limit)
-                    extra = exchange.sifs + exchange.slot + 20 * US if colliders == "timeout" else 0
-                c.idle_from = now + extra
+                c.idle_from = now + (exchange.sifs + 44 * US if eifs else 0)
+            for c in senders:
+                c.collided += 1
+                c.requests = exchange.request is not None
+                fail(c, draw, retry_limit)
+                c.idle_from = max(now, ends[id(c)] + timeout)
     return Result(now / 1e9, all_of)
 
 
 def send(c: Contender, start: int, exchange: Exchange) -> int:
     """Send as many PPDUs as the TXOP allows; the end of the last response."""
+    if c.requests and exchange.request:
+        c.requests = False
+        return start + exchange.request + exchange.sifs + exchange.response
     now = start + exchange.duration
     c.delivered_bits += exchange.payload_bits
     while now + exchange.sifs + exchange.duration - start <= c.category.txop:
@@ -164,6 +177,7 @@ def fail(c: Contender, draw: random.Random, retry_limit: int) -> None:
     if c.failures >= retry_limit:
         c.cw, c.failures = c.category.cw_min, 0
         c.drops += 1
+        c.requests = False
     c.counter = draw.randint(0, c.cw)
 
 
