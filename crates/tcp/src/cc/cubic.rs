@@ -41,6 +41,8 @@ table! {
         /// Linux's arithmetic in congestion avoidance: whole segments, and further departures from the RFC; beta and C
         /// are then 717/1024 and 0.4.
         pub whole_segments: bool = false;
+        /// Whether the plateau is where the loss was even after a timeout, as in ns-3.
+        pub keep_plateau: bool = false;
     }
 }
 
@@ -215,14 +217,16 @@ impl CongestionControl for Cubic {
     fn on_rto(&mut self, in_flight: f64) {
         if let Some(curve) = &mut self.curve {
             let threshold = curve.reduce(self.window.cwnd as u64, self.params.fast_convergence);
-            curve.reset();
+            if !self.params.keep_plateau {
+                curve.reset();
+            }
             self.window.collapse(threshold as f64);
             self.hystart = HyStart::new(&self.params.hystart);
             return;
         }
         self.congestion();
         self.window.collapse(self.params.beta * in_flight.min(self.window.cwnd));
-        self.level = true;
+        self.level = !self.params.keep_plateau;
         self.hystart = HyStart::None;
     }
 
@@ -306,6 +310,35 @@ mod tests {
         assert_relative_eq!(cc.w_max, 68.0);
         cc.on_spurious();
         assert_eq!((cc.cwnd(), cc.w_max), (80.0, 100.0));
+    }
+
+    /// ns-3 3.44 after a timeout at 76 segments, from a window of 56 on, every two rounds of 200 ms: its plateau stays
+    /// at 76. Without that, Linux's window grows by a segment for 20, and that of the RFC begins on a plateau.
+    #[test]
+    fn the_plateau_may_survive_a_timeout() {
+        let windows = |whole_segments: bool, keep_plateau: bool| {
+            let params = Params { whole_segments, keep_plateau, reno_friendly: false, ..Params::default() };
+            let mut cc = new(&params, Start { ssthresh: 10.0, ..Start::with_window(76.0) });
+            cc.on_rto(76.0);
+            cc.window.cwnd = 56.0;
+            [0, 2, 4, 6].map(|first| {
+                for round in [first, first + 1] {
+                    let acks = (cc.cwnd() / 2.0) as u64;
+                    for i in 0..acks {
+                        let now = 0.2 * (round as f64 + i as f64 / acks as f64);
+                        cc.on_ack(&Ack { segments: 2.0, ..ack(now, 0.2, i, 200) });
+                    }
+                }
+                cc.cwnd()
+            })
+        };
+        for whole_segments in [true, false] {
+            for (ours, ns3) in windows(whole_segments, true).into_iter().zip([62.0, 67.0, 70.0, 73.0]) {
+                assert!((ours - ns3).abs() <= 1.0, "{ours}, ns-3 {ns3}");
+            }
+        }
+        assert_eq!(windows(true, false)[3], (56.0 * 1.05f64.powi(8)).floor());
+        assert!(windows(false, false)[3] < 58.0, "0.4 * 1.6^3 is less than two segments");
     }
 
     /// Section 4.3: with 10 segments and 10 ms Reno's window is ahead of the curve, and the mean is AIMD's.
