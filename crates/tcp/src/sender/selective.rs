@@ -57,7 +57,7 @@ impl Selective {
                 u64::from(options.mss),
                 options.recovery == Recovery::Rack,
                 rate,
-                options.timestamps,
+                options.times_segments,
             ),
             prr: Prr::default(),
             reorder_at: Time::NEVER,
