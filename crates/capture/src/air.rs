@@ -5,7 +5,7 @@ use wifair_phy::PpduFormat;
 use crate::link::mode::ModeParameters;
 use crate::link::radiotap::{RadioInfo, RadioRate};
 use crate::link::wifi::{Mac, WifiFrame, WifiFrameKind, air_time_us};
-use crate::table::{HashKey, Registry, mix};
+use crate::registry::Registry;
 
 /// The most rates, and modes, per station kept individually.
 const MOST_RATES: usize = 64;
@@ -127,7 +127,7 @@ impl AirStatistics {
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
             Some(transmitter) => Some(transmitter),
-            None => self.stations.find(frame.receiver).and_then(|at| self.stations.entries[at].peer),
+            None => self.stations.get(&frame.receiver).and_then(|station| station.peer),
         };
         if let Some(noise) = radio.noise {
             self.noise.add(noise);
@@ -220,11 +220,5 @@ fn count<T: Ord>(counts: &mut Vec<(T, u64)>, what: T) {
         Ok(at) => counts[at].1 += 1,
         Err(at) if counts.len() < MOST_RATES => counts.insert(at, (what, 1)),
         Err(_) => {}
-    }
-}
-
-impl HashKey for Mac {
-    fn hash(self) -> u64 {
-        mix(self.bits(), 1)
     }
 }

@@ -1,5 +1,7 @@
 //! Analysis of a capture in one pass: all its connections and all 802.11 activity.
 
+use std::collections::BTreeMap;
+
 use wifair_units::{BitRate, Duration};
 
 use crate::air::{AirStation, AirStatistics, Levels};
@@ -12,7 +14,6 @@ use crate::link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
 use crate::reader::{CaptureReader, Interface, Record};
 use crate::rows::{Rows, SegmentPlace};
 use crate::segment::{Address, Endpoint, Payload, Segment, parse};
-use crate::table::HashTable;
 use crate::tcp::connection::{CapturedConnection, ConnectionKey, Context};
 use crate::tcp::side::StationDirection;
 
@@ -136,7 +137,8 @@ pub struct Counts {
 pub struct Analyzer {
     pub(crate) settings: AnalysisOptions,
     counts: Counts,
-    table: HashTable,
+    /// The latest connection of each key.
+    pub(crate) latest: BTreeMap<ConnectionKey, u32>,
     pub(crate) connections: Vec<CapturedConnection>,
     pub(crate) others: Others,
     /// The connection of the last segment, because the next segment is likely to belong to it.
@@ -253,7 +255,7 @@ impl Analyzer {
         };
         let (at, side) = if self.connections[at as usize].is_over(side, segment, nanos) {
             let (key, swapped) = ConnectionKey::of(segment, interface);
-            (self.open(key, swapped, segment, nanos, Some(at)), 0)
+            (self.open(key, swapped, segment, nanos), 0)
         } else {
             (at, side)
         };
@@ -277,39 +279,19 @@ impl Analyzer {
     /// Finds the connection of a segment, or creates one, and returns which side sent the segment.
     fn look_up(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32) -> (u32, usize) {
         let (key, swapped) = ConnectionKey::of(segment, interface);
-        let connections = &self.connections;
-        match self.table.find(key.hash(), |at| connections[at as usize].key == key) {
-            Some(at) => (at, usize::from(connections[at as usize].swapped != swapped)),
-            None => (self.open(key, swapped, segment, nanos, None), 0),
+        match self.latest.get(&key) {
+            Some(&at) => (at, usize::from(self.connections[at as usize].swapped != swapped)),
+            None => (self.open(key, swapped, segment, nanos), 0),
         }
     }
 
     /// Creates a connection, replacing an older one between the same endpoints.
     #[cold]
-    fn open(&mut self, key: ConnectionKey, swapped: bool, segment: &Segment<'_>, nanos: u64, old: Option<u32>) -> u32 {
+    fn open(&mut self, key: ConnectionKey, swapped: bool, segment: &Segment<'_>, nanos: u64) -> u32 {
         let new = u32::try_from(self.connections.len()).expect("a capture has fewer than 2^32 connections");
-        match old {
-            Some(old) => self.table.replace(key.hash(), old, new),
-            None => {
-                let connections = &self.connections;
-                self.table.insert(key.hash(), new, |at| connections[at as usize].key.hash());
-            }
-        }
+        self.latest.insert(key, new);
         self.connections.push(CapturedConnection::new(key, swapped, segment, nanos));
         new
-    }
-
-    /// Rebuilds the table of connections.
-    pub(crate) fn rebuild_table(&mut self) {
-        self.table = HashTable::default();
-        let connections = &self.connections;
-        for (at, connection) in (0u32..).zip(connections) {
-            let hash = connection.key.hash();
-            match self.table.find(hash, |other| connections[other as usize].key == connection.key) {
-                Some(older) => self.table.replace(hash, older, at),
-                None => self.table.insert(hash, at, |at| connections[at as usize].key.hash()),
-            }
-        }
     }
 
     /// Finds the bin of a time outside the current bin.

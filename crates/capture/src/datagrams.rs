@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use crate::numbering::Numbering;
+use crate::registry::Registry;
 use crate::segment::{Address, EchoMessage, Endpoint};
-use crate::table::{HashKey, Registry, mix};
 use crate::tcp::side::{Spread, StationDirection};
 
 /// The most unanswered requests per pair of hosts.
@@ -28,17 +28,10 @@ pub(crate) struct Datagrams {
 }
 
 /// Two endpoints (for echoes, the identifier is the port of both) as seen by one interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FlowKey {
     ends: [Endpoint; 2],
     interface: u32,
-}
-
-impl HashKey for FlowKey {
-    fn hash(self) -> u64 {
-        let [from, to] = self.ends.map(Endpoint::hash);
-        mix(from, to.rotate_left(23) ^ u64::from(self.interface))
-    }
 }
 
 /// One direction between two endpoints.
@@ -135,10 +128,7 @@ impl Datagrams {
     /// The kind of a flow's datagrams: QUIC if either direction shows it.
     pub(crate) fn kind(&self, flow: &DatagramFlow) -> &'static str {
         let [from, to] = flow.ends;
-        let back = || {
-            let at = self.flows.find(FlowKey { ends: [to, from], interface: flow.interface })?;
-            Some(&self.flows.entries[at])
-        };
+        let back = || self.flows.get(&FlowKey { ends: [to, from], interface: flow.interface });
         if flow.quic.version.is_some() || back().is_some_and(|back| back.quic.version.is_some()) {
             return "quic";
         }
@@ -217,7 +207,7 @@ pub(crate) fn protocol_name(number: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::MOST_ENTRIES;
+    use crate::registry::MOST_ENTRIES;
 
     fn ends() -> [Endpoint; 2] {
         [1, 2].map(|host| Endpoint { address: Address::v4(host), port: 443 })

@@ -2,8 +2,8 @@
 //! because an 802.11 frame was retried although it had arrived.
 
 use crate::link::wifi::{Mac, WifiFrame};
-use crate::segment::Segment;
-use crate::table::{HashKey, Registry, mix};
+use crate::registry::Registry;
+use crate::segment::{Endpoint, Segment};
 
 /// Number of packets remembered: between a packet and its copy there are no more packets than a queue holds.
 const REMEMBERED: usize = 1 << 14;
@@ -62,7 +62,20 @@ fn print(segment: &Segment<'_>) -> u64 {
         bytes[..word.len()].copy_from_slice(word);
         options = mix(options, u64::from_le_bytes(bytes));
     }
-    mix(mix(segment.source.hash(), segment.destination.hash().rotate_left(17)), mix(mix(numbers, rest), options)) | 1
+    let ends = mix(mix_end(segment.source), mix_end(segment.destination).rotate_left(17));
+    mix(ends, mix(mix(numbers, rest), options)) | 1
+}
+
+fn mix_end(end: Endpoint) -> u64 {
+    let (high, low) = end.address.halves();
+    mix(high ^ u64::from(end.port) << 48, low)
+}
+
+/// Mixes two words into one, so that every output bit depends on all input bits (as in wyhash).
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// Frames remembered per transmitter.
@@ -76,16 +89,10 @@ pub(crate) struct RetryFilter {
 }
 
 /// Who numbers frames independently: a transmitter, for every traffic identifier.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct NumberSpace {
     transmitter: Mac,
     tid: Option<u8>,
-}
-
-impl HashKey for NumberSpace {
-    fn hash(self) -> u64 {
-        mix(self.transmitter.bits() << 8 | u64::from(self.tid.unwrap_or(0xff)), 0)
-    }
 }
 
 #[derive(Debug)]

@@ -66,7 +66,10 @@ impl Analyzer {
             rows.renumber(&numbers);
         }
         self.recent = None;
-        self.rebuild_table();
+        self.latest.clear();
+        for (at, connection) in (0..).zip(&self.connections) {
+            self.latest.insert(connection.key, at);
+        }
     }
 
     /// Whether this number of bins is too large for the number of flows.

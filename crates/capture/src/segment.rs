@@ -6,7 +6,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::link::Datagram;
-use crate::table::{HashKey, mix};
 
 /// An IP address. IPv4 addresses are stored in their IPv6-mapped form (RFC 4291, section 2.5.5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,14 +86,6 @@ pub struct Endpoint {
 impl std::fmt::Display for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", IpAddr::from(self.address), self.port)
-    }
-}
-
-impl HashKey for Endpoint {
-    #[inline]
-    fn hash(self) -> u64 {
-        let (high, low) = self.address.halves();
-        mix(high ^ u64::from(self.port) << 48, low)
     }
 }
 

@@ -35,7 +35,7 @@ pub struct SegmentVerdict {
 }
 
 /// The identity of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConnectionKey {
     /// The smaller endpoint, then the larger one.
     low: Endpoint,
@@ -52,19 +52,6 @@ impl ConnectionKey {
         let swapped = source > destination;
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
         (Self { low, high, interface }, swapped)
-    }
-
-    #[inline]
-    pub(crate) fn hash(&self) -> u64 {
-        use crate::table::mix;
-        let ports = u64::from(self.low.port) << 48 | u64::from(self.high.port) << 32 | u64::from(self.interface);
-        let ((a, b), (c, d)) = (self.low.address.halves(), self.high.address.halves());
-        if a | c == 0 {
-            // The upper bits of IPv4 addresses are all the same, so only the lower ones are mixed.
-            mix(b << 32 | d & 0xffff_ffff, ports)
-        } else {
-            mix(mix(mix(a, b), mix(c, d).rotate_left(1)), ports)
-        }
     }
 }
 
@@ -617,39 +604,5 @@ impl Side {
             self.owin_weighted += (last.cast_signed() as f64 * (elapsed_us(at, nanos) / 1e6)) as i64;
         }
         self.owin_last = Some((nanos, owin));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::Address;
-
-    /// Connections that differ in one address, one port or the interface fall into different places of the table.
-    #[test]
-    fn every_part_of_a_key_counts() {
-        let v6 = |last: u32| Address::v6(0x2001_0db8 << 96 | u128::from(last));
-        for address in [&Address::v4 as &dyn Fn(u32) -> Address, &v6] {
-            let key = |low: u32, low_port, high: u32, high_port, interface| {
-                let end = |address, port| Endpoint { address, port };
-                let (low, high) =
-                    (end(address(0x0a00_0000 | low), low_port), end(address(0x0a01_0000 | high), high_port));
-                ConnectionKey { low, high, interface }.hash()
-            };
-            let hashes: BTreeSet<u64> = (0..100)
-                .flat_map(|i| {
-                    [
-                        key(1 + i, 80, 1, 80, 0),
-                        key(1, 81 + i as u16, 1, 80, 0),
-                        key(1, 80, 2 + i, 80, 0),
-                        key(1, 80, 1, 81 + i as u16, 0),
-                        key(1, 80, 1, 80, 1 + i),
-                    ]
-                })
-                .collect();
-            assert_eq!(hashes.len(), 500);
-        }
     }
 }
