@@ -40,7 +40,7 @@ pub use largest::MOST_FLOW_BINS;
 pub use link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
 pub use reader::{CaptureReader, Interface, Record};
 pub use report::{ConnectionReport, Definition, Field, about};
-pub use rows::{COLUMNS, Rows, mark};
+pub use rows::{COLUMNS, Rows, SegmentRow, mark};
 pub use segment::{Address, EchoMessage, Endpoint, Payload, Segment, TcpOptions, flag, parse};
 pub use tcp::connection::SegmentVerdict;
 pub use tcp::observed_scoreboard::{Flight, RetransmissionCause};

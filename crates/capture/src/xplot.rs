@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use crate::analysis::Analysis;
-use crate::rows::{Rows, mark};
+use crate::rows::{Rows, SegmentRow, mark};
 use crate::segment::flag;
 
 /// The kinds of graphs of a direction.
@@ -127,22 +127,23 @@ fn sequence(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &
     // The last ACK and the right edge of the window, with their time.
     let mut last: Option<(u64, i64, i64)> = None;
     for at in here {
-        let now = rows.nanos[at];
-        if usize::from(rows.side[at]) == side {
-            segment(rows, at, plot);
+        let row = &rows.segments[at];
+        let now = row.nanos;
+        if usize::from(row.side) == side {
+            segment(row, plot);
             continue;
         }
-        let ack = rows.ack[at];
-        if ack < 0 || rows.flags[at] & flag::RST != 0 {
+        let ack = row.ack;
+        if ack < 0 || row.flags & flag::RST != 0 {
             continue;
         }
-        let window = ack + rows.window[at].cast_signed();
+        let window = ack + row.window.cast_signed();
         if let Some((then, before, edge)) = last {
             plot.color("green");
             plot.line((then, before), (now, before));
             if ack == before {
                 plot.mark("dtick", now, ack);
-                if rows.marks[at] & mark::THIRD_DUPLICATE != 0 {
+                if row.marks & mark::THIRD_DUPLICATE != 0 {
                     plot.letters("atext", now, ack, "3");
                 }
             } else {
@@ -158,8 +159,8 @@ fn sequence(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &
         }
         last = Some((now, ack, window));
         let mut top = None;
-        let first = rows.sacks.partition_point(|(row, ..)| (*row as usize) < at);
-        for (_, left, right) in rows.sacks[first..].iter().take_while(|(row, ..)| *row as usize == at) {
+        let first = rows.sacks.partition_point(|(place, ..)| (*place as usize) < at);
+        for (_, left, right) in rows.sacks[first..].iter().take_while(|(place, ..)| *place as usize == at) {
             if top.is_none() {
                 plot.color("purple");
             }
@@ -174,10 +175,10 @@ fn sequence(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &
     }
 }
 
-fn segment(rows: &Rows, at: usize, plot: &mut Plot) {
-    let (now, flags, marks) = (rows.nanos[at], rows.flags[at], rows.marks[at]);
-    let (start, end) = (rows.seq[at], rows.seq[at] + i64::from(rows.payload[at]));
-    let again = rows.again[at] > 0;
+fn segment(row: &SegmentRow, plot: &mut Plot) {
+    let (now, flags, marks) = (row.nanos, row.flags, row.marks);
+    let (start, end) = (row.seq, row.seq + i64::from(row.payload));
+    let again = row.again > 0;
     if flags & flag::SYN != 0 {
         plot.color(if again { "red" } else { "orange" });
         plot.mark("diamond", now, start);
@@ -186,7 +187,7 @@ fn segment(rows: &Rows, at: usize, plot: &mut Plot) {
         plot.line((now, start), (now, start + 1));
         return;
     }
-    if rows.payload[at] > 0 {
+    if row.payload > 0 {
         plot.color(if again { "red" } else { "white" });
         plot.mark("darrow", now, start);
         plot.mark(if flags & flag::PSH == 0 { "uarrow" } else { "diamond" }, now, end);
@@ -205,7 +206,7 @@ fn segment(rows: &Rows, at: usize, plot: &mut Plot) {
         plot.color("orange");
         plot.line((now, end), (now, end + 1));
         plot.mark("box", now, end + 1);
-        plot.letters("atext", now, end + 1, if again && rows.payload[at] == 0 { "R FIN" } else { "FIN" });
+        plot.letters("atext", now, end + 1, if again && row.payload == 0 { "R FIN" } else { "FIN" });
     }
 }
 
@@ -213,19 +214,20 @@ fn outstanding(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot
     let mut last: [Option<(u64, i64)>; 3] = [None; 3];
     let mut window = None;
     for at in here {
-        let own = usize::from(rows.side[at]) == side;
-        if !own && rows.ack[at] >= 0 {
-            window = Some(rows.window[at].cast_signed());
+        let row = &rows.segments[at];
+        let own = usize::from(row.side) == side;
+        if !own && row.ack >= 0 {
+            window = Some(row.window.cast_signed());
         }
         // A row without data gives the outstanding data of the other direction.
-        if own == (rows.payload[at] == 0) {
+        if own == (row.payload == 0) {
             continue;
         }
-        let now = rows.nanos[at];
+        let now = row.nanos;
         let values = [
             ("yellow", window),
-            ("blue", Some(rows.in_flight[at].cast_signed())),
-            ("red", Some(rows.outstanding[at].cast_signed())),
+            ("blue", Some(row.in_flight.cast_signed())),
+            ("red", Some(row.outstanding.cast_signed())),
         ];
         for ((color, value), last) in values.into_iter().zip(&mut last) {
             let Some(value) = value else { continue };
@@ -243,14 +245,15 @@ fn outstanding(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot
 fn round_trips(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &mut Plot) {
     let mut last: Option<(u64, f64)> = None;
     for at in here {
+        let row = &rows.segments[at];
         // The row of an ACK gives the round-trip time of the other direction's data.
-        if usize::from(rows.side[at]) == side || rows.rtt[at] == 0 {
+        if usize::from(row.side) == side || row.rtt == 0 {
             continue;
         }
         if last.is_none() {
             plot.color("red");
         }
-        let (now, ms) = (rows.nanos[at], rows.rtt[at] as f64 * 1e-6);
+        let (now, ms) = (row.nanos, row.rtt as f64 * 1e-6);
         plot.mark("dot", now, format_args!("{ms:.3}"));
         if let Some((then, before)) = last.replace((now, ms)) {
             let _ = writeln!(plot.text, "line {} {before:.3} {} {ms:.3}", XplotTime(then), XplotTime(now));

@@ -60,7 +60,7 @@ impl PyCapture {
         let Some(rows) = &self.inner.rows else { return Ok(None) };
         let columns = PyList::empty(py);
         for wanted in COLUMNS {
-            let cells: Vec<Field> = (0..rows.len()).map(|at| (wanted.value)(rows, at)).collect();
+            let cells: Vec<Field> = rows.segments.iter().map(|row| (wanted.value)(row, rows.origin)).collect();
             columns.append(column(py, wanted.name, wanted.meaning, cells_of(py, cells.iter())?)?)?;
         }
         Ok(Some(columns))

@@ -27,10 +27,10 @@ pub fn read_tables(analysis: &Analysis) {
         let _ = [0, 1].map(|side| connection.row(side));
     }
     let rows = analysis.rows.as_ref().expect("rows were asked for");
-    assert_eq!(rows.len() as u64, analysis.counts.tcp, "each segment has its row");
-    for at in 0..rows.len() {
+    assert_eq!(rows.segments.len() as u64, analysis.counts.tcp, "each segment has its row");
+    for row in &rows.segments {
         for column in COLUMNS {
-            let _ = (column.value)(rows, at);
+            let _ = (column.value)(row, rows.origin);
         }
     }
 }

@@ -79,15 +79,16 @@ impl Packets {
 
 /// For each row: bytes in the SACK blocks of the last ACK received for its direction.
 fn last_blocks(rows: &Rows) -> Vec<i64> {
-    let connections = rows.connection.iter().max().map_or(0, |last| *last as usize + 1);
+    let connections = rows.segments.iter().map(|row| row.connection as usize + 1).max().unwrap_or(0);
     let mut latest = vec![[0i64; 2]; connections];
     let mut next = 0;
-    (0..rows.len())
-        .map(|at| {
-            let (connection, side) = (rows.connection[at] as usize, usize::from(rows.side[at]));
-            if rows.ack[at] >= 0 {
+    (0..)
+        .zip(&rows.segments)
+        .map(|(at, row)| {
+            let (connection, side) = (row.connection as usize, usize::from(row.side));
+            if row.ack >= 0 {
                 let mut sum = 0;
-                while rows.sacks.get(next).is_some_and(|(row, ..)| *row as usize == at) {
+                while rows.sacks.get(next).is_some_and(|(place, ..)| *place == at) {
                     let (_, left, right) = rows.sacks[next];
                     sum += right - left;
                     next += 1;
@@ -121,18 +122,20 @@ fn packets_agree_with_tshark() {
         let at_sender = name.contains("_snd") || name.contains("b_cubic") || name.starts_with("f_");
         for row in &table.rows {
             let frame: u64 = table.get(row, "frame.number").parse().expect("frames have numbers");
-            let Some(at) = rows.frame[ours..].iter().position(|there| *there == frame).map(|at| at + ours) else {
+            let Some(at) = rows.segments[ours..].iter().position(|there| there.frame == frame).map(|at| at + ours)
+            else {
                 left_out += 1;
                 continue;
             };
             ours = at;
+            let own = &rows.segments[at];
             let number = |column: &str| table.get(row, column).parse::<i64>();
-            assert_eq!(Ok(i64::from(rows.payload[at])), number("tcp.len"), "{name}: {frame} length");
-            assert_eq!(Ok(rows.window[at].cast_signed()), number("tcp.window_size"), "{name}: {frame} window");
+            assert_eq!(Ok(i64::from(own.payload)), number("tcp.len"), "{name}: {frame} length");
+            assert_eq!(Ok(own.window.cast_signed()), number("tcp.window_size"), "{name}: {frame} window");
             let flags = u16::from_str_radix(&table.get(row, "tcp.flags")[2..], 16).expect("flags are hexadecimal");
-            assert_eq!(u16::from(rows.flags[at]), flags & 0xff, "{name}: {frame} flags");
+            assert_eq!(u16::from(own.flags), flags & 0xff, "{name}: {frame} flags");
             // tshark numbers data before the first number seen downwards from the top of the 32-bit range.
-            assert_eq!(Ok(i64::from(rows.seq[at] as u32)), number("tcp.seq"), "{name}: {frame} number");
+            assert_eq!(Ok(i64::from(own.seq as u32)), number("tcp.seq"), "{name}: {frame} number");
             let told = |flag: &str| !table.get(row, &format!("tcp.analysis.{flag}")).is_empty();
             let theirs = told("retransmission")
                 || told("fast_retransmission")
@@ -140,19 +143,19 @@ fn packets_agree_with_tshark() {
                 || told("out_of_order");
             // Where copies were dropped, tshark takes them for retransmissions and times them again.
             if !name.starts_with("o_radiotap") {
-                let here = rows.again[at] > 0 || rows.marks[at] & mark::OUT_OF_ORDER != 0;
+                let here = own.again > 0 || own.marks & mark::OUT_OF_ORDER != 0;
                 assert_eq!(here, theirs, "{name}: {frame} retransmission");
-                if rows.rtt[at] > 0 {
+                if own.rtt > 0 {
                     let rtt: f64 = table.get(row, "tcp.analysis.ack_rtt").parse().expect("tshark has it too");
-                    assert!((rtt - rows.rtt[at] as f64 * 1e-9).abs() < 2e-9, "{name}: {frame} {rtt}");
+                    assert!((rtt - own.rtt as f64 * 1e-9).abs() < 2e-9, "{name}: {frame} {rtt}");
                     sampled += 1;
                 }
             }
-            if let (true, Ok(flight)) = (at_sender && rows.payload[at] > 0, number("tcp.analysis.bytes_in_flight")) {
-                let direction = (rows.connection[at], rows.side[at]);
-                let outstanding = rows.outstanding[at].cast_signed() + i64::from(ended.contains(&direction));
+            if let (true, Ok(flight)) = (at_sender && own.payload > 0, number("tcp.analysis.bytes_in_flight")) {
+                let direction = (own.connection, own.side);
+                let outstanding = own.outstanding.cast_signed() + i64::from(ended.contains(&direction));
                 assert_eq!(outstanding - blocks[at], flight, "{name}: {frame} in flight");
-                if rows.flags[at] & flag::FIN != 0 {
+                if own.flags & flag::FIN != 0 {
                     ended.insert(direction);
                 }
                 flights += 1;
