@@ -8,17 +8,19 @@ use wifair_units::Duration;
 
 use crate::Category;
 
-/// An access category. A higher priority compares as less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccessCategory {
-    /// AC_VO, voice.
-    Vo,
-    /// AC_VI, video.
-    Vi,
-    /// AC_BE, best effort.
-    Be,
-    /// AC_BK, background.
-    Bk,
+// A higher priority compares as less.
+choice! {
+    /// Access category of a flow's packets.
+    pub enum AccessCategory {
+        /// Voice.
+        Vo = "voice",
+        /// Video.
+        Vi = "video",
+        /// Best effort.
+        Be = "best-effort",
+        /// Background.
+        Bk = "background",
+    }
 }
 
 impl AccessCategory {
@@ -33,7 +35,7 @@ impl AccessCategory {
 
     /// `VO`, `VI`, `BE` or `BK`.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn abbreviation(self) -> &'static str {
         match self {
             Self::Vo => "VO",
             Self::Vi => "VI",
@@ -136,7 +138,7 @@ mod tests {
         {
             let found = category.defaults(15, false);
             let expected = Category { cw_min, cw_max, aifsn, txop: Duration::from_micros(txop), burst: 1 };
-            assert_eq!(found, expected, "{}", category.name());
+            assert_eq!(found, expected, "{}", category);
         }
         assert_eq!((Vo.defaults(31, true).cw_min, Vi.defaults(31, true).cw_max), (7, 31));
     }

@@ -351,7 +351,7 @@ impl<'a> AirBuilder<'a> {
         let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
         let categories = categories.map(|(parameters, category)| {
             let is_usual = category == AccessCategory::Be;
-            let name = if is_usual { name.clone() } else { format!("{name}-{}", category.name()) };
+            let name = if is_usual { name.clone() } else { format!("{name}-{}", category.abbreviation()) };
             let build = |name: &str| self.queues.build(queue, rate, name);
             CategorySettings {
                 parameters: parameters.clone(),
@@ -551,5 +551,5 @@ fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
 fn category(scenario: &Scenario, group: &scenario::Flows) -> AccessCategory {
     let mapping = scenario.file.wlan.as_ref().map(|wlan| wlan.dscp_mapping);
     let by_dscp = group.dscp.zip(mapping).map(|(dscp, mapping)| mapping.category(dscp));
-    group.category.map(AccessCategory::from).or(by_dscp).unwrap_or(AccessCategory::Be)
+    group.category.or(by_dscp).unwrap_or(AccessCategory::Be)
 }

@@ -4,31 +4,6 @@ use wifair_config::{choice, table};
 use wifair_mac::{AccessCategory, Category};
 use wifair_units::{Bytes, Duration};
 
-choice! {
-    /// Access category of a flow's packets.
-    pub enum FlowCategory {
-        /// Voice.
-        Vo = "voice",
-        /// Video.
-        Vi = "video",
-        /// Best effort.
-        Be = "best-effort",
-        /// Background.
-        Bk = "background",
-    }
-}
-
-impl From<FlowCategory> for AccessCategory {
-    fn from(category: FlowCategory) -> Self {
-        match category {
-            FlowCategory::Vo => Self::Vo,
-            FlowCategory::Vi => Self::Vi,
-            FlowCategory::Be => Self::Be,
-            FlowCategory::Bk => Self::Bk,
-        }
-    }
-}
-
 /// The standard's default parameters for OFDM.
 const fn defaults(category: AccessCategory) -> Category {
     category.defaults(15, false)

@@ -2,6 +2,7 @@
 
 use wifair_ap::ApSettings;
 use wifair_config::{Limit, choice, table};
+use wifair_mac::AccessCategory;
 use wifair_phy::placement::Placement;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Outage, Radio};
@@ -12,7 +13,7 @@ use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 use super::seeds::Seeds;
 use super::sweep::Sweep;
 
-use super::edca_keys::{EdcaParameterSet, FlowCategory};
+use super::edca_keys::EdcaParameterSet;
 use super::routing::Routing;
 use super::space::{Mode, Space};
 use super::wlan::{Wlan, windows};
@@ -293,7 +294,7 @@ table! {
         /// Workload of the application.
         pub workload: Workload = Workload::Persistent;
         /// Access category of the packets (802.11n and later); if absent, that of `dscp`, or best effort.
-        pub category: Option<FlowCategory> = None;
+        pub category: Option<AccessCategory> = None;
         /// Differentiated services code point of the packets, 0 to 63. `dscp_mapping` in `[wlan]` maps it to an access
         /// category (802.11n and later). What stations of an older `standard` send has none: they use DCF for all.
         pub dscp: Option<u8> = None, "from 0 to 63" => |dscp| dscp.is_none_or(|dscp| dscp < 64);

@@ -37,7 +37,7 @@ pub use crate::traffic::{
     Ping, Poisson, Schedule, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{CatalogueItem, catalogue};
-pub use edca_keys::{Aggregation, EdcaParameterSet, FlowCategory};
+pub use edca_keys::{Aggregation, EdcaParameterSet};
 pub use file::{Ap, Flows, Link, Router, ScenarioFile, ServerDirection, Servers, Stations, Transport, UdpSettings};
 pub use high_throughput::OwnMode;
 pub use network::{DuplexLink, Member, Network, NetworkFlow, Node, PathStep};
