@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
+
 /// Writes one JSON value.
 #[derive(Debug, Default)]
 pub(crate) struct JsonWriter {
@@ -14,8 +16,7 @@ impl JsonWriter {
             self.text.push_str(",\n");
         }
         if !key.is_empty() {
-            string(&mut self.text, key);
-            self.text.push_str(": ");
+            let _ = write!(self.text, "{}: ", Value::from(key));
         }
     }
 
@@ -46,95 +47,20 @@ impl JsonWriter {
     }
 
     /// A value under `key` (empty inside arrays).
-    pub(crate) fn put(&mut self, key: &str, value: impl JsonValue) {
+    pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.begin(key);
-        value.write(&mut self.text);
+        let _ = write!(self.text, "{}", value.into());
     }
 
     /// An array of values on one line.
-    pub(crate) fn list<V: JsonValue>(&mut self, key: &str, values: impl IntoIterator<Item = V>) {
-        self.begin(key);
-        self.text.push('[');
-        for (at, value) in values.into_iter().enumerate() {
-            if at > 0 {
-                self.text.push_str(", ");
-            }
-            value.write(&mut self.text);
-        }
-        self.text.push(']');
+    pub(crate) fn list<V: Into<Value>>(&mut self, key: &str, values: impl IntoIterator<Item = V>) {
+        self.put(key, Value::from_iter(values));
     }
 
     pub(crate) fn finish(mut self) -> String {
         self.text.push('\n');
         self.text
     }
-}
-
-/// A value that JSON can represent.
-pub(crate) trait JsonValue {
-    fn write(&self, text: &mut String);
-}
-
-impl JsonValue for &str {
-    fn write(&self, text: &mut String) {
-        string(text, self);
-    }
-}
-
-impl JsonValue for String {
-    fn write(&self, text: &mut String) {
-        string(text, self);
-    }
-}
-
-impl JsonValue for bool {
-    fn write(&self, text: &mut String) {
-        text.push_str(if *self { "true" } else { "false" });
-    }
-}
-
-macro_rules! whole {
-    ($($kind:ty),*) => {$(
-        impl JsonValue for $kind {
-            fn write(&self, text: &mut String) {
-                let _ = write!(text, "{self}");
-            }
-        }
-    )*};
-}
-
-whole!(u8, u16, u32, u64, usize, i8, i64);
-
-impl JsonValue for f64 {
-    /// The shortest digits that read back as the same number; null for values that JSON cannot represent.
-    fn write(&self, text: &mut String) {
-        let _ = if self.is_finite() { write!(text, "{self:?}") } else { write!(text, "null") };
-    }
-}
-
-impl<V: JsonValue> JsonValue for Option<V> {
-    fn write(&self, text: &mut String) {
-        match self {
-            Some(value) => value.write(text),
-            None => text.push_str("null"),
-        }
-    }
-}
-
-fn string(text: &mut String, value: &str) {
-    text.push('"');
-    for letter in value.chars() {
-        match letter {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            control if control < ' ' => {
-                let _ = write!(text, "\\u{:04x}", u32::from(control));
-            }
-            other => text.push(other),
-        }
-    }
-    text.push('"');
 }
 
 #[cfg(test)]
@@ -150,8 +76,7 @@ mod tests {
             json.list("d", [1.0, f64::NAN, 1e300]);
             json.objects("e", [0; 0], |_, _| {});
         });
-        let text =
-            "{\"a\": \"x\\\"\\\\\\n\\u0001\",\n\"b\": [{\"c\": null}],\n\"d\": [1.0, null, 1e300],\n\"e\": []}\n";
+        let text = "{\"a\": \"x\\\"\\\\\\n\\u0001\",\n\"b\": [{\"c\": null}],\n\"d\": [1.0,null,1e+300],\n\"e\": []}\n";
         assert_eq!(json.finish(), text);
     }
 }

@@ -9,8 +9,10 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::analysis::Analysis;
-use crate::json::{JsonValue, JsonWriter};
+use crate::json::JsonWriter;
 use crate::tcp::connection::CapturedConnection;
 use crate::tcp::history::{elapsed_us, seconds};
 use crate::tcp::side::Side;
@@ -30,14 +32,14 @@ pub enum Field {
     Missing,
 }
 
-impl JsonValue for Field {
-    fn write(&self, text: &mut String) {
-        match self {
-            Self::Whole(value) => value.write(text),
-            Self::Signed(value) => value.write(text),
-            Self::Real(value) => value.write(text),
-            Self::Text(value) => value.as_ref().write(text),
-            Self::Missing => None::<u64>.write(text),
+impl From<Field> for Value {
+    fn from(field: Field) -> Self {
+        match field {
+            Field::Whole(value) => value.into(),
+            Field::Signed(value) => value.into(),
+            Field::Real(value) => value.into(),
+            Field::Text(value) => value.into(),
+            Field::Missing => Self::Null,
         }
     }
 }
