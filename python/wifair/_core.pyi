@@ -25,7 +25,7 @@ class Outcome(TypedDict):
     frames: list[RawColumn] | None
     backoffs: list[RawColumn] | None
 
-class Wish(TypedDict):
+class CaptureRequest(TypedDict):
     folder: str
     points: Sequence[str]
     snap: int
@@ -33,7 +33,7 @@ class Wish(TypedDict):
     force: bool
 
 class Taps(TypedDict):
-    pcap: Wish | None
+    pcap: CaptureRequest | None
     frames_ns: tuple[int, int] | None
 
 class AirtimeQuestion(TypedDict):
@@ -312,7 +312,7 @@ class QueueDiscipline(Extension):
     def dequeue(self) -> Packet | None: ...
     def on_air(self, station: int, sent: bool, air_s: float, attempts: int, delivered: bool) -> None: ...
 
-class Wanted(TypedDict):
+class AnalysisRequest(TypedDict):
     hosts: Sequence[str]
     ports: Sequence[int]
     from_time: str | None
@@ -335,7 +335,7 @@ class Capture:
     def packets(self) -> list[RawColumn] | None: ...
     def xplot(self, connection: int, side: int, graph: str) -> str | None: ...
 
-def read_capture(path: str | None, wanted: Wanted, control: Control) -> Capture: ...
+def read_capture(path: str | None, wanted: AnalysisRequest, control: Control) -> Capture: ...
 
 class Plan:
     def __len__(self) -> int: ...

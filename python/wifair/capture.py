@@ -492,7 +492,7 @@ def read_capture(
     array([2.1e6, 0.3e6])
     """
     name = os.fspath(path)
-    wanted: _core.Wanted = {
+    wanted: _core.AnalysisRequest = {
         "hosts": list(hosts),
         "ports": list(ports),
         "from_time": start,
@@ -512,7 +512,7 @@ def read_capture(
     return Capture(_read(name, wanted, progress), name)
 
 
-def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
+def _read(name: str, wanted: _core.AnalysisRequest, progress: bool) -> _core.Capture:
     """Analyse in another thread, because only the main one receives Ctrl-C."""
     control = _core.Control()
     outcome: list[_core.Capture | BaseException | None] = []

@@ -51,8 +51,8 @@ class Columns(Mapping[str, "NDArray[Any]"]):
     def __init__(self, data: Mapping[str, NDArray[Any] | RawData], about: Mapping[str, str] | None = None) -> None:
         """Make a table of columns `data`, arrays or what the core hands over; `about` says what they mean.
 
-        What the core hands over becomes an array when somebody asks for it: a command that only prints does without
-        NumPy, whose import takes longer than many a run.
+        What the core hands over becomes an array when a column is read: commands that only print need not import
+        NumPy, which takes longer than many runs.
         """
         self._data = dict(data)
         self._about = dict(about or {})

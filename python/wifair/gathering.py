@@ -1,4 +1,4 @@
-"""Results of several runs, one behind the other in the same columns: a run takes the bytes of its figures."""
+"""Results of several runs in common tables: rows of each run are appended to the same columns, to save memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Gathered:
         return name in self._columns
 
     def table(self, name: str) -> Columns:
-        """Rows of all runs, the seed in front. Without any run there is but that column."""
+        """Rows of all runs, with the seed as the first column. Without runs it is the only column."""
         columns = self._columns.get(name, {"seed": _Column("Seed of the run.")})
         about = {column: growing.about for column, growing in columns.items()}
         return Columns({column: growing.data() for column, growing in columns.items()}, about)

@@ -74,16 +74,16 @@ def plan_taps(
         scenario._core.capture_points(pcap.at)
 
     def taps(seed: int) -> _core.Taps:
-        wish: _core.Wish | None = None
+        request: _core.CaptureRequest | None = None
         if pcap is not None:
             folder = Path(pcap.folder) / f"seed-{seed}" if len(seeds) > 1 else Path(pcap.folder)
-            wish = {
+            request = {
                 "folder": str(folder),
                 "points": list(pcap.at),
                 "snap": pcap.snap,
                 "pcapng": pcap.format == "pcapng",
                 "force": pcap.force,
             }
-        return {"pcap": wish, "frames_ns": frames_ns}
+        return {"pcap": request, "frames_ns": frames_ns}
 
     return {seed: taps(seed) for seed in seeds}

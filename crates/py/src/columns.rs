@@ -34,13 +34,13 @@ pub fn csv_text(names: Vec<PyBackedStr>, columns: Vec<PyColumnData>) -> PyResult
 }
 
 /// A column that grows row by row.
-enum Growing<'py> {
+enum ColumnBuilder<'py> {
     Texts(Bound<'py, PyList>),
     Counts(Vec<u8>),
     Numbers(Vec<u8>),
 }
 
-impl<'py> Growing<'py> {
+impl<'py> ColumnBuilder<'py> {
     fn starting(py: Python<'py>, first: &Figure, rows: usize) -> Self {
         match first {
             Figure::Text(_) => Self::Texts(PyList::empty(py)),
@@ -70,17 +70,17 @@ impl<'py> Growing<'py> {
 
 /// The columns of a table as a list of `(name, meaning, data)`; data is a list of texts, or `(dtype, bytes)`.
 pub fn of_rows<'py, R: Row>(py: Python<'py>, rows: &[R]) -> PyResult<Bound<'py, PyList>> {
-    let mut growing: Vec<Growing<'_>> = match rows.first() {
-        Some(first) => first.figures().iter().map(|figure| Growing::starting(py, figure, rows.len())).collect(),
-        None => R::COLUMNS.iter().map(|_| Growing::Numbers(vec![])).collect(),
+    let mut builders: Vec<ColumnBuilder<'_>> = match rows.first() {
+        Some(first) => first.figures().iter().map(|figure| ColumnBuilder::starting(py, figure, rows.len())).collect(),
+        None => R::COLUMNS.iter().map(|_| ColumnBuilder::Numbers(vec![])).collect(),
     };
     for row in rows {
-        for (column, figure) in growing.iter_mut().zip(row.figures()) {
+        for (column, figure) in builders.iter_mut().zip(row.figures()) {
             column.push(&figure)?;
         }
     }
     let columns = PyList::empty(py);
-    for (data, (name, about)) in growing.into_iter().zip(R::COLUMNS) {
+    for (data, (name, about)) in builders.into_iter().zip(R::COLUMNS) {
         columns.append(column(py, name, about.trim(), data.finish(py)?)?)?;
     }
     Ok(columns)

@@ -113,7 +113,7 @@ impl Emulation {
         let taps = taps.unwrap_or_default();
         let settings = EmulationOptions { seed, flows, sample_every: sample_step_ns.map(Duration::from_nanos) };
         let mut cell = EmulatedCell::new(&scenario.inner, &settings);
-        let capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&scenario.inner, seed, cell.run())).transpose()?;
+        let capture = taps.pcap.as_ref().map(|request| request.begin(&scenario.inner, seed, cell.run())).transpose()?;
         let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
         let frames = taps.frames_ns.map(|(from, to)| FrameLog::new(&scenario.inner, seed, time(from), time(to)));
         cell.begin(capture, frames);
@@ -123,7 +123,7 @@ impl Emulation {
 
     /// Name, IPv4 and IPv6 address of each host, and whether it is a station.
     fn hosts(&mut self) -> PyResult<Vec<HostRow>> {
-        let EmulationState::Ready(cell, _) = self.state() else { return Err(began()) };
+        let EmulationState::Ready(cell, _) = self.state() else { return Err(wrong_state()) };
         let row = |host: &wifair_sim::Host| {
             (host.name.clone(), host.address.to_string(), v6_of(host).to_string(), host.is_station)
         };
@@ -137,8 +137,8 @@ impl Emulation {
 
     /// Creates the TUN device of the next host in the network namespace given by a file, with or without IPv6.
     fn open(&mut self, namespace: PathBuf, name: &str, mtu: u16, v6: bool) -> PyResult<()> {
-        let EmulationState::Ready(cell, devices) = self.state() else { return Err(began()) };
-        let Some(host) = cell.hosts().get(devices.len()) else { return Err(began()) };
+        let EmulationState::Ready(cell, devices) = self.state() else { return Err(wrong_state()) };
+        let Some(host) = cell.hosts().get(devices.len()) else { return Err(wrong_state()) };
         let v6 = v6.then(|| (v6_of(host), 64));
         let device = Device::open(&namespace, name, mtu, (host.address, 8), v6);
         devices.push(device.map_err(|error| file_error(Path::new("/dev/net/tun"), &error))?);
@@ -148,7 +148,7 @@ impl Emulation {
     /// Starts the emulation; returns the number of the thread that follows the clock. With `strict` it ends if the
     /// machine does not keep up.
     fn start(&mut self, strict: bool) -> PyResult<i32> {
-        let EmulationState::Ready(mut cell, mut devices) = self.take() else { return Err(began()) };
+        let EmulationState::Ready(mut cell, mut devices) = self.take() else { return Err(wrong_state()) };
         let recorder = self.record.as_ref().map(|(path, about)| {
             let file = File::create(path).map(|file| BufWriter::with_capacity(1 << 20, file));
             file.and_then(|file| Recorder::new(file, about)).map_err(|error| file_error(path, &error))
@@ -189,7 +189,7 @@ impl Emulation {
 
     /// Waits for its end, and returns why it ended: "stopped", "over" or "behind".
     fn join(&mut self, py: Python<'_>) -> PyResult<&'static str> {
-        let EmulationState::Running(thread) = self.take() else { return Err(began()) };
+        let EmulationState::Running(thread) = self.take() else { return Err(wrong_state()) };
         let done = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulation has failed"))?;
         let why = match &done.ended {
             Ok((Ended::Stopped, _)) => "stopped",
@@ -206,7 +206,7 @@ impl Emulation {
 
     /// Replays a recording instead of running. Returns `(put in, same, differs at ns, is cut)`.
     fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, Option<u64>, bool)> {
-        let EmulationState::Ready(mut cell, _) = self.take() else { return Err(began()) };
+        let EmulationState::Ready(mut cell, _) = self.take() else { return Err(wrong_state()) };
         let replayed = py.detach(|| {
             let mut recording = Recording::open(BufReader::new(File::open(&path)?))?;
             recording.replay(&mut cell, || true)
@@ -222,11 +222,11 @@ impl Emulation {
         &mut self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyDict>, Option<PyCapture>, Bound<'py, PyDict>)> {
-        let EmulationState::Over(mut done) = self.take() else { return Err(began()) };
+        let EmulationState::Over(mut done) = self.take() else { return Err(wrong_state()) };
         let outcome: Outcome = done.cell.run().outcome();
         let finished = done.cell.finish();
-        if let (Some(capture), Some(wanted)) = (finished.capture, &self.taps.pcap) {
-            wanted.finish(capture)?;
+        if let (Some(capture), Some(request)) = (finished.capture, &self.taps.pcap) {
+            request.finish(capture)?;
         }
         if let Some(why) = done.cell.failure() {
             return Err(PyOSError::new_err(format!("{}: {}", why.file, why.error)));
@@ -251,7 +251,7 @@ impl Emulation {
     }
 }
 
-fn began() -> PyErr {
+fn wrong_state() -> PyErr {
     PyRuntimeError::new_err("the emulation is in another state")
 }
 

@@ -37,7 +37,7 @@ const LONGEST_WATCH: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug, Default, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Taps {
-    pub(crate) pcap: Option<Wish>,
+    pub(crate) pcap: Option<CaptureRequest>,
     /// Start and end of the recorded frames, in ns.
     pub(crate) frames_ns: Option<(u64, u64)>,
 }
@@ -45,7 +45,7 @@ pub struct Taps {
 /// The captures to write.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wish {
+pub struct CaptureRequest {
     folder: PathBuf,
     points: Vec<String>,
     snap: u32,
@@ -57,19 +57,19 @@ pub struct Wish {
 type Estimated = (f64, f64, f64, f64, Vec<(&'static str, f64, f64, String, String)>);
 
 /// Why a run has no result.
-pub(crate) enum Unwritten {
+pub(crate) enum RunFailure {
     File(PathBuf, std::io::Error),
     Points(String),
     /// The run uses this many bytes at this time, which is more than allowed.
     Memory(u64, Time),
 }
 
-impl From<Unwritten> for PyErr {
-    fn from(why: Unwritten) -> Self {
+impl From<RunFailure> for PyErr {
+    fn from(why: RunFailure) -> Self {
         match why {
-            Unwritten::File(path, error) => file_error(&path, &error),
-            Unwritten::Points(why) => PyValueError::new_err(why),
-            Unwritten::Memory(bytes, now) => Python::attach(|py| {
+            RunFailure::File(path, error) => file_error(&path, &error),
+            RunFailure::Points(why) => PyValueError::new_err(why),
+            RunFailure::Memory(bytes, now) => Python::attach(|py| {
                 let error = TooLargeError::type_object(py).call_method1("of_run", (bytes, now.as_secs()));
                 error.map_or_else(|failed| failed, Self::from_value)
             }),
@@ -77,15 +77,15 @@ impl From<Unwritten> for PyErr {
     }
 }
 
-impl Wish {
+impl CaptureRequest {
     pub(crate) fn begin(
         &self,
         scenario: &scenario::Scenario,
         seed: u64,
         run: &mut Run,
-    ) -> Result<CaptureWriter<BufWriter<File>>, Unwritten> {
-        let points = CapturePoints::choose(scenario, &self.points).map_err(Unwritten::Points)?;
-        std::fs::create_dir_all(&self.folder).map_err(|error| Unwritten::File(self.folder.clone(), error))?;
+    ) -> Result<CaptureWriter<BufWriter<File>>, RunFailure> {
+        let points = CapturePoints::choose(scenario, &self.points).map_err(RunFailure::Points)?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| RunFailure::File(self.folder.clone(), error))?;
         let open = |name: &str| {
             self.refuse(name)?;
             Ok(BufWriter::with_capacity(1 << 16, File::create(self.folder.join(partial(name)))?))
@@ -96,8 +96,8 @@ impl Wish {
         Ok(capture)
     }
 
-    fn unwritten(&self, file: &str, error: std::io::Error) -> Unwritten {
-        Unwritten::File(self.folder.join(file), error)
+    fn unwritten(&self, file: &str, error: std::io::Error) -> RunFailure {
+        RunFailure::File(self.folder.join(file), error)
     }
 
     /// Fails if a file exists, unless overwriting is requested.
@@ -122,7 +122,7 @@ impl Wish {
     }
 
     /// Ends captures: gives their files their final names.
-    pub(crate) fn finish(&self, capture: CaptureWriter<BufWriter<File>>) -> Result<(), Unwritten> {
+    pub(crate) fn finish(&self, capture: CaptureWriter<BufWriter<File>>) -> Result<(), RunFailure> {
         for (name, sink) in capture.finish().map_err(|why| self.unwritten(&why.file, why.error))? {
             let file = sink.into_inner().map_err(|why| self.unwritten(&name, why.into_error()))?;
             self.publish(&name, &file).map_err(|why| self.unwritten(&name, why))?;
@@ -290,8 +290,8 @@ impl PyScenario {
             Ok(Some((outcome, log))) => to_dict(py, &outcome, log.as_ref()).map(Some),
             Ok(None) => Ok(None),
             Err(why) => {
-                if let Some(wish) = &taps.pcap {
-                    wish.discard(&self.inner);
+                if let Some(request) = &taps.pcap {
+                    request.discard(&self.inner);
                 }
                 Err(why.into())
             }
@@ -326,10 +326,10 @@ impl PyScenario {
         taps: &Taps,
         control: &Control,
         mut goes_on: impl FnMut() -> bool,
-    ) -> Result<Option<(Outcome, Option<FrameLog>)>, Unwritten> {
+    ) -> Result<Option<(Outcome, Option<FrameLog>)>, RunFailure> {
         let mut run = Run::new(&self.inner, seed, options);
         let mut capture = match &taps.pcap {
-            Some(wish) => Some((wish, wish.begin(&self.inner, seed, &mut run)?)),
+            Some(request) => Some((request, request.begin(&self.inner, seed, &mut run)?)),
             None => None,
         };
         let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
@@ -353,12 +353,12 @@ impl PyScenario {
             // Growing buffers may double at any time, so half of the allowed memory is the limit.
             let held = (run.world().held_bytes() + log.as_ref().map_or(0, FrameLog::bytes)) as u64;
             if 2 * held > control.memory() {
-                return Err(Unwritten::Memory(held, until));
+                return Err(RunFailure::Memory(held, until));
             }
             if watches {
                 let world = run.world();
-                if let Some((wish, capture)) = &mut capture {
-                    capture.drain(world).map_err(|why| wish.unwritten(&why.file, why.error))?;
+                if let Some((request, capture)) = &mut capture {
+                    capture.drain(world).map_err(|why| request.unwritten(&why.file, why.error))?;
                 }
                 if let Some(log) = &mut log {
                     log.drain(world);
@@ -370,8 +370,8 @@ impl PyScenario {
             }
         };
         // Finish the files of a stopped run too: they contain what it has simulated.
-        if let Some((wish, capture)) = capture {
-            wish.finish(capture)?;
+        if let Some((request, capture)) = capture {
+            request.finish(capture)?;
         }
         Ok(over.then(|| (run.outcome(), log)))
     }

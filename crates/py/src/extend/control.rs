@@ -253,7 +253,8 @@ pub fn maker(
     caller: Caller,
     draws: String,
 ) -> cc::CustomControl {
-    let marks = class.as_ref().is_some_and(|(class, _)| wish(class.bind(py), "wants_mark_per_packet").unwrap_or(false));
+    let marks =
+        class.as_ref().is_some_and(|(class, _)| has_flag(class.bind(py), "wants_mark_per_packet").unwrap_or(false));
     let class = class.map(Arc::new);
     cc::CustomControl::new(marks, move |start| {
         Python::attach(|py| {
@@ -275,7 +276,7 @@ fn stand_in(start: Start) -> Box<dyn cc::CongestionControl> {
     Box::new(cc::reno::new(&cc::reno::Params::default(), start))
 }
 
-fn wish(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+fn has_flag(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     class.getattr(name)?.is_truthy()
 }
 
@@ -326,11 +327,11 @@ impl PythonControl {
             cwnd: own.window.cwnd,
             ssthresh: own.window.ssthresh,
             pacing_rate: own.pacing_rate_bps.map(|rate| rate / 8.0),
-            every_rtt: wish(class, "wants_every_rtt")?,
-            rate_samples: wish(class, "wants_rate_samples")?,
-            mark_per_packet: wish(class, "wants_mark_per_packet")?,
-            fine_timer: wish(class, "wants_fine_timer")?,
-            rules_recovery: wish(class, "rules_recovery")?,
+            every_rtt: has_flag(class, "wants_every_rtt")?,
+            rate_samples: has_flag(class, "wants_rate_samples")?,
+            mark_per_packet: has_flag(class, "wants_mark_per_packet")?,
+            fine_timer: has_flag(class, "wants_fine_timer")?,
+            rules_recovery: has_flag(class, "rules_recovery")?,
             now: Time::ZERO,
             caller: caller.clone(),
             object: object.clone().unbind(),
