@@ -2,7 +2,7 @@
 //!
 //! [`SharedChannel`] is the [general channel](super::general) for the most common case: one category, single frames, no
 //! records. [`super::Channel::disable_fast_paths`] and [`super::Channel::set_tap`] replace it with the general channel;
-//! tests check that results are equal (`tests/equality/all_hear_all.rs`).
+//! tests check that results are equal (`tests/suite/equality/all_hear_all.rs`).
 
 mod shared;
 
