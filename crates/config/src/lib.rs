@@ -164,7 +164,7 @@ pub use reader::Reader;
 pub use source::Source;
 pub use suggest::{hint, nearest};
 pub use table::{At, Fields, Table, Taken, Value, is_class};
-pub use tree::{Content, Entry, Place, PlacedValue, Rank};
+pub use tree::{Content, Entry, KeyStep, PathError, Place, PlacedValue, Rank, steps};
 pub use value::Free;
 
 #[doc(hidden)]

@@ -184,7 +184,8 @@ impl PlacedValue {
 }
 
 /// A step of a path.
-pub(crate) enum KeyStep {
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyStep {
     /// To the value of a key.
     Key(String),
     /// To an element of a list.
@@ -192,10 +193,13 @@ pub(crate) enum KeyStep {
 }
 
 /// What is wrong in a path, where, and what to write instead.
-pub(crate) type PathError = (String, Range<usize>, String);
+pub type PathError = (String, Range<usize>, String);
 
-/// `flows[0].tcp.cc` as steps, each with its span.
-pub(crate) fn steps(path: &str) -> Result<Vec<(KeyStep, Range<usize>)>, PathError> {
+/// The steps of a path such as `flows[0].tcp.cc`, each with its span.
+///
+/// # Errors
+/// If it is no path.
+pub fn steps(path: &str) -> Result<Vec<(KeyStep, Range<usize>)>, PathError> {
     let mut steps = Vec::new();
     let mut at = 0;
     for part in path.split('.') {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use wifair_config::{Override, Problems};
+use wifair_config::{KeyStep, Override, Problems, steps};
 
 use crate::check::parse;
 
@@ -18,7 +18,11 @@ use crate::check::parse;
 /// # Errors
 /// The problems of the text or of the change.
 pub fn edit(text: &str, path: &str, value: Option<&str>) -> Result<String, Problems> {
-    let steps = steps(path);
+    let Ok(steps) = steps(path) else {
+        let change = Override::new(path, &format!("{path}={}", value.unwrap_or_default()));
+        return parse(text, "scenario.toml", &[change]).map(|_| text.to_owned());
+    };
+    let steps: Vec<KeyStep> = steps.into_iter().map(|(step, _)| step).collect();
     let Some(value) = value else {
         let removed = find(text, &steps).map_or_else(|| text.to_owned(), |at| remove(text, &at));
         return parse(&removed, "scenario.toml", &[]).map(|_| removed);
@@ -37,22 +41,6 @@ pub fn edit(text: &str, path: &str, value: Option<&str>) -> Result<String, Probl
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum EditStep {
-    Key(String),
-    Index(usize),
-}
-
-fn steps(path: &str) -> Vec<EditStep> {
-    let mut steps = vec![];
-    for part in path.split('.') {
-        let mut pieces = part.split('[');
-        steps.push(EditStep::Key(pieces.next().unwrap_or_default().trim().to_owned()));
-        steps.extend(pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok()).map(EditStep::Index));
-    }
-    steps
-}
-
 /// The byte ranges of a key and its value.
 #[derive(Debug)]
 struct KeyRange {
@@ -64,23 +52,23 @@ fn parsed(text: &str) -> Spanned<DeTable<'_>> {
     DeTable::parse_recoverable(text).0
 }
 
-fn find(text: &str, steps: &[EditStep]) -> Option<KeyRange> {
+fn find(text: &str, steps: &[KeyStep]) -> Option<KeyRange> {
     let tree = parsed(text);
     let (last, way) = steps.split_last()?;
-    let EditStep::Key(last) = last else { return None };
+    let KeyStep::Key(last) = last else { return None };
     let table = walk(tree.get_ref(), way)?;
     let (key, value) = table.iter().find(|(key, _)| key.get_ref() == last)?;
     Some(KeyRange { key: key.span(), value: value.span() })
 }
 
-fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[EditStep]) -> Option<&'t DeTable<'a>> {
+fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[KeyStep]) -> Option<&'t DeTable<'a>> {
     let mut table = root;
     let mut way = way.iter();
     while let Some(step) = way.next() {
-        let EditStep::Key(key) = step else { return None };
+        let KeyStep::Key(key) = step else { return None };
         let mut value = table.iter().find(|(name, _)| name.get_ref() == key)?.1.get_ref();
         while let DeValue::Array(items) = value {
-            let Some(EditStep::Index(index)) = way.next() else { return None };
+            let Some(KeyStep::Index(index)) = way.next() else { return None };
             value = items.get(*index)?.get_ref();
         }
         let DeValue::Table(inner) = value else { return None };
@@ -106,7 +94,7 @@ fn remove(text: &str, at: &KeyRange) -> String {
 }
 
 /// Adds the key to the innermost table along its path that already has a key.
-fn insert(text: &str, steps: &[EditStep], value: &str) -> String {
+fn insert(text: &str, steps: &[KeyStep], value: &str) -> String {
     let tree = parsed(text);
     for depth in (0..steps.len()).rev() {
         let Some(table) = walk(tree.get_ref(), &steps[..depth]) else { continue };
@@ -149,10 +137,10 @@ fn start_of_keys(text: &str) -> usize {
     at
 }
 
-fn dotted(steps: &[EditStep]) -> String {
+fn dotted(steps: &[KeyStep]) -> String {
     let mut out = String::new();
     for step in steps {
-        if let EditStep::Key(key) = step {
+        if let KeyStep::Key(key) = step {
             out = if out.is_empty() { key.clone() } else { format!("{out}.{key}") };
         }
     }
@@ -228,6 +216,16 @@ tcp = { cc = "reno" }
 
     /// However a text writes its tables, the edited text gives the same scenario as the same change on the command
     /// line.
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for path in ["ap..limit", "flows[x].count"] {
+            for value in [None, Some("1")] {
+                let problems = edit(TEXT, path, value).expect_err("it is no path").to_string();
+                assert!(problems.contains("is not a path") || problems.contains("is not a place"), "{problems}");
+            }
+        }
+    }
+
     #[test]
     fn an_edit_means_what_an_override_means() {
         let forms = [
