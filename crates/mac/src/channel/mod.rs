@@ -22,7 +22,7 @@ use crate::category::Category;
 use crate::edcaf::{CategoryCounters, Edcaf, Edcafs};
 use crate::fast::{DatagramRuns, MpduLeads, SaturatedSource};
 use crate::{AirTime, Call, Counters, MacEvent, Tap};
-use wifair_queue::{Discipline, Gauge, Queue};
+use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
 /// A channel and its stations.
 #[derive(Clone, Debug)]
@@ -186,6 +186,36 @@ impl Channel {
     ) -> usize {
         let Self::General(general) = self else { return 0 };
         general.edcafs_mut().append_train(station, category, train, packets, before, joins)
+    }
+
+    /// Whether a station may [expect](Channel::expect_packet) packets.
+    #[must_use]
+    pub fn can_expect(&self, station: u32) -> bool {
+        if let Self::General(general) = self { general.edcafs().can_expect(station) } else { false }
+    }
+
+    /// A packet will arrive at an access point at `time`, not before those expected already, in the category with index
+    /// `category` unless the packet's kind decides. Returns whether [`Channel::next`] may have changed.
+    ///
+    /// # Panics
+    /// If [`Channel::can_expect`] does not hold.
+    pub fn expect_packet(
+        &mut self,
+        time: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &Packets,
+    ) -> bool {
+        let Self::General(general) = self else { panic!("only categories expect packets") };
+        general.edcafs_mut().expect_packet(time, station, category, id, packets)
+    }
+
+    /// Packets expected before `end` join their queues, or are dropped.
+    pub fn arrive_before(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
+        if let Self::General(general) = self {
+            general.edcafs_mut().arrive_before(end, packets, dropped);
+        }
     }
 
     /// Removes the next packet that receivers pass up at the same instant as the packet last reported.

@@ -73,6 +73,8 @@ pub(crate) struct Edcaf {
     /// CTS-to-self.
     pub(super) reserved_by: Vec<u32>,
     pub counters: CategoryCounters,
+    /// Number of packets [expected](super::fast::ExpectedPackets).
+    pub(super) expected: u32,
 }
 
 impl Edcaf {

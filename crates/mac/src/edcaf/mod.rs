@@ -31,7 +31,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::arrival_times::ArrivalTimes;
 pub(crate) use self::edca_function::{Edcaf, Task};
-use self::fast::SingleAirs;
+use self::fast::{ExpectedPackets, SingleAirs};
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
@@ -117,6 +117,7 @@ pub struct Edcafs {
     blocked: Vec<(usize, usize)>,
     /// The sender of datagrams just received for which no packets are written.
     received_run: Option<u32>,
+    expected: ExpectedPackets,
     /// Stations whose queue became empty while arrivals were deferred.
     exhausted: Vec<u32>,
     pub(crate) paused_queues: PausedQueues,
@@ -178,6 +179,7 @@ impl Edcafs {
                     won_at: Time::ZERO,
                     in_a_row: 0,
                     reserved_by: vec![],
+                    expected: 0,
                     counters: CategoryCounters::default(),
                 });
             }
@@ -200,6 +202,7 @@ impl Edcafs {
             inactive_at: Time::NEVER,
             blocked: vec![],
             received_run: None,
+            expected: ExpectedPackets::NONE,
             exhausted: vec![],
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::wanted_by(
@@ -228,12 +231,12 @@ impl Edcafs {
         first..first + self.categories
     }
 
-    /// When queues that hold packets back, reordering buffers, or packets passed up must be handled next, whatever the
-    /// channel does.
+    /// When queues that hold packets back, reordering buffers, packets passed up, or packets expected must be handled
+    /// next, whatever the channel does.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout)
+        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout).min(self.expected.due)
     }
 
     /// Sets the parameters of a station's last category, from its next frame on. Returns its AIFS if that changes.
@@ -305,7 +308,7 @@ impl Edcafs {
             let run = contender.run.as_ref().map_or(0, |run| run.len_under_way());
             contender.waiting.len() + windows + run + usize::from(single)
         };
-        self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len()
+        self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len() + self.expected.len()
     }
 
     /// Lengths of the access points' queues over time, in the order in which the access points were given.
@@ -359,10 +362,9 @@ impl Edcafs {
         call: &mut Call<'_>,
     ) -> (usize, bool, bool) {
         let now = call.now;
+        self.arrive_before(now, call.packets, call.dropped);
         let packet = &call.packets[id];
-        let is_legacy = self.stations[station as usize].is_legacy;
-        let category = if is_legacy { AccessCategory::Be.index() } else { category };
-        let index = self.index(station, self.classifier.place(packet, category));
+        let index = self.index_for(station, category, packet);
         let contender = &mut self.contenders[index];
         self.arrived.note(id, now);
         if let Some(rules) = &self.aggregation {
@@ -375,7 +377,19 @@ impl Edcafs {
         contender.waiting.enqueue(now, id, call.packets, call.dropped, call.next_hops);
         self.stations[station as usize].is_gauge_late = true;
         let looks = self.contenders[index].task.is_none();
-        (index, looks, looks && self.load(index, call))
+        let is_loaded = looks && self.load(index, call);
+        if is_loaded {
+            self.find_due(station as usize);
+        }
+        (index, looks, is_loaded)
+    }
+
+    /// Index, among all categories of the channel, of that which a packet joins at a station, if `category` is that of
+    /// its flow.
+    fn index_for(&self, station: u32, category: usize, packet: &Packet) -> usize {
+        let is_legacy = self.stations[station as usize].is_legacy;
+        let category = if is_legacy { AccessCategory::Be.index() } else { category };
+        self.index(station, self.classifier.place(packet, category))
     }
 
     /// Records the length of an access point's queues after an arrival.
@@ -435,6 +449,7 @@ impl Edcafs {
 
     /// Handles an EDCAF that has nothing more to send.
     fn fall_silent(&mut self, now: Time, index: usize) {
+        self.find_due(self.station_of(index));
         let contender = &mut self.contenders[index];
         if let Some(source) = &contender.source {
             if source.has_ended() {

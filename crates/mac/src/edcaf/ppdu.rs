@@ -88,12 +88,13 @@ impl Ppdu {
     }
 
     /// The frames before the data.
+    #[inline]
     pub fn before_data(&self) -> &'static [ExchangeStep] {
-        let data = self
-            .sequence
-            .iter()
-            .position(|step| matches!(step, ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action));
-        &self.sequence[..data.unwrap_or(0)]
+        match self.sequence {
+            [ExchangeStep::Rts, ExchangeStep::Cts, ..] => &self.sequence[..2],
+            [ExchangeStep::CtsToSelf, ..] => &self.sequence[..1],
+            _ => &[],
+        }
     }
 
     pub fn is_request(&self) -> bool {

@@ -58,6 +58,10 @@ impl World {
     #[inline(never)]
     pub(super) fn forward_singly(&mut self, first: PacketId, link: u32, channel: usize) {
         let (hop, now) = (self.packets[first].hop, self.now);
+        if self.links[link as usize].leads_to_ap() {
+            self.packets[first].hop += 1;
+            return self.dispatch_from_air(channel, first);
+        }
         let Self { packets, channels, links, dropped, .. } = self;
         let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
         let (behind, leads) = (channel.passed_up(), channel.passed_up_leads());

@@ -569,6 +569,7 @@ impl World {
         match link.send(since, earliest, horizon, id, &mut self.packets, &mut self.dropped) {
             Departure::OnItsWay => {}
             Departure::Noteworthy => self.update_link(index),
+            Departure::Expected(time) => self.expect_at_ap(id, time),
             Departure::Arrives(time) => self.arrive_eagerly(id, time),
         }
     }

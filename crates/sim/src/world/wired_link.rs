@@ -34,6 +34,8 @@ pub(super) struct WiredLink {
     /// When [`WiredLink::advance`] must be called next.
     next: Time,
     eager_arrival: EagerArrival,
+    /// Whether it leads to an access point that expects its packets.
+    leads_to_ap: bool,
 }
 
 /// Whether packets put on a link may be processed before their arrival time.
@@ -56,6 +58,8 @@ pub(super) enum Departure {
     Noteworthy,
     /// The packet will arrive at this time and may be processed immediately: it is not on the line.
     Arrives(Time),
+    /// The packet will arrive at this time at an access point, which expects it from now on: it is not on the line.
+    Expected(Time),
 }
 
 /// How the next packet is chosen.
@@ -225,6 +229,7 @@ impl WiredLink {
             rate: plan.rate,
             next: Time::NEVER,
             eager_arrival: EagerArrival::Never,
+            leads_to_ap: false,
         }
     }
 
@@ -364,6 +369,9 @@ impl WiredLink {
             if arrival < horizon {
                 return Departure::Arrives(arrival);
             }
+            if self.leads_to_ap {
+                return Departure::Expected(arrival);
+            }
             self.next = arrival;
         }
         self.line.push(arrival, id);
@@ -383,6 +391,17 @@ impl WiredLink {
             "with a gate, departures are not known in advance"
         );
         self.eager_arrival = eager_arrival;
+    }
+
+    /// Whether the link leads to an access point that expects its packets.
+    #[inline]
+    pub(super) fn leads_to_ap(&self) -> bool {
+        self.leads_to_ap
+    }
+
+    /// Sets whether the link leads to an access point that expects its packets.
+    pub(super) fn set_leads_to_ap(&mut self, leads_to_ap: bool) {
+        self.leads_to_ap = leads_to_ap;
     }
 
     /// Removes a packet that arrives before `end`, without an event; [`WiredLink::look`] must be called afterwards.

@@ -327,6 +327,32 @@ fn timers_of_receivers_without_delayed_acks_do_not_depend_on_fast_paths() {
     }
 }
 
+/// Single frames of four categories: the access point knows its arrivals in advance, some of its queues run empty, and
+/// some are full. ACKs answer several segments or each one, at once or over a long link.
+#[test]
+fn arrivals_at_an_access_point_with_categories_do_not_depend_on_fast_paths() {
+    for (delay, delayed_ack, limit) in [("0 s", true, 5), ("10 ms", false, 1), ("1 ms", true, 50)] {
+        let flow = |category: &str, direction: &str| {
+            format!(
+                "[[flows]]\nname = '{category}'\nstation = 'sta'\ncategory = '{category}'\ndirection = '{direction}'\n"
+            )
+        };
+        let scenario = parse(&format!(
+            "duration = '2 s'\nwarm_up = '500 ms'\n\
+             [wlan]\nstandard = '802.11n'\naggregation.max_ampdu = '0 B'\n[ap]\nqueue.limit = '{limit} packets'\n\
+             [tcp]\ndelayed_ack = {delayed_ack}\n[[servers]]\nname = 's'\ndelay = '{delay}'\n\
+             [[stations]]\nname = 'sta'\ncount = 2\n{}{}{}{}",
+            flow("voice", "up"),
+            flow("video", "down"),
+            flow("best-effort", "up"),
+            flow("background", "up"),
+        ))
+        .expect("it is valid");
+        let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
+        assert_eq!(compare(sides), Ok(()));
+    }
+}
+
 /// A wrong shortcut is noticed, and the first affected packet is named. The wrong one waits a slot longer for an ACK,
 /// which has no effect before the first collision or error.
 #[test]

@@ -302,6 +302,9 @@ impl GeneralChannel {
         }
         if now < self.next {
             self.wake(call);
+            if let Some((station, category, id)) = self.edcafs.take_due(now, call.packets, call.dropped) {
+                self.offer_in(station, category, id, call);
+            }
             return MacEvent::Nothing;
         }
         if self.tap.is_some() {

@@ -5,9 +5,11 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_queue::Discipline;
 use wifair_units::Time;
 
+mod expected_packets;
 mod run_ppdu;
 mod single_frame;
 
+pub(super) use self::expected_packets::ExpectedPackets;
 pub(super) use self::run_ppdu::RunPpdu;
 pub(crate) use self::single_frame::{SingleAirs, SingleFrame};
 use super::{Classifier, Edcaf, Edcafs, Station};
@@ -29,21 +31,29 @@ impl Edcafs {
         id: PacketId,
         packets: &mut Packets,
     ) -> bool {
-        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
         let packet = &mut packets[id];
-        let category = if is_legacy { AccessCategory::Be.index() } else { category };
-        let index = self.index(station, self.classifier.place(packet, category));
-        let contender = &mut self.contenders[index];
+        let index = self.index_for(station, category, packet);
         let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
-        let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
+        let is_first = self.expected.first >= now || self.stations[station as usize].ap.is_none();
+        is_simple && is_first && self.join(now, index, id, packet)
+    }
+
+    /// A packet joins the queue of an EDCAF, if that has something to send and its queue is a single FIFO with room.
+    /// Otherwise does nothing and returns false.
+    #[inline(always)]
+    fn join(&mut self, now: Time, index: usize, id: PacketId, packet: &mut Packet) -> bool {
+        let contender = &mut self.contenders[index];
+        let is_taken = contender.task.is_some() && contender.waiting.append(id, packet);
         if is_taken {
             self.arrived.note(id, now);
+            let station = contender.station;
+            let Station { ap, is_gauge_late, .. } = self.stations[station];
             match ap {
                 None => {}
-                Some(_) if is_gauge_late => self.read_gauge(now, station as usize),
+                Some(_) if is_gauge_late => self.read_gauge(now, station),
                 Some(ap) => {
                     self.ap_queues[ap].grow(now, contender.waiting.is_full());
-                    debug_assert_eq!(self.ap_queues[ap].level(), self.level(station as usize));
+                    debug_assert_eq!(self.ap_queues[ap].level(), self.level(station));
                 }
             }
         }
@@ -196,7 +206,8 @@ impl Edcafs {
         let index = self.index(station, category);
         let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
         let has_task = self.contenders[index].task.is_some();
-        (is_simple && has_task && !(ap.is_some() && is_gauge_late)).then_some((index, ap))
+        let is_expected = self.expected.first < Time::NEVER;
+        (is_simple && has_task && !(ap.is_some() && (is_gauge_late || is_expected))).then_some((index, ap))
     }
 
     #[inline(never)]

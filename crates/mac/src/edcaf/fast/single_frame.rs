@@ -1,7 +1,7 @@
 //! Frames that an EDCAF sends one at a time, each acknowledged by an ACK: no window keeps their order, and their air
 //! times are looked up. Frame records, rate adaptation and noise need the windows.
 
-use wifair_packet::{Kind, PacketId};
+use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::super::ppdu::single_psdu;
@@ -58,6 +58,9 @@ impl Edcafs {
     /// Determines what an EDCAF sends next: the next packet of its queue.
     pub(in crate::edcaf) fn load_single(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
+        if self.expected.first < now && self.stations[self.station_of(index)].ap.is_some() {
+            self.arrive_before(now, packets, dropped);
+        }
         if self.contenders[index].source.is_some() {
             self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
             if self.contenders[index].waiting.one_fifo().is_some_and(|fifo| fifo.written() == 0) {
@@ -74,30 +77,36 @@ impl Edcafs {
         };
         let packet = &packets[id];
         let (to, likeness) = (next_hops.of(packet), (packet.kind, packet.size));
-        if let Some(Task::Single(frame)) = &mut contender.task
-            && (frame.to, frame.likeness) == (to, likeness)
-        {
-            (frame.id, frame.attempts, frame.is_received) = (id, 0, false);
-            self.note_departures(now, index, before);
-            return true;
+        match &mut contender.task {
+            Some(Task::Single(last)) if (last.to, last.likeness) == (to, likeness) => {
+                (last.id, last.attempts, last.is_received) = (id, 0, false);
+            }
+            _ => self.load_other(index, to, id, packet),
         }
+        self.note_departures(now, index, before);
+        true
+    }
+
+    /// Determines that an EDCAF sends a packet next that is not like the last one.
+    #[inline(never)]
+    fn load_other(&mut self, index: usize, to: u32, id: PacketId, packet: &Packet) {
+        let contender = &mut self.contenders[index];
+        let station = contender.station;
         let place = rate_of(&self.stations, station, to);
         let peer = &self.stations[place];
         let length = peer.mpdu_length(&self.access, packet, &self.stations[station]);
         if to == BROADCAST {
             contender.load_mpdu(to, Mpdu::new(id, length, Time::NEVER), None);
-        } else {
-            let psdu = single_psdu(Bytes(length), peer.rules.as_ref());
-            #[allow(clippy::cast_possible_truncation)]
-            let entry = (psdu.0 ^ (psdu.0 >> 3)) as usize % peer.airs.len();
-            let frame = SingleFrame { id, to, likeness, airs: peer.airs[entry], attempts: 0, is_received: false };
-            contender.task = Some(Task::Single(frame));
-            if frame.airs.psdu != psdu {
-                self.find_airs(index, place, entry, psdu);
-            }
+            return;
         }
-        self.note_departures(now, index, before);
-        true
+        let psdu = single_psdu(Bytes(length), peer.rules.as_ref());
+        #[allow(clippy::cast_possible_truncation)]
+        let entry = (psdu.0 ^ (psdu.0 >> 3)) as usize % peer.airs.len();
+        let (airs, likeness) = (peer.airs[entry], (packet.kind, packet.size));
+        contender.task = Some(Task::Single(SingleFrame { id, to, likeness, airs, attempts: 0, is_received: false }));
+        if airs.psdu != psdu {
+            self.find_airs(index, place, entry, psdu);
+        }
     }
 
     /// Determines the air times of the frame of an EDCAF, and puts them into an entry of the cache at the station whose

@@ -16,10 +16,10 @@ use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{Duration, Time};
 
-use crate::world::World;
 use crate::world::flow::{Ends, Flow};
 use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
 use crate::world::wired_link::{Departure, EagerArrival};
+use crate::world::{FIRST_CHANNEL, World};
 
 /// Origin of all packets that enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +94,34 @@ impl World {
                 wires.for_each(|link| eager_arrival[link as usize] = EagerArrival::Never);
             }
         }
-        for (link, eager_arrival) in self.links.iter_mut().zip(eager_arrival) {
-            link.set_eager_arrival(eager_arrival);
+        for (link, eager_arrival) in eager_arrival.into_iter().enumerate() {
+            self.links[link].set_eager_arrival(eager_arrival);
+            let leads_to_ap = self.leads_to_ap(link);
+            self.links[link].set_leads_to_ap(leads_to_ap);
         }
+    }
+
+    /// Whether a link, and no other, leads to one access point, and nowhere else, which may expect packets.
+    fn leads_to_ap(&self, link: usize) -> bool {
+        let is_wire = |hop: &Hop| matches!(hop, Hop::Wired(at) if *at as usize == link);
+        let mut places = self.hops.windows(2).filter(|hops| is_wire(&hops[0])).map(|hops| hops[1]);
+        let Some(place @ Hop::Air { channel, from, .. }) = places.next() else { return false };
+        let goes_there =
+            |hop: Hop| matches!(hop, Hop::Air { channel: to, from: station, .. } if (to, station) == (channel, from));
+        let from_others = self.hops.windows(2).filter(|hops| matches!(hops[0], Hop::Wired(_)) && !is_wire(&hops[0]));
+        // Connection numbers are reused in some workloads, and packets leave the simulation.
+        let is_fixed = |flow: &Flow| {
+            !matches!(
+                flow.workload,
+                WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }
+            )
+        };
+        !self.links[link].has_gate()
+            && goes_there(place)
+            && places.all(goes_there)
+            && !from_others.map(|hops| hops[1]).any(goes_there)
+            && self.flows.iter().all(is_fixed)
+            && self.channels[usize::from(channel)].can_expect(from)
     }
 
     /// Whether packets of a flow that end at the far end of `link`, with responses by `answer`, may be processed early.
@@ -125,6 +150,20 @@ impl World {
         let path = &self.hops[start as usize..];
         let end = path.iter().position(|hop| *hop == Hop::End).expect("a path ends somewhere");
         &path[..=end]
+    }
+
+    /// The access point at the far end of a wired link will get this packet.
+    #[inline(never)]
+    pub(in crate::world) fn expect_at_ap(&mut self, id: PacketId, time: Time) {
+        self.events += 1;
+        let packet = &mut self.packets[id];
+        packet.hop += 1;
+        let Hop::Air { channel, from, .. } = self.hops[packet.hop as usize] else { return };
+        let (index, category) = (usize::from(channel), self.connections[packet.flow as usize].category);
+        let channel = &mut self.channels[index];
+        if channel.expect_packet(time, from, category, id, &self.packets) && self.on_turn != Some(index) {
+            self.next_events.set(FIRST_CHANNEL + index, channel.next());
+        }
     }
 
     /// Processes a packet now that will arrive at `time`.
@@ -284,6 +323,11 @@ impl World {
     /// should have arrived before now, a timer might have been due before now as well; [`Self::catch_up_links`] handles
     /// that case.
     pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
+        while self.links[link].leads_to_ap()
+            && let Some((time, id)) = self.links[link].take_arrived(Time::NEVER)
+        {
+            self.expect_at_ap(id, time);
+        }
         loop {
             let place = &mut self.links[link];
             if place.eager_arrival() == EagerArrival::BeforeTimers && place.next() < self.now {
@@ -309,7 +353,7 @@ impl World {
         };
         let answers = answers as usize;
         let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return };
-        if connection.sessions.is_some() || line.eager_arrival() != EagerArrival::Never {
+        if connection.sessions.is_some() || line.eager_arrival() != EagerArrival::Never || line.leads_to_ap() {
             return;
         }
         let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);

@@ -79,6 +79,7 @@ impl World {
         }
         for link in &mut self.links {
             link.set_eager_arrival(EagerArrival::Never);
+            link.set_leads_to_ap(false);
         }
         self.lazy_links = LazyLinks::never();
     }
@@ -190,6 +191,7 @@ impl World {
             self.catch_up_links(end);
         }
         for index in 0..self.channels.len() {
+            self.channels[index].arrive_before(end, &mut self.packets, &mut self.dropped);
             let mut done = vec![];
             self.channels[index].enqueue_arrivals(end, &mut self.packets, |source| {
                 let (generated, refused) = (std::mem::take(&mut source.generated), std::mem::take(&mut source.refused));
@@ -198,6 +200,9 @@ impl World {
             for (connection, generated, refused) in done {
                 self.count_source(connection, generated, refused);
             }
+        }
+        if !self.dropped.is_empty() {
+            self.lose_dropped();
         }
     }
 }

@@ -1,0 +1,128 @@
+//! Shortcut: packets that an access point expects.
+//!
+//! When a packet will arrive over a wired link is known as soon as it is put on the link. If its EDCAF has something to
+//! send by then, it only joins the queue, so that is done when the access point next dequeues a packet. Otherwise its
+//! arrival is an event of the channel.
+
+use std::collections::VecDeque;
+
+use wifair_packet::{PacketId, Packets};
+use wifair_queue::{Cause, Dropped};
+use wifair_units::Time;
+
+use super::super::{Edcaf, Edcafs, number};
+
+/// Packets that will arrive at the access point, in order.
+#[derive(Clone, Debug)]
+pub(crate) struct ExpectedPackets {
+    /// Each with its time and the index of its EDCAF.
+    packets: VecDeque<(Time, PacketId, u32)>,
+    /// When the first arrives.
+    pub first: Time,
+    /// When the first arrives whose EDCAF has nothing to send.
+    pub due: Time,
+}
+
+impl ExpectedPackets {
+    pub const NONE: Self = Self { packets: VecDeque::new(), first: Time::NEVER, due: Time::NEVER };
+
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    fn look(&mut self) {
+        self.first = self.packets.front().map_or(Time::NEVER, |(time, ..)| *time);
+    }
+}
+
+impl Edcafs {
+    /// Whether packets may be expected at a station: it is the only access point and sends single frames, and its
+    /// queues are FIFOs that drop arrivals only.
+    pub(crate) fn can_expect(&self, station: u32) -> bool {
+        let refuses = |index: usize| self.contenders[index].waiting.one_fifo().is_some_and(|fifo| fifo.refuses());
+        let is_only_ap = self.stations[station as usize].ap.is_some() && self.ap_queues.len() == 1;
+        self.sends_singly && is_only_ap && self.own(station).all(refuses)
+    }
+
+    /// A packet will arrive at the access point, not before those expected already. Returns whether [`Edcafs::next`]
+    /// may have changed.
+    pub(crate) fn expect_packet(
+        &mut self,
+        time: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &Packets,
+    ) -> bool {
+        let index = self.index_for(station, category, &packets[id]);
+        let Edcaf { task, expected, .. } = &mut self.contenders[index];
+        *expected += 1;
+        self.expected.packets.push_back((time, id, number(index)));
+        self.expected.first = self.expected.first.min(time);
+        let is_event = task.is_none();
+        if is_event {
+            self.expected.due = self.expected.due.min(time);
+        }
+        is_event
+    }
+
+    /// Packets expected before `end` join their queues, or are dropped.
+    #[inline]
+    pub(crate) fn arrive_before(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
+        if self.expected.first < end {
+            self.arrive_all(end, packets, dropped);
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_all(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
+        while self.expected.first < end
+            && let Some((time, id, index)) = self.expected.packets.pop_front()
+        {
+            let index = index as usize;
+            self.contenders[index].expected -= 1;
+            if !self.join(time, index, id, &mut packets[id]) {
+                dropped.push((id, Cause::Overflow));
+            }
+            self.expected.look();
+        }
+    }
+
+    /// Removes an expected packet that arrives now at an EDCAF with nothing to send; returns the station, the category
+    /// and the packet. Earlier packets must have arrived.
+    pub(crate) fn take_due(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Option<(u32, usize, PacketId)> {
+        if self.expected.due > now {
+            return None;
+        }
+        self.arrive_before(now, packets, dropped);
+        let is_idle = |index: u32| self.contenders[index as usize].task.is_none();
+        let place = self.expected.packets.iter().position(|(_, _, index)| is_idle(*index))?;
+        let (_, id, index) = self.expected.packets.remove(place)?;
+        let index = index as usize;
+        self.contenders[index].expected -= 1;
+        self.expected.look();
+        Some((number(index / self.categories), index % self.categories, id))
+    }
+
+    /// Determines when the first packet arrives at an EDCAF with nothing to send, after an EDCAF of this station has
+    /// got something to send, or has it no longer.
+    pub(in crate::edcaf) fn find_due(&mut self, station: usize) {
+        if self.stations[station].ap.is_none() {
+            return;
+        }
+        let Self { contenders, categories, expected, .. } = self;
+        let own = &contenders[station * *categories..][..*categories];
+        let is_idle = |edcaf: &Edcaf| edcaf.task.is_none();
+        expected.due = Time::NEVER;
+        if own.iter().any(|edcaf| is_idle(edcaf) && edcaf.expected > 0) {
+            let mut packets = expected.packets.iter();
+            let first = packets.find(|(_, _, index)| is_idle(&contenders[*index as usize]));
+            expected.due = first.map_or(Time::NEVER, |(time, ..)| *time);
+        }
+    }
+}
