@@ -25,6 +25,13 @@ struct Grid {
 }
 
 impl Grid {
+    /// Lists a contender that sends after this number of slots.
+    #[inline(always)]
+    fn enter(&mut self, contender: u32, slots: u64, place: &mut BackoffPlace) {
+        place.end = self.slots.insert(contender, slots);
+        self.entered += usize::from(!std::mem::replace(&mut place.entered, true));
+    }
+
     /// Determines when the first contender sends.
     fn find_next(&mut self, slot: Duration) -> Time {
         self.next = Time::NEVER;
@@ -148,12 +155,16 @@ impl Backoffs {
     /// Starts a backoff of `slots`, counted from `from`; the channel must be idle by then.
     #[inline]
     pub fn start_at(&mut self, contender: u32, from: Time, slots: u64, waits: bool) {
-        if from == self.grids[self.places[contender as usize].grid].origin {
-            self.start(contender, slots, waits);
-        } else {
-            self.places[contender as usize].waits = waits;
-            self.places[contender as usize].end = 0;
+        let place = &mut self.places[contender as usize];
+        let grid = &mut self.grids[place.grid];
+        place.waits = waits;
+        if from != grid.origin {
+            place.end = 0;
             self.off_grid.push(OffGrid { contender, from, slots, drew: true });
+        } else if waits {
+            grid.enter(contender, slots, place);
+        } else {
+            place.end = grid.slots.count() + slots;
         }
     }
 
@@ -192,12 +203,9 @@ impl Backoffs {
         }
     }
 
-    #[inline]
     fn enter(&mut self, contender: u32, slots: u64) {
         let place = &mut self.places[contender as usize];
-        let grid = &mut self.grids[place.grid];
-        place.end = grid.slots.insert(contender, slots);
-        grid.entered += usize::from(!std::mem::replace(&mut place.entered, true));
+        self.grids[place.grid].enter(contender, slots, place);
     }
 
     /// Sets another AIFS, effective when the channel next becomes idle.
@@ -265,7 +273,7 @@ impl Backoffs {
     }
 
     /// Removes the contenders that send at `now`, which must be [`Backoffs::next`]; ordered by number.
-    #[inline]
+    #[inline(never)]
     pub fn take_due(&mut self, now: Time, into: &mut Vec<u32>) {
         let slot = self.slot;
         for grid in &mut self.grids {
@@ -295,16 +303,21 @@ impl Backoffs {
 
     /// A station sends at `now`: all others stop counting. A contender about to send without a backoff draws one.
     #[inline]
-    pub fn interrupt(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
+    pub fn interrupt(&mut self, now: Time, draw: impl FnMut(u32) -> u64) {
         for grid in &mut self.grids {
             let passed = self.rules.passed(grid.origin, now, self.slot);
             if passed > 0 {
                 grid.slots.count_to(grid.slots.count() + passed);
             }
         }
-        if self.off_grid.is_empty() {
-            return;
+        if !self.off_grid.is_empty() {
+            self.return_to_grids(now, draw);
         }
+    }
+
+    /// A station sends at `now`: contenders off their grid return to it.
+    #[inline(never)]
+    fn return_to_grids(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
         let mut off_grid = std::mem::take(&mut self.off_grid);
         for off in off_grid.drain(..) {
             let left = if off.drew {

@@ -35,6 +35,7 @@ impl GeneralChannel {
     }
 
     /// Determines the senders among the contenders that are due.
+    #[inline(never)]
     fn choose_senders(&mut self, now: Time) {
         let mut due = std::mem::take(&mut self.due);
         for index in due.drain(..) {
@@ -142,6 +143,7 @@ impl GeneralChannel {
     }
 
     /// Air time of a sender's first frame: an RTS, a CTS-to-self or the data frame.
+    #[inline]
     pub(super) fn opening(&self, sender: usize) -> Duration {
         let air = self.edcafs.contenders[sender].ppdu.air;
         self.before_data(sender).first().map_or(air, |step| control_air(&self.edcafs.access, *step))

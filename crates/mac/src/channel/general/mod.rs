@@ -356,9 +356,12 @@ impl GeneralChannel {
             } else {
                 self.advance_any(call)
             };
-            let next = self.next();
-            if event != MacEvent::Nothing || call.has_losses() || next >= bound || self.edcafs.has_exhausted() {
+            if event != MacEvent::Nothing || call.has_losses() || self.edcafs.has_exhausted() {
                 return (event, steps);
+            }
+            let next = self.next();
+            if next >= bound {
+                return (MacEvent::Nothing, steps);
             }
             call.now = next;
             steps += 1;
