@@ -151,6 +151,7 @@ const PLACES: [string, string][] = [
   ["data_drops_retry_limit", "at the MAC's retry limit"],
   ["data_drops_ap_scheme", "by a scheme of the access point"],
   ["data_drops_lifetime", "by the MAC, as their lifetime was over"],
+  ["data_drops_late", "by receivers that had stopped waiting for them"],
 ];
 
 function droppedData(r: Records): Found {

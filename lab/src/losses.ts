@@ -10,6 +10,7 @@ const PLACES: [string, string][] = [
   ["ap_scheme", "a scheme of the access point"],
   ["no_route", "a node without a route"],
   ["lifetime", "the MAC, as their lifetime was over"],
+  ["late", "a receiver that had stopped waiting for them"],
 ];
 
 export function happened(table: Table, row: number, what: string): boolean {

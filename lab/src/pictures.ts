@@ -174,6 +174,7 @@ const LOST: [string, string][] = [
   ["ap_scheme", "AP scheme"],
   ["no_route", "no route"],
   ["lifetime", "lifetime over"],
+  ["late", "arrived too late"],
 ];
 
 function losses(result: Result): Share[] {

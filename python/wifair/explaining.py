@@ -382,6 +382,7 @@ def _dropped_data(r: _Records) -> Iterator[Finding]:
         "data_drops_retry_limit": "at the MAC's retry limit",
         "data_drops_ap_scheme": "by a scheme of the access point",
         "data_drops_lifetime": "by the MAC, as their lifetime was over",
+        "data_drops_late": "by receivers that had stopped waiting for them",
     }
     found = {column: float(r.flows[column].sum()) for column in places if column in r.flows}
     found = {column: count for column, count in found.items() if count > 0}

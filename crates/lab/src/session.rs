@@ -57,6 +57,7 @@ const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
     "data_ap_scheme",
     "data_no_route",
     "data_lifetime",
+    "data_late",
     "ack_ap_queue",
     "ack_station_queue",
     "ack_link_queue",
@@ -64,6 +65,7 @@ const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
     "ack_ap_scheme",
     "ack_no_route",
     "ack_lifetime",
+    "ack_late",
 ];
 
 /// A run in progress.

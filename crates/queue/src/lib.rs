@@ -92,6 +92,8 @@ pub enum Cause {
     Early,
     /// Its lifetime in the MAC has ended, in the queue or between two attempts.
     Expired,
+    /// It arrived after its recipient had stopped waiting for it (`aggregation.reorder_timeout`).
+    Late,
 }
 
 /// Packets that a discipline has dropped; the world empties the list and frees the packets.

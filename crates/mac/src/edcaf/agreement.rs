@@ -209,7 +209,7 @@ impl Edcafs {
         counters.reorder_delay += windows[place].take_reorder_delay();
         requests.retain(|waiting| *waiting != place);
         self.note_passed_up(now, originator, before);
-        self.note_released(now, self.station_of(originator), &mut vec![]); // nothing is lost
+        self.report_passed_up(now); // nothing is lost
         self.find_reorder_timeout(now);
     }
 }

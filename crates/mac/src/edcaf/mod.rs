@@ -520,7 +520,7 @@ impl Edcafs {
         }
         let is_pending = self.is_pending(sender);
         if exhausted && is_pending && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {
-            self.discard(call.now, sender, call.retry_limit_drops);
+            self.discard(sender, call);
         }
         if !self.has_block_ack() && is_pending && !exhausted {
             return true;

@@ -3,15 +3,27 @@
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
-use super::{Edcaf, Edcafs, MacEvent, Task, number};
+use super::{Call, Edcaf, Edcafs, MacEvent, Task, number};
 use wifair_metrics::Histogram;
+use wifair_queue::Cause;
 
 impl Edcafs {
     /// Processes the packets released by a window of this station.
-    pub(crate) fn note_released(&mut self, now: Time, station: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
-        if !self.released.lost.is_empty() {
-            retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
+    pub(crate) fn note_released(&mut self, station: usize, call: &mut Call<'_>) {
+        let released = &mut self.released;
+        if !released.lost.is_empty() {
+            call.retry_limit_drops.extend(released.lost.drain(..).map(|id| (number(station), id)));
         }
+        for (packets, cause) in [(&mut released.expired, Cause::Expired), (&mut released.late, Cause::Late)] {
+            if !packets.is_empty() {
+                call.dropped.extend(packets.drain(..).map(|id| (id, cause)));
+            }
+        }
+        self.report_passed_up(call.now);
+    }
+
+    /// Packets that a recipient has passed up are reported at once.
+    pub(super) fn report_passed_up(&mut self, now: Time) {
         if !self.released.up.rest().is_empty() {
             self.released_at = now;
         }
@@ -19,7 +31,8 @@ impl Edcafs {
 
     /// Lets recipients give up waiting for missing MPDUs after the reordering timeout.
     #[cold]
-    pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+    pub(crate) fn time_out_reordering(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         if self.inactive_at <= now {
             self.end_inactive_agreements(now);
         }
@@ -35,7 +48,7 @@ impl Edcafs {
             }
             counters.reorder_delay += window.take_reorder_delay();
             self.note_passed_up(now, *index, before);
-            self.note_released(now, index / self.categories, retry_limit_drops);
+            self.note_released(index / self.categories, call);
         }
         self.blocked = blocked;
         self.find_reorder_timeout(now);
@@ -97,19 +110,21 @@ impl Edcafs {
 
     /// Handles what is due at `now`, whatever the channel does: packets passed up, and recipients that stop waiting.
     #[inline]
-    pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
+    pub(crate) fn due(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
+        let now = call.now;
         if self.released_at <= now {
             return Some(self.report_next());
         }
         if self.reorder_timeout <= now {
-            self.time_out_reordering(now, retry_limit_drops);
+            self.time_out_reordering(call);
             return Some(self.report_next());
         }
         None
     }
 
     /// Processes a PPDU or request of `sender` at its receiver; MPDUs with errors are skipped.
-    pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+    pub(crate) fn receive(&mut self, sender: usize, call: &mut Call<'_>) {
+        let now = call.now;
         if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
             if let MacEvent::Packet { to, id } = self.receive_single(now, sender) {
                 self.released.up.push(to, id);
@@ -165,7 +180,7 @@ impl Edcafs {
         if is_blocked || was_blocked {
             self.find_reorder_timeout(now);
         }
-        self.note_released(now, station, retry_limit_drops);
+        self.note_released(station, call);
     }
 
     /// Updates the delays for a packet passed up.

@@ -12,6 +12,8 @@ pub(crate) struct Released {
     pub lost: Vec<PacketId>,
     /// Packets lost because their lifetime has ended.
     pub expired: Vec<PacketId>,
+    /// Packets that arrive after the recipient has passed over them.
+    pub late: Vec<PacketId>,
 }
 
 /// Packets with their receivers, in order, and the number of those already reported.

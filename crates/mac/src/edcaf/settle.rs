@@ -1,13 +1,12 @@
 //! The originator's side at the end of an exchange: which MPDUs have arrived, which are retransmitted, and which are
 //! given up.
 
-use wifair_packet::PacketId;
-use wifair_units::{Duration, Time};
+use wifair_units::Duration;
 
 use super::agreement::Agreement;
 use super::ppdu::{PpduMpdu, rules_between};
 use super::released::Released;
-use super::{BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Task};
+use super::{BROADCAST, Call, Edcaf, Edcafs, ExchangeStep, Task};
 
 /// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of
 /// dot11EDCATableMSDULifetime, 500 TU.
@@ -103,18 +102,16 @@ impl Edcafs {
             backlog.push(place);
         }
         self.counters[station].retry_limit_drops += given_up;
-        if !self.released.expired.is_empty() {
-            call.dropped.extend(self.released.expired.drain(..).map(|id| (id, Cause::Expired)));
-        }
-        self.note_released(now, station, call.retry_limit_drops);
+        self.note_released(station, call);
         delivered
     }
 
     /// Gives up what `sender` has just sent, at the retry limit. A BlockAckReq after a missing block ACK is repeated:
     /// what is sent under block ACK is subject to its lifetime alone (10.24.3).
-    pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+    pub(crate) fn discard(&mut self, sender: usize, call: &mut Call<'_>) {
+        let now = call.now;
         if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
-            return self.discard_single(sender, retry_limit_drops);
+            return self.discard_single(sender, call.retry_limit_drops);
         }
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {
@@ -139,6 +136,6 @@ impl Edcafs {
         if window.pending() == 0 {
             backlog.retain(|waiting| *waiting != place);
         }
-        self.note_released(now, station, retry_limit_drops);
+        self.note_released(station, call);
     }
 }

@@ -440,7 +440,7 @@ impl SendWindow {
             let mpdu = self.mpdu_mut(number);
             if has_block_ack {
                 mpdu.state |= LATE;
-                released.lost.extend(chain.of(mpdu));
+                released.late.extend(chain.of(mpdu));
             } else {
                 mpdu.pass_up(to, chain, released); // an agreement has ended without it
             }

@@ -143,7 +143,7 @@ pub fn settings(
 struct Goodput {
     each: Vec<f64>,
     p_collision: f64,
-    /// Number of packets given up.
+    /// Number of packets given up, and of those that came too late.
     lost: usize,
 }
 
@@ -188,6 +188,11 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
         for (station, id) in retry_limit_drops.drain(..) {
             packets.remove(id);
             offers.push(station);
+            lost += 1;
+        }
+        for (id, cause) in dropped.drain(..) {
+            assert_eq!(cause, Cause::Late);
+            offers.push(packets.remove(id).flow);
             lost += 1;
         }
     }

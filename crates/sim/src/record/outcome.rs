@@ -54,6 +54,9 @@ row! {
         pub data_drops_no_route: u64,
         /// Data packets that the MAC dropped because their lifetime had ended (`aggregation.lifetime`).
         pub data_drops_lifetime: u64,
+        /// Data packets that reached their recipient after it had stopped waiting for them
+        /// (`aggregation.reorder_timeout`).
+        pub data_drops_late: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ack_drops_ap_queue: u64,
         /// TCP ACKs dropped by a station's queue.
@@ -68,6 +71,8 @@ row! {
         pub ack_drops_no_route: u64,
         /// TCP ACKs that the MAC dropped because their lifetime had ended.
         pub ack_drops_lifetime: u64,
+        /// TCP ACKs that reached their recipient after it had stopped waiting for them.
+        pub ack_drops_late: u64,
         /// Payload that the application offered in the measured time, per second [bit/s]; infinite if it always had
         /// more.
         pub asked_bps: f64,
@@ -240,6 +245,8 @@ row! {
         /// Packets whose lifetime ended (`aggregation.lifetime`), in its queues or between two attempts (802.11n and
         /// later).
         pub lifetime_drops: u64,
+        /// Packets that reached their recipient after it had stopped waiting for them (`aggregation.reorder_timeout`).
+        pub late_drops: u64,
         /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
         pub queue_marks: u64,
         /// Data PPDUs that it sent (802.11n and later).

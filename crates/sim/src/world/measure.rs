@@ -22,14 +22,16 @@ pub enum Loss {
     NoRoute,
     /// Dropped by the MAC because its lifetime had ended.
     Lifetime,
+    /// Dropped by the receiving MAC, which had stopped waiting for it.
+    Late,
 }
 
 impl Loss {
     /// Number of kinds of loss.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
     /// Their names, in order.
     pub const NAMES: [&'static str; Self::COUNT] =
-        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route", "lifetime"];
+        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route", "lifetime", "late"];
 }
 
 counters! {

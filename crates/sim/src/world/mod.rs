@@ -603,7 +603,12 @@ impl World {
             let (id, cause) = self.dropped[position];
             let hop = self.hops[self.packets[id].hop as usize];
             self.queue_counts.count(hop, cause);
-            self.lose(id, if cause == Cause::Expired { Loss::Lifetime } else { self.queue_of(hop) });
+            let loss = match cause {
+                Cause::Overflow | Cause::Early => self.queue_of(hop),
+                Cause::Expired => Loss::Lifetime,
+                Cause::Late => Loss::Late,
+            };
+            self.lose(id, loss);
         }
         self.dropped.clear();
     }

@@ -18,6 +18,8 @@ counters! {
         pub(super) early: u64,
         /// Packets dropped because their lifetime had ended, in the queue or between two attempts.
         pub(super) expired: u64,
+        /// Packets that arrived after their recipient had stopped waiting for them.
+        pub(super) late: u64,
         /// Packets marked instead of dropped (RFC 3168).
         pub(super) marks: u64,
     }
@@ -56,6 +58,7 @@ impl AllQueueCounts {
             Cause::Overflow => counts.overflow += 1,
             Cause::Early => counts.early += 1,
             Cause::Expired => counts.expired += 1,
+            Cause::Late => counts.late += 1,
         }
     }
 }

@@ -191,9 +191,10 @@ impl World {
         let increase = |all: &Histogram, idle: f64| (all.mean() - idle).max(0.0);
         let latency_increase =
             if is_udp { increase(one_way, flow.one_way.idle_s()) } else { increase(rtt, flow.rtt.idle_s()) };
-        let [data_ap, data_station, data_link, data_retry, data_scheme, data_no_route, data_lifetime] =
+        let [data_ap, data_station, data_link, data_retry, data_scheme, data_no_route, data_lifetime, data_late] =
             counters.data_lost;
-        let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme, ack_no_route, ack_lifetime] = counters.acks_lost;
+        let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme, ack_no_route, ack_lifetime, ack_late] =
+            counters.acks_lost;
         FlowOutcome {
             name: name.to_owned(),
             direction: match direction {
@@ -225,6 +226,7 @@ impl World {
             data_drops_ap_scheme: data_scheme,
             data_drops_no_route: data_no_route,
             data_drops_lifetime: data_lifetime,
+            data_drops_late: data_late,
             ack_drops_ap_queue: ack_ap,
             ack_drops_station_queue: ack_station,
             ack_drops_link_queue: ack_link,
@@ -232,6 +234,7 @@ impl World {
             ack_drops_ap_scheme: ack_scheme,
             ack_drops_no_route: ack_no_route,
             ack_drops_lifetime: ack_lifetime,
+            ack_drops_late: ack_late,
             asked_bps: f64::NAN,
             starved: 0,
             loss_fraction: loss,
@@ -398,6 +401,7 @@ impl World {
                     queue_drops_overflow: queue.overflow,
                     queue_drops_early: queue.early,
                     lifetime_drops: queue.expired,
+                    late_drops: queue.late,
                     queue_marks: queue.marks,
                     ppdus: sum(own, index, |counters| counters.ppdus),
                     mpdus: sum(own, index, |counters| counters.mpdus),

@@ -234,6 +234,41 @@ fn a_lifetime_ends_between_attempts_without_block_ack() {
     }
 }
 
+/// Packets that arrive after the reordering timeout are lost without reaching a retry limit: those given up by the access
+/// point are the flows', and the late ones are counted apart. Nothing is late with a timeout that never expires.
+#[test]
+fn packets_that_come_too_late_are_not_given_up() {
+    for (timeout, has_late) in [("1 ms", true), ("10 s", false)] {
+        let text = format!(
+            "
+            duration = '4 s'
+            [wlan]
+            standard = '802.11n'
+            data_error = 0.4
+            aggregation.reorder_timeout = '{timeout}'
+            [[servers]]
+            name = 'server'
+            [[stations]]
+            name = 'sta'
+            [[flows]]
+            name = 'down'
+            station = 'sta'
+            direction = 'down'
+            transport = 'udp'
+            udp.rate = '10 Mb/s'
+            "
+        );
+        let scenario = Scenario::parse(&text, "late.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut run = Run::new(&scenario, 1, &RunOptions::default());
+        run.advance(run.end());
+        let outcome = run.outcome();
+        let (flow, ap) = (&outcome.flows[0], &outcome.stations[0]);
+        assert_eq!((flow.data_drops_late, flow.data_drops_retry_limit), (ap.late_drops, ap.given_up), "{timeout}");
+        assert_eq!(flow.data_drops_late > 0, has_late, "{timeout}: {flow:?}");
+        assert!(ap.given_up > 0, "{ap:?}");
+    }
+}
+
 /// Number of packets of the first flow that were sent and not received.
 fn lost(outcome: &Outcome) -> u64 {
     outcome.flows[0].data_packets_sent - outcome.flows[0].received_bytes / 1472

@@ -1,6 +1,5 @@
 //! Frame exchanges: who starts, what is received, and the consequences of their end.
 
-use wifair_packet::PacketId;
 use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
@@ -191,7 +190,8 @@ impl GeneralChannel {
     }
 
     /// Ends a data frame or BlockAckReq; returns whether its receiver responds.
-    pub(super) fn receive(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> bool {
+    pub(super) fn receive(&mut self, call: &mut Call<'_>) -> bool {
+        let now = call.now;
         let sender = self.senders[0];
         self.account_exchange(now);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
@@ -199,7 +199,7 @@ impl GeneralChannel {
             return false;
         }
         let response = ppdu.response;
-        self.edcafs.receive(now, sender, retry_limit_drops);
+        self.edcafs.receive(sender, call);
         let lost = self.edcafs.loses_response(sender);
         self.phase = GeneralPhase::Response { lost };
         self.next = now + self.edcafs.access.timing.sifs + response;

@@ -297,7 +297,7 @@ impl GeneralChannel {
     #[inline(always)]
     fn advance_any(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
-        if let Some(event) = self.edcafs.due(now, call.retry_limit_drops) {
+        if let Some(event) = self.edcafs.due(call) {
             return event;
         }
         if now < self.next {
@@ -314,7 +314,7 @@ impl GeneralChannel {
             GeneralPhase::Idle => self.start(call),
             GeneralPhase::Gap => self.send(call),
             GeneralPhase::Data => {
-                let is_answered = self.receive(now, call.retry_limit_drops);
+                let is_answered = self.receive(call);
                 if !is_answered {
                     self.ack_timeout(call);
                 }

@@ -22,7 +22,7 @@ use wifair_mac::edcaf::{AggregationRules, Classifier, EdcaSettings, SlotRules};
 use wifair_mac::{Access, AirTime, BROADCAST, BackoffRecord, Call, Counters, IdleAccess, MacEvent, StationSettings};
 use wifair_packet::PacketId;
 use wifair_phy::{Band, TxMode};
-use wifair_queue::{Discipline, Queue};
+use wifair_queue::{Cause, Discipline, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::block_ack::Originator;
@@ -491,7 +491,7 @@ impl ReferenceChannel {
         for (number, _) in ppdu.mpdus.iter().filter(|(_, is_lost)| !is_lost) {
             if !originator.recipient.receive(now, *number, &mut numbers) {
                 let lost = originator.mpdu(*number).packets.clone();
-                call.retry_limit_drops.extend(lost.into_iter().map(|id| (station as u32, id)));
+                call.dropped.extend(lost.into_iter().map(|id| (id, Cause::Late)));
             }
         }
         originator.recipient.pass_up_in_order(&mut numbers);

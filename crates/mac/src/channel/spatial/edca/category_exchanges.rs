@@ -181,7 +181,7 @@ impl SpatialChannel {
             return MacEvent::Broadcast { from: sender, id };
         }
         if read {
-            edca.edcafs.receive(now, index, call.retry_limit_drops);
+            edca.edcafs.receive(index, call);
         }
         self.answer(sender, transmission, read.then_some(answer), call);
         if read { self.categories().edcafs.report_next() } else { MacEvent::Nothing }

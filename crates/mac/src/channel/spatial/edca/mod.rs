@@ -250,7 +250,7 @@ impl SpatialChannel {
     /// Handles reordering timeouts and packets to be passed up that are due at the time of the call.
     pub(super) fn handle_due(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
         let edcafs = &mut self.edca.as_deref_mut()?.edcafs;
-        if let Some(event) = edcafs.due(call.now, call.retry_limit_drops) {
+        if let Some(event) = edcafs.due(call) {
             return Some(event);
         }
         if self.backoff_timers.next() > call.now {
