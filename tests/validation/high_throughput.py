@@ -66,10 +66,15 @@ NS3_TCP = [
     'tcp.receive_window = "4 MiB"',
 ]
 
-# ns-3's CUBIC has a HyStart of its own and windows of whole segments, with the steps of Linux; its NewReno is that of
-# RFC 5681, with one segment for each ACK.
+# ns-3's CUBIC has a HyStart of its own, windows of whole segments with the steps of Linux, and a plateau that survives
+# timeouts; its NewReno is that of RFC 5681, with one segment for each ACK.
 NS3_CONTROL = {
-    "Cubic": ['tcp.cc = "cubic"', 'tcp.cubic.hystart = "ns3"', "tcp.cubic.whole_segments = true"],
+    "Cubic": [
+        'tcp.cc = "cubic"',
+        'tcp.cubic.hystart = "ns3"',
+        "tcp.cubic.whole_segments = true",
+        "tcp.cubic.keep_plateau = true",
+    ],
     "NewReno": ['tcp.cc = "newreno"', 'tcp.growth = "one-segment"', 'tcp.reduce_from = "flight"'],
 }
 
@@ -77,7 +82,8 @@ NS3_CONTROL = {
 def traffic(row: Mapping[str, str], n: int, categories: int) -> list[str]:
     """Write what each flow of a row carries."""
     if row["transport"] == "tcp":
-        # ns-3 takes an RTT sample from each ACK also without timestamps: they take no bytes then.
+        # Without timestamps ns-3 takes an RTT sample from each ACK of segments sent once, and each new ACK ends the
+        # backoff of its timer, much as with timestamps. They take no bytes then.
         count = "true" if row["timestamps"] == "1" else "false"
         lines = ['start = "1 s"', 'start_spread = "500 ms"', "tcp.timestamps = true", f"tcp.count_options = {count}"]
         return lines + NS3_TCP + NS3_CONTROL[row["tcp"]]

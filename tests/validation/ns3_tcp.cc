@@ -8,6 +8,7 @@
 // wire with its MTU of 1500 bytes makes two fragments.
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -30,21 +31,39 @@ struct Flow {
     Ptr<BulkSendApplication> source;
     Ptr<PacketSink> sink;
     uint64_t before = 0;
+    std::map<SequenceNumber32, Time> sent;  // segments in flight; no time if it was sent again
     double rttSum = 0;
     uint64_t rtts = 0;
 };
 
 double warm;
 
-void onRtt(Flow* flow, Time, Time sample) {
-    if (Simulator::Now().GetSeconds() >= warm) {
-        flow->rttSum += sample.GetSeconds() * 1e3;
-        ++flow->rtts;
+void onTx(Flow* flow, Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    if (packet->GetSize() > 0) {
+        const auto [segment, isNew] = flow->sent.emplace(header.GetSequenceNumber(), Simulator::Now());
+        if (!isNew) {
+            segment->second = Time();
+        }
+    }
+}
+
+// Each ACK of new data is an RTT sample, unless its first segment was sent again. The trace source LastRTT reports
+// samples that differ from the one before only, and segments that leave as ACKs arrive have equal ones.
+void onRx(Flow* flow, Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    const auto first = flow->sent.begin(), end = flow->sent.lower_bound(header.GetAckNumber());
+    if (first != end) {
+        if (!first->second.IsZero() && Simulator::Now().GetSeconds() >= warm) {
+            flow->rttSum += (Simulator::Now() - first->second).GetSeconds() * 1e3;
+            ++flow->rtts;
+        }
+        flow->sent.erase(first, end);
     }
 }
 
 void watch(Flow* flow) {
-    flow->source->GetSocket()->TraceConnectWithoutContext("LastRTT", MakeBoundCallback(&onRtt, flow));
+    const auto socket = flow->source->GetSocket();
+    socket->TraceConnectWithoutContext("Tx", MakeBoundCallback(&onTx, flow));
+    socket->TraceConnectWithoutContext("Rx", MakeBoundCallback(&onRx, flow));
 }
 
 void configure(const std::string& tcp, const std::string& queue, bool timestamps) {
