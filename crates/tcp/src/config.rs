@@ -143,8 +143,6 @@ pub struct StackOptions {
     pub rtt: RttConfig,
     /// Whether every segment carries timestamps (RFC 7323, section 3).
     pub timestamps: bool,
-    /// Whether RTTs are measured by transmission times, at each ACK of segments sent once.
-    pub times_segments: bool,
     /// How lost segments are detected and retransmitted.
     pub recovery: Recovery,
     /// Number of duplicate ACKs that triggers fast retransmit.

@@ -154,9 +154,6 @@ table! {
         pub sack: bool = stack.is_modern(), by stack;
         /// Timestamps (RFC 7323).
         pub timestamps: bool = stack.is_modern(), by stack;
-        /// Whether each ACK of segments sent once is an RTT sample, as always with timestamps or RACK; `recovery =
-        /// "sack"` alone has the choice. Otherwise one segment per round trip is timed (RFC 6298, section 3).
-        pub time_each_segment: bool = false;
         /// How losses are repaired. If not set: with SACK, `rack` for `modern` and `linux` and `sack` for the others;
         /// without SACK, what the congestion control was published with.
         pub recovery: Option<Recovery> = None;
@@ -229,25 +226,10 @@ table! {
         if by_sack && !tcp.sack {
             at.clash("this recovery needs selective ACKs: `sack = true`", &[("recovery", "by SACK"), ("sack", "off")]);
         }
-        if tcp.time_each_segment && !matches!(tcp.recovery(), Recovery::Sack | Recovery::Rack) {
-            at.clash(
-                "only recovery by SACK can time each segment: `sack = true` with `recovery` \"sack\" or \"rack\"",
-                &[("time_each_segment", "on here")],
-            );
-        }
     }
 }
 
 impl TcpSettings {
-    /// How losses are repaired.
-    fn recovery(&self) -> Recovery {
-        self.recovery.unwrap_or_else(|| match (self.sack, self.stack) {
-            (true, Stack::Modern | Stack::Linux) => Recovery::Rack,
-            (true, _) => Recovery::Sack,
-            (false, _) => self.cc.recovery().into(),
-        })
-    }
-
     /// The sender's and the receiver's configuration.
     #[must_use]
     pub fn resolve(&self) -> (SenderConfig, ReceiverConfig) {
@@ -287,8 +269,11 @@ impl TcpSettings {
                 forget_after: if self.stack == Stack::Ns2 { 4 } else { u32::MAX },
             },
             timestamps: self.timestamps,
-            times_segments: self.timestamps || self.time_each_segment || self.recovery() == Recovery::Rack,
-            recovery: self.recovery(),
+            recovery: self.recovery.unwrap_or_else(|| match (self.sack, self.stack) {
+                (true, Stack::Modern | Stack::Linux) => Recovery::Rack,
+                (true, _) => Recovery::Sack,
+                (false, _) => self.cc.recovery().into(),
+            }),
             dup_threshold: self.dup_threshold,
             limited_transmit: self.limited_transmit,
             growth: self.growth,
@@ -451,7 +436,5 @@ mod tests {
             assert!(read(&format!("recovery = '{recovery}'")).unwrap_err().contains("needs selective ACKs"));
         }
         assert_eq!(read("stack = 'modern'").expect("it is right").resolve().0.options.recovery, Recovery::Rack);
-        assert!(read("time_each_segment = true").unwrap_err().contains("only recovery by SACK can"));
-        assert!(read("time_each_segment = true\nsack = true").is_ok());
     }
 }

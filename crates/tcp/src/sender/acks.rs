@@ -189,9 +189,10 @@ impl Sender {
         }
     }
 
-    /// RTT from the one timed segment, or from transmission times if all segments were sent once, else from timestamps.
+    /// RTT from the one timed segment; with timestamps or RACK, from transmission times if all segments were sent once,
+    /// else from timestamps.
     pub(super) fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &AckDelivery) {
-        if !self.options.times_segments {
+        if !self.measures_by_times() {
             self.take_timed(now, packet);
         } else if delivery.first_sent != Time::NEVER && !delivery.repaired {
             self.rtt.sample(delivery.first_sent, now);
@@ -199,6 +200,12 @@ impl Sender {
         } else if acked > 0 && self.options.timestamps {
             self.take_timestamp(now, packet);
         }
+    }
+
+    /// Whether RTTs are measured by transmission times.
+    #[inline]
+    pub(super) fn measures_by_times(&self) -> bool {
+        self.options.timestamps || self.options.recovery == Recovery::Rack
     }
 
     fn take_timestamp(&mut self, now: Time, packet: &Packet) {

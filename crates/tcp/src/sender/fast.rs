@@ -168,7 +168,7 @@ impl Sender {
         }
         let Some(acked) = s.acknowledge_in_order(now, packet.ack) else { return false };
         let in_flight = s.in_flight();
-        if self.options.times_segments {
+        if self.measures_by_times() {
             self.rtt.sample(acked.first.0, now);
             self.sample = Some(now.saturating_since(acked.last.0));
         } else {

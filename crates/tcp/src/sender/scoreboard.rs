@@ -69,8 +69,8 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Creates an empty scoreboard for segments of `mss` bytes. Losses are detected `by_time` or by counting; `rate`
-    /// enables delivery rate samples; with `times_segments` the sender measures the RTT of each delivery.
-    pub fn new(mss: u64, by_time: bool, rate: bool, times_segments: bool) -> Self {
+    /// enables delivery rate samples; with `timestamps` the sender measures the RTT of each delivery.
+    pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
         Self {
             segments: VecDeque::new(),
             tail: Tail::new(mss),
@@ -83,7 +83,7 @@ impl Scoreboard {
             waiting: 0,
             examined: 0,
             by_time,
-            timed: by_time || rate || times_segments,
+            timed: by_time || rate || timestamps,
             blocks: [(0, 0); MAX_SACK_BLOCKS],
             arrived_above: 0,
             highest_arrived: 0,

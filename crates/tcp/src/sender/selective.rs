@@ -57,7 +57,7 @@ impl Selective {
                 u64::from(options.mss),
                 options.recovery == Recovery::Rack,
                 rate,
-                options.times_segments,
+                options.timestamps,
             ),
             prr: Prr::default(),
             reorder_at: Time::NEVER,

@@ -306,24 +306,6 @@ fn only_the_timed_segment_changes_srtt() {
     assert_eq!(srtt(&sender), 112_500);
 }
 
-/// With `time_each_segment` every ACK of a segment sent once changes SRTT: 100 ms at first, then an eighth more of 108
-/// ms and, by SACK, of 109 ms three times. The ACK of a retransmission changes nothing (Karn's algorithm).
-#[test]
-fn every_segment_sent_once_may_change_srtt() {
-    let mut sender = ten_in_flight("sack = true\ntime_each_segment = true");
-    let mut srtt_after = |millis, packet: Packet| {
-        sender.on_packet(at(millis), &packet);
-        (poll(&mut sender, at(millis)), sender.rtt().srtt().as_nanos() / 1000)
-    };
-    assert_eq!(srtt_after(200, ack(1, &[])).1, 100_000);
-    assert_eq!(srtt_after(208, ack(2, &[])), (vec![12, 13], 101_000));
-    for (end, srtt) in [(4, 102_000), (5, 102_875), (6, 103_640)] {
-        assert_eq!(srtt_after(209, ack(2, &[(3, end)])).1, srtt);
-    }
-    assert_eq!(srtt_after(320, ack(10, &[])).1, 103_640);
-    assert_eq!(srtt_after(330, ack(11, &[])).1, 106_935, "10 was sent at 200 ms");
-}
-
 /// A window probe that is due twice before it can leave is sent once.
 #[test]
 fn a_probe_waits_for_the_link() {
