@@ -83,7 +83,9 @@ fn segments<'a>(analysis: &'a Analysis, of: &ConnectionReport<'_>, side: usize) 
     let ends = (of.host_a(), of.host_b());
     let number = analysis.connections().position(|one| (one.host_a(), one.host_b()) == ends).expect("it is there");
     let rows = analysis.rows.as_ref().expect("rows were kept");
-    (0..rows.len()).filter(move |&at| (rows.connection[at] as usize, usize::from(rows.side[at])) == (number, side))
+    (0..rows.segments.len()).filter(move |&at| {
+        (rows.segments[at].connection as usize, usize::from(rows.segments[at].side)) == (number, side)
+    })
 }
 
 /// Losses on the air, in the queue of the access point and in a station's own queue; both directions, three stacks.
@@ -147,7 +149,7 @@ fn retransmissions_and_goodput_are_those_of_the_run() {
         let (got, side) = of_flow(receiver, flow);
         let rows = receiver.rows.as_ref().expect("rows were kept");
         let acks = segments(receiver, &got, 1 - side);
-        let highest = acks.map(|at| rows.ack[at]).max().expect("there are ACKs");
+        let highest = acks.map(|at| rows.segments[at].ack).max().expect("there are ACKs");
         let acknowledged = u64::try_from(highest - 1).expect("the SYN was acknowledged");
         if row.name == "file" {
             assert_eq!(row.received_bytes, 100_000, "it had time enough");
@@ -197,12 +199,13 @@ fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
         let (connection, side) = of_flow(&analysis, flow);
         let number = analysis.connections().position(|one| one.host_a() == connection.host_a()).expect("it is there");
         let rows = analysis.rows.as_ref().expect("rows were kept");
-        let its = (0..rows.len()).filter(|&at| rows.connection[at] as usize == number);
+        let its = (0..rows.segments.len()).filter(|&at| rows.segments[at].connection as usize == number);
         let row = &outcome.flows[flow];
         assert_eq!(row.retransmissions, 0, "a window of 20 packets fits the queues");
 
         // The first time is that of the SYN, which the run also counts as a sample.
-        let times: Vec<f64> = its.clone().filter(|&at| rows.rtt[at] > 0).map(|at| rows.rtt[at] as f64 / 1e9).collect();
+        let times: Vec<f64> =
+            its.clone().filter(|&at| rows.segments[at].rtt > 0).map(|at| rows.segments[at].rtt as f64 / 1e9).collect();
         let tick = 1e-6;
         assert!(times.len().abs_diff(row.rtt_samples as usize) <= 1, "{} and {}", times.len(), row.rtt_samples);
         assert!(times.len() > 500);
@@ -215,11 +218,11 @@ fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
         let mut outstanding = 0;
         for (now, expected) in &seen[flow] {
             let nanos = wifair_sim::capture::EPOCH + now.as_nanos();
-            while let Some(row) = at.next_if(|&row| rows.nanos[row] <= nanos) {
-                let is_data = usize::from(rows.side[row]) == side && rows.payload[row] > 0;
-                let is_ack = usize::from(rows.side[row]) != side && rows.payload[row] == 0;
+            while let Some(row) = at.next_if(|&row| rows.segments[row].nanos <= nanos) {
+                let is_data = usize::from(rows.segments[row].side) == side && rows.segments[row].payload > 0;
+                let is_ack = usize::from(rows.segments[row].side) != side && rows.segments[row].payload == 0;
                 if is_data || is_ack {
-                    outstanding = rows.outstanding[row];
+                    outstanding = rows.segments[row].outstanding;
                 }
             }
             assert_eq!(outstanding, *expected, "{point} at {now:?}");
@@ -285,9 +288,11 @@ fn the_air_shows_the_window_that_a_scheme_has_written() {
             let rows = analysis.rows.clone().expect("rows were kept");
             // ACKs of the second half, when the scheme knows all flows.
             let origin = wifair_sim::capture::EPOCH + 5_000_000_000;
-            let acks = (0..rows.len()).filter(|&at| rows.nanos[at] >= origin && rows.payload[at] == 0);
-            let side_of_acks = acks.filter(|&at| rows.window[at] < u64::from(u16::MAX) << 7 && rows.side[at] == 1);
-            let mut windows: Vec<u64> = side_of_acks.map(|at| rows.window[at]).collect();
+            let acks = (0..rows.segments.len())
+                .filter(|&at| rows.segments[at].nanos >= origin && rows.segments[at].payload == 0);
+            let side_of_acks =
+                acks.filter(|&at| rows.segments[at].window < u64::from(u16::MAX) << 7 && rows.segments[at].side == 1);
+            let mut windows: Vec<u64> = side_of_acks.map(|at| rows.segments[at].window).collect();
             windows.sort_unstable();
             windows.dedup();
             windows
@@ -301,8 +306,9 @@ fn the_air_shows_the_window_that_a_scheme_has_written() {
         for station in ["sta1", "sta2", "sta3", "sta4"] {
             let analysis = analysis(&files[station]);
             let rows = analysis.rows.as_ref().expect("rows were kept");
-            let late = (0..rows.len()).filter(|&at| rows.nanos[at] >= wifair_sim::capture::EPOCH + 5_000_000_000);
-            let most = late.map(|at| rows.outstanding[at]).max().expect("there are packets");
+            let late = (0..rows.segments.len())
+                .filter(|&at| rows.segments[at].nanos >= wifair_sim::capture::EPOCH + 5_000_000_000);
+            let most = late.map(|at| rows.segments[at].outstanding).max().expect("there are packets");
             assert!(most <= share && most + 2 * mss > share, "{stack}: {most} of {share}");
         }
     }
