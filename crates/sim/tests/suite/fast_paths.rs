@@ -327,6 +327,28 @@ fn timers_of_receivers_without_delayed_acks_do_not_depend_on_fast_paths() {
     }
 }
 
+/// The run ends between a PPDU of which some MPDUs come too late and its block ACK.
+#[test]
+fn packets_that_come_too_late_at_the_end_do_not_depend_on_fast_paths() {
+    for end in ["400 ms", "400.0371 ms", "400.0742 ms"] {
+        let scenario = parse(&format!(
+            "duration = '{end}'\nwarm_up = '50 ms'\n[wlan]\nstandard = '802.11be'\nwidth = 160\nmcs = 8\n\
+             rts_threshold = '0 B'\ncf_end = true\ndata_error = 0.4\naggregation.reorder_timeout = '5 ms'\n\
+             [ap]\nqueue.discipline = 'codel'\nqueue.limit = '50 packets'\n\
+             [[servers]]\nname = 's'\nrate = '1 Gb/s'\ndelay = '2 ms'\n\
+             [[stations]]\nname = 'a'\ncount = 3\n[[stations]]\nname = 'o'\n\
+             [[flows]]\nname = 'a0f'\nstation = 'a'\ntransport = 'udp'\nudp.rate = '20 Mb/s'\n\
+             [[flows]]\nname = 'a1f'\nstation = 'a'\ntcp.cc = 'cubic'\ncategory = 'voice'\n\
+             [[flows]]\nname = 'o0f'\nstation = 'o'\ndirection = 'down'\ntransport = 'udp'\nudp.rate = '100 Mb/s'\n\
+             category = 'voice'\n\
+             [[flows]]\nname = 'o1f'\nstation = 'o'\ntransport = 'udp'\nudp.rate = '100 Mb/s'\n"
+        ))
+        .expect("it is valid");
+        let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
+        assert_eq!(compare(sides), Ok(()), "{end}");
+    }
+}
+
 /// Single frames of four categories: the access point knows its arrivals in advance, some of its queues run empty, and
 /// some are full. ACKs answer several segments or each one, at once or over a long link.
 #[test]
