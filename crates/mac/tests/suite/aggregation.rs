@@ -185,13 +185,8 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
             received[index] += 1;
             offers.push(packet.flow);
         }
-        for (station, id) in retry_limit_drops.drain(..) {
-            packets.remove(id);
-            offers.push(station);
-            lost += 1;
-        }
-        for (id, cause) in dropped.drain(..) {
-            assert_eq!(cause, Cause::Late);
+        let given_up = retry_limit_drops.drain(..).map(|(_, id)| id);
+        for id in given_up.chain(dropped.drain(..).map(|(id, _)| id)) {
             offers.push(packets.remove(id).flow);
             lost += 1;
         }

@@ -234,8 +234,8 @@ fn a_lifetime_ends_between_attempts_without_block_ack() {
     }
 }
 
-/// Packets that arrive after the reordering timeout are lost without reaching a retry limit: those given up by the access
-/// point are the flows', and the late ones are counted apart. Nothing is late with a timeout that never expires.
+/// Packets that arrive after the reordering timeout are lost without reaching a retry limit: those given up by the
+/// access point are the flows', and the late ones are counted apart. Nothing is late with a timeout that never expires.
 #[test]
 fn packets_that_come_too_late_are_not_given_up() {
     for (timeout, has_late) in [("1 ms", true), ("10 s", false)] {
