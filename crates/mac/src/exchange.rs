@@ -63,6 +63,8 @@ pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [Exc
         (Purpose::Aggregate, Protection::RtsCts) => &[Rts, Cts, Data, BlockAck],
         (Purpose::Aggregate, Protection::CtsToSelf) => &[CtsToSelf, Data, BlockAck],
         (Purpose::BlockAckRequest, _) => &[BlockAckReq, BlockAck],
-        (Purpose::Agreement, _) => &[Action, Ack],
+        (Purpose::Agreement, Protection::None) => &[Action, Ack],
+        (Purpose::Agreement, Protection::RtsCts) => &[Rts, Cts, Action, Ack],
+        (Purpose::Agreement, Protection::CtsToSelf) => &[CtsToSelf, Action, Ack],
     }
 }

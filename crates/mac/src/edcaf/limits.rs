@@ -118,6 +118,9 @@ impl Edcafs {
             let (purpose, length) = self.dataless(sender, to, task);
             exchange += timing.frame(length, self.control_rate(station, to));
             exchange += timing.sifs + self.response_air(station, to, purpose);
+            if purpose == Purpose::Agreement {
+                exchange += self.protection_time(length, to, sender);
+            }
         } else {
             let first = window.first_pending().expect("there is something to send");
             let rules = rules_between(&self.stations, station, to);

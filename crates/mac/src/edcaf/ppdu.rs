@@ -515,10 +515,14 @@ impl Edcafs {
         let (purpose, length) = self.dataless(sender, to, task);
         let air = self.access.timing.frame(length, self.control_rate(station, to));
         let response = self.response_air(station, to, purpose);
+        let protection = match purpose {
+            Purpose::Agreement => self.protection(length, to, sender, None),
+            _ => Protection::None,
+        };
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         counters.requests += u64::from(purpose == Purpose::BlockAckRequest);
         ppdu.begin(to, purpose);
-        ppdu.set_airs(length, air, response, sequence(purpose, Protection::None));
+        ppdu.set_airs(length, air, response, sequence(purpose, protection));
     }
 
     /// The station whose rate applies between two stations: that of the receiver for frames from an access point.

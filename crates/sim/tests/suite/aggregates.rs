@@ -269,6 +269,58 @@ fn packets_that_come_too_late_are_not_given_up() {
     }
 }
 
+/// ERP stations protect management frames too (IEEE Std 802.11-2016, 10.26): beside 802.11b, in a cell and in space, a
+/// CTS-to-self or a CTS ends SIFS (10 us) before each frame of an agreement.
+#[test]
+fn agreements_are_protected_beside_80211b() {
+    for (by_rts, space) in [(false, ""), (true, ""), (false, "space = {}"), (true, "space = {}")] {
+        let text = format!(
+            "
+            duration = '100 ms'
+            {space}
+            [wlan]
+            standard = '802.11n'
+            band = '2.4 GHz'
+            protect_by_rts = {by_rts}
+            aggregation.agreements = 'on-the-air'
+            aggregation.inactivity_timeout = '5 ms'
+            [[servers]]
+            name = 'server'
+            [[stations]]
+            name = 'new'
+            [[stations]]
+            name = 'old'
+            standard = '802.11b'
+            [[flows]]
+            name = 'up'
+            station = 'new'
+            transport = 'udp'
+            udp.rate = '1 Mb/s'
+            "
+        );
+        let scenario = Scenario::parse(&text, "old.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut run = Run::new(&scenario, 1, &RunOptions::default());
+        run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
+        run.advance(run.end());
+        let mut found = [0; 3];
+        for (tap, _) in run.world().aired() {
+            let frames = tap.frames();
+            for (place, frame) in frames.iter().enumerate() {
+                let kinds = [FrameKind::AddbaRequest, FrameKind::AddbaResponse, FrameKind::Delba];
+                let Some(kind) = kinds.iter().position(|kind| *kind == frame.kind) else { continue };
+                let before = &frames[place - 1];
+                assert_eq!(
+                    (before.kind, before.end + Duration::from_micros(10)),
+                    (FrameKind::Cts, frame.start),
+                    "{frame:?}"
+                );
+                found[kind] += 1;
+            }
+        }
+        assert!(found.iter().all(|count| *count > 0), "{by_rts}, {space}: {found:?}");
+    }
+}
+
 /// Number of packets of the first flow that were sent and not received.
 fn lost(outcome: &Outcome) -> u64 {
     outcome.flows[0].data_packets_sent - outcome.flows[0].received_bytes / 1472

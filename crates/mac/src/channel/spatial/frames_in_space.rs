@@ -127,6 +127,11 @@ impl SpatialChannel {
         edca.edcafs.left_of_txop(edca.current_of(initiator), now)
     }
 
+    /// The kind of the frame that `initiator` sends after RTS and CTS, or after its CTS-to-self.
+    fn kind_after_protection(&self, initiator: u32) -> SpatialFrameKind {
+        self.edca.as_ref().map_or(SpatialFrameKind::Data, |edca| edca.kind_of_ppdu(initiator))
+    }
+
     /// Rate of the data or BlockAckReq of `initiator`, or of the response.
     fn rate_of(&self, initiator: u32, kind: SpatialFrameKind) -> BitRate {
         if let Some(edca) = &self.edca {
@@ -236,7 +241,7 @@ impl SpatialChannel {
         }
         let event = match transmission.kind {
             SpatialFrameKind::CtsToSelf => {
-                self.plan(now, sender, SpatialFrameKind::Data, sender);
+                self.plan(now, sender, self.kind_after_protection(sender), sender);
                 MacEvent::Nothing
             }
             SpatialFrameKind::CfEnd => {
@@ -322,7 +327,7 @@ impl SpatialChannel {
             self.backoffs[to as usize].resumes_when_idle = true;
         } else if transmission.kind == SpatialFrameKind::Cts {
             self.contention_mut(to).clear();
-            self.plan(now, to, SpatialFrameKind::Data, sender);
+            self.plan(now, to, self.kind_after_protection(to), sender);
         } else {
             self.succeed(to, true, call);
         }

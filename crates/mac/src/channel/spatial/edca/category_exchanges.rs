@@ -69,8 +69,7 @@ impl SpatialChannel {
         match ppdu.before_data().first() {
             Some(ExchangeStep::Rts) => SpatialFrameKind::Rts,
             Some(_) => SpatialFrameKind::CtsToSelf,
-            None if ppdu.is_dataless() => SpatialFrameKind::BlockAckReq,
-            None => SpatialFrameKind::Data,
+            None => edca.kind_of_ppdu(sender),
         }
     }
 
@@ -160,7 +159,7 @@ impl SpatialChannel {
         // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
         let is_broadcast = transmission.to == BROADCAST;
         match (read && !is_broadcast) || !transmission.collided {
-            true if ppdu.is_dataless() => counters.control += ppdu.air,
+            true if ppdu.is_dataless() => counters.control += ppdu.air + cts_to_self,
             true => {
                 counters.data += ppdu.air;
                 counters.control += cts_to_self;

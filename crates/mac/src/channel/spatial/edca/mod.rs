@@ -56,6 +56,11 @@ impl SpatialEdca {
         &self.edcafs.contenders[self.current_of(station)].ppdu
     }
 
+    /// The kind of the frame that carries the PPDU of `station`.
+    pub fn kind_of_ppdu(&self, station: u32) -> SpatialFrameKind {
+        if self.ppdu_of(station).is_dataless() { SpatialFrameKind::BlockAckReq } else { SpatialFrameKind::Data }
+    }
+
     /// The contention state of the category that `station` uses or used last.
     pub fn contention_of(&mut self, station: u32) -> &mut Contention {
         &mut self.edcafs.contenders[self.current[station as usize]].contention
