@@ -298,14 +298,16 @@ impl<'a> AirBuilder<'a> {
 
     /// The newest modulation class that each node reads; empty if all are of the network's standard.
     fn newest_classes(self, nodes: &[Node]) -> Vec<ModulationClass> {
-        let standard_of = |node: &Node| {
-            let own = self.scenario.group_of(*node).and_then(|group| group.standard);
-            if self.is_dsss_only(*node) { Amendment::B } else { own.unwrap_or(self.wlan.standard) }
-        };
-        if nodes.iter().all(|node| standard_of(node) == self.wlan.standard) {
+        if nodes.iter().all(|node| self.standard_of(*node) == self.wlan.standard) {
             return vec![];
         }
-        nodes.iter().map(|node| standard_of(node).class()).collect()
+        nodes.iter().map(|node| self.standard_of(*node).class()).collect()
+    }
+
+    /// The standard of a node.
+    fn standard_of(self, node: Node) -> Amendment {
+        let own = self.scenario.group_of(node).and_then(|group| group.standard);
+        if self.is_dsss_only(node) { Amendment::B } else { own.unwrap_or(self.wlan.standard) }
     }
 
     /// Links on which all nodes can read each other, and all frames that overlap are lost.
@@ -373,6 +375,7 @@ impl<'a> AirBuilder<'a> {
             link: self.link(node, own, mode.map(|(_, mode)| mode)),
             aggregation: (!is_legacy).then(|| wlan.aggregation_rules(standard)),
             is_legacy,
+            newest: self.standard_of(node).class(),
             categories: categories.collect(),
         }
     }

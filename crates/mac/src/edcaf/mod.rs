@@ -26,6 +26,7 @@ mod waiting;
 mod window;
 
 use wifair_packet::{Packet, PacketId};
+use wifair_phy::ModulationClass;
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -62,6 +63,8 @@ pub(crate) struct Station {
     /// Aggregation rules for data to and from it.
     rules: Option<AggregationRules>,
     pub is_legacy: bool,
+    /// Whether it reads the legacy preamble of HE PPDUs, and nothing more.
+    pub reads_only_preambles_of_he: bool,
     /// Maximum width of PPDUs in its TXOP, in doublings of 20 MHz.
     max_width: u8,
     /// Index among the access points, if it is one.
@@ -140,7 +143,8 @@ impl Edcafs {
         let responses = is_best_wanted.then_some(&access.timing);
         for (own, plan) in (0..).zip(plans) {
             assert_eq!(plan.categories.len(), categories, "all stations have as many categories");
-            let EdcaStation { common: mut station, mode, link, aggregation: rules, is_legacy, categories } = plan;
+            let EdcaStation { common: mut station, mode, link, aggregation: rules, is_legacy, newest, categories } =
+                plan;
             stations.push(Station {
                 rate: station.rate,
                 link: StationLink::new(mode, &link, rules.as_ref(), responses),
@@ -149,6 +153,7 @@ impl Edcafs {
                 errors: Errors::new(&station),
                 rules,
                 is_legacy,
+                reads_only_preambles_of_he: (ModulationClass::ErpOfdm..ModulationClass::He).contains(&newest),
                 max_width: ANY_WIDTH,
                 ap: aps.iter().position(|ap| *ap == own),
                 is_gauge_late: true,

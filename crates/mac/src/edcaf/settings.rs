@@ -3,7 +3,7 @@
 use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Band, PpduOptions, TxMode};
+use wifair_phy::{Band, ModulationClass, PpduOptions, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::arrival_times::ArrivalTimes;
@@ -189,6 +189,8 @@ pub struct EdcaStation {
     pub aggregation: Option<AggregationRules>,
     /// Whether it is a pre-HT station among later ones: its data have no QoS field, and are all best effort.
     pub is_legacy: bool,
+    /// The newest modulation class that it reads.
+    pub newest: ModulationClass,
     /// Its categories, highest priority first.
     pub categories: Vec<CategorySettings>,
 }
@@ -223,7 +225,15 @@ impl EdcaStation {
     #[must_use]
     pub fn without_mcs(common: StationSettings, categories: Vec<CategorySettings>) -> Self {
         let link = LinkSettings::fixed();
-        Self { common, mode: None, link, aggregation: None, is_legacy: false, categories }
+        Self {
+            common,
+            mode: None,
+            link,
+            aggregation: None,
+            is_legacy: false,
+            newest: ModulationClass::Eht, // nobody sends what it could not read
+            categories,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use wifair_mac::{
     StationSettings,
 };
 use wifair_packet::{Kind, NextHops, Packet, Packets};
-use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
+use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, ModulationClass, Timing, TxMode};
 use wifair_queue::{Cause, Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -126,6 +126,7 @@ pub fn settings(
             link: LinkSettings::fixed(),
             aggregation: Some(rules.clone()),
             is_legacy: false,
+            newest: ModulationClass::He,
             categories: vec![category],
         }
     };

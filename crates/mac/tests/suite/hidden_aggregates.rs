@@ -76,6 +76,7 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
             link: LinkSettings::fixed(),
             aggregation: Some(rules.clone()),
             is_legacy: false,
+            newest: ModulationClass::He,
             categories: vec![category],
         }
     };

@@ -185,22 +185,35 @@ fn responses_have_errors_of_their_own_in_space() {
     assert!((lost / sent - expected).abs() < tolerance, "{lost} of {sent} lost, not {expected}");
 }
 
-/// With `[space]`, stations of 802.11a read neither the data nor the response. They wait for EIFS (SIFS, DIFS and an
-/// ACK at 6 Mb/s: 16 + 34 + 44 us) after each.
+/// Stations of 802.11a and n read neither the data nor the response. They wait for EIFS (SIFS, DIFS and an ACK at 6
+/// Mb/s: 16 + 34 + 44 us) after each. Both channels have the same frames.
 #[test]
 fn older_stations_do_not_read_the_response() {
-    let more = "[space]
-        [[stations]]
-        name = 'old'
-        standard = '802.11a'
-        [[flows]]
-        name = 'old'
-        station = 'old'
-        transport = 'udp'
-        udp = { rate = '40 Mb/s' }";
-    let frames = frames(&mut saturated("mcs = 2, extended_range = 242", more));
-    let gaps = frames.windows(2).filter(|pair| pair[0].mode.is_some() && is_response(&pair[0]));
-    let gaps = gaps.filter(|pair| pair[1].kind == FrameKind::Data && pair[1].mode.is_none());
-    let shortest = gaps.map(|pair| pair[1].start - pair[0].end).min().expect("the older station sends");
-    assert!(shortest >= Duration::from_micros(94), "{shortest} after a response");
+    for standard in ["802.11a", "802.11n"] {
+        let [cell, space] = CHANNELS.map(|channel| {
+            let more = format!(
+                "{channel}
+                [[stations]]
+                name = 'old'
+                standard = '{standard}'
+                [[flows]]
+                name = 'old'
+                station = 'old'
+                transport = 'udp'
+                udp = {{ rate = '40 Mb/s' }}"
+            );
+            frames(&mut saturated("mcs = 2, extended_range = 242", &more))
+        });
+        let is_extended = |frame: &FrameRecord| frame.mode.is_some() && is_response(frame);
+        let gaps = cell.windows(2).filter(|pair| is_extended(&pair[0]) && pair[1].from != pair[0].to);
+        let gaps = gaps.filter(|pair| pair[1].kind == FrameKind::Data);
+        let shortest = gaps.map(|pair| pair[1].start - pair[0].end).min().expect("the older station sends");
+        assert!(shortest >= Duration::from_micros(94), "{shortest} after a response");
+        let starts = |frames: &[FrameRecord]| {
+            let mut starts: Vec<_> = frames.iter().map(|frame| (frame.start, frame.from)).collect();
+            starts.sort_unstable();
+            starts
+        };
+        assert_eq!(starts(&cell), starts(&space), "{standard}");
+    }
 }

@@ -183,8 +183,8 @@ impl Backoffs {
         self.start_at(contender, from, slots, true);
     }
 
-    /// Lets a contender that has no NAV count from `from`, before the others with its AIFS.
-    pub fn resume_before_others(&mut self, contender: u32, from: Time) {
+    /// Lets a contender count from `from`, before or after the others with its AIFS.
+    pub fn resume_apart(&mut self, contender: u32, from: Time) {
         if self.off_grid.iter().any(|off| off.contender == contender) {
             return;
         }

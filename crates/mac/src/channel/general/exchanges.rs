@@ -256,7 +256,7 @@ impl GeneralChannel {
         if self.nav > end {
             for station in self.without_nav.into_iter().flatten() {
                 for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
-                    self.backoffs.resume_before_others(number(index), end + self.edcafs.contenders[index].aifs);
+                    self.backoffs.resume_apart(number(index), end + self.edcafs.contenders[index].aifs);
                 }
             }
         }
@@ -279,6 +279,24 @@ impl GeneralChannel {
             return;
         }
         self.finish(now, self.edcafs.left_of_txop(sender, now), self.nav_excess(sender), more);
+        self.hold_older(now, sender);
+    }
+
+    /// Stations that read the preamble of HE alone wait EIFS after a PPDU in extended range, or its response, that ends
+    /// at `end` (10.3.2.3.7).
+    fn hold_older(&mut self, end: Time, sender: usize) {
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        if self.older.is_empty()
+            || self.edcafs.extended_response(self.edcafs.station_of(sender), ppdu.to, ppdu.purpose).is_none()
+        {
+            return;
+        }
+        let timing = &self.edcafs.access.timing;
+        let eifs = end + (timing.eifs() - timing.difs);
+        for &index in &self.older {
+            self.backoffs.resume_apart(index, eifs + self.edcafs.contenders[index as usize].aifs);
+        }
+        self.next = self.backoffs.next();
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.
@@ -325,7 +343,7 @@ impl GeneralChannel {
             for index in station.into_iter().flat_map(|station| self.edcafs.own(station)) {
                 if index != sender {
                     let from = now + nav.max(missing) + self.edcafs.contenders[index].aifs;
-                    self.backoffs.resume_before_others(number(index), from);
+                    self.backoffs.resume_apart(number(index), from);
                 }
             }
         }
@@ -375,6 +393,7 @@ impl GeneralChannel {
         // All but the sender wait for the time of a missing response.
         self.idle_from(now + left.max(missing), &[sender]);
         self.hold_bystanders(now, left, missing, false);
+        self.hold_older(now, sender);
         self.fail(sender, false, ended, None, call);
         self.next = self.backoffs.next();
     }

@@ -71,6 +71,8 @@ pub struct GeneralChannel {
     /// Until when the NAV of bystanders outlasts its exchange, and the stations that do not have that NAV.
     nav: Time,
     without_nav: [Option<u32>; 2],
+    /// Contenders that wait EIFS after a response in extended range, which they do not read.
+    older: Vec<u32>,
     /// The station whose TXOP set that NAV.
     nav_holder: u32,
     /// With `cf_end`, the receiver of all exchanges of the current TXOP, if there is only one and it has no NAV.
@@ -89,6 +91,8 @@ impl GeneralChannel {
     pub fn new(settings: EdcaSettings) -> Self {
         let mut edcafs = Edcafs::new(settings);
         edcafs.set_single_frames(true);
+        let is_older = |index: &usize| edcafs.stations[edcafs.station_of(*index)].reads_only_preambles_of_he;
+        let older = (0..edcafs.contenders.len()).filter(is_older).map(number).collect();
         let aifs: Vec<Duration> = edcafs.contenders.iter().map(|contender| contender.aifs).collect();
         Self {
             fast_paths: true,
@@ -104,6 +108,7 @@ impl GeneralChannel {
             next: Time::NEVER,
             nav: Time::ZERO,
             without_nav: [None; 2],
+            older,
             nav_holder: 0,
             only_receiver: None,
             tap: None,
