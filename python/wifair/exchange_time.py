@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsIndex
 
 from wifair import _core
 
@@ -183,14 +184,22 @@ def _question(**arguments: Any) -> _core.AirtimeQuestion:
     band = question["band"]
     question["band"] = f"{band:g}" if isinstance(band, int | float) else band
     for name in _NUMBERS:
-        value = question[name]
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST):
-            raise AirtimeError(f"{name}: `{value}` is no whole number from 0 to {_LARGEST}", name)
+        if question[name] is not None:
+            question[name] = _whole(name, question[name])
     for name, example in _TEXTS.items():
         value = question[name]
         if value is not None and not isinstance(value, str):
             raise AirtimeError(f"{name}: `{value}` is no text, as in {example}", name)
     return question  # type: ignore[return-value]
+
+
+def _whole(name: str, value: Any) -> int:
+    """Read a whole number of any kind, such as one of NumPy's."""
+    if isinstance(value, str):
+        raise AirtimeError(f'{name}: "{value}" is a text: write a number, without quotes', name)
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or not 0 <= operator.index(value) <= _LARGEST:
+        raise AirtimeError(f"{name}: `{value}` is no whole number from 0 to {_LARGEST}", name)
+    return operator.index(value)
 
 
 _TEXTS = {

@@ -115,6 +115,8 @@ def run(
     workers = threads if threads is not None else cores()
     if workers < 1:
         raise ValueError(f"{workers} threads: expected at least 1")
+    if series is not None and not isinstance(series, str):
+        raise TypeError(f'series: {series!r} is no time between samples: write one, such as "100 ms"')
     step_ns = _core.sample_step(series) if series is not None else None
     if step_ns is not None and scenario.duration_s * 1e9 / step_ns * scenario._core.flows > MOST_SAMPLES:
         raise ScenarioError(

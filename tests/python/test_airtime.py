@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import wifair as package
 from command import wifair
@@ -244,3 +245,11 @@ def test_the_longest_psdu_is_the_one_that_the_error_names(mode: dict[str, Any], 
     assert airtime(**mode, psdu_length=longest).duration_ns <= 1000 * limit_us
     with pytest.raises(AirtimeError):
         airtime(**mode, psdu_length=longest + 1)
+
+
+def test_whole_numbers_of_numpy_are_numbers() -> None:
+    kinds: tuple[Any, ...] = (int, np.int64)
+    plain, numpy = (airtime(standard="802.11n", mcs=kind(7), psdu_length=kind(1538)) for kind in kinds)
+    assert plain == numpy
+    with pytest.raises(AirtimeError, match='psdu_length: "78" is a text: write a number, without quotes'):
+        airtime(standard="802.11n", mcs=7, psdu_length="78")  # type: ignore[arg-type]

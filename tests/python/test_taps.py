@@ -113,11 +113,17 @@ def test_captures_are_not_overwritten_unasked(file: Path, tmp_path: Path) -> Non
         (["--frames", "x.txt"], "--frames writes .csv or .parquet"),
         (["--frames", "x.csv", "--from", "2"], "`2` has no unit"),
         (["--frames", "x.csv", "--from", "2 s", "--to", "1 s"], "--to 1 s is not after --from 2 s"),
+        (["--frames", "x.csv", "--from", "99 s"], "frames of the run from 99 s to its end at"),
     ],
 )
 def test_wrong_options_say_what_to_write(file: Path, tmp_path: Path, options: list[str], message: str) -> None:
     _, err = run(file, *options, code=2, cwd=tmp_path)
     assert message in err
+
+
+def test_series_wants_a_time(file: Path) -> None:
+    with pytest.raises(TypeError, match='series: True is no time between samples: write one, such as "100 ms"'):
+        wifair.run(file, series=True)  # type: ignore[call-overload]
 
 
 def test_a_full_disk_is_one_clear_error(file: Path, tmp_path: Path) -> None:
