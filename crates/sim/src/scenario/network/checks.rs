@@ -256,8 +256,15 @@ impl Builder<'_> {
                 let note = format!("write it in [wlan], and standard = \"{}\" for older stations", wlan.standard);
                 self.problem(&path, &format!("a station of {standard} in a network of {}", wlan.standard), &note);
             } else if wlan.standard.has_mcs() && !standard.bands().contains(&band) {
-                let note = "write \"802.11b\" or \"802.11g\" with band = \"2.4 GHz\" in [wlan], \"802.11a\" in 5 GHz";
-                self.problem(&path, &format!("no {standard} in {band}"), note);
+                let is_there = |one: &Amendment| one.is_before(wlan.standard) && one.bands().contains(&band);
+                let there: Vec<_> = Amendment::ALL.into_iter().filter(is_there).map(|one| one.to_string()).collect();
+                let bands: Vec<_> = standard.bands().iter().map(ToString::to_string).collect();
+                let note = format!(
+                    "in {band} stations may be of {}; {standard} needs band = \"{}\" in [wlan]",
+                    if there.is_empty() { wlan.standard.to_string() } else { there.join(", ") },
+                    bands.join("\" or \"")
+                );
+                self.problem(&path, &format!("no {standard} in {band}"), &note);
             } else if standard.has_mcs() {
                 self.mode_of(index, wlan);
             }
@@ -267,8 +274,9 @@ impl Builder<'_> {
             && let Some(group) = file.stations.iter().find(|group| is_dsss(group))
         {
             let message = format!("the 802.11b stations `{}` cannot read a CTS at {rate}", group.name);
-            let note = "one of 1, 2, 5.5, 11 Mb/s, or leave it out for `dsss_basic_rate`";
-            self.problem("wlan.protection", &message, note);
+            let default = if wlan.standard.has_mcs() { "2 Mb/s" } else { "`dsss_basic_rate`" };
+            let note = format!("one of 1, 2, 5.5, 11 Mb/s, or leave it out for {default}");
+            self.problem("wlan.protection", &message, &note);
         }
         let is_older = |group: &&Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
         if wlan.greenfield
