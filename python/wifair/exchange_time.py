@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, SupportsIndex
+from typing import Any
 
 from wifair import _core
 
@@ -197,9 +197,13 @@ def _whole(name: str, value: Any) -> int:
     """Read a whole number of any kind, such as one of NumPy's."""
     if isinstance(value, str):
         raise AirtimeError(f'{name}: "{value}" is a text: write a number, without quotes', name)
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or not 0 <= operator.index(value) <= _LARGEST:
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= _LARGEST:
         raise AirtimeError(f"{name}: `{value}` is no whole number from 0 to {_LARGEST}", name)
-    return operator.index(value)
+    return number
 
 
 _TEXTS = {

@@ -253,3 +253,6 @@ def test_whole_numbers_of_numpy_are_numbers() -> None:
     assert plain == numpy
     with pytest.raises(AirtimeError, match='psdu_length: "78" is a text: write a number, without quotes'):
         airtime(standard="802.11n", mcs=7, psdu_length="78")  # type: ignore[arg-type]
+    for wrong in (np.array([1, 2]), 1.5, True):
+        with pytest.raises(AirtimeError, match="is no whole number from 0"):
+            airtime(standard="802.11n", mcs=7, psdu_length=wrong)  # type: ignore[arg-type]
