@@ -215,8 +215,8 @@ table! {
         /// Whether OFDM frames are protected if there are stations with `dsss_only`.
         pub use_protection: bool = true;
         /// Rate of the CTS-to-self that precedes OFDM frames to protect them from 802.11b stations; in 802.11g with
-        /// `[space]`, or in 2.4 GHz from 802.11n on. If absent, and where frames are protected,
-        /// `dsss_basic_rate` in 802.11g and 2 Mb/s from 802.11n on.
+        /// `[space]`, or in 2.4 GHz from 802.11n on. If absent, frames that need it are protected at `dsss_basic_rate`
+        /// in 802.11g, and at 2 Mb/s from 802.11n on.
         pub protection: Option<BitRate> = None;
         /// Rate of broadcast frames, such as routing announcements; if absent, that of `protection`, else `basic_rate`.
         pub broadcast_rate: Option<BitRate> = None;
