@@ -69,8 +69,8 @@ def plan_taps(
             end_ns if last is None else _core.time_of_run("end of the frames", last),
         )
         if frames_ns[0] >= frames_ns[1]:
-            end = f"its end at {scenario.duration_s:g} s" if last is None else last
-            raise ValueError(f"frames of the run from {first} to {end}: begin earlier, or end later")
+            end = f"the end of the run at {scenario.duration_s:g} s" if last is None else last
+            raise ValueError(f"no frames: {first} is not before {end}; begin earlier, or end later")
     if pcap is not None:
         scenario._core.capture_points(pcap.at)
 

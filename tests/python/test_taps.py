@@ -113,7 +113,7 @@ def test_captures_are_not_overwritten_unasked(file: Path, tmp_path: Path) -> Non
         (["--frames", "x.txt"], "--frames writes .csv or .parquet"),
         (["--frames", "x.csv", "--from", "2"], "`2` has no unit"),
         (["--frames", "x.csv", "--from", "2 s", "--to", "1 s"], "--to 1 s is not after --from 2 s"),
-        (["--frames", "x.csv", "--from", "99 s"], "frames of the run from 99 s to its end at"),
+        (["--frames", "x.csv", "--from", "99 s"], "no frames: 99 s is not before the end of the run at"),
     ],
 )
 def test_wrong_options_say_what_to_write(file: Path, tmp_path: Path, options: list[str], message: str) -> None:
