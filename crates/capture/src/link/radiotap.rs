@@ -3,6 +3,10 @@
 //!
 //! Only the fields of the first presence word that give rate, signal and damage are read, and the TLVs at the end;
 //! further values of the same field (one per antenna) and vendors' fields are skipped.
+//!
+//! From 802.11n on the fields say which of their values are known. The rate of a frame is unknown unless MCS, streams,
+//! width and guard interval are known and name a mode that exists. STBC, dual carrier modulation, greenfield format and
+//! extended range are taken as absent where they are unknown: they are rare, and not every driver reports them.
 
 use wifair_phy::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
 use wifair_units::BitRate;
@@ -59,9 +63,16 @@ const EHT: u16 = 34;
 const UNITS: [u32; 16] = [24, 48, 102, 234, 468, 980, 1960, 3920, 72, 126, 702, 1448, 1682, 2428, 2940, 3408];
 /// Long training fields by their code in the HE and EHT fields.
 const TRAINING: [Option<Ltf>; 4] = [None, Some(Ltf::X1), Some(Ltf::X2), Some(Ltf::X4)];
-/// Guard interval by its code in the HE and EHT fields.
-const GUARD: [GuardInterval; 4] =
-    [GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200, GuardInterval::Ns800];
+/// Guard interval by its code in the HE and EHT fields; the last code is reserved.
+const GUARD: [Option<GuardInterval>; 4] =
+    [Some(GuardInterval::Ns800), Some(GuardInterval::Ns1600), Some(GuardInterval::Ns3200), None];
+/// Data subcarriers by the bandwidth in U-SIG: 20 to 160 MHz, the two kinds of 320 MHz; further codes are reserved.
+const WIDTHS: [Option<u32>; 8] = [Some(234), Some(468), Some(980), Some(1960), Some(3920), Some(3920), None, None];
+/// What must be known. In the HT field: width, MCS, guard interval; in the VHT field: guard interval, width; in the
+/// user of the EHT field: MCS, streams.
+const HT_KNOWN: u8 = 0x07;
+const VHT_KNOWN: u8 = 0x44;
+const EHT_USER_KNOWN: u32 = 0x12;
 
 /// Size and alignment of the fields of the radiotap namespace, by bit.
 const FIELDS: [(usize, usize); 28] = [
@@ -159,30 +170,31 @@ impl RadioInfo {
             // RX flags, bit 1: the PLCP check failed, so the frame is noise.
             (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
             // From MCS 33 on the streams have unequal modulations, which nobody sends.
-            (19, &[known, flags, mcs @ 0..=32]) if known & 0x02 != 0 => {
+            (19, &[known, flags, mcs @ 0..=32]) if known & HT_KNOWN == HT_KNOWN => {
                 let format = if known & flags & 0x08 != 0 { HtFormat::Greenfield } else { HtFormat::Mixed };
                 let width = if flags & 0x03 == 1 { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
                 let stbc = if known & 0x20 != 0 { flags >> 5 & 3 } else { 0 };
-                let vector = ht(mcs, width, format, short_or_long(known & flags & 4 != 0));
+                let vector = ht(mcs, width, format, short_or_long(flags & 4 != 0));
                 let coding = (known & 0x10 != 0).then(|| code(flags & 0x10 != 0));
                 self.rate = Some(RadioRate::Mcs(TxVector { stbc, coding, ..vector }));
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
-            (21, &[known, _, flags, bandwidth, first, _, _, _, coding, ..]) if first & 0x0f != 0 => {
+            (21, &[known, _, flags, bandwidth, first, _, _, _, coding, ..]) if known & VHT_KNOWN == VHT_KNOWN => {
                 // Only the first user is read: a monitor cannot follow the others. Codes from 2 on also say which part
                 // of a wider channel the frame occupied.
-                let width = match if known & 0x40 != 0 { bandwidth & 0x1f } else { 0 } {
+                let width = match bandwidth & 0x1f {
+                    0 | 2 | 3 | 7..=10 | 18..=25 => ChannelWidth::Mhz20,
                     1 | 5 | 6 | 14..=17 => ChannelWidth::Mhz40,
                     4 | 12 | 13 => ChannelWidth::Mhz80,
                     11 => ChannelWidth::Mhz160,
-                    _ => ChannelWidth::Mhz20,
+                    _ => return,
                 };
                 let (format, streams) = (PpduFormat::Vht, first & 0x0f);
-                let guard_interval = short_or_long(known & flags & 4 != 0);
+                let guard_interval = short_or_long(flags & 4 != 0);
                 let vector = TxVector::new(format, first >> 4, streams, format.subcarriers(width), guard_interval);
                 let stbc = if known & flags & 0x01 != 0 { streams } else { 0 };
                 let coding = Some(code(coding & 0x01 != 0));
-                self.rate = Some(RadioRate::Mcs(TxVector { stbc, coding, ..vector }));
+                self.take_mode(TxVector { stbc, coding, ..vector });
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
             (26, _) => self.is_empty = true,
@@ -190,9 +202,18 @@ impl RadioInfo {
         }
     }
 
+    /// Takes a mode of 802.11ac or later as the rate, if there are such an MCS and number of streams.
+    fn take_mode(&mut self, vector: TxVector) {
+        // MCS 10 and 11 of VHT are vendors' own (1024-QAM).
+        let highest_mcs = if vector.format == PpduFormat::Eht { 15 } else { 11 };
+        if vector.mcs <= highest_mcs && (1..=8).contains(&vector.streams) {
+            self.rate = Some(RadioRate::Mcs(vector));
+        }
+    }
+
     /// Reads the TLVs: U-SIG and EHT give the rate of the user for whom the frame was.
     fn take_tlvs(&mut self, mut values: &[u8]) {
-        let (mut carriers, mut eht) = (234, None);
+        let (mut width, mut eht) = (None, None);
         while let Some(head) = values.first_chunk::<4>() {
             let [kind, length] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
             let Some(value) = values.get(4..4 + usize::from(length)) else { return };
@@ -202,32 +223,31 @@ impl RadioInfo {
                     .map_or(0, |four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
             };
             match kind {
-                // If the bandwidth is known, bits 15 to 17 give it.
-                U_SIG if word(0) & 0x2 != 0 => {
-                    carriers = [234, 468, 980, 1960, 3920, 3920, 234, 234][(word(0) >> 15 & 7) as usize];
+                // If the bandwidth is known, bits 15 to 17 give it. Type 0 of the PPDU (bits 6 and 7 of the second
+                // word, known if set in the third) is OFDMA: each user has a resource unit, a part of this bandwidth.
+                U_SIG if word(0) & 0x2 != 0 && (word(2) & 0xc0 != 0xc0 || word(1) & 0xc0 != 0) => {
+                    width = WIDTHS[(word(0) >> 15 & 7) as usize];
                 }
                 // A word that tells what is known, nine words of values, then a word for each user, one of which is
                 // marked as the user for whom the frame was.
                 EHT => {
-                    let guard_interval = GUARD[if word(0) & 0x4 == 0 { 0 } else { word(1) >> 7 & 3 } as usize];
+                    let guard_interval = GUARD[(word(1) >> 7 & 3) as usize].filter(|_| word(0) & 0x4 != 0);
                     let marked = (10..value.len() / 4).map(word).find(|user| user & 0x80 != 0);
-                    let unit = (word(0) & 0x0040_0000 != 0).then(|| UNITS.get((word(2) & 0x1f) as usize)).flatten();
+                    let unit = (word(0) & 0x0040_0000 != 0).then(|| UNITS.get((word(2) & 0x1f) as usize).copied());
                     let ltf = TRAINING[(word(1) >> 9 & 3) as usize];
-                    eht = Some((marked.unwrap_or(word(10)), unit, guard_interval, ltf));
+                    eht = guard_interval.map(|interval| (marked.unwrap_or(word(10)), unit, interval, ltf));
                 }
                 _ => {}
             }
             values = values.get((4 + usize::from(length)).next_multiple_of(4)..).unwrap_or_default();
         }
-        // The bits 0x12 mean that MCS and streams are known. There is one stream more than the field says, as in
-        // EHT-SIG, from which Linux's drivers copy it.
-        if let Some((user, unit, guard_interval, ltf)) = eht.filter(|(user, ..)| user & 0x12 == 0x12) {
-            let [mcs, more_streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
-            let carriers = unit.copied().unwrap_or(carriers);
-            let vector = TxVector::new(PpduFormat::Eht, mcs, 1 + more_streams, carriers, guard_interval);
-            let (ltf, coding) = (ltf.unwrap_or(vector.ltf), (user & 0x04 != 0).then(|| code(user & 0x0008_0000 != 0)));
-            self.rate = Some(RadioRate::Mcs(TxVector { ltf, coding, ..vector }));
-        }
+        // There is one stream more than the field says, as in EHT-SIG, from which Linux's drivers copy it.
+        let Some((user, unit, guard_interval, ltf)) = eht else { return };
+        let (Some(carriers), EHT_USER_KNOWN) = (unit.unwrap_or(width), user & EHT_USER_KNOWN) else { return };
+        let [mcs, more_streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
+        let vector = TxVector::new(PpduFormat::Eht, mcs, 1 + more_streams, carriers, guard_interval);
+        let (ltf, coding) = (ltf.unwrap_or(vector.ltf), (user & 0x04 != 0).then(|| code(user & 0x0008_0000 != 0)));
+        self.take_mode(TxVector { ltf, coding, ..vector });
     }
 
     /// Reads the HE field: six words; the first two tell which values are known.
@@ -236,21 +256,21 @@ impl RadioInfo {
             |place: usize| field.get(2 * place..2 * place + 2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
         let (known, more_known, third, fifth, sixth) = (word(0)?, word(1)?, word(2)?, word(4)?, word(5)?);
         let streams = sixth & 0x0f;
-        // Without MCS and streams the rate is unknown.
-        if known & 0x0020 == 0 || streams == 0 {
+        // Bits of the first word: MCS, width. Bit of the second: guard interval.
+        if known & 0x4020 != 0x4020 || more_known & 0x0002 == 0 || !(1..=8).contains(&streams) {
             return None;
         }
-        let carriers = match if known & 0x4000 == 0 { 0 } else { fifth & 0x0f } {
-            0 => 234,
+        let carriers = match fifth & 0x0f {
+            0 | 7 => 234, // 20 MHz, 242 tones
             1 | 8 => 468,
             2 | 9 => 980,
             3 | 10 => 1960,
             4 => 24,
             5 => 48,
             6 => 102,
-            _ => 234, // 242 tones
+            _ => return None,
         };
-        let guard_interval = GUARD[usize::from(if more_known & 0x0002 == 0 { 0 } else { fifth >> 4 & 3 })];
+        let guard_interval = GUARD[usize::from(fifth >> 4 & 3)]?;
         let [mcs, space_time_streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
         let stbc = if known & 0x0200 != 0 && third & 0x8000 != 0 { space_time_streams / 2 } else { 0 };
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
@@ -258,7 +278,7 @@ impl RadioInfo {
         let vector = TxVector::new(format, mcs, space_time_streams - stbc, carriers, guard_interval);
         let ltf = TRAINING[usize::from(fifth >> 6 & 3)].unwrap_or(vector.ltf);
         let coding = (known & 0x0080 != 0).then(|| code(third & 0x2000 != 0));
-        self.rate = Some(RadioRate::Mcs(TxVector { stbc, ltf, dcm, coding, ..vector }));
+        self.take_mode(TxVector { stbc, ltf, dcm, coding, ..vector });
         Some(())
     }
 }

@@ -18,17 +18,22 @@ const RADIOTAP: u32 = 1 << 29;
 const VENDOR: u32 = 1 << 30;
 const TLVS: u32 = 1 << 28;
 
-/// U-SIG (TLV 33): 80 MHz (2) is known (bit 1). EHT (TLV 34): MCS and streams of two users are known (0x12), 9 and two,
-/// 4 and one. The field has one less than the number of streams, as EHT-SIG does.
+/// U-SIG (TLV 33): 80 MHz (2) is known (bit 1). EHT (TLV 34): the guard interval is known (bit 2), and MCS and streams
+/// of two users (0x12), 9 and two, 4 and one. The field has one less than the number of streams, as EHT-SIG does.
 fn eht_tlvs() -> Vec<u8> {
-    tlvs_of([0; 3], [0x0190_0012, 0x0040_0012])
+    tlvs_of([4, 0, 0], [0x0190_0012, 0x0040_0012])
 }
 
 /// `about`: what is known, and two words of values.
 fn tlvs_of(about: [u32; 3], users: [u32; 2]) -> Vec<u8> {
-    let u_sig = [12 << 16 | 33, 0x0001_0002, 0, 0];
+    tlvs_with([0x0001_0002, 0, 0], about, users)
+}
+
+/// `u_sig`: what is known with its values, and further values with their mask.
+fn tlvs_with(u_sig: [u32; 3], about: [u32; 3], users: [u32; 2]) -> Vec<u8> {
+    let u_sig = [&[12 << 16 | 33], &u_sig[..]].concat();
     let eht = [&[48 << 16 | 34], &about[..], &[0; 7], &users].concat();
-    [&u_sig, &eht[..]].concat().into_iter().flat_map(u32::to_le_bytes).collect()
+    [u_sig, eht].concat().into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
 const EHT: RadioRate = eht_rate(9, 2, 980, 800);
@@ -36,7 +41,7 @@ const EHT: RadioRate = eht_rate(9, 2, 980, 800);
 /// Bit 7 marks the user for whom the frame was; without it, the first one counts.
 #[test]
 fn the_user_of_the_frame_is_the_marked_one() {
-    let rate = |users| read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([0; 3], users)].concat()).rate;
+    let rate = |users| read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([4, 0, 0], users)].concat()).rate;
     assert_eq!(rate([0x0190_0012, 0x0040_0012]), Some(EHT));
     let second = eht_rate(4, 1, 980, 800);
     assert_eq!(rate([0x0190_0012, 0x0040_0092]), Some(second));
@@ -100,7 +105,7 @@ fn stbc_is_read() {
 fn the_code_is_read() {
     let code = |radio: RadioInfo| vector(radio.rate.expect("a rate")).coding;
     let ht = |known, flags| code(read(&[1 << 19], &[known, flags, 9]));
-    assert_eq!([ht(0x12, 0x10), ht(0x12, 0), ht(0x02, 0x10)], [Some(Coding::Ldpc), Some(Coding::Bcc), None]);
+    assert_eq!([ht(0x17, 0x10), ht(0x17, 0), ht(0x07, 0x10)], [Some(Coding::Ldpc), Some(Coding::Bcc), None]);
     let vht = |coding| code(read(&[1 << 21], &[0x44, 0, 0, 0, 0x72, 0, 0, 0, coding, 0, 0, 0]));
     assert_eq!([vht(1), vht(0)], [Some(Coding::Ldpc), Some(Coding::Bcc)]);
     let he = |known: u16, third: u16| {
@@ -110,7 +115,7 @@ fn the_code_is_read() {
         [he(0x40a0, 0x2400), he(0x40a0, 0x0400), he(0x4020, 0x2400)],
         [Some(Coding::Ldpc), Some(Coding::Bcc), None]
     );
-    let eht = |user| code(read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([0; 3], [user, 0])].concat()));
+    let eht = |user| code(read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([4, 0, 0], [user, 0])].concat()));
     let users = [0x0198_0016, 0x0190_0016, 0x0198_0012];
     assert_eq!(users.map(eht), [Some(Coding::Ldpc), Some(Coding::Bcc), None]);
 }
@@ -149,4 +154,80 @@ fn frames_of_802_11be_may_have_a_resource_unit() {
         assert_eq!(radio.rate, Some(eht_rate(1, 1, carriers, 800)), "{size}");
         assert_eq!(vector(radio.rate.unwrap()).ltf, Ltf::X2);
     }
+}
+
+/// The rate in a field of the HE kind: six words.
+fn he_rate_of(words: [u16; 6]) -> Option<RadioRate> {
+    read(&[1 << 23], words.map(u16::to_le_bytes).as_flattened()).rate
+}
+
+/// The rate in U-SIG and EHT.
+fn eht_rate_of(u_sig: [u32; 3], about: [u32; 3], user: u32) -> Option<RadioRate> {
+    let tlvs = tlvs_with(u_sig, about, [user, 0]);
+    read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs].concat()).rate
+}
+
+/// radiotap.org: a rate follows from MCS, streams, width and guard interval. A frame of which one of them is not known
+/// has none. The number of streams of VHT and HE has no such bit; it is known unless it is 0.
+#[test]
+fn a_rate_needs_mcs_streams_width_and_guard_interval() {
+    let ht = |known| read(&[1 << 19], &[known, 0, 9]).rate;
+    assert!(ht(0x07).is_some());
+    assert_eq!([0x06, 0x05, 0x03].map(ht), [None; 3], "width, MCS, guard interval");
+    let vht = |known, user| read(&[1 << 21], &[known, 0, 0, 4, user, 0, 0, 0, 0, 0, 0, 0]).rate;
+    assert!(vht(0x44, 0x92).is_some());
+    assert_eq!([vht(0x04, 0x92), vht(0x40, 0x92), vht(0x44, 0x90)], [None; 3], "width, guard interval, streams");
+    let he = |known, more_known, streams| he_rate_of([known, more_known, 0x0900, 0, 2, streams]);
+    assert!(he(0x4020, 2, 2).is_some());
+    let unknown = [he(0x0020, 2, 2), he(0x4000, 2, 2), he(0x4020, 0, 2), he(0x4020, 2, 0)];
+    assert_eq!(unknown, [None; 4], "width, MCS, guard interval, streams");
+    let eht =
+        |width: u32, known, user: u32| eht_rate_of([0x0001_0000 | width, 0, 0], [known, 0, 2], 0x0190_0000 | user);
+    assert_eq!(eht(2, 0x04, 0x12), Some(EHT));
+    assert_eq!(eht(0, 0x0040_0004, 0x12), Some(eht_rate(9, 2, 102, 800)), "106 tones");
+    let unknown = [eht(0, 0x04, 0x12), eht(2, 0, 0x12), eht(2, 0x04, 0x10), eht(2, 0x04, 0x02)];
+    assert_eq!(unknown, [None; 4], "width, guard interval, MCS, streams");
+}
+
+/// radiotap.org: codes without a meaning. VHT has bandwidths 0 to 25; HE has sizes 0 to 10 and guard intervals 0 to 2;
+/// EHT has bandwidths 0 to 5, units 0 to 15 and guard intervals 0 to 2.
+#[test]
+fn reserved_codes_have_no_rate() {
+    let vht = |bandwidth| read(&[1 << 21], &[0x44, 0, 0, bandwidth, 0x72, 0, 0, 0, 0, 0, 0, 0]).rate.is_some();
+    assert_eq!([25, 26, 31].map(vht), [true, false, false]);
+    let he = |fifth| he_rate_of([0x4020, 2, 0x0900, 0, fifth, 1]).is_some();
+    assert_eq!([10, 11, 15, 2 << 4, 3 << 4].map(he), [true, false, false, true, false]);
+    let eht = |bandwidth: u32| eht_rate_of([bandwidth << 15 | 2, 0, 0], [4, 0, 0], 0x0190_0012).is_some();
+    assert_eq!([5, 6, 7].map(eht), [true, false, false]);
+    let unit = |size| eht_rate_of([0x0001_0002, 0, 0], [0x0040_0004, 0, size], 0x0190_0012).is_some();
+    assert_eq!([15, 16, 31].map(unit), [true, false, false]);
+    let guard = |code: u32| eht_rate_of([0x0001_0002, 0, 0], [4, code << 7, 0], 0x0190_0012).is_some();
+    assert_eq!([2, 3].map(guard), [true, false]);
+}
+
+/// VHT has MCS 0 to 9 (IEEE Std 802.11-2020, 21.5), and vendors add 10 and 11, which Linux passes on
+/// (`ieee80211_rx_list`); HE has 0 to 11 (802.11ax, 27.5), EHT 0 to 15 (802.11be, 36.5). All have 1 to 8 streams.
+#[test]
+fn modes_that_do_not_exist_have_no_rate() {
+    let vht = |mcs: u8, streams: u8| read(&[1 << 21], &[0x44, 0, 0, 4, mcs << 4 | streams, 0, 0, 0, 0, 0, 0, 0]).rate;
+    let found = [(9, 1), (11, 8), (12, 1), (14, 1), (15, 1), (9, 9), (9, 15)].map(|(mcs, n)| vht(mcs, n).is_some());
+    assert_eq!(found, [true, true, false, false, false, false, false]);
+    let he = |mcs: u16, streams| he_rate_of([0x4020, 2, mcs << 8, 0, 2, streams]);
+    let found = [(11, 1), (11, 8), (12, 1), (15, 1), (11, 9), (11, 15)].map(|(mcs, n)| he(mcs, n).is_some());
+    assert_eq!(found, [true, true, false, false, false, false]);
+    let eht = |mcs: u32, more_streams: u32| {
+        eht_rate_of([0x0001_0002, 0, 0], [4, 0, 0], more_streams << 24 | mcs << 20 | 0x12)
+    };
+    let found = [(13, 7), (14, 0), (15, 0), (13, 8), (13, 15)].map(|(mcs, more)| eht(mcs, more).is_some());
+    assert_eq!(found, [true, true, true, false, false]);
+}
+
+/// radiotap.org, U-SIG: bits 6 and 7 of the third field are B0 and B1 of U-SIG-2, the type of the PPDU. Type 0 is OFDMA
+/// (802.11be, table 36-28): the width is that of all users, and only the resource unit gives the rate of one.
+#[test]
+fn the_width_of_an_ofdma_ppdu_is_not_that_of_a_user() {
+    let rate = |kind, mask, known| eht_rate_of([0x0001_0002, kind, mask], [known, 0, 2], 0x0190_0012);
+    assert_eq!(rate(0, 0xc0, 4), None);
+    assert_eq!(rate(0, 0xc0, 0x0040_0004), Some(eht_rate(9, 2, 102, 800)));
+    assert_eq!([rate(0x40, 0xc0, 4), rate(0, 0, 4)], [Some(EHT); 2], "single user; unknown");
 }
