@@ -11,7 +11,8 @@ import wifair
     [
         ("wlan.slot=1 s", "above 0 and at most 1 ms"),
         ("ap.queue.limit=50000000000000000 packets", "from 1 to 100000000 packets"),
-        ("servers.rate=1000000000 Mb/s", "at most 1 Tb/s"),
+        ("servers.rate=1000000000 Mb/s", "at most 1000 Gb/s"),
+        ("servers.rate=1 Tb/s", "use one of Mb/s, kb/s, b/s, Gb/s"),
         ("wlan.data_rate=5000000 Mb/s", "one of 1, 2, 5.5, 11 Mb/s"),
         ("wlan.basic_rate=1000 Mb/s", "11"),
         ("wlan.broadcast_rate=1000000000 Mb/s", "one of 1, 2, 5.5, 11 Mb/s"),
@@ -35,7 +36,7 @@ def test_nonsense_is_refused(text: str, change: str, allowed: str) -> None:
 
 def test_udp_at_a_petabit_is_refused(text: str) -> None:
     udp = text + 'transport = "udp"\nudp.rate = "1000000000 Mb/s"\n'
-    with pytest.raises(wifair.ScenarioError, match="at most 1 Tb/s"):
+    with pytest.raises(wifair.ScenarioError, match="at most 1000 Gb/s"):
         wifair.Scenario.from_text(udp)
 
 

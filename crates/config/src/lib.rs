@@ -68,7 +68,7 @@
 //! let problems = document.read::<Settings>().unwrap_err();
 //! assert_eq!(
 //!     problems.to_string(),
-//!     "error: `mss` has no unit\n --> a.toml:3:7\n3 | mss = 1000\n  |       ^^^^ write \"1000 B\" or \"1000 kB\"\n"
+//!     "error: `mss` has no unit\n --> a.toml:3:7\n3 | mss = 1000\n  |       ^^^^ write \"1000 B\"\n"
 //! );
 //! ```
 //!

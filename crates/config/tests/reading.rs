@@ -205,7 +205,7 @@ fn all_problems_come_together_with_their_places() {
 error: `mtu` has no unit
  --> a.toml:1:7
 1 | mtu = 1500
-  |       ^^^^ write "1500 B" or "1500 kB"
+  |       ^^^^ write "1500 B"
 
 error: `-1 Mb/s` is negative
  --> a.toml:2:8

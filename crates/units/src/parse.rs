@@ -47,7 +47,10 @@ pub trait Quantity: Sized + fmt::Display {
         let (number, unit) = (&text[..split], text[split..].trim_start());
         let example = || {
             let shown = if number.is_empty() { "20" } else { number };
-            let units: Vec<_> = Self::UNITS.iter().take(2).map(|(u, _)| format!("\"{shown} {u}\"")).collect();
+            // Nobody writes 1500 kB: where the second unit is the larger one, it suits numbers below 1000.
+            let is_small = shown.parse::<f64>().is_ok_and(|value| value.abs() < 1e3);
+            let usual = Self::UNITS.iter().take(2).filter(|(_, scale)| is_small || *scale <= Self::UNITS[0].1);
+            let units: Vec<_> = usual.map(|(u, _)| format!("\"{shown} {u}\"")).collect();
             format!("write {}", units.join(" or "))
         };
         let Ok(value) = number.parse::<f64>() else {
@@ -226,6 +229,9 @@ mod tests {
         let error = Duration::parse("20").unwrap_err();
         assert_eq!(error.message, "`20` has no unit");
         assert_eq!(error.help, "write \"20 ms\" or \"20 us\"");
+        assert_eq!(Duration::parse("2000").unwrap_err().help, "write \"2000 ms\" or \"2000 us\"");
+        assert_eq!(Bytes::parse("999").unwrap_err().help, "write \"999 B\" or \"999 kB\"");
+        assert_eq!(Bytes::parse("3839").unwrap_err().help, "write \"3839 B\"");
         let error = Duration::parse("0,5 ms").unwrap_err();
         assert_eq!(error.to_string(), "`0,5 ms` has a decimal comma: write \"0.5 ms\"");
         assert!(BitRate::parse("-1 Mb/s").unwrap_err().message.contains("negative"));

@@ -81,7 +81,9 @@ table! {
         };
         /// Block ACK window, the most MPDUs outstanding to one receiver: up to 64, in 802.11ax up to 256, in be up
         /// to 1024. If absent, the largest of the standard.
-        pub window: Option<u32> = None, "from 1 to 1024" => |window| window.is_none_or(|window| (1..=1024).contains(&window));
+        pub window: Option<u32> = None, "from 1 to 64, in 802.11ax to 256, in 802.11be to 1024" => |window| {
+            window.is_none_or(|window| (1..=1024).contains(&window))
+        };
         /// Longest PPDU (aPPDUMaxTime). A single packet is sent even if it takes longer.
         pub max_ppdu_time: Duration = Duration::from_micros(5484),
             "above 0 and at most 5.484 ms" => |time| *time > Duration::ZERO && *time <= Duration::from_micros(5484);

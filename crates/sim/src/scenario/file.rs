@@ -196,7 +196,7 @@ table! {
         /// `[[links]]`.
         pub at: Option<String> = None;
         /// Rate of the link.
-        pub rate: BitRate = BitRate::from_mbps(100), "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
+        pub rate: BitRate = BitRate::from_mbps(100), "at most 1000 Gb/s" => |rate| *rate <= MOST_RATE;
         /// One-way delay of the link.
         pub delay: Duration = Duration::ZERO, "at most 1 h" => |delay| *delay <= LONGEST_DELAY;
         /// Queue of the link, at either end.
@@ -220,7 +220,7 @@ table! {
         /// The other end.
         pub to: String;
         /// Rate.
-        pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
+        pub rate: BitRate, "at most 1000 Gb/s" => |rate| *rate <= MOST_RATE;
         /// Makes the link a token bucket of this size, filled at `rate`: while tokens last, packets leave without
         /// delay.
         pub burst: Option<Bytes> = None, "1 B or more" => |burst| burst.is_none_or(|burst| burst.0 > 0);
@@ -245,7 +245,7 @@ table! {
     /// UDP settings.
     pub struct UdpSettings {
         /// Rate of the application's data, without headers.
-        pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
+        pub rate: BitRate, "at most 1000 Gb/s" => |rate| *rate <= MOST_RATE;
         /// Payload of a datagram.
         pub payload: Bytes = Bytes(1472), "from 1 B to 65507 B" => |size| (1..=65_507).contains(&size.0);
         /// UDP and IP headers of a datagram.

@@ -239,7 +239,10 @@ impl Builder<'_> {
     /// Checks that the standard has the transmit mode of a group.
     fn mode_of(&mut self, index: usize, wlan: &Wlan) {
         if let Err(error) = wlan.mode(self.file.stations[index].own_mode()) {
-            let note = format!("`wlan.standard` is \"{}\"", wlan.standard);
+            let note = match self.file.stations[index].standard {
+                Some(own) => format!("`standard` of these stations is \"{own}\""),
+                None => format!("`wlan.standard` is \"{}\"", wlan.standard),
+            };
             self.problem(&format!("stations[{index}].{}", error.key), &error.message, &note);
         }
     }
