@@ -13,7 +13,7 @@ standard = "802.11n"
 mcs = 2
 rts_threshold = "0 B"
 cf_end = true
-edca.be.txop = "3 ms"
+edca.be.txop = "3008 us"
 [ap]
 position = ["0 m", "0 m"]
 [space]

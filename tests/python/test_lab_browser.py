@@ -57,7 +57,7 @@ duration = "1 s"
 standard = "802.11n"
 rts_threshold = "0 B"
 cf_end = true
-edca.be.txop = "3 ms"
+edca.be.txop = "3008 us"
 [[servers]]
 name = "server"
 [[stations]]

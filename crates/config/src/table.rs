@@ -8,7 +8,7 @@ use crate::describe::{CLASS, Description, Key, Shape, doc_text};
 use crate::plain::Plain;
 use crate::reader::Reader;
 use crate::suggest::hint;
-use crate::tree::{Content, Entry, PlacedValue, kind};
+use crate::tree::{Content, Entry, PlacedValue, Rank, kind};
 
 /// A table of a scenario. Declared with [`table!`](crate::table!).
 pub trait Table: Sized {
@@ -386,6 +386,13 @@ impl<'a> At<'a> {
     /// Whether `key` is in the source.
     pub fn has(&self, key: &str) -> bool {
         self.node.at(key).is_some()
+    }
+
+    /// Whether `key` is in the source, and `choice` was not made with a higher rank: what it sets is then meant to have
+    /// an effect together with this choice.
+    pub fn is_meant_with(&self, key: &str, choice: &str) -> bool {
+        let rank = |key: &str| self.node.at(key).map(PlacedValue::highest_rank);
+        rank(key).is_some_and(|own| own > Rank::Inherited && rank(choice).is_none_or(|chosen| chosen <= own))
     }
 }
 

@@ -102,6 +102,11 @@ impl TxMode {
         self.common().map(|mode| mode.mcs)
     }
 
+    /// Error-correcting code; `None` for DSSS and OFDM.
+    pub fn coding(self) -> Option<Coding> {
+        self.common().map(|mode| mode.coding)
+    }
+
     /// Index of modulation and code rate (the MCS of a single stream), and the code; `None` for DSSS and OFDM.
     pub(crate) fn modulation(self) -> Option<(u8, Coding)> {
         let is_ht = matches!(self, Self::Ht(_));

@@ -81,6 +81,21 @@ impl Builder<'_> {
                 self.problem(path, &format!("`{key}` needs channels that overlap"), note);
             }
         }
+        if let Some(ap) = file.ap.as_ref().filter(|_| has_widths) {
+            if ap.widths.len() > ap.count as usize {
+                let plural = if ap.count == 1 { "" } else { "s" };
+                let message = format!("{} `widths` for {} access point{plural}", ap.widths.len(), ap.count);
+                self.problem("ap.widths", &message, "at most one for each");
+            }
+            if wlan.width.is_some() {
+                let why = "every access point has its own; leave out one of the two";
+                self.clash(
+                    "`width` sets nothing beside `widths`",
+                    [("wlan.width", "leave it out"), ("ap.widths", why)],
+                );
+            }
+        }
+        self.wide_stations(wlan);
         let Some(space) = overlapping.filter(|_| !are_refused) else { return };
         if file.is_ad_hoc() {
             let note = "an ad-hoc network has one channel; leave it out";
@@ -127,6 +142,15 @@ impl Builder<'_> {
                 self.problem(&path, &error.message, &format!("an access point has a channel of {mhz} MHz"));
             }
         }
+    }
+
+    /// Reports stations whose PPDUs are wider than the channels of their access points.
+    fn wide_stations(&mut self, wlan: &Wlan) {
+        let file = self.file;
+        if wlan.standard.has_mcs() && wlan.mode(OwnMode::default()).is_err() {
+            return; // reported
+        }
+        let aps = file.ap.as_ref().map_or(1, |ap| ap.count as usize);
         for (index, group) in file.stations.iter().enumerate() {
             let is_named = |ap: &usize| match (&group.ap, &file.ap) {
                 (Some(name), Some(ap_group)) => {

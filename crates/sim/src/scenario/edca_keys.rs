@@ -84,9 +84,12 @@ table! {
         pub window: Option<u32> = None, "from 1 to 64, in 802.11ax to 256, in 802.11be to 1024" => |window| {
             window.is_none_or(|window| (1..=1024).contains(&window))
         };
-        /// Longest PPDU (aPPDUMaxTime). A single packet is sent even if it takes longer.
+        /// Longest PPDU (aPPDUMaxTime). A single packet is sent even if it takes longer. No PPDU is shorter than the
+        /// 20 us of the legacy preamble.
         pub max_ppdu_time: Duration = Duration::from_micros(5484),
-            "above 0 and at most 5.484 ms" => |time| *time > Duration::ZERO && *time <= Duration::from_micros(5484);
+            "from 20 us to 5.484 ms" => |time| {
+                (Duration::from_micros(20)..=Duration::from_micros(5484)).contains(time)
+            };
         /// Minimum time between the starts of two MPDUs in an A-MPDU, as required by the receiver.
         pub min_start_spacing: Duration = Duration::ZERO,
             "0 us, 250 ns, 500 ns, 1 us, 2 us, 4 us, 8 us or 16 us" => |spacing| {

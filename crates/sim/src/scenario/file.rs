@@ -139,7 +139,8 @@ table! {
         pub standard: Option<Amendment> = None;
         /// Whether they are 802.11b stations that cannot read OFDM frames, in an 802.11g network with `[space]`.
         pub dsss_only: bool = false;
-        /// Rate adaptation of the stations, if different from that of `[wlan]`; with `[space]`, or 802.11n and later.
+        /// Rate adaptation of the stations, if different from that of `[wlan]`; with `[space]`, or 802.11n and later,
+        /// beside which stations of 802.11a, b and g send at `data_rate`.
         pub rate_adaptation: Option<Adaptation> = None;
         /// Rate of data frames to and from each station, if different from that of `[wlan]`; 11 Mb/s for stations with
         /// `dsss_only` in 802.11g.

@@ -2,7 +2,7 @@
 
 use wifair_config::At;
 use wifair_mac::receiver_limits::{largest_window, longest_mpdu};
-use wifair_mac::{Category, edcaf};
+use wifair_mac::{Category, DscpMapping, edcaf};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming, TxMode};
 use wifair_units::{BitRate, Bytes, Duration};
@@ -151,7 +151,7 @@ impl Wlan {
     }
 
     /// Reports settings that the chosen standard does not support.
-    pub(super) fn check_mode(&self, at: &mut At<'_>) {
+    pub(super) fn check_mode(&mut self, at: &mut At<'_>) {
         if !self.standard.has_mcs() {
             self.refuse_mcs(at);
             return;
@@ -169,6 +169,8 @@ impl Wlan {
             let note = if most == 0 { "802.11ax and be have it".to_owned() } else { format!("at most {most} us") };
             at.problem("packet_padding", &message, &note);
         }
+        self.check_block_ack(at);
+        self.check_wait(at);
         if self.aggregation.inactivity_timeout.is_some() && self.aggregation.agreements == Agreements::FromTheStart {
             let note = "write agreements = \"on-the-air\", or leave it out";
             at.problem("aggregation.inactivity_timeout", "`inactivity_timeout` ends agreements that last", note);
@@ -190,21 +192,93 @@ impl Wlan {
             ("data_rate", self.data_rate != default_data_rate(self.standard)),
             ("cw_min", self.cw_min != 15),
             ("cw_max", self.cw_max != 1023),
-            ("preamble", at.has("preamble") && self.preamble != Preamble::Long),
-            ("plcp_rate", at.has("plcp_rate") && self.plcp_rate.is_some()),
-            ("dsss_basic_rate", at.has("dsss_basic_rate") && self.dsss_basic_rate != BitRate::from_mbps(2)),
+            ("preamble", self.preamble != Preamble::Long),
+            ("plcp_rate", self.plcp_rate.is_some()),
+            ("dsss_basic_rate", self.dsss_basic_rate != BitRate::from_mbps(2)),
             ("signal_extension", self.signal_extension != self.phy_band().signal_extension()),
             ("whole_symbols", !self.whole_symbols),
             ("timeout_without_difs", self.timeout_without_difs),
             ("profile", self.profile != Profile::Standard),
         ];
-        for (key, _) in old.iter().filter(|(_, is_set)| *is_set) {
-            let remedy = match *key {
+        for (key, is_changed) in old {
+            // A default that follows from another key is no mistake of its own.
+            if !(is_changed && at.has(key) || self.is_misplaced(at, key)) {
+                continue;
+            }
+            let remedy = match key {
                 "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
                 "cw_min" | "cw_max" => format!("write it for a category, as in `edca.be.{key}`"),
                 _ => "leave it out".to_owned(),
             };
             at.problem(key, &format!("`{key}` does not apply to {}", self.standard), &remedy);
+        }
+    }
+
+    /// The keys of `[wlan]` that do not apply to the standard and of which even the default would say something untrue.
+    /// They are left out of resolved scenarios.
+    pub(super) const fn misplaced_keys(&self) -> &'static [&'static str] {
+        if self.standard.has_mcs() {
+            &["data_rate", "cw_min", "cw_max"]
+        } else {
+            &["aggregation", "edca", "dscp_mapping"]
+        }
+    }
+
+    /// Whether the source sets such a key, and did not choose the standard with a higher rank.
+    fn is_misplaced(&self, at: &At<'_>, key: &str) -> bool {
+        self.misplaced_keys().contains(&key) && at.is_meant_with(key, "standard")
+    }
+
+    /// Reports rules of block ACK where there is none, and resets them where that was chosen with a higher rank.
+    fn check_block_ack(&mut self, at: &mut At<'_>) {
+        let usual = Aggregation::default();
+        let keys = &self.aggregation;
+        let (choice, why) = match (keys.max_ampdu, keys.window) {
+            (Some(Bytes(0)), _) => ("aggregation.max_ampdu", "`max_ampdu` is \"0 B\": each frame has an ACK"),
+            (_, Some(1)) => ("aggregation.window", "`window` is 1: each frame has an ACK"),
+            _ => return,
+        };
+        let has_amsdus = keys.max_amsdu.is_some();
+        let waits_for_one = keys.policy != usual.policy && !has_amsdus;
+        let without_effect = [
+            ("policy", waits_for_one),
+            ("agreements", keys.agreements != usual.agreements),
+            ("inactivity_timeout", keys.inactivity_timeout.is_some()),
+            ("window", keys.window.is_some() && choice != "aggregation.window"),
+            ("request_after_miss", keys.request_after_miss),
+            ("reorder_timeout", keys.reorder_timeout != usual.reorder_timeout),
+            ("min_start_spacing", keys.min_start_spacing != usual.min_start_spacing),
+            ("pass_up_singly", keys.pass_up_singly != usual.pass_up_singly),
+        ];
+        for (key, _) in without_effect.into_iter().filter(|(_, is_set)| *is_set) {
+            let path = format!("aggregation.{key}");
+            if at.is_meant_with(&path, choice) {
+                let message = format!("`{key}` has no effect without block ACK");
+                at.clash(&message, &[(&path, "for A-MPDUs only"), (choice, why)]);
+            }
+        }
+        let Aggregation { max_ampdu, max_amsdu, max_ppdu_time, count_in_flight, lifetime, .. } = *keys;
+        let window = keys.window.filter(|window| *window == 1 && max_ampdu != Some(Bytes(0)));
+        let policy = if waits_for_one { usual.policy.clone() } else { keys.policy.clone() };
+        self.aggregation =
+            Aggregation { policy, window, max_ampdu, max_amsdu, max_ppdu_time, count_in_flight, lifetime, ..usual };
+    }
+
+    /// Reports packets to wait for that can never be sent together.
+    fn check_wait(&self, at: &mut At<'_>) {
+        let keys = &self.aggregation;
+        let AggregationPolicy::WaitUntil(wait) = &keys.policy else { return };
+        let most = keys.window.unwrap_or_else(|| largest_window(self.standard));
+        if keys.max_amsdu.is_none() && wait.packets > most {
+            let message = format!("a wait for {} packets, although no block ACK covers them", wait.packets);
+            let (packets, window) = (format!("at most {most}"), format!("`window` is {most}"));
+            at.clash(&message, &[("aggregation.wait-until.packets", &packets), ("aggregation.window", &window)]);
+        }
+        if let Some(lifetime) = keys.lifetime.filter(|lifetime| *lifetime <= wait.time) {
+            let message = format!("packets wait {}, and their `lifetime` is {lifetime}", wait.time);
+            let places =
+                [("aggregation.wait-until.time", "below `lifetime`"), ("aggregation.lifetime", "above `time`")];
+            at.clash(&message, &places);
         }
     }
 
@@ -225,12 +299,15 @@ impl Wlan {
             ("packet_padding", self.packet_padding > Duration::ZERO),
             ("aggregation", self.aggregation != Aggregation::default()),
             ("edca", self.edca != EdcaParameterSet::default()),
+            ("dscp_mapping", self.dscp_mapping != DscpMapping::Rfc8325),
             ("protect_by_rts", self.protect_by_rts),
             ("cf_end", self.cf_end),
         ];
-        for (key, _) in set.iter().filter(|(_, set)| *set) {
-            let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\"";
-            at.problem(key, &format!("`{key}` does not apply to {}", self.standard), note);
+        for (key, is_set) in set {
+            if is_set || self.is_misplaced(at, key) {
+                let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\"";
+                at.problem(key, &format!("`{key}` does not apply to {}", self.standard), note);
+            }
         }
     }
 }

@@ -189,9 +189,14 @@ fn collect_classes(plain: &Plain, classes: &mut Vec<(String, &'static str)>) {
     }
 }
 
-/// The text of a file in which every flow has its own TCP settings.
+/// The text of a file in which every flow has its own TCP settings, without keys that do not apply.
 fn effective(file: &ScenarioFile) -> String {
     let Plain::Table(mut entries) = file.to_plain() else { unreachable!("a file is a table") };
+    let misplaced = file.wlan.as_ref().map_or(&[][..], Wlan::misplaced_keys);
+    for (_, wlan) in entries.iter_mut().filter(|(key, _)| key == "wlan") {
+        let Plain::Table(keys) = wlan else { unreachable!("[wlan] is a table") };
+        keys.retain(|(key, _)| !misplaced.contains(&key.as_str()));
+    }
     entries.retain(|(key, value)| {
         key != "tcp" && key != "sweep" && !matches!(value, Plain::List(list) if list.is_empty())
     });

@@ -81,7 +81,8 @@ table! {
         pub data_rate: BitRate = default_data_rate(standard), by standard;
         /// Whether `data_rate`, `basic_rate` and `eifs_rate` may be rates outside the standard, as in ns-2.
         pub nonstandard_rates: bool = false;
-        /// Whether contention windows may be values outside the standard, which has only powers of two less one.
+        /// Whether contention windows and TXOP limits may be values outside the standard, which has only windows of
+        /// powers of two less one, and limits of multiples of 32 us.
         pub nonstandard_windows: bool = false;
         /// Band of 802.11n, ax and be, if other than 5 GHz.
         pub band: Option<Band> = None;
@@ -124,7 +125,7 @@ table! {
         pub dscp_mapping: DscpMapping = DscpMapping::Rfc8325;
         /// Rate of RTS, CTS and ACK frames.
         pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
-        /// Preamble of 802.11b frames, also in 802.11g.
+        /// Preamble of 802.11b frames, also in 802.11g. From 802.11n on, 802.11b stations have the long one.
         pub preamble: Preamble = Preamble::Long;
         /// Rate at which all bits of 802.11b's preamble and header are sent, as can be set in ns-2; if absent, they
         /// take the time given by the standard.
@@ -136,7 +137,7 @@ table! {
         pub sifs: Duration =
             Duration::from_micros(if is_2_4_ghz(standard, band) { 10 } else { 16 }), by standard, by band,
             "at most 1 ms" => |sifs| *sifs <= LONGEST_INTERVAL;
-        /// DIFS: SIFS and two slots.
+        /// DIFS: SIFS and two slots. Another value moves the AIFS of all access categories with it.
         pub difs: Duration = sifs + slot * 2, by sifs, by slot,
             "at least sifs and at most 3 ms" => |difs| *difs >= sifs && *difs <= LONGEST_INTERVAL * 3;
         /// Signal extension: silence at the end of each frame (802.11g).

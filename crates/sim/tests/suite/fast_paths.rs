@@ -130,9 +130,9 @@ fn layouts() -> impl Strategy<Value = Layout> {
             "aggregation.count_in_flight = true",
             "aggregation.pass_up_singly = false",
             "aggregation.request_after_miss = true",
-            "aggregation.policy = 'wait-until'",
+            "aggregation.policy = 'wait-until'\naggregation.wait-until.packets = 3",
             "aggregation.agreements = 'on-the-air'",
-            "edca.be.txop = '3 ms'",
+            "edca.be.txop = '3008 us'",
         ],
         0..4,
     );

@@ -9,7 +9,10 @@ use crate::scenario::wlan::Wlan;
 /// The largest window that an EDCA Parameter Set element can announce: its exponent has four bits (9.4.2.29).
 const LARGEST_WINDOW: u32 = (1 << 15) - 1;
 
-/// The longest TXOP limit: a field of 16 bits counts 32 us (9.4.2.29).
+/// The unit of TXOP limits (9.4.2.29).
+const TXOP_UNIT: Duration = Duration::from_micros(32);
+
+/// The longest TXOP limit: its field has 16 bits (9.4.2.29).
 const LONGEST_TXOP: Duration = Duration::from_micros(65_535 * 32);
 
 impl Builder<'_> {
@@ -48,9 +51,17 @@ impl Builder<'_> {
                 let note = "at least 2; only the access point may have 1, in [ap.edca]";
                 self.problem(&format!("{path}.aifsn"), &message, note);
             }
+            let unit = TXOP_UNIT.as_nanos();
+            let units = category.txop.as_nanos() / unit;
             if category.txop > LONGEST_TXOP {
                 let message = format!("no TXOP limit of {}", category.txop);
                 self.problem(&format!("{path}.txop"), &message, &format!("at most {LONGEST_TXOP}"));
+            } else if TXOP_UNIT * units != category.txop && !wlan.nonstandard_windows {
+                let message = format!("`txop` is {}, which is no multiple of {TXOP_UNIT}", category.txop);
+                let (below, above) = (TXOP_UNIT * units, TXOP_UNIT * (units + 1));
+                let below = if units == 0 { String::new() } else { format!("{below} or ") };
+                let note = format!("write {below}{above}; any other needs nonstandard_windows = true in [wlan]");
+                self.problem(&format!("{path}.txop"), &message, &note);
             }
             self.window(&format!("{path}.cw_min"), category.cw_min, wlan);
             self.window(&format!("{path}.cw_max"), category.cw_max, wlan);

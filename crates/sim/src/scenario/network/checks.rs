@@ -3,11 +3,13 @@
 use wifair_ap::Access;
 use wifair_config::Limit;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, Spoils};
+use wifair_phy::{Amendment, Coding, Spoils};
 use wifair_units::Metres;
 
 use super::Builder;
+use crate::scenario::edca_keys::AggregationPolicy;
 use crate::scenario::file::Stations;
+use crate::scenario::high_throughput::OwnMode;
 use crate::scenario::routing::Protocol;
 use crate::scenario::wlan::{Wlan, windows};
 
@@ -56,6 +58,8 @@ impl Builder<'_> {
         self.adaptation(wlan);
         self.older_stations(wlan);
         self.queues_in_flight(wlan);
+        self.queues_that_wait(wlan);
+        self.unused_by_all(wlan);
         self.categories_in_space(wlan);
         self.channels(wlan);
         self.access_parameters(wlan);
@@ -309,20 +313,61 @@ impl Builder<'_> {
         }
     }
 
+    /// Reports queues without room for the packets that a sender waits for.
+    fn queues_that_wait(&mut self, wlan: &Wlan) {
+        let AggregationPolicy::WaitUntil(wait) = &wlan.aggregation.policy else { return };
+        let file = self.file;
+        let groups =
+            file.stations.iter().enumerate().filter(|(_, group)| group.standard.is_none_or(Amendment::has_mcs));
+        let queues = groups.map(|(index, group)| (format!("stations[{index}].queue.limit"), &group.queue));
+        let ap = file.ap.iter().map(|ap| ("ap.queue.limit".to_owned(), &ap.queue));
+        let is_short = |limit: &Limit| matches!(limit, Limit::Packets(limit) if *limit < u64::from(wait.packets));
+        for (path, queue) in ap.chain(queues).filter(|(_, queue)| is_short(&queue.limit)).take(1) {
+            let message = format!("a wait for {} packets, although a queue has no room for them", wait.packets);
+            let note = format!("`{path}` is {}", queue.limit);
+            self.clash(&message, [("wlan.aggregation.wait-until.packets", "at most the limit"), (&path, &note)]);
+        }
+    }
+
+    /// Reports settings of `[wlan]` that concern none of the stations.
+    fn unused_by_all(&mut self, wlan: &Wlan) {
+        if !wlan.standard.has_mcs() {
+            return;
+        }
+        let groups = &self.file.stations;
+        let is_dsss = |group: &Stations| group.standard == Some(Amendment::B);
+        if wlan.protect_by_rts && wlan.access(groups.iter().any(is_dsss)).protection.is_none() {
+            let note =
+                "no station needs protection: write `protection`, or rts_threshold = \"0 B\" for RTS before all data";
+            self.problem("wlan.protect_by_rts", "`protect_by_rts` has no effect", note);
+        }
+        let modes = groups.iter().map(Stations::own_mode).chain([OwnMode::default()]);
+        let mut codings = modes.filter_map(|own| wlan.mode(own).ok()?.1.coding());
+        if wlan.ldpc_extra_symbol && !codings.any(|coding| coding == Coding::Ldpc) {
+            let note = "no station uses LDPC: write coding = \"ldpc\", or leave it out";
+            self.problem("wlan.ldpc_extra_symbol", "`ldpc_extra_symbol` has no effect", note);
+        }
+    }
+
     /// Reports rate adaptation that does not choose among the rates of the standard, or has nothing to go by.
     fn adaptation(&mut self, wlan: &Wlan) {
         let file = self.file;
         let groups = file.stations.iter().enumerate().filter_map(|(index, group)| {
-            Some((format!("stations[{index}].rate_adaptation"), group.rate_adaptation.as_ref()?))
+            let standard = group.standard.unwrap_or(wlan.standard);
+            Some((format!("stations[{index}].rate_adaptation"), standard, group.rate_adaptation.as_ref()?))
         });
         let without_snr = file.space.is_none() && file.stations.iter().any(|group| group.snr.is_none());
-        for (path, chosen) in std::iter::once(("wlan.rate_adaptation".to_owned(), &wlan.rate_adaptation)).chain(groups)
-        {
+        let common = ("wlan.rate_adaptation".to_owned(), wlan.standard, &wlan.rate_adaptation);
+        for (path, standard, chosen) in std::iter::once(common).chain(groups) {
             let is_new = matches!(chosen, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
-            if *chosen != Adaptation::Fixed && is_new != wlan.standard.has_mcs() {
-                let message = format!("\"{chosen}\" does not choose among the rates of {}", wlan.standard);
-                let others = if is_new { "\"minstrel\", \"arf\", \"aarf\"" } else { "\"minstrel-ht\", \"ideal\"" };
-                self.problem(&path, &message, &format!("write {others} or \"fixed\""));
+            if *chosen != Adaptation::Fixed && (is_new != wlan.standard.has_mcs() || is_new != standard.has_mcs()) {
+                let message = format!("\"{chosen}\" does not choose among the rates of {standard}");
+                let note = match (is_new, wlan.standard.has_mcs()) {
+                    (true, false) => "write \"minstrel\", \"arf\", \"aarf\" or \"fixed\"",
+                    (false, true) if standard.has_mcs() => "write \"minstrel-ht\", \"ideal\" or \"fixed\"",
+                    _ => "beside newer stations older ones send at `data_rate`; leave it out",
+                };
+                self.problem(&path, &message, note);
             } else if *chosen == Adaptation::Ideal && without_snr {
                 let note = "write `snr` in all [[stations]], as in snr = \"25 dB\"";
                 self.problem(&path, "\"ideal\" has no signal-to-noise ratio to go by", note);

@@ -197,7 +197,7 @@ impl Builder<'_> {
     }
 
     /// Reports two values that contradict each other: the path of each, and a note.
-    fn clash(&mut self, message: &str, spots: [(&str, &str); 2]) {
+    pub(super) fn clash(&mut self, message: &str, spots: [(&str, &str); 2]) {
         self.good = false;
         let [(path, note), (other, its_note)] = spots;
         let (place, its_place) = (self.place(path), self.place(other));

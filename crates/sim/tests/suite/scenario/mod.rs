@@ -1,6 +1,7 @@
 //! Scenario files: their meaning, and their error messages.
 
 mod any_text;
+mod without_effect;
 
 use wifair_config::{Limit, Override, Problems, Source};
 use wifair_sim::scenario::{Node, PathStep, Scenario, Transport, Workload, catalogue, reference, schema};
