@@ -33,19 +33,25 @@ impl AirUseMeter {
 
     /// The air time of `station`'s frame `done`; `counters` are the station's counters now.
     pub fn close(&mut self, station: u32, counters: &Counters, done: &Frame) -> AirUse {
-        self.close_to(station, counters, done.to, done.received)
+        self.close_to(station, counters, done.to, Some(done.received))
     }
 
-    /// The air time of a frame to `peer`; `delivered` tells whether it was acknowledged.
-    pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: bool) -> AirUse {
+    /// The air time of a frame to `peer`; `delivered` tells whether it was acknowledged, and is `None` if it is to be
+    /// sent again.
+    pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: Option<bool>) -> AirUse {
         let before = std::mem::replace(&mut self.reported[station as usize], *counters);
         let air = |c: &Counters| c.data + c.control + c.collided;
+        let mut attempts = counters.attempts - before.attempts;
+        if delivered.is_none() {
+            self.reported[station as usize].attempts = before.attempts;
+            attempts = 0;
+        }
         AirUse {
             peer,
             sent: true,
             air: air(counters) - air(&before),
-            attempts: u32::try_from(counters.attempts - before.attempts).unwrap_or(u32::MAX),
-            delivered,
+            attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+            delivered: delivered.unwrap_or(false),
         }
     }
 }

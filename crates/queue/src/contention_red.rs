@@ -22,7 +22,7 @@
 use wifair_config::table;
 use wifair_engine::Stream;
 use wifair_packet::{PacketId, Packets};
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::bounded::BoundedLine;
 use super::red::put_or_mark;
@@ -56,6 +56,8 @@ pub struct ContentionRed {
     params: Params,
     draws: Stream,
     retries: f64,
+    /// Air time of what is to be sent again.
+    air: Duration,
 }
 
 impl ContentionRed {
@@ -67,6 +69,7 @@ impl ContentionRed {
             params: params.clone(),
             draws: site.stream(),
             retries: 0.0,
+            air: Duration::ZERO,
         }
     }
 
@@ -100,10 +103,14 @@ impl Discipline for ContentionRed {
         if !used.sent {
             return;
         }
-        let retries = f64::from(used.attempts.saturating_sub(1));
-        self.retries += self.params.weight * (retries - self.retries);
+        self.air += used.air;
+        if used.attempts == 0 {
+            return;
+        }
+        let air = std::mem::take(&mut self.air);
+        self.retries += self.params.weight * (f64::from(used.attempts - 1) - self.retries);
         if self.params.pacing && self.retries >= self.params.min_retries {
-            self.ready = now + used.air / u64::from(used.attempts.max(1));
+            self.ready = now + air / u64::from(used.attempts);
         }
     }
 
@@ -116,7 +123,6 @@ impl Discipline for ContentionRed {
 #[cfg(test)]
 mod tests {
     use wifair_packet::{Packet, flag};
-    use wifair_units::Duration;
 
     use super::super::testing::QueueBench;
     use super::*;
@@ -138,6 +144,22 @@ mod tests {
             seen.push((bench.queue.retries, bench.queue.probability(), bench.queue.ready() > bench.now));
         }
         assert_eq!(seen, [(1.0, 0.25, true), (0.5, 0.0, true), (0.25, 0.0, false)]);
+    }
+
+    /// Under block ACK: two exchanges of 2 ms without response, reported as they end, then one of 5 ms with a response,
+    /// are a frame with two retries and a mean of 3 ms.
+    #[test]
+    fn exchanges_without_response_count_when_one_is_answered() {
+        let params = Params { weight: 0.5, ..Params::default() };
+        let mut bench = QueueBench::new(ContentionRed::new(&params, &QueueBench::<ContentionRed>::SITE));
+        let missed = AirUse { attempts: 0, delivered: false, ..tried(1) };
+        let missed = AirUse { air: Duration::from_millis(2), ..missed };
+        bench.queue.on_air(bench.now, &missed);
+        bench.queue.on_air(bench.now, &missed);
+        assert_eq!(bench.queue.retries, 0.0);
+        bench.queue.on_air(bench.now, &AirUse { air: Duration::from_millis(5), ..tried(3) });
+        assert_eq!(bench.queue.retries, 1.0);
+        assert_eq!(bench.queue.ready(), bench.now + Duration::from_millis(3));
     }
 
     /// Pacing: after a frame that took 2 ms per attempt, the next packet waits 2 ms.

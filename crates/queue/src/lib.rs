@@ -106,9 +106,10 @@ pub struct AirUse {
     pub peer: u32,
     /// True if this station sent it, false if it received it.
     pub sent: bool,
-    /// Air time of all attempts: RTS, CTS, data and ACK frames without the gaps between them.
+    /// Air time of its attempts not yet reported: RTS, CTS, data and ACK frames without the gaps between them.
     pub air: Duration,
-    /// The number of attempts.
+    /// The number of its attempts; 0 if it is to be sent again. Under block ACK each exchange is reported by itself,
+    /// and the last one counts those without response before it.
     pub attempts: u32,
     /// Whether it was delivered.
     pub delivered: bool,

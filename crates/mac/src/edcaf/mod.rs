@@ -469,8 +469,8 @@ impl Edcafs {
     }
 
     /// Reports the air time of an EDCAF's finished frame to the queues at both ends, including what other categories of
-    /// the station used in the meantime.
-    pub(crate) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
+    /// the station used in the meantime. `delivered` is `None` if the frame is to be sent again.
+    pub(crate) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: Option<bool>) {
         let station = self.station_of(index);
         let used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
         self.contenders[index].waiting.on_air(now, &used);
@@ -498,7 +498,7 @@ impl Edcafs {
         contender.contention.reset();
         let to = contender.ppdu.to;
         if self.air_use.is_wanted() {
-            self.report_air_use(call.now, sender, to, to != BROADCAST);
+            self.report_air_use(call.now, sender, to, Some(to != BROADCAST));
         }
         self.load(sender, call)
     }
@@ -531,7 +531,8 @@ impl Edcafs {
             return true;
         }
         if self.air_use.is_wanted() {
-            self.report_air_use(call.now, sender, to, call.losses() == lost_before);
+            let is_over = !self.has_block_ack() || call.losses() != lost_before;
+            self.report_air_use(call.now, sender, to, is_over.then_some(false));
         }
         self.load(sender, call)
     }

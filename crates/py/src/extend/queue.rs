@@ -221,7 +221,9 @@ impl QueueDiscipline {
         Err(PyNotImplementedError::new_err("a discipline needs a method dequeue(self)"))
     }
 
-    /// Called if overridden: a packet to or from `station` has used `air_s` of air time in this number of attempts.
+    /// Called if overridden: a packet to or from `station` has used `air_s` of air time in this number of attempts,
+    /// which is 0 if it is to be sent again. Under block ACK each exchange is reported by itself, and the last one
+    /// counts the attempts without response before it.
     fn on_air(&self, station: u32, sent: bool, air_s: f64, attempts: u32, delivered: bool) {
         let _ = (station, sent, air_s, attempts, delivered);
     }

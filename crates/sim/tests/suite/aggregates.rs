@@ -446,3 +446,34 @@ fn an_aggregate_that_arrives_in_part_takes_its_air_time_once() {
         assert!(read > 0.1 && read + collided <= most, "{read} s + {collided} s, at most {most} s");
     }
 }
+
+/// Contention RED goes by retries, under block ACK too: among stations that collide it drops early, and a station alone
+/// has no retries.
+#[test]
+fn contention_red_counts_exchanges_without_block_ack() {
+    let early_drops = |stations: u32| {
+        let text = format!(
+            "duration = '1 s'
+            warm_up = '0.2 s'
+            [wlan]
+            standard = '802.11n'
+            [[stations]]
+            name = 'sta'
+            count = {stations}
+            queue.discipline = 'contention-red'
+            [[servers]]
+            name = 'server'
+            [[flows]]
+            name = 'up'
+            station = 'sta'
+            transport = 'udp'
+            udp.rate = '50 Mb/s'
+            "
+        );
+        let scenario = Scenario::parse(&text, "pacing.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let outcome = run(&scenario, 1, &RunOptions::default());
+        outcome.stations.iter().map(|station| station.queue_drops_early).sum::<u64>()
+    };
+    assert_eq!(early_drops(1), 0);
+    assert!(early_drops(10) > 0);
+}

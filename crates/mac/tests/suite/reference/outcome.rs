@@ -54,7 +54,7 @@ impl ReferenceChannel {
         let delivered = self.settle(sender, true, false, call);
         self.nodes[station].counters.delivered += delivered;
         self.functions[sender].reset_window();
-        self.report_air_use(call.now, sender, to, to != BROADCAST);
+        self.report_air_use(call.now, sender, to, Some(to != BROADCAST));
         self.load(sender, call)
     }
 
@@ -252,8 +252,8 @@ impl ReferenceChannel {
         // Without block ACK the same frame follows, unless it was given up.
         if self.has_block_ack || is_exhausted {
             let to = self.functions[sender].ppdu().to;
-            let delivered = call.retry_limit_drops.len() + call.dropped.len() == lost_before;
-            self.report_air_use(now, sender, to, delivered);
+            let has_lost = call.retry_limit_drops.len() + call.dropped.len() != lost_before;
+            self.report_air_use(now, sender, to, (has_lost || !self.has_block_ack).then_some(false));
             self.load(sender, call);
         }
         self.functions[sender].draw();
@@ -282,8 +282,8 @@ impl ReferenceChannel {
     }
 
     /// Reports the air time of a contender's finished exchange to the queues at both ends, including what other
-    /// categories of the station used in the meantime.
-    pub(super) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
+    /// categories of the station used in the meantime. `delivered` is `None` if the frame is to be sent again.
+    pub(super) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: Option<bool>) {
         if !self.wants_air_use {
             return;
         }
@@ -295,9 +295,12 @@ impl ReferenceChannel {
             peer: station as u32,
             sent: false,
             air: air(&node.counters) - air(&before),
-            attempts: (node.counters.attempts - before.attempts) as u32,
-            delivered,
+            attempts: delivered.map_or(0, |_| (node.counters.attempts - before.attempts) as u32),
+            delivered: delivered.unwrap_or(false),
         };
+        if delivered.is_none() {
+            node.reported.attempts = before.attempts;
+        }
         self.functions[index].queues[0].on_air(now, &AirUse { peer: to, sent: true, ..used });
         if to != BROADCAST {
             for receiver in self.own(to as usize) {
