@@ -39,7 +39,7 @@ class Taps(TypedDict):
 class AirtimeQuestion(TypedDict):
     standard: str
     band: str | None
-    width: int | None
+    width: str | None
     mcs: int | None
     rate: str | None
     streams: int | None

@@ -56,7 +56,7 @@ def airtime(
     *,
     standard: str,
     band: str | float | None = None,
-    width: int | None = None,
+    width: int | str | None = None,
     mcs: int | None = None,
     rate: str | None = None,
     streams: int | None = None,
@@ -84,8 +84,8 @@ def airtime(
         ``802.11b``, ``a``, ``g``, ``n``, ``ac``, ``ax`` or ``be``.
     band : str or float, optional
         2.4, 5 or 6 [GHz]; by default 2.4 for b and g, else 5.
-    width : int, default 20
-        Channel width [MHz].
+    width : int or str, default 20
+        Channel width [MHz], as in ``80`` or ``"80 MHz"``.
     mcs : int
         Modulation and coding scheme, from 802.11n on.
     rate : str
@@ -99,7 +99,8 @@ def airtime(
     mpdus : int, optional
         MPDUs of an A-MPDU, each with delimiter and padding.
     response : {"ack", "block-ack", "none"}, optional
-        The response; by default an ACK to one MPDU, a block ACK to more or to a PSDU that is longer than any MPDU.
+        The response, a block ACK from 802.11n on; by default an ACK to one MPDU, a block ACK to more or to a PSDU that
+        is longer than any MPDU.
     buffer_size : int, optional
         Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256, 88 up to 512
         and 152 up to 1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024
@@ -115,7 +116,7 @@ def airtime(
     coding : {"bcc", "ldpc"}, optional
         By default BCC if the standard has it.
     ldpc_extra_symbol : bool, default False
-        Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths.
+        Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths; refused if the code is BCC.
     packet_padding : str, optional
         Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; 20 us in 802.11be.
 
@@ -169,7 +170,7 @@ def airtime_table(**arguments: Any) -> list[Airtime]:
         raise AirtimeError(*error.args) from None
 
 
-_NUMBERS = ("width", "mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "buffer_size", "extended_range", "ltf")
+_NUMBERS = ("mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "buffer_size", "extended_range", "ltf")
 _LARGEST = 2**32 - 1
 
 
@@ -186,6 +187,8 @@ def _question(**arguments: Any) -> _core.AirtimeQuestion:
     for name in _NUMBERS:
         if question[name] is not None:
             question[name] = _whole(name, question[name])
+    if question["width"] is not None and not isinstance(question["width"], str):
+        question["width"] = str(_whole("width", question["width"]))
     for name, example in _TEXTS.items():
         value = question[name]
         if value is not None and not isinstance(value, str):
@@ -209,6 +212,7 @@ def _whole(name: str, value: Any) -> int:
 _TEXTS = {
     "standard": '"802.11ax"',
     "band": '"5"',
+    "width": '"80 MHz"',
     "rate": '"54 Mb/s"',
     "guard_interval": '"800 ns"',
     "response": '"block-ack"',

@@ -183,7 +183,28 @@ def test_ldpc_extra_symbol_and_packet_extension() -> None:
         ({"standard": "802.11ac", "mcs": 9}, "mcs", "3 and 6 streams"),
         ({"standard": "802.11ax"}, "mcs", "0 to 11"),
         ({"standard": "802.11a"}, "rate", "6, 9, 12, 18, 24, 36, 48 and 54 Mb/s"),
-        ({"standard": "802.11a", "rate": "54"}, "rate", "no unit"),
+        ({"standard": "802.11a", "rate": "54"}, "rate", "no unit: there are 6, 9, 12, 18, 24, 36, 48 and 54 Mb/s"),
+        ({"standard": "802.11n", "rate": "foo"}, "rate", "give an MCS, as in 7"),
+        ({"standard": "802.11n", "rate": "54 Mb/s"}, "rate", "802.11n has no rate by itself: give an MCS, as in 7"),
+        ({"standard": "802.11a", "rate": "54 Mb/s", "mcs": 3}, "mcs", "802.11a has no MCS: give a rate, as in 54 Mb/s"),
+        ({"standard": "802.11a", "rate": "54 Mb/s", "streams": 2}, "streams", "one stream only: leave it out"),
+        ({"standard": "802.11g", "rate": "6 Mb/s", "coding": "bcc"}, "coding", "one code only: leave it out"),
+        ({"standard": "802.11b", "rate": "1 Mb/s", "short_preamble": True}, "short_preamble", "2, 5.5 and 11 Mb/s"),
+        (
+            {"standard": "802.11ax", "mcs": 1, "guard_interval": "foo"},
+            "guard_interval",
+            "`foo` is not a duration: there are 800 ns, 1600 ns and 3200 ns",
+        ),
+        (
+            {"standard": "802.11n", "mcs": 1, "guard_interval": "400"},
+            "guard_interval",
+            "no unit: there are 400 ns and 800 ns",
+        ),
+        ({"standard": "802.11a", "rate": "6 Mb/s", "guard_interval": "foo"}, "guard_interval", "there is 800 ns"),
+        ({"standard": "802.11b", "rate": "1 Mb/s", "guard_interval": "foo"}, "guard_interval", "leave it out"),
+        ({"standard": "802.11ax", "mcs": 1, "packet_padding": "foo"}, "packet_padding", "there are 0, 8 and 16 us"),
+        ({"standard": "802.11be", "mcs": 1, "packet_padding": "7 us"}, "packet_padding", "0, 8, 16 and 20 us"),
+        ({"standard": "802.11ax", "mcs": 1, "basic_rates": ["6"]}, "basic_rates", "no unit: there are 1, 2, 5.5, 6, 9"),
         (
             {"standard": "802.11ax", "mcs": 1, "guard_interval": "400 ns"},
             "guard_interval",
@@ -193,10 +214,42 @@ def test_ldpc_extra_symbol_and_packet_extension() -> None:
         ({"standard": "802.11ac", "mcs": 1, "band": "2.4"}, "band", "it exists in 5 GHz"),
         ({"standard": "802.11ax", "mcs": 1, "band": 2.4, "width": 80}, "width", "40 MHz"),
         ({"standard": "802.11ax", "mcs": 1, "width": -80}, "width", "whole number"),
+        ({"standard": "802.11ax", "mcs": 1, "width": "80 m"}, "width", "there are 20 MHz, 40 MHz, 80 MHz and 160 MHz"),
+        ({"standard": "802.11n", "mcs": 1, "width": "80 MHz"}, "width", "there are 20 MHz and 40 MHz"),
         ({"standard": "802.11ax", "mcs": 1, "psdu_length": None}, "psdu_length", "no length"),
         ({"standard": "802.11ax", "mcs": 1, "mpdu_length": 5}, "psdu_length", "one of them"),
         ({"standard": "802.11n", "mcs": 0, "psdu_length": 5000}, "psdu_length", "at most 4423 bytes"),
-        ({"standard": "802.11a", "rate": "6 Mb/s", "psdu_length": 5000}, "psdu_length", "1 to 4095"),
+        ({"standard": "802.11a", "rate": "6 Mb/s", "psdu_length": 5000}, "psdu_length", "at most 4095 bytes"),
+        # 5484 us are 1361 symbols of 4 us after a preamble of 40 us, which hold 44,229 bytes: 27 MPDUs of 1544 bytes
+        # with delimiter and padding, and one of 1542.
+        (
+            {"standard": "802.11ac", "mcs": 7, "psdu_length": None, "mpdu_length": 1538, "mpdus": 64},
+            "mpdus",
+            "an A-MPDU of 64 MPDUs takes 12204 us in VHT MCS 7, 20 MHz, 1 stream, guard interval 800 ns, longer than "
+            "the 5484 us of the longest PPDU: at most 28 MPDUs of 1538 bytes fit",
+        ),
+        # 65,535 bytes hold 15 MPDUs of 4096 bytes and one of 4094, but 5484 us at 6.5 Mb/s one of 4423 at most.
+        (
+            {"standard": "802.11n", "mcs": 0, "psdu_length": None, "mpdu_length": 4090, "mpdus": 17},
+            "mpdus",
+            "at most 1 MPDU of 4090 bytes fits",
+        ),
+        (
+            {"standard": "802.11n", "mcs": 31, "width": 40, "psdu_length": None, "mpdu_length": 4090, "mpdus": 17},
+            "mpdus",
+            "at most 16 MPDUs of 4090 bytes fit",
+        ),
+        # In 802.11ac a delimiter of 4 bytes precedes every MPDU. 1361 symbols of 26 bits hold 4420 bytes.
+        (
+            {"standard": "802.11ac", "mcs": 0, "psdu_length": None, "mpdu_length": 9000, "mpdus": 2},
+            "mpdu_length",
+            "at most 1 MPDU of 4416 bytes fits",
+        ),
+        (
+            {"standard": "802.11ac", "mcs": 0, "psdu_length": None, "mpdu_length": 9000},
+            "mpdu_length",
+            "at most 4416 bytes",
+        ),
         (
             {"standard": "802.11n", "mcs": 7, "psdu_length": None, "mpdu_length": 5000, "mpdus": 2},
             "mpdu_length",
@@ -209,12 +262,25 @@ def test_ldpc_extra_symbol_and_packet_extension() -> None:
             "802.11n",
         ),
         ({"standard": "802.11ax", "mcs": 1, "response": "nack"}, "response", "block-ack"),
+        (
+            {"standard": "802.11a", "rate": "54 Mb/s", "response": "block-ack"},
+            "response",
+            "no block ACK in 802.11a: there are ack and none; 802.11n, ac, ax and be have block ACK",
+        ),
+        ({"standard": "802.11n", "mcs": 7, "ldpc_extra_symbol": True}, "ldpc_extra_symbol", "BCC"),
+        ({"standard": "802.11ax", "mcs": 7, "coding": "bcc", "ldpc_extra_symbol": True}, "ldpc_extra_symbol", "ldpc"),
         ({"standard": "802.11ax", "mcs": 1, "basic_rates": ["7 Mb/s"]}, "basic_rates", "24"),
         ({"standard": "802.11ax", "mcs": 1, "basic_rates": ["11 Mb/s"]}, "basic_rates", "in 5 GHz: there are 6, 9, 12"),
         ({"standard": "802.11b", "rate": "11 Mb/s", "basic_rates": ["6 Mb/s"]}, "basic_rates", "1, 2, 5.5 and 11 Mb/s"),
         ({"standard": "802.11g", "rate": "54 Mb/s", "ldpc_extra_symbol": True}, "ldpc_extra_symbol", "no LDPC"),
         ({"standard": "802.11be", "mcs": 14}, "mcs", "(14 and 15 are not modelled)"),
-        ({"standard": "802.11ax", "mcs": 5, "dcm": True}, "dcm", "0, 1, 3 and 4"),
+        (
+            {"standard": "802.11ax", "mcs": 5, "dcm": True},
+            "dcm",
+            "MCS 5 and 1 stream: it exists with MCS 0, 1, 3 and 4",
+        ),
+        ({"standard": "802.11ax", "mcs": 10, "coding": "bcc"}, "coding", "MCS 10, 1 stream and 20 MHz"),
+        ({"standard": "802.11ax", "mcs": 3, "extended_range": 242}, "extended_range", "MCS 3, 1 stream and 20 MHz"),
         ({"standard": "802.11n", "mcs": 7, "packet_padding": "8 us"}, "packet_padding", "802.11ax"),
     ],
 )
@@ -225,6 +291,24 @@ def test_modes_that_do_not_exist_are_refused(asked: dict[str, Any], key: str, pa
     assert part in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.key) == (str(caught.value), key)
+
+
+def test_the_table_counts_the_extra_symbol_of_modes_with_ldpc() -> None:
+    """In 802.11ax BCC exists up to MCS 9 in 20 MHz; a table of it has both codes."""
+    asked: dict[str, Any] = {"standard": "802.11ax", "streams": 1, "guard_interval": "800 ns", "psdu_length": 1538}
+    plain, counted = airtime_table(**asked), airtime_table(**asked, ldpc_extra_symbol=True)
+    longer = [one.details["needs_ldpc_extra_symbol"] for one in plain]
+    assert [new.duration_ns > old.duration_ns for new, old in zip(counted, plain, strict=True)] == longer
+    assert any(longer)
+    with pytest.raises(AirtimeError, match="no extra symbol with BCC"):
+        airtime_table(**{**asked, "width": 20, "coding": "bcc"}, ldpc_extra_symbol=True)
+
+
+def test_a_width_may_have_a_unit() -> None:
+    asked: dict[str, Any] = {"standard": "802.11ax", "mcs": 3, "psdu_length": 1538}
+    widths: tuple[Any, ...] = ("80 MHz", "80", "80MHz", np.int64(80))
+    for width in widths:
+        assert airtime(**asked, width=width) == airtime(**asked, width=80)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,9 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("--standard 802.11ac --width 20 --mcs 9 --psdu 1500", ("--mcs", "3 and 6 streams")),
         ("--standard 802.11ax --mcs 3 --guard-interval 400ns --psdu 1500", ("--guard-interval", "3200 ns")),
         ("--standard 802.11n --mcs 0 --psdu 9000", ("--psdu", "at most")),
+        ("--standard 802.11b --rate 1Mb/s --short-preamble --psdu 100", ("--short-preamble", "2, 5.5 and 11 Mb/s")),
+        ("--standard 802.11ac --mcs 7 --mpdu 1538 --ampdu 64", ("--ampdu", "at most 28 MPDUs")),
+        ("--standard 802.11n --mcs 7 --width 80MHz --psdu 100", ("--width", "20 MHz and 40 MHz")),
     ],
     "packetdrill": [
         ("none.pkt", ("none.pkt", "no such file")),

@@ -1,7 +1,9 @@
 //! Duration of a frame exchange in closed form: a data PPDU, SIFS and its response, and the throughput of a lone
 //! station that repeats it.
 
-use wifair_phy::{Amendment, Band, BasicRates, ModeError, ModeRequest, PpduOptions, PpduParts, PpduTiming, TxMode};
+use wifair_phy::{
+    Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PpduOptions, PpduParts, PpduTiming, TxMode,
+};
 use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::extended_response::ExtendedResponse;
@@ -80,6 +82,12 @@ pub struct ExchangeTime {
 impl ExchangeTime {
     /// Computes the air times. An error names a mode that does not exist, or content that does not fit.
     pub fn new(query: &ExchangeQuery) -> Result<Self, ModeError> {
+        let answer = Self::of_mode(query)?;
+        check_extra_symbol(query, &[answer])?;
+        Ok(answer)
+    }
+
+    fn of_mode(query: &ExchangeQuery) -> Result<Self, ModeError> {
         let (band, mode) = query.amendment.mode(&query.mode)?;
         if let Some(size) = query.buffer_size {
             let (most, name) = (largest_window(query.amendment), query.amendment.name());
@@ -93,31 +101,28 @@ impl ExchangeTime {
         let in_ampdu = matches!(query.content, ExchangeContent::AMpdu(..));
         let longest_mpdu = longest_mpdu(query.amendment, in_ampdu);
         let (psdu, mpdu_bytes, mpdus) = psdu(query, longest_mpdu)?;
-        if psdu > mode.max_psdu() {
-            let message = format!(
-                "no PSDU of {} bytes in {}: there are 1 to {}",
-                psdu.0,
-                query.amendment.name(),
-                mode.max_psdu().0
-            );
-            return Err(error(query, message));
-        }
         let timing = PpduTiming::with_options(mode, band, query.options);
-        let parts = timing.parts(psdu);
-        let max_time = mode.max_time();
+        let (parts, max_time) = (timing.parts(psdu), mode.max_time());
         if query.amendment >= Amendment::N && parts.total() > max_time {
-            let most = longest_psdu(mode, &timing, max_time);
-            let message = format!(
-                "a PSDU of {} bytes takes {} us in {mode}, longer than the {} us of the longest PPDU: at most {} bytes fit",
-                psdu.0,
+            let why = format!(
+                "takes {} us in {mode}, longer than the {} us of the longest PPDU",
                 micros(parts.total()),
-                micros(max_time),
-                most.0
+                micros(max_time)
             );
-            return Err(error(query, message));
+            return Err(too_long(query, &why, longest_psdu(mode, &timing, max_time).min(mode.max_psdu())));
+        }
+        if psdu > mode.max_psdu() {
+            let why = format!("is longer than any of {}", query.amendment.name());
+            return Err(too_long(query, &why, mode.max_psdu()));
         }
         if let (Some(Response::Ack), Some(count @ 2..)) = (query.response, mpdus) {
             let message = format!("no ACK for {count} MPDUs: an ACK answers one, a block ACK answers several");
+            return Err(ModeError { key: "response", message });
+        }
+        if query.response == Some(Response::BlockAck) && query.amendment < Amendment::N {
+            let name = query.amendment.name();
+            let message =
+                format!("no block ACK in {name}: there are ack and none; 802.11n, ac, ax and be have block ACK");
             return Err(ModeError { key: "response", message });
         }
         let response = match query.response.unwrap_or_else(|| usual_response(query, psdu, longest_mpdu)) {
@@ -193,7 +198,7 @@ impl ExchangeTime {
                             guard_interval: *guard_interval,
                             ..asked
                         };
-                        match Self::new(&ExchangeQuery { mode, ..*query }) {
+                        match Self::of_mode(&ExchangeQuery { mode, ..*query }) {
                             Ok(answer) => answers.push(answer),
                             Err(error) => {
                                 first_error.get_or_insert(error);
@@ -205,7 +210,7 @@ impl ExchangeTime {
         }
         match first_error {
             Some(error) if answers.is_empty() => Err(error),
-            _ => Ok(answers),
+            _ => check_extra_symbol(query, &answers).map(|()| answers),
         }
     }
 
@@ -269,6 +274,41 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     let one = frame_length::DELIMITER.0 + mpdu.0;
     let psdu = Bytes(one.next_multiple_of(4) * u64::from(count - 1) + one);
     Ok((psdu, total, Some(count)))
+}
+
+/// Refuses the extra symbol of LDPC if all answers use BCC, which has none.
+fn check_extra_symbol(query: &ExchangeQuery, answers: &[ExchangeTime]) -> Result<(), ModeError> {
+    let has_ldpc =
+        |answer: &ExchangeTime| answer.mode.vector().is_some_and(|vector| vector.coding == Some(Coding::Ldpc));
+    if !query.options.ldpc_extra_symbol || answers.iter().any(has_ldpc) {
+        return Ok(());
+    }
+    let message = "no extra symbol with BCC, which is the code here: leave it out, or give ldpc as the code".to_owned();
+    Err(ModeError { key: "ldpc_extra_symbol", message })
+}
+
+/// The error that the content does not fit for the reason `why`: a PSDU has at most `most` bytes.
+fn too_long(query: &ExchangeQuery, why: &str, most: Bytes) -> ModeError {
+    let delimiter = frame_length::DELIMITER.0;
+    match query.content {
+        ExchangeContent::Psdu(psdu) => {
+            error(query, format!("a PSDU of {} bytes {why}: at most {} bytes fit", psdu.0, most.0))
+        }
+        ExchangeContent::Mpdu(mpdu) => {
+            let most = most.0 - if query.amendment < Amendment::Ac { 0 } else { delimiter };
+            error(query, format!("an MPDU of {} bytes {why}: at most {most} bytes fit", mpdu.0))
+        }
+        ExchangeContent::AMpdu(mpdu, count) => {
+            let one = delimiter + mpdu.0;
+            let others = most.0.checked_sub(one).map(|left| left / one.next_multiple_of(4));
+            let (key, fit) = match others {
+                None => ("mpdu_length", format!("1 MPDU of {} bytes fits", most.0 - delimiter)),
+                Some(0) => ("mpdus", format!("1 MPDU of {} bytes fits", mpdu.0)),
+                Some(others) => ("mpdus", format!("{} MPDUs of {} bytes fit", 1 + others, mpdu.0)),
+            };
+            ModeError { key, message: format!("an A-MPDU of {count} MPDUs {why}: at most {fit}") }
+        }
+    }
 }
 
 /// The longest PSDU that takes at most `time`.

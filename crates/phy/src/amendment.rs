@@ -4,7 +4,7 @@ use wifair_config::choice;
 use wifair_units::{BitRate, Duration};
 
 use crate::mcs_mode::McsLimits;
-use crate::mode_parts::list;
+use crate::mode_parts::{list, streams_text, there_are};
 use crate::{
     Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeOptions, HeRange, HtFormat, HtMode, Ltf,
     ModeError, ModulationClass, OfdmMode, TxMode, VhtMode, eht, he, ht, vht,
@@ -158,6 +158,19 @@ impl Amendment {
         rates
     }
 
+    /// The guard intervals, as the remedy of an error.
+    pub fn guard_intervals_there(self) -> String {
+        match self.guard_intervals() {
+            [] => format!("{} has none, leave it out", self.name()),
+            there => there_are(there),
+        }
+    }
+
+    /// The rates, as the remedy of an error.
+    pub fn rates_there(self) -> String {
+        if self.has_mcs() { GIVE_MCS.to_owned() } else { format!("{} Mb/s", there_are(&self.rate_names())) }
+    }
+
     /// These rates as they are written, in Mb/s.
     pub fn rate_names(self) -> Vec<String> {
         self.rates().iter().map(|rate| rate.to_string().replace(" Mb/s", "")).collect()
@@ -189,8 +202,8 @@ impl Amendment {
     fn width(self, request: &ModeRequest) -> Result<ChannelWidth, ModeError> {
         let mhz = request.width_mhz.unwrap_or(20);
         ChannelWidth::from_mhz(mhz).filter(|width| self.widths().contains(width)).ok_or_else(|| {
-            let there = list(self.widths());
-            ModeError::new("width", format!("no width of {mhz} MHz in {}: there is {there}", self.name()))
+            let there = there_are(self.widths());
+            ModeError::new("width", format!("no width of {mhz} MHz in {}: {there}", self.name()))
         })
     }
 
@@ -203,17 +216,14 @@ impl Amendment {
         found.filter(|interval| self.guard_intervals().contains(interval)).ok_or_else(|| {
             let name = self.name();
             let nanos = wanted.as_nanos();
-            let message = match self.guard_intervals() {
-                [] => format!("no guard interval in {name}: leave it out"),
-                there => format!("no guard interval of {nanos} ns in {name}: there is {}", list(there)),
-            };
+            let message = format!("no guard interval of {nanos} ns in {name}: {}", self.guard_intervals_there());
             ModeError::new("guard_interval", message)
         })
     }
 
     fn by_rate(self, request: &ModeRequest) -> Result<TxMode, ModeError> {
         let rates = self.rates();
-        let there = format!("there are {} Mb/s", list(&self.rate_names()));
+        let there = self.rates_there();
         let Some(rate) = request.rate else {
             return Err(ModeError::new("rate", format!("{} needs a rate: {there}", self.name())));
         };
@@ -284,8 +294,8 @@ impl Amendment {
                 2..=4 => format!("{streams} streams have MCS {} to {}", 8 * streams - 8, 8 * streams - 1),
                 _ => "there are 1 to 4 streams, as the MCS says".to_owned(),
             };
-            let plural = if has == 1 { "" } else { "s" };
-            let message = format!("MCS {mcs} of 802.11n has {has} stream{plural}, not {streams}: {remedy}");
+            let own = streams_text(mode.common.streams);
+            let message = format!("MCS {mcs} of 802.11n has {own}, not {streams}: {remedy}");
             return Err(ModeError::new("streams", message));
         }
         let mode = request.coding.map_or(mode, |coding| mode.with_coding(coding));
@@ -297,9 +307,9 @@ impl Amendment {
     fn refuse_foreign(self, request: &ModeRequest) -> Result<(), ModeError> {
         let by_rate = !self.has_mcs();
         let rules: [(bool, &'static str, &str); 9] = [
-            (by_rate && request.mcs.is_some(), "mcs", "no MCS: write a rate, as in `rate = \"54 Mb/s\"`"),
-            (!by_rate && request.rate.is_some(), "rate", "no rate by itself: write an MCS, as in `mcs = 7`"),
-            (by_rate && request.streams.is_some_and(|n| n != 1), "streams", "one stream only: leave `streams` out"),
+            (by_rate && request.mcs.is_some(), "mcs", "no MCS: give a rate, as in 54 Mb/s"),
+            (!by_rate && request.rate.is_some(), "rate", &format!("no rate by itself: {GIVE_MCS}")),
+            (by_rate && request.streams.is_some_and(|n| n != 1), "streams", "one stream only: leave it out"),
             (request.ltf.is_some() && self < Self::Ax, "ltf", "one kind of LTF only: 802.11ax and be have several"),
             (request.greenfield && self != Self::N, "greenfield", "no greenfield format: only 802.11n has it"),
             (request.dcm && self != Self::Ax, "dcm", "no dual carrier modulation: only 802.11ax has it here"),
@@ -313,12 +323,14 @@ impl Amendment {
                 "short_preamble",
                 "no short preamble: it belongs to 2, 5.5 and 11 Mb/s in 802.11b and g",
             ),
-            (request.coding.is_some() && by_rate, "coding", "one code only: leave `coding` out"),
+            (request.coding.is_some() && by_rate, "coding", "one code only: leave it out"),
         ];
         let broken = rules.into_iter().find(|(broken, ..)| *broken);
         broken.map_or(Ok(()), |(_, key, what)| Err(ModeError::new(key, format!("{} has {what}", self.name()))))
     }
 }
+
+const GIVE_MCS: &str = "give an MCS, as in 7";
 
 fn ltf(multiple: u32) -> Result<Ltf, ModeError> {
     [Ltf::X1, Ltf::X2, Ltf::X4]

@@ -6,6 +6,7 @@ use wifair_units::Duration;
 
 use crate::data_field::{DataField, PreambleFields, ShortSymbol, fields};
 use crate::mcs_mode::{McsLimits, McsMode};
+use crate::mode_parts::streams_text;
 use crate::non_ht::LEGACY_PREAMBLE;
 use crate::{ChannelWidth, CodeRate, Coding, GuardInterval, Ltf, ModeError, PpduFormat, TxVector};
 
@@ -65,8 +66,8 @@ impl HeMode {
         ltf.check(guard_interval)?;
         if options.dcm && !(matches!(mcs, 0 | 1 | 3 | 4) && streams <= 2) {
             let message = format!(
-                "no dual carrier modulation with MCS {mcs} and {streams} streams: it exists with MCS 0, 1, 3 and 4 and at \
-                 most 2 streams"
+                "no dual carrier modulation with MCS {mcs} and {}: it exists with MCS 0, 1, 3 and 4 and at most 2 streams",
+                streams_text(streams)
             );
             return Err(ModeError::new("dcm", message));
         }
@@ -83,8 +84,9 @@ impl HeMode {
         };
         if options.range != HeRange::Normal && (mcs > most || streams > 1 || width > ChannelWidth::Mhz20) {
             let message = format!(
-                "no extended range with MCS {mcs}, {streams} streams and {width}: it exists with 20 MHz, one stream, and MCS \
-                 0 to 2 on 242 tones or MCS 0 on 106 tones"
+                "no extended range with MCS {mcs}, {} and {width}: it exists with 20 MHz, one stream, and MCS 0 to 2 on 242 \
+                 tones or MCS 0 on 106 tones",
+                streams_text(streams)
             );
             return Err(ModeError::new("extended_range", message));
         }
@@ -146,8 +148,8 @@ pub(crate) fn with_coding(mode: McsMode, wanted: Option<Coding>) -> Result<McsMo
     let bcc = has_bcc(mcs, streams, PpduFormat::He.subcarriers(width));
     if wanted == Some(Coding::Bcc) && !bcc {
         let message = format!(
-            "no BCC with MCS {mcs}, {streams} streams and {width}: it exists with 20 MHz, MCS 0 to 9 and up to 4 streams, \
-             LDPC everywhere"
+            "no BCC with MCS {mcs}, {} and {width}: it exists with 20 MHz, MCS 0 to 9 and up to 4 streams, LDPC everywhere",
+            streams_text(streams)
         );
         return Err(ModeError::new("coding", message));
     }

@@ -45,7 +45,7 @@ pub use frame_mode::FrameMode;
 pub use he::{HeMode, HeOptions, HeRange};
 pub use ht::{HtFormat, HtMode};
 pub use mcs::CodeRate;
-pub use mode_parts::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError};
+pub use mode_parts::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, there_are};
 pub use non_ht::{DsssMode, OfdmMode};
 pub use operating_channel::{Arrival, ChannelError, OperatingChannel, SEGMENTS};
 pub use outage::{Outage, OutageProcess};

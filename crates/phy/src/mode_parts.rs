@@ -155,6 +155,16 @@ choice! {
     }
 }
 
+/// What there is to choose from, in words: `there are 1, 2 and 3`.
+pub fn there_are<T: fmt::Display>(items: &[T]) -> String {
+    format!("there {} {}", if items.len() == 1 { "is" } else { "are" }, list(items))
+}
+
+/// `1 stream`, `2 streams`.
+pub(crate) fn streams_text(count: u8) -> String {
+    format!("{count} stream{}", if count == 1 { "" } else { "s" })
+}
+
 /// A list in words: `1, 2 and 3`.
 pub(crate) fn list<T: fmt::Display>(items: &[T]) -> String {
     let texts: Vec<String> = items.iter().map(ToString::to_string).collect();

@@ -23,7 +23,7 @@ impl DsssMode {
         let rate_kbps = pick(rate, &DSSS_KBPS, "DSSS")?;
         if short_preamble && rate_kbps == 1_000 {
             let message = "no short preamble at 1 Mb/s: it is for 2, 5.5 and 11 Mb/s";
-            return Err(ModeError::new("preamble", message));
+            return Err(ModeError::new("short_preamble", message));
         }
         Ok(Self { rate_kbps, short_preamble })
     }

@@ -22,14 +22,16 @@ const OFDM: usize = 4;
 const MANDATORY: u16 = 0b0001_0101_1111;
 
 impl BasicRates {
+    /// All rates that may be basic, in words.
+    pub const THERE_ARE: &str = "there are 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48 and 54 Mb/s";
+
     /// The given rates. An error if one of them is not a rate of DSSS, CCK or OFDM.
     pub fn new(rates: &[BitRate]) -> Result<Self, ModeError> {
         let mut set = 0;
         for rate in rates {
             let index = RATES_KBPS.iter().position(|kbps| u64::from(*kbps) * 1_000 == rate.as_bps());
             let index = index.ok_or_else(|| {
-                let there = "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48 and 54 Mb/s";
-                ModeError::new("basic_rates", format!("no basic rate of {rate}: there are {there}"))
+                ModeError::new("basic_rates", format!("no basic rate of {rate}: {}", Self::THERE_ARE))
             })?;
             set |= 1 << index;
         }

@@ -6,7 +6,7 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::data_field::{DataField, PreambleFields};
 use crate::mcs_mode::McsMode;
-use crate::mode_parts::list;
+use crate::mode_parts::{list, streams_text};
 use crate::{
     Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeRange, HtFormat, HtMode, ModeError,
     OfdmMode, PPDU_MAX_TIME, TxVector, VhtMode, mcs,
@@ -250,9 +250,8 @@ impl fmt::Display for TxMode {
             Self::He(_) => "HE",
             Self::Eht(_) => "EHT",
         };
-        let (mcs, streams) = (self.mcs().unwrap_or_default(), self.streams());
-        let plural = if streams == 1 { "" } else { "s" };
-        write!(f, "{name} MCS {mcs}, {}, {streams} stream{plural}", self.width())?;
+        let (mcs, streams) = (self.mcs().unwrap_or_default(), streams_text(self.streams()));
+        write!(f, "{name} MCS {mcs}, {}, {streams}", self.width())?;
         if let Some(guard_interval) = self.guard_interval() {
             write!(f, ", guard interval {guard_interval}")?;
         }

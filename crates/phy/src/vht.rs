@@ -5,7 +5,7 @@ use wifair_units::Duration;
 
 use crate::data_field::{DataField, PreambleFields, fields};
 use crate::mcs_mode::{McsLimits, McsMode};
-use crate::mode_parts::list;
+use crate::mode_parts::{list, streams_text};
 use crate::non_ht::LEGACY_PREAMBLE;
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
 
@@ -29,10 +29,9 @@ impl VhtMode {
         let common = LIMITS.mode(mcs, streams, width, guard_interval)?;
         if !exists(mcs, streams, width) {
             let there: Vec<u8> = (1..=8).filter(|n| exists(mcs, *n, width)).collect();
-            let plural = if streams == 1 { "" } else { "s" };
+            let own = streams_text(streams);
             let message = format!(
-                "no MCS {mcs} with {streams} stream{plural} and {width} in 802.11ac: there it exists with {} streams, and \
-                 {streams} stream{plural} with MCS {}",
+                "no MCS {mcs} with {own} and {width} in 802.11ac: there it exists with {} streams, and {own} with MCS {}",
                 list(&there),
                 list(&(0..=9).filter(|m| exists(*m, streams, width)).collect::<Vec<u8>>()),
             );

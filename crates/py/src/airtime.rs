@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_mac::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
-use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions};
+use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions, there_are};
 use wifair_units::{BitRate, Bytes, Duration, Quantity};
 
 /// A question as asked from Python: texts with units, numbers, or nothing.
@@ -13,7 +13,7 @@ use wifair_units::{BitRate, Bytes, Duration, Quantity};
 pub struct Question {
     standard: String,
     band: Option<String>,
-    width: Option<u32>,
+    width: Option<String>,
     mcs: Option<u32>,
     rate: Option<String>,
     streams: Option<u32>,
@@ -62,13 +62,18 @@ impl Question {
         let band = |text: &String| {
             Band::parse(text).ok_or_else(|| error("band", format!("no band `{text}`: there are 2.4, 5 and 6 (GHz)")))
         };
+        let width = |text: &String| {
+            let mhz = text.trim().trim_end_matches("MHz").trim_end().parse();
+            mhz.map_err(|_| error("width", format!("no width `{text}`: {}", there_are(amendment.widths()))))
+        };
+        let (rates, intervals) = (amendment.rates_there(), amendment.guard_intervals_there());
         let mode = ModeRequest {
             band: self.band.as_ref().map(band).transpose()?,
-            width_mhz: self.width,
+            width_mhz: self.width.as_ref().map(width).transpose()?,
             mcs: self.mcs,
-            rate: quantity("rate", self.rate.as_deref())?,
+            rate: quantity("rate", self.rate.as_deref(), &rates)?,
             streams: self.streams,
-            guard_interval: quantity::<Duration>("guard_interval", self.guard_interval.as_deref())?,
+            guard_interval: quantity("guard_interval", self.guard_interval.as_deref(), &intervals)?,
             ltf: self.ltf,
             greenfield: self.greenfield,
             short_preamble: self.short_preamble,
@@ -107,11 +112,17 @@ impl Question {
         let basic_rates = if self.basic_rates.is_empty() {
             BasicRates::mandatory()
         } else {
-            let rates = self.basic_rates.iter().map(|text| parse::<BitRate>("basic_rates", text));
+            let there = BasicRates::THERE_ARE;
+            let rates = self.basic_rates.iter().map(|text| parse::<BitRate>("basic_rates", text, there));
             let rates = BasicRates::new(&rates.collect::<Result<Vec<_>, _>>()?)?;
             rates.checked(amendment, mode.band.unwrap_or(amendment.bands()[0]))?
         };
-        let packet_padding = match quantity::<Duration>("packet_padding", self.packet_padding.as_deref())? {
+        let paddings = match amendment {
+            Amendment::Be => "there are 0, 8, 16 and 20 us",
+            Amendment::Ax => "there are 0, 8 and 16 us",
+            _ => "802.11ax and be have it",
+        };
+        let packet_padding = match quantity::<Duration>("packet_padding", self.packet_padding.as_deref(), paddings)? {
             None => PacketPadding::Us0,
             Some(time) => match time.as_nanos() {
                 0 => PacketPadding::Us0,
@@ -119,8 +130,7 @@ impl Question {
                 16_000 => PacketPadding::Us16,
                 20_000 if amendment == Amendment::Be => PacketPadding::Us20,
                 _ => {
-                    let most = if amendment == Amendment::Be { "0, 8, 16 and 20 us" } else { "0, 8 and 16 us" };
-                    let message = format!("no packet padding of {time} in {}: there are {most}", amendment.name());
+                    let message = format!("no packet padding of {time} in {}: {paddings}", amendment.name());
                     return Err(error("packet_padding", message));
                 }
             },
@@ -139,12 +149,13 @@ impl Question {
     }
 }
 
-fn quantity<T: Quantity>(key: &'static str, text: Option<&str>) -> Result<Option<T>, ModeError> {
-    text.map(|text| parse(key, text)).transpose()
+fn quantity<T: Quantity>(key: &'static str, text: Option<&str>, there: &str) -> Result<Option<T>, ModeError> {
+    text.map(|text| parse(key, text, there)).transpose()
 }
 
-fn parse<T: Quantity>(key: &'static str, text: &str) -> Result<T, ModeError> {
-    T::parse(text).map_err(|error| ModeError { key, message: error.to_string() })
+/// Reads a quantity; the error says what `there` is to choose from.
+fn parse<T: Quantity>(key: &'static str, text: &str, there: &str) -> Result<T, ModeError> {
+    T::parse(text).map_err(|error| ModeError { key, message: format!("{}: {there}", error.message) })
 }
 
 fn to_dict<'py>(py: Python<'py>, answer: &ExchangeTime) -> PyResult<Bound<'py, PyDict>> {

@@ -14,7 +14,7 @@ from wifair.tables import aligned
 @click.command(name="airtime")
 @click.option("--standard", required=True, metavar="NAME", help="802.11b, a, g, n, ac, ax or be.")
 @click.option("--band", metavar="GHZ", help="2.4, 5 or 6; by default 2.4 for b and g, else 5.")
-@click.option("--width", type=int, metavar="MHZ", help="Channel width; 20 by default.")
+@click.option("--width", metavar="MHZ", help="Channel width; 20 by default.")
 @click.option("--mcs", type=int, metavar="N", help="Modulation and coding scheme, from 802.11n on.")
 @click.option("--rate", metavar="RATE", help="Data rate, for b, a and g, as in '54 Mb/s'.")
 @click.option("--streams", type=int, metavar="N", help="Spatial streams; 1 by default, in 802.11n as the MCS says.")
