@@ -188,13 +188,14 @@ impl Wlan {
             let message = format!("no block ACK of {} covers {window} MPDUs", self.standard);
             at.problem("aggregation.window", &message, &format!("at most {}", largest_window(amendment)));
         }
+        let has_no_dsss = self.phy_band() != Band::Ghz2_4;
         let old = [
             ("data_rate", self.data_rate != default_data_rate(self.standard)),
             ("cw_min", self.cw_min != 15),
             ("cw_max", self.cw_max != 1023),
-            ("preamble", self.preamble != Preamble::Long),
+            ("preamble", has_no_dsss && self.preamble != Preamble::Long),
             ("plcp_rate", self.plcp_rate.is_some()),
-            ("dsss_basic_rate", self.dsss_basic_rate != BitRate::from_mbps(2)),
+            ("dsss_basic_rate", has_no_dsss && self.dsss_basic_rate != BitRate::from_mbps(2)),
             ("signal_extension", self.signal_extension != self.phy_band().signal_extension()),
             ("whole_symbols", !self.whole_symbols),
             ("timeout_without_difs", self.timeout_without_difs),
@@ -208,6 +209,9 @@ impl Wlan {
             let remedy = match key {
                 "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
                 "cw_min" | "cw_max" => format!("write it for a category, as in `edca.be.{key}`"),
+                "preamble" | "dsss_basic_rate" => {
+                    "802.11b is in 2.4 GHz: write band = \"2.4 GHz\", or leave it out".to_owned()
+                }
                 _ => "leave it out".to_owned(),
             };
             at.problem(key, &format!("`{key}` does not apply to {}", self.standard), &remedy);

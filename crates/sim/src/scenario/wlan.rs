@@ -125,7 +125,7 @@ table! {
         pub dscp_mapping: DscpMapping = DscpMapping::Rfc8325;
         /// Rate of RTS, CTS and ACK frames.
         pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
-        /// Preamble of 802.11b frames, also in 802.11g. From 802.11n on, 802.11b stations have the long one.
+        /// Preamble of 802.11b frames, also in the 2.4 GHz of later standards.
         pub preamble: Preamble = Preamble::Long;
         /// Rate at which all bits of 802.11b's preamble and header are sent, as can be set in ns-2; if absent, they
         /// take the time given by the standard.
@@ -227,7 +227,8 @@ table! {
         /// finishes early (802.11n and later). RTS and CTS, or a CTS-to-self, then precede only the first data to each
         /// receiver in a TXOP. Otherwise each frame reserves the channel for its own exchange.
         pub cf_end: bool = false;
-        /// Highest rate of an ACK or CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
+        /// Highest rate of an ACK or CTS to frames at 1, 2, 5.5 and 11 Mb/s, in 802.11g and the 2.4 GHz of later
+        /// standards.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
         /// Probability that a data frame is lost, in both directions.
         pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;

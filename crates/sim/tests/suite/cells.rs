@@ -341,6 +341,13 @@ fn stations_of_80211g_have_the_rates_of_80211b() {
     // The slots of an 802.11b station, 20 us, and its aCWmin of 31.
     let found = cycle("'802.11n'\nband = '2.4 GHz'", "standard = '802.11b'");
     assert!((found - expected - 50e-6 - 15.5 * 20e-6).abs() < 16e-6, "{found} s");
+    // The short preamble saves 96 us twice; an ACK at 11 Mb/s takes 11 instead of 56 us. The backoffs are the same.
+    for (keys, saved) in [("preamble = 'short'", 192e-6), ("dsss_basic_rate = '11 Mb/s'", 45e-6)] {
+        let shorter = cycle(&format!("'802.11n'\nband = '2.4 GHz'\n{keys}"), "standard = '802.11b'");
+        assert!((found - shorter - saved).abs() < 6e-6, "{keys}: {found} s and {shorter} s");
+        let told = problems(&text(&format!("'802.11n'\n{keys}"), ""));
+        assert!(told.contains("does not apply to 802.11n") && told.contains("write band = \"2.4 GHz\""), "{told}");
+    }
     let told = problems(&text("'802.11g'", "data_rate = '10 Mb/s'"));
     assert!(told.contains("one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mb/s"), "{told}");
     let told = problems(&text("'802.11a'", "data_rate = '11 Mb/s'"));
