@@ -3,7 +3,8 @@
 
 use wifair_mac::edcaf::Classifier;
 use wifair_mac::{
-    BROADCAST, Call, Category, Channel, FrameKind, FrameRecord, GeneralChannel, Hearing, RadioLinks, SpatialChannel,
+    BROADCAST, Call, Category, Channel, Fate, FrameKind, FrameRecord, GeneralChannel, Hearing, RadioLinks,
+    SpatialChannel,
 };
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_units::{Duration, Time};
@@ -193,7 +194,8 @@ fn the_nav_of_an_rts_without_cts_is_reset() {
 
 /// The data of the holder are lost, so that its TXOP is not released, and it sends a longer packet to station 2, with
 /// RTS. Its saved TXOP holder is the holder, so that station 2 responds despite its NAV (10.22.2.4). It does not answer
-/// an RTS of the access point before the TXOP would have ended. All stations hear each other.
+/// an RTS of the access point before the TXOP would have ended; it has received that RTS, which counts as such. All
+/// stations hear each other.
 #[test]
 fn a_station_answers_the_holder_that_set_its_nav() {
     for (rts_from, is_general) in [(HOLDER, false), (0, false), (HOLDER, true), (0, true)] {
@@ -231,10 +233,12 @@ fn a_station_answers_the_holder_that_set_its_nav() {
             let now = channel.next();
             channel.advance_until(now, &mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
         }
+        let collided = channel.air_time(channel.next()).collision;
         let frames = channel.tap().expect("it was set").frames();
         let ends = frames[0].start + micros(TXOP_US);
         let rts = frames.iter().find(|frame| frame.kind == FrameKind::Rts).expect("it is sent");
         assert_eq!((rts.from, rts.end < ends), (rts_from, true));
+        assert_eq!((rts.fate, collided), (Fate::Read, Duration::ZERO));
         let cts = frames.iter().find(|frame| frame.kind == FrameKind::Cts).map(|frame| frame.start);
         match rts_from {
             HOLDER => assert_eq!(cts, Some(rts.end + micros(SIFS_US))),

@@ -25,8 +25,12 @@ impl GeneralChannel {
                 tap.push(self.edcafs.response_record(self.senders[0], now, fate));
             }
             GeneralPhase::CfEnd => tap.push(self.edcafs.cf_end_record(self.senders[0], now, Fate::Read)),
-            GeneralPhase::Collision => {
-                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+            GeneralPhase::Collision | GeneralPhase::Unanswered => {
+                let fate = match self.phase {
+                    GeneralPhase::Unanswered => Fate::Read,
+                    _ if self.senders.len() > 1 => Fate::Collision,
+                    _ => Fate::Error,
+                };
                 for &sender in &self.senders {
                     let first = self.before_data(sender).first();
                     if let Some(step) = first {

@@ -94,13 +94,17 @@ impl GeneralChannel {
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
             let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
             let end = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
-            if self.edcafs.loses_control(station, to, to, sent, rts)
-                || self.is_silenced(end, number(station), to)
-                || self.edcafs.loses_control(station, to, number(station), sent, cts)
-            {
-                // Counted as a collision of the RTS with noise, which ends the exchange.
-                self.phase = GeneralPhase::Collision;
-                self.next = end;
+            // An RTS or CTS that is lost counts as a collision of the RTS with noise, which ends the exchange.
+            self.next = end;
+            self.phase = GeneralPhase::Collision;
+            if self.edcafs.loses_control(station, to, to, sent, rts) {
+                return;
+            }
+            if self.is_silenced(end, number(station), to) {
+                self.phase = GeneralPhase::Unanswered;
+                return;
+            }
+            if self.edcafs.loses_control(station, to, number(station), sent, cts) {
                 return;
             }
             self.edcafs.contenders[sender].contention.clear();
@@ -403,7 +407,9 @@ impl GeneralChannel {
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);
-        self.air.collision += now - self.accounted.max(self.began);
+        let spent =
+            if self.phase == GeneralPhase::Unanswered { &mut self.air.rts_cts } else { &mut self.air.collision };
+        *spent += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.edcafs.access.timing;
         let mut senders = std::mem::take(&mut self.senders);

@@ -44,8 +44,10 @@ enum GeneralPhase {
     Response { lost: bool },
     /// SIFS and CF-End of a TXOP holder that has finished.
     CfEnd,
-    /// Several frames are on the air, or an RTS that gets no response.
+    /// Several frames are on the air, or an RTS that is lost, or whose CTS is.
     Collision,
+    /// An RTS is on the air whose receiver does not answer because of its NAV.
+    Unanswered,
 }
 
 /// See the [module](self).
@@ -183,6 +185,7 @@ impl GeneralChannel {
                 air.idle += spend(self.began.saturating_since(self.accounted));
                 air.collision += spend(Duration::MAX);
             }
+            GeneralPhase::Unanswered => air.rts_cts += spend(Duration::MAX),
             GeneralPhase::Data if self.cannot_fail => air.data += spend(Duration::MAX),
             GeneralPhase::Data | GeneralPhase::Broadcast => {
                 let sifs = self.edcafs.access.timing.sifs;
@@ -346,7 +349,7 @@ impl GeneralChannel {
                 let has_more = self.edcafs.contenders[self.senders[0]].task.is_some();
                 self.finish(now, Duration::ZERO, Duration::ZERO, has_more);
             }
-            GeneralPhase::Collision => self.end_collision(call),
+            GeneralPhase::Collision | GeneralPhase::Unanswered => self.end_collision(call),
         }
         MacEvent::Nothing
     }
