@@ -328,7 +328,7 @@ class Capture:
         Raises
         ------
         ValueError
-            If the packets were not kept.
+            If the packets were not kept, or a format is another one.
         ImportError
             If there is no matplotlib.
         OSError

@@ -270,6 +270,19 @@ def test_a_legend_covers_no_line() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["reno", "cubic", "vegas", "bbr"]
 
 
+@pytest.mark.parametrize("ending", ["gif", "jpg", "eps", "svgz"])
+def test_other_kinds_of_files_are_refused_even_if_matplotlib_writes_them(ending: str, tmp_path: Path) -> None:
+    """The formats of figures are PNG, SVG and PDF."""
+    expected = f"`.{ending}` is no kind of figure: let `.*` end in .png, .svg or .pdf"
+    with pytest.raises(ValueError, match=expected):
+        results().save_figure(tmp_path / f"run.{ending}")
+    wifair.run(wifair.Scenario.from_text(SCENARIO), pcap=wifair.Pcap(tmp_path / "cap", at=("server",)))
+    capture = wifair.read_capture(tmp_path / "cap" / "server.pcap", packets=True)
+    with pytest.raises(ValueError, match=expected):
+        capture.plot(tmp_path / "figures", formats=["png", ending])
+    assert not (tmp_path / "figures").exists()
+
+
 def test_a_slow_computer_gets_no_warning_about_legends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """matplotlib warns if it takes a second to find a place for a legend, unless it was told to look for one."""
     seconds = itertools.count(0.0, 10.0)

@@ -20,7 +20,7 @@ import click
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
-    check_file,
+    check_figure,
     command_line,
     fail,
     figure_options,
@@ -313,7 +313,7 @@ def report_command(
     The measurement may still be running, or may have been interrupted.
     """
     if figure is not None:
-        check_file(str(figure), force=force)
+        check_figure(str(figure), force=force)
     measurement = Measurement.from_folder(folder)
     if case is not None and case not in measurement.cases:
         raise MeasureError(f"no results of `{case}`: there are {', '.join(measurement.cases) or 'none'}")

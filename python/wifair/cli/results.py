@@ -12,6 +12,7 @@ import click
 
 from wifair.cli.common import (
     FAILED,
+    check_figure,
     check_file,
     echo_json,
     fail,
@@ -20,7 +21,7 @@ from wifair.cli.common import (
     trying,
 )
 from wifair.columns import Columns
-from wifair.figures.style import Look, check, save
+from wifair.figures.style import Look, save
 from wifair.files import replacing
 from wifair.output import need_pyarrow
 from wifair.sweeps.checksums import examine
@@ -134,7 +135,9 @@ def results_command(
     }
     mode = next((use for use, wanted in uses.items() if wanted), "a table")
     refuse_others(TAKEN[mode], mode)
-    for path in (plot, csv_file, parquet_file):
+    if plot is not None:
+        check_figure(plot, force=force)
+    for path in (csv_file, parquet_file):
         if path is not None and path != "-":
             check_file(path, force=force)
     if repair:
@@ -242,7 +245,6 @@ class _SelectedRuns:
         table = self._means([along, *lines], figures)
         self._tell_mixed([name for name in self._labels() if name not in (along, *lines)])
         with trying("write", path):
-            check(path)
             save(draw(table, along, figures, lines, Look.of(**look)), path)
 
     def _tell_mixed(self, others: Sequence[str]) -> None:

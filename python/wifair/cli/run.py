@@ -14,7 +14,6 @@ from wifair.cli.common import (
     INTERRUPTED,
     Seeds,
     check_figure,
-    check_file,
     check_frames,
     command_line,
     echo_parts,
@@ -173,7 +172,7 @@ def _check_air(frames: str | None, timeline: str | None, start: str | None, end:
     if frames is not None:
         check_frames(frames, force=force)
     if timeline is not None:
-        check_file(timeline, force=force)
+        check_figure(timeline, force=force)
 
 
 def _span(

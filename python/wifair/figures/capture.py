@@ -12,7 +12,7 @@ import numpy as np
 from wifair import files
 from wifair.figures.heat import coarser, colour_scale, heat_map
 from wifair.figures.inline import inline
-from wifair.figures.style import COLOURS, Look, logarithmic, new_figure, settings
+from wifair.figures.style import COLOURS, Look, check, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     import os
@@ -40,6 +40,8 @@ def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[
     flows = capture.document["fairness"]["flows"]
     look.check_labels([*(f"{flow['from']}>{flow['to']}" for flow in flows), *QUANTITIES])
     folder = Path(directory)
+    for form in formats:
+        check(folder / f"overview.{form}")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for form in formats:

@@ -54,7 +54,7 @@ SAME_BYTES: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
-"""Metadata to omit, so that equal figures have equal bytes."""
+"""The formats of figures, with metadata to omit, so that equal figures have equal bytes."""
 
 _SIZE = re.compile(r"\s*([\d.]+)\s*(?:x\s*([\d.]+)\s*)?(in|cm|mm)\s*")
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
@@ -244,7 +244,7 @@ def _figure_class() -> Any:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Check, before long runs, that a figure can be saved in the format of the extension of `path`.
+    """Check, before long runs, that a figure can be drawn and saved in the format of the extension of `path`.
 
     Parameters
     ----------
@@ -256,11 +256,11 @@ def check(path: str | os.PathLike[str]) -> None:
     ImportError
         If matplotlib is not installed.
     ValueError
-        If the ending is none that matplotlib knows.
+        If the ending is none of ``.png``, ``.svg`` and ``.pdf``.
     """
-    kinds = new_figure(Look()).canvas.get_supported_filetypes()
+    _figure_class()
     ending = Path(path).suffix
-    if ending.lower().removeprefix(".") not in kinds:
+    if ending.lower().removeprefix(".") not in SAME_BYTES:
         said = f"`{ending}` is no kind of figure" if ending else "what kind of figure?"
         raise ValueError(f"{said}: let `{path}` end in .png, .svg or .pdf")
 
@@ -278,7 +278,7 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the ending is none that matplotlib knows.
+        If the ending is none of ``.png``, ``.svg`` and ``.pdf``.
     OSError
         If the file cannot be written.
     """
