@@ -332,3 +332,31 @@ def test_a_capture_of_aggregates_is_read_back(tmp_path: Path) -> None:
         expected = [str(mode["mcs"]), "1", "20", "MHz", "800", "ns", "100.0", "%", str(sender["aggregates"])]
         expected += [f"{sender['mpdus_per_aggregate']:.1f}", str(sender["largest_aggregate"]), "0.0", "%"]
         assert row.split()[1:] == expected
+
+
+@pytest.mark.parametrize(("discipline", "queues"), [("fifo", 2), ("drr", 2 * 3)])
+def test_a_limit_is_that_of_each_queue(discipline: str, queues: int) -> None:
+    """Saturated downloads in two categories to three stations; FIFO has one queue for all stations."""
+    downloads = """
+        duration = "1 s"
+        wlan = { standard = "802.11n", mcs = 0 }
+        ap.queue.limit = "50 packets"
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta", count = 3 }]
+        [[flows]]
+        name = "be"
+        station = "sta"
+        direction = "down"
+        transport = "udp"
+        udp.rate = "9 Mb/s"
+        [[flows]]
+        name = "vi"
+        station = "sta"
+        direction = "down"
+        transport = "udp"
+        udp.rate = "9 Mb/s"
+        category = "video"
+    """
+    scenario = wifair.Scenario.from_text(downloads).with_({"ap.queue.discipline": discipline})
+    results = wifair.run(scenario, seeds=[1], series="100 ms")
+    assert results.queues["packets"].max() == queues * 50

@@ -201,13 +201,14 @@ table! {
     pub struct QueueSettings {
         /// Which packet is sent next, and which is dropped.
         pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
-        /// Capacity.
+        /// Capacity. From 802.11n on a sender has a queue for each access category, and an access point with
+        /// `queue_per_station` one for each station and category: each has this capacity.
         pub limit: Limit = Limit::Packets(50), "from 1 to 100000000 packets, or from 40 B to 100 GB" => |limit| match limit {
             Limit::Packets(packets) => (1..=100_000_000).contains(packets), // about a hundred bytes of memory each
             Limit::Bytes(bytes) => (40..=100_000_000_000).contains(&bytes.0),
         };
         /// An ECN-capable packet that finds more than this in the queue is marked (RFC 8257, section 3.1). Disciplines
-        /// with a marking rule of their own ignore it. If absent, nothing is marked.
+        /// with a marking rule of their own ignore it. Like `limit` it is for each queue. If absent, nothing is marked.
         pub mark_above: Option<Limit> = None;
         /// Whether routing messages go before all others, in a separate line.
         pub routing_first: bool = false;

@@ -269,7 +269,7 @@ row! {
         pub air_best_effort_s: f64,
         /// The same for background [s].
         pub air_background_s: f64,
-        /// Data PPDUs that it sent in 20 MHz, with `overlapping_channels`.
+        /// Data PPDUs that it sent in 20 MHz, with `overlapping_channels`, whose channels have at most 160 MHz.
         pub ppdus_20_mhz: u64,
         /// The same in 40 MHz.
         pub ppdus_40_mhz: u64,

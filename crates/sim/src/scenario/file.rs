@@ -106,8 +106,8 @@ table! {
         pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Parameters of its access categories (802.11n and later), if different from those of `[wlan]`.
         pub edca: Option<EdcaParameterSet> = None;
-        /// Whether each category has a queue per station, served in turn (802.11n and later). If absent: yes, except
-        /// with the disciplines "fifo" and "airtime".
+        /// Whether each category has a queue per station, served in turn (802.11n and later). Then each of these queues
+        /// has the capacity `queue.limit`. If absent: yes, except with the disciplines "fifo" and "airtime".
         pub queue_per_station: Option<bool> = None;
     }
     check(ap, at) {
