@@ -276,7 +276,7 @@ impl<'a> AirBuilder<'a> {
             StationsPlan::Dcf(access, stations)
         };
         let mut space = on_channel.hearing.clone().zip(signals);
-        if errors_for_all && space.is_none() && matches!(stations, StationsPlan::Dcf(..)) {
+        if errors_for_all && space.is_none() {
             // What bystanders receive of a frame requires the spatial channel.
             space = Some(self.everybody(nodes));
         }

@@ -9,7 +9,7 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 use super::edca_keys::{Aggregation, AggregationPolicy, Agreements, EdcaParameterSet};
 use super::file::Stations;
-use super::wlan::{Preamble, Profile, Wlan, default_data_rate};
+use super::wlan::{ErrorsAt, Preamble, Profile, Wlan, default_data_rate};
 
 impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
@@ -200,6 +200,7 @@ impl Wlan {
             ("whole_symbols", !self.whole_symbols),
             ("timeout_without_difs", self.timeout_without_difs),
             ("profile", self.profile != Profile::Standard),
+            ("errors_at", self.errors_at != ErrorsAt::Receiver),
         ];
         for (key, is_changed) in old {
             // A default that follows from another key is no mistake of its own.
@@ -212,6 +213,7 @@ impl Wlan {
                 "preamble" | "dsss_basic_rate" => {
                     "802.11b is in 2.4 GHz: write band = \"2.4 GHz\", or leave it out".to_owned()
                 }
+                "errors_at" => "in [space] with spoils = \"bits\" each station has errors of its own".to_owned(),
                 _ => "leave it out".to_owned(),
             };
             at.problem(key, &format!("`{key}` does not apply to {}", self.standard), &remedy);

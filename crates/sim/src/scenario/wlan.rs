@@ -33,7 +33,7 @@ choice! {
 }
 
 choice! {
-    /// At which stations a given error probability applies.
+    /// At which stations a given error probability applies, up to 802.11g.
     pub enum ErrorsAt {
         /// At the receiver of a frame: all other stations read it.
         Receiver = "receiver",

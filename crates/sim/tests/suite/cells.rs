@@ -409,3 +409,22 @@ fn a_run_in_which_no_frame_is_read_has_a_report() {
         assert!((used.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{cell:?}");
     }
 }
+
+/// Errors at every station act on access categories as on DCF, also without positions: bystanders that miss a frame
+/// wait EIFS.
+#[test]
+fn errors_at_every_station_with_access_categories() {
+    let text = |errors_at: &str, access: &str, space: &str| {
+        format!(
+            "duration = '2 s'\n{space}\n[wlan]\nstandard = '802.11g'\ndata_error = 0.2\n\
+             errors_at = '{errors_at}'\n[ap]\nscheme.access = '{access}'\n[[servers]]\nname = 'server'\n[[stations]]\nname = 'sta'\ncount = 5\n\
+             [[flows]]\nname = 'up'\nstation = 'sta'\ntransport = 'udp'\nudp.rate = '20 Mb/s'\n"
+        )
+    };
+    for access in ["none", "edca"] {
+        let at = |errors_at: &str, space: &str| outcome(&text(errors_at, access, space)).cell.goodput_bps;
+        let (receiver, every) = (at("receiver", ""), at("every-station", ""));
+        assert_ne!(receiver, every, "{access}");
+        assert_eq!(every, at("every-station", "space = {}"), "{access}");
+    }
+}

@@ -114,6 +114,13 @@ fn settings_of_the_channel_that_nothing_uses() {
     is_one_error(&wlan("802.11n", "aggregation.max_ppdu_time = '1 us'"), &[], &["must be from 20 us to 5.484 ms"]);
 }
 
+/// Errors at every station are those of DCF's frames; those of aggregates in space follow from bit errors.
+#[test]
+fn errors_at_every_station_of_80211n() {
+    let text = wlan("802.11n", "data_error = 0.1\nerrors_at = 'every-station'");
+    is_one_error(&text, &[], &["`errors_at` does not apply to 802.11n", "spoils = \"bits\""]);
+}
+
 /// Stations that send wider PPDUs than their channel; the same error with and without `[space]`.
 #[test]
 fn ppdus_wider_than_the_channel() {
