@@ -255,12 +255,15 @@ table! {
             }
         }
         wlan.check_rate(at, "dsss_basic_rate", wlan.dsss_basic_rate, wlan.standard, true);
+        let has_no_mixture = matches!(wlan.standard, Amendment::A | Amendment::B);
         let strange = [
-            ("preamble", wlan.standard == Amendment::A && wlan.preamble == Preamble::Short),
-            ("plcp_rate", matches!(wlan.standard, Amendment::A | Amendment::G) && wlan.plcp_rate.is_some()),
+            ("preamble", "802.11b", wlan.standard == Amendment::A && wlan.preamble == Preamble::Short),
+            ("plcp_rate", "802.11b", wlan.standard.is_ofdm() && !wlan.standard.has_mcs() && wlan.plcp_rate.is_some()),
+            ("signal_extension", "OFDM", wlan.standard == Amendment::B && wlan.signal_extension > Duration::ZERO),
+            ("dsss_basic_rate", "802.11g", has_no_mixture && wlan.dsss_basic_rate != BitRate::from_mbps(2)),
         ];
-        for (key, _) in strange.iter().filter(|(_, strange)| *strange) {
-            let note = format!("of 802.11b only, and standard is \"{}\"", wlan.standard);
+        for (key, of, _) in strange.iter().filter(|(.., strange)| *strange) {
+            let note = format!("of {of} only, and standard is \"{}\"", wlan.standard);
             at.problem(key, &format!("`{key}` does not apply"), &note);
         }
     }

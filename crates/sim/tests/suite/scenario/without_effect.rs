@@ -36,6 +36,20 @@ fn keys_of_other_standards_at_their_default_values() {
     }
 }
 
+#[test]
+fn keys_of_frames_that_the_standard_does_not_have() {
+    for (standard, key) in [
+        ("802.11a", "preamble = 'short'"),
+        ("802.11g", "plcp_rate = '1 Mb/s'"),
+        ("802.11b", "signal_extension = '6 us'"),
+        ("802.11b", "dsss_basic_rate = '11 Mb/s'"),
+        ("802.11a", "dsss_basic_rate = '11 Mb/s'"),
+    ] {
+        let name = key.split(' ').next().unwrap();
+        is_one_error(&wlan(standard, key), &[], &[&format!("`{name}` does not apply"), standard]);
+    }
+}
+
 /// A sweep over standards needs no edits of the file; the resolved scenario says only what is true of it.
 #[test]
 fn another_standard_leaves_defaults_behind() {
