@@ -65,10 +65,11 @@ impl Sender {
     }
 
     /// Writes the first of all segments that the windows allow, and returns their number; they differ in their offset
-    /// alone. The caller has checked [`Sender::is_running`].
+    /// alone. Retransmissions are written one by one, as each is counted. The caller has checked
+    /// [`Sender::is_running`].
     #[inline(always)]
     pub fn write_all(&mut self, now: Time, packet: &mut Packet) -> u64 {
-        let count = if self.annotates { 1 } else { (self.run - self.nxt) / self.mss };
+        let count = if self.annotates || self.nxt < self.max { 1 } else { (self.run - self.nxt) / self.mss };
         self.write_run(now, count, packet);
         count
     }

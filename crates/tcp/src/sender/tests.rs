@@ -395,6 +395,25 @@ fn answers(sender: &mut Sender, acks: &[Packet]) -> Vec<Vec<u64>> {
     acks.iter().map(answer).collect()
 }
 
+/// After a timeout all segments leave again from the first on, as the window grows; each is a retransmission, however
+/// many an ACK releases at once.
+#[test]
+fn every_segment_sent_again_after_a_timeout_is_a_retransmission() {
+    let mut sender = ten_in_flight("cc = 'newreno'");
+    let now = sender.deadline();
+    sender.on_timer(now);
+    assert_eq!(sender.poll(now).map(|packet| packet.seq), Some(0));
+    sender.on_packet(now, &ack(1, &[]));
+    assert_eq!([(); 2].map(|()| sender.poll(now).map(|packet| packet.seq)), [Some(1000), Some(2000)]);
+    sender.on_packet(now, &ack(2, &[]));
+    let (mut packet, mut sent) = (Packet::default(), 0);
+    while sender.is_running() {
+        sent += sender.write_all(now, &mut packet);
+        assert!(packet.flags & flag::RETRANSMISSION != 0, "{packet:?}");
+    }
+    assert_eq!((sent, sender.counts().retransmissions), (2, 5));
+}
+
 /// RFC 6582, section 3.2, by hand. Segments 0 and 3 of ten are lost. The first two duplicate ACKs send 10 and 11
 /// (RFC 3042), the third sends 0 again; ssthresh is 10 / 2, the window 5 + 3. Seven more duplicates (segments 5 to 11)
 /// raise it to 15, so that the last three send 12, 13, 14. The ACK of 0 to 2 is partial: 3 leaves again, the window
