@@ -237,6 +237,12 @@ impl Tap {
         self.frames.push(frame);
     }
 
+    /// Removes the frames from position `from` on that have not ended at `now`.
+    pub(super) fn remove_unended(&mut self, from: usize, now: Time) {
+        let later = self.frames.split_off(from);
+        self.frames.extend(later.into_iter().filter(|frame| frame.end <= now));
+    }
+
     /// Adds the packets of an A-MSDU after the first; returns their position.
     pub(super) fn add_further(&mut self, packets: impl Iterator<Item = (PacketId, Packet)>) -> (usize, usize) {
         let from = self.further.len();

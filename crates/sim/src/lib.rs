@@ -97,7 +97,11 @@ impl Run {
     /// Advances to `until`, or to the end. Returns whether the end is reached.
     pub fn advance(&mut self, until: Time) -> bool {
         self.world.run_until(until.min(self.end));
-        until >= self.end
+        let is_over = until >= self.end;
+        if is_over {
+            self.world.finish_watch();
+        }
+        is_over
     }
 
     /// The current time.

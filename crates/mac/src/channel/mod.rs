@@ -329,6 +329,13 @@ impl Channel {
         }
     }
 
+    /// Records the frames of the exchange in progress that have ended at `now`, which is the end of the run.
+    pub fn record_ended(&mut self, now: Time, packets: &Packets) {
+        if let Self::General(general) = self {
+            general.record_ended(now, packets); // in space each frame is recorded when it ends
+        }
+    }
+
     /// Receivers of the broadcast last reported.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {

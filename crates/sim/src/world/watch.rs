@@ -174,6 +174,17 @@ impl World {
         }
     }
 
+    /// Records the frames on the air that have ended although their exchange has not; the run is over.
+    pub fn finish_watch(&mut self) {
+        if !self.watch.as_mut().is_some_and(|watch| std::mem::take(&mut watch.plan.air)) {
+            return;
+        }
+        for index in 0..self.channels.len() {
+            self.channels[index].record_ended(self.now, &self.packets);
+            self.watch_air(index);
+        }
+    }
+
     /// Records a packet at the start of its path.
     #[cold]
     pub(super) fn watch_launch(&mut self, id: PacketId) {

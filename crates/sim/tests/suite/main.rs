@@ -1,6 +1,7 @@
 //! Tests of whole simulations, as a single program: separate programs would each be linked with the whole engine.
 
 mod aggregates;
+mod air_records;
 mod captures;
 mod cells;
 mod extended_range;

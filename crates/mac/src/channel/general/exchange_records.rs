@@ -45,6 +45,18 @@ impl GeneralChannel {
         self.tap = Some(tap);
     }
 
+    /// Records the frames of the exchange in progress that have ended at `now`, which is the end of the run.
+    pub fn record_ended(&mut self, now: Time, packets: &Packets) {
+        if matches!(self.phase, GeneralPhase::Idle | GeneralPhase::Gap) {
+            return;
+        }
+        let before = self.tap.as_ref().map_or(0, |tap| tap.frames().len());
+        self.record(self.next, packets);
+        if let Some(tap) = &mut self.tap {
+            tap.remove_unended(before, now);
+        }
+    }
+
     /// Records data or a BlockAckReq that ends at `now`, with the frames before it.
     fn record_exchange(&self, tap: &mut Tap, now: Time, packets: &Packets) {
         let sender = self.senders[0];
