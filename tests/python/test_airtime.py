@@ -267,6 +267,13 @@ def test_ldpc_extra_symbol_and_packet_extension() -> None:
             "response",
             "no block ACK in 802.11a: there are ack and none; 802.11n, ac, ax and be have block ACK",
         ),
+        ({"standard": "802.11ax", "mcs": 7, "buffer_size": 64}, "buffer_size", "no block ACK here"),
+        ({"standard": "802.11n", "mcs": 7, "response": "none", "buffer_size": 64}, "buffer_size", "no block ACK here"),
+        (
+            {"standard": "802.11n", "mcs": 7, "response": "none", "basic_rates": ["6 Mb/s"]},
+            "basic_rates",
+            "no response here",
+        ),
         ({"standard": "802.11n", "mcs": 7, "ldpc_extra_symbol": True}, "ldpc_extra_symbol", "BCC"),
         ({"standard": "802.11ax", "mcs": 7, "coding": "bcc", "ldpc_extra_symbol": True}, "ldpc_extra_symbol", "ldpc"),
         ({"standard": "802.11ax", "mcs": 1, "basic_rates": ["7 Mb/s"]}, "basic_rates", "24"),

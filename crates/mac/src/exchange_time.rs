@@ -125,7 +125,13 @@ impl ExchangeTime {
                 format!("no block ACK in {name}: there are ack and none; 802.11n, ac, ax and be have block ACK");
             return Err(ModeError { key: "response", message });
         }
-        let response = match query.response.unwrap_or_else(|| usual_response(query, psdu, longest_mpdu)) {
+        let kind = query.response.unwrap_or_else(|| usual_response(query, psdu, longest_mpdu));
+        // The buffer also limits the number of MPDUs in an A-MPDU.
+        if query.buffer_size.is_some() && kind != Response::BlockAck && mpdus.is_none_or(|count| count < 2) {
+            let message = "no block ACK here, which a buffer is for: leave it out, or give block-ack as the response";
+            return Err(ModeError { key: "buffer_size", message: message.to_owned() });
+        }
+        let response = match kind {
             Response::None => None,
             kind => {
                 let length = if kind == Response::Ack {

@@ -111,6 +111,8 @@ impl Question {
         };
         let basic_rates = if self.basic_rates.is_empty() {
             BasicRates::mandatory()
+        } else if response == Some(Response::None) {
+            return Err(error("basic_rates", "no response here, which basic rates are for: leave them out".to_owned()));
         } else {
             let there = BasicRates::THERE_ARE;
             let rates = self.basic_rates.iter().map(|text| parse::<BitRate>("basic_rates", text, there));
