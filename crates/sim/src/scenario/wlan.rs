@@ -260,6 +260,7 @@ table! {
             ("preamble", "802.11b", wlan.standard == Amendment::A && wlan.preamble == Preamble::Short),
             ("plcp_rate", "802.11b", wlan.standard.is_ofdm() && !wlan.standard.has_mcs() && wlan.plcp_rate.is_some()),
             ("signal_extension", "OFDM", wlan.standard == Amendment::B && wlan.signal_extension > Duration::ZERO),
+            ("protection", "OFDM", wlan.standard == Amendment::B && wlan.protection.is_some()),
             ("dsss_basic_rate", "802.11g", has_no_mixture && wlan.dsss_basic_rate != BitRate::from_mbps(2)),
         ];
         for (key, of, _) in strange.iter().filter(|(.., strange)| *strange) {

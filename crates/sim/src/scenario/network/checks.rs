@@ -115,7 +115,8 @@ impl Builder<'_> {
             need_space("ap.radio", ap.radio.is_some());
         }
         need_space("wlan.rate_adaptation", adapts(&wlan.rate_adaptation));
-        need_space("wlan.protection", wlan.protection.is_some() && !has_mcs);
+        let may_protect = wlan.standard.is_ofdm() && !has_mcs;
+        need_space("wlan.protection", wlan.protection.is_some() && may_protect);
         for (index, group) in file.stations.iter().enumerate() {
             for (key, is_set) in [
                 ("position", group.position != HERE),

@@ -44,6 +44,7 @@ fn keys_of_frames_that_the_standard_does_not_have() {
         ("802.11b", "signal_extension = '6 us'"),
         ("802.11b", "dsss_basic_rate = '11 Mb/s'"),
         ("802.11a", "dsss_basic_rate = '11 Mb/s'"),
+        ("802.11b", "protection = '2 Mb/s'"),
     ] {
         let name = key.split(' ').next().unwrap();
         is_one_error(&wlan(standard, key), &[], &[&format!("`{name}` does not apply"), standard]);
