@@ -265,7 +265,7 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.aggregation\.count_in_flight", "categories", {"stations.queue.limit": "4 packets"}, [True]),
     (r"wlan\.aggregation\.min_start_spacing", "cell", STANDARDS["n"], ["16 us"]),
     (r"wlan\.aggregation\..*", "categories", {}, []),
-    (r"(wlan|stations)\.width", "categories", {}, [40]),
+    (r"wlan\.width", "categories", {}, [40]),
     (r"(wlan|stations)\.streams", "categories", STANDARDS["ac"], [2]),
     (r"space\.overlapping_channels", "campus", {"ap.channels": [1, 2], "ap.chain.spacing": "10 m"}, []),
     (r"ap\.widths", "campus", BONDED, [[40]]),
@@ -282,7 +282,9 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.packet_padding", "categories", STANDARDS["ax"], ["16 us"]),
     (r"wlan\.coding", "cell", STANDARDS["n"] | {"wlan.mcs": 0}, ["bcc", "ldpc"]),
     (r"(ap|stations)\.cw_max", "cell", {"wlan.data_error": 0.3}, [31, 63]),
-    (r"(wlan|ap)\.edca\.bk\.cw_max", "categories", {}, [15]),
+    (r"(wlan|ap|stations)\.edca\.(be|bk)\.cw_max", "categories", {"wlan.control_error": 0.5}, [15]),
+    (r"stations\.standard", "cell", {"wlan.standard": "802.11n"}, ["802.11a"]),
+    (r"stations\.width", "cell", {"wlan.standard": "802.11n", "wlan.width": 40}, [20]),
     (r"stations\.edca\.vi\.burst", "categories", {"flows.udp.rate": "5 Mb/s"}, [10]),
     *(
         (
