@@ -81,19 +81,9 @@ impl Builder<'_> {
                 self.problem(path, &format!("`{key}` needs channels that overlap"), note);
             }
         }
-        if let Some(ap) = file.ap.as_ref().filter(|_| has_widths) {
-            if ap.widths.len() > ap.count as usize {
-                let plural = if ap.count == 1 { "" } else { "s" };
-                let message = format!("{} `widths` for {} access point{plural}", ap.widths.len(), ap.count);
-                self.problem("ap.widths", &message, "at most one for each");
-            }
-            if wlan.width.is_some() {
-                let why = "every access point has its own; leave out one of the two";
-                self.clash(
-                    "`width` sets nothing beside `widths`",
-                    [("wlan.width", "leave it out"), ("ap.widths", why)],
-                );
-            }
+        if has_widths && wlan.width.is_some() {
+            let why = "every access point has its own; leave out one of the two";
+            self.clash("`width` sets nothing beside `widths`", [("wlan.width", "leave it out"), ("ap.widths", why)]);
         }
         self.wide_stations(wlan);
         let Some(space) = overlapping.filter(|_| !are_refused) else { return };

@@ -114,6 +114,12 @@ table! {
         if let (Some(cw_min), Some(cw_max)) = (ap.cw_min, ap.cw_max) {
             windows(at, cw_min, cw_max);
         }
+        if ap.widths.len() > ap.count as usize && at.is_meant_with("widths", "count") {
+            let plural = if ap.count == 1 { "" } else { "s" };
+            let message = format!("{} `widths` for {} access point{plural}", ap.widths.len(), ap.count);
+            at.problem("widths", &message, "at most one for each");
+        }
+        ap.widths.truncate(ap.count as usize);
     }
 }
 

@@ -153,6 +153,10 @@ fn widths_that_no_access_point_has() {
     is_one_error(&text("", "widths = [80, 40]"), &[], &["2 `widths` for 1 access point"]);
     is_one_error(&text("width = 40", "widths = [80]"), &[], &["`width` sets nothing", "`widths`"]);
     read(&text("", "widths = [80]"), &[]).unwrap_or_else(|why| panic!("{why}"));
+    // A sweep over the number of access points needs no edits.
+    let two = text("", "count = 2\nwidths = [80, 40]");
+    let scenario = read(&two, &["ap.count=1"]).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(read(&scenario.to_toml(), &[]).unwrap(), scenario);
 }
 
 /// Rate adaptation that does not choose among the rates of the group's own standard.
