@@ -30,6 +30,8 @@ use crate::{RunOptions, hosts};
 struct ChannelNodes {
     /// Nodes: access points first, then stations.
     nodes: Vec<Node>,
+    /// The number of each node's access point on this channel.
+    aps: Vec<Option<u32>>,
     hearing: Option<RadioLinks>,
     /// The channel of each node, if channels overlap.
     operating: Option<Vec<OperatingChannel>>,
@@ -58,10 +60,18 @@ impl ChannelAssignment {
         for node in scenario.nodes_on_air() {
             by_channel.entry(channel_of(&node)).or_default().push(node);
         }
+        let number_of_ap = |node: &Node, nodes: &[Node]| {
+            let ap = match node {
+                Node::Station(station) => Node::Ap(access_points[*station]),
+                node => *node,
+            };
+            (0..).zip(nodes).find(|(_, other)| **other == ap).map(|(number, _)| number)
+        };
         let space = scenario.file.space.as_ref();
         let channels: Vec<ChannelNodes> = by_channel
             .into_values()
             .map(|nodes| ChannelNodes {
+                aps: nodes.iter().map(|node| number_of_ap(node, &nodes)).collect(),
                 hearing: space.map(|space| scenario.hearing(space, seed, &nodes)),
                 operating: nodes
                     .iter()
@@ -376,6 +386,7 @@ impl<'a> AirBuilder<'a> {
             aggregation: (!is_legacy).then(|| wlan.aggregation_rules(standard)),
             is_legacy,
             newest: self.standard_of(node).class(),
+            ap: on_channel.aps[place],
             categories: categories.collect(),
         }
     }

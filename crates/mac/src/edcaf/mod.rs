@@ -143,8 +143,16 @@ impl Edcafs {
         let responses = is_best_wanted.then_some(&access.timing);
         for (own, plan) in (0..).zip(plans) {
             assert_eq!(plan.categories.len(), categories, "all stations have as many categories");
-            let EdcaStation { common: mut station, mode, link, aggregation: rules, is_legacy, newest, categories } =
-                plan;
+            let EdcaStation {
+                common: mut station,
+                mode,
+                link,
+                aggregation: rules,
+                is_legacy,
+                newest,
+                ap: _,
+                categories,
+            } = plan;
             stations.push(Station {
                 rate: station.rate,
                 link: StationLink::new(mode, &link, rules.as_ref(), responses),

@@ -191,6 +191,8 @@ pub struct EdcaStation {
     pub is_legacy: bool,
     /// The newest modulation class that it reads.
     pub newest: ModulationClass,
+    /// The access point of its BSS, itself if it is one; none in an ad-hoc network.
+    pub ap: Option<u32>,
     /// Its categories, highest priority first.
     pub categories: Vec<CategorySettings>,
 }
@@ -232,6 +234,7 @@ impl EdcaStation {
             aggregation: None,
             is_legacy: false,
             newest: ModulationClass::Eht, // nobody sends what it could not read
+            ap: None,
             categories,
         }
     }

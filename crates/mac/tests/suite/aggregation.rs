@@ -127,6 +127,7 @@ pub fn settings(
             aggregation: Some(rules.clone()),
             is_legacy: false,
             newest: ModulationClass::He,
+            ap: None,
             categories: vec![category],
         }
     };

@@ -7,6 +7,7 @@ use wifair_mac::{
     SpatialChannel,
 };
 use wifair_packet::{Kind, NextHops, Packet, Packets};
+use wifair_phy::ModulationClass;
 use wifair_units::{Duration, Time};
 
 use crate::hidden_aggregates::settings;
@@ -37,11 +38,14 @@ struct Cell {
     /// Probability that the access point loses what the holder sends.
     error: f64,
     hearing: fn(u32, u32) -> Hearing,
+    /// The newest modulation class of the stations, and the access point of each.
+    class: ModulationClass,
+    aps: [u32; 4],
 }
 
 impl Cell {
     fn released(hearing: fn(u32, u32) -> Hearing) -> Self {
-        Self { cf_end: true, rts_threshold: u64::MAX, error: 0.0, hearing }
+        Self { cf_end: true, rts_threshold: u64::MAX, error: 0.0, hearing, class: ModulationClass::Ht, aps: [0; 4] }
     }
 
     /// The frames after the holder has begun to send one packet to the access point. Other stations get packets that
@@ -51,7 +55,9 @@ impl Cell {
         settings.classifier = Classifier::One;
         settings.access.cf_end = self.cf_end;
         for (number, station) in settings.stations.iter_mut().enumerate() {
-            let cw = if number as u32 == HOLDER { 1023 } else { 0 }; // the holder does not soon repeat what is lost
+            (station.newest, station.ap) = (self.class, Some(self.aps[number]));
+            // The holder and the disturber do not soon repeat what is lost.
+            let cw = if [HOLDER, DISTURBER].contains(&(number as u32)) { 1023 } else { 0 };
             let category = &mut station.categories[0];
             category.parameters = Category { cw_min: cw, cw_max: cw, aifsn: 2, txop: micros(TXOP_US), burst: 1 };
             if number as u32 == HOLDER {
@@ -98,6 +104,18 @@ impl Cell {
         let mut later: Vec<_> = later.iter().copied().chain([(during_ack, OTHER, 1500, false)]).collect();
         later.sort_unstable();
         start_of(&self.run(&later), OTHER)
+    }
+
+    /// Whether station 2 sends AIFS after a CF-End of the disturber, 1 ms after the holder has begun; otherwise it does
+    /// AIFS after the end of the holder's TXOP.
+    fn begins_after_foreign_cf_end(&self) -> bool {
+        let frames = self.run(&[(600, OTHER, 1500, false), (1000, DISTURBER, 60, true)]);
+        let cf_end = frames.iter().find(|frame| frame.kind == FrameKind::CfEnd).expect("it is sent");
+        let released = (cf_end.end - Time::ZERO).as_nanos() / 1000;
+        assert_eq!((cf_end.from, released < TXOP_US / 2), (DISTURBER, true));
+        let begins = start_of(&frames, OTHER);
+        assert!([released + AIFS_US, TXOP_US + AIFS_US].contains(&begins), "{begins}");
+        begins == released + AIFS_US
     }
 }
 
@@ -190,6 +208,59 @@ fn the_nav_of_an_rts_without_cts_is_reset() {
     let frames = cell.run(&[(5, OTHER, 1500, false)]);
     assert_eq!(frames[0].reserves, micros(TXOP_US - 28));
     assert_eq!(start_of(&frames, OTHER), 28 + (2 * SIFS_US + 28 + 20 + 2 * 9) + AIFS_US);
+}
+
+/// The data of the holder are lost, so that station 2 waits for the end of the TXOP. Meanwhile it reads a CF-End of the
+/// disturber, which does not hear the holder. With one NAV it then sends after AIFS. An HE station has two NAVs, and a
+/// CF-End resets one of them: that of its own BSS or that of all others (IEEE Std 802.11ax-2021, 26.2.4, 26.2.5). The
+/// other one lasts to the end of the TXOP.
+#[test]
+fn a_cf_end_resets_one_of_two_navs() {
+    let (ht, he) = (ModulationClass::Ht, ModulationClass::He);
+    for (class, aps, is_reset) in [
+        (ht, [0, 0, 0, DISTURBER], true),
+        (he, [0, 0, 0, 0], true),
+        (he, [0, 0, 0, DISTURBER], false),
+        (he, [0, 0, DISTURBER, DISTURBER], false),
+        (he, [0, 0, OTHER, DISTURBER], true), // both are other BSSs
+    ] {
+        let cell = Cell { error: 1.0, class, aps, ..Cell::released(disturbed) };
+        assert_eq!(cell.begins_after_foreign_cf_end(), is_reset, "{class:?}, {aps:?}");
+    }
+}
+
+/// As before, but the disturber sends an RTS to the access point, which does not hear it. It announces a later end than
+/// the data of the holder. A station with one NAV resets it when no frame follows the RTS (10.3.2.4); one with two
+/// resets that of the disturber's BSS, and waits for the end of the holder's TXOP.
+#[test]
+fn the_nav_of_an_rts_is_reset_without_that_of_another_bss() {
+    for (class, waits) in [(ModulationClass::Vht, false), (ModulationClass::He, true)] {
+        let aps = [0, 0, 0, DISTURBER];
+        let cell = Cell { error: 1.0, rts_threshold: 0, class, aps, ..Cell::released(disturbed) };
+        let frames = cell.run(&[(600, OTHER, 1500, false), (1000, DISTURBER, 1500, false)]);
+        let is_foreign_rts = |frame: &&FrameRecord| frame.from == DISTURBER && frame.kind == FrameKind::Rts;
+        let rts = frames.iter().find(is_foreign_rts).expect("it is sent");
+        let reset = (rts.end - Time::ZERO).as_nanos() / 1000 + 2 * SIFS_US + 28 + 20 + 2 * 9;
+        assert_eq!(start_of(&frames, OTHER), if waits { TXOP_US } else { reset } + AIFS_US, "{class:?}");
+    }
+}
+
+/// A CTS has no transmitter address: it counts as one of the own BSS if it goes to the access point, or to the station
+/// whose RTS has been read (26.2.2). Station 2 belongs to the BSS of the holder and the disturber. If it has not read
+/// the RTS, the CTS sets the NAV for other BSSs, which a CF-End of its own does not reset.
+#[test]
+fn a_cts_counts_for_the_own_bss_if_its_receiver_is_known() {
+    fn hidden(from: u32, to: u32) -> Hearing {
+        if from.min(to) == HOLDER && from.max(to) == OTHER { Hearing::Nothing } else { disturbed(from, to) }
+    }
+    for (class, hearing, is_reset) in [
+        (ModulationClass::Vht, hidden as fn(u32, u32) -> Hearing, true),
+        (ModulationClass::He, hidden, false),
+        (ModulationClass::He, disturbed, true),
+    ] {
+        let cell = Cell { error: 1.0, rts_threshold: 0, class, ..Cell::released(hearing) };
+        assert_eq!(cell.begins_after_foreign_cf_end(), is_reset, "{class:?}");
+    }
 }
 
 /// The data of the holder are lost, so that its TXOP is not released, and it sends a longer packet to station 2, with

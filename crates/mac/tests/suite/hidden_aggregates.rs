@@ -77,6 +77,7 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
             aggregation: Some(rules.clone()),
             is_legacy: false,
             newest: ModulationClass::He,
+            ap: None,
             categories: vec![category],
         }
     };

@@ -1,6 +1,8 @@
-//! Backoff and NAV of a station.
+//! Backoff of a station.
 
 use wifair_units::{Duration, Time};
+
+use super::nav::Nav;
 
 /// What frames in range of a station change in its state, besides the sets in [`super::signal::Signals`].
 #[derive(Clone, Debug)]
@@ -9,10 +11,8 @@ pub struct BackoffState {
     from: Time,
     /// Since when the channel is idle, if `from` is not up to date; otherwise [`Time::NEVER`].
     idle: Time,
-    /// NAV: until when other stations have reserved the channel.
-    pub nav: Time,
-    /// When the NAV set by an RTS may be reset unless a frame follows; [`Time::NEVER`] if it may not.
-    pub nav_check: Time,
+    /// NAV, or both NAVs of an HE station as one.
+    pub nav: Nav,
     /// Slots of the backoff left.
     pub left: u32,
     /// Whether it takes part in an exchange; its backoff is then frozen.
@@ -44,20 +44,13 @@ impl BackoffState {
         Self {
             from: Time::ZERO + intervals.difs,
             idle: Time::NEVER,
-            nav: Time::ZERO,
-            nav_check: Time::NEVER,
+            nav: Nav::IDLE,
             left: 0,
             engaged: false,
             resumes_when_idle: false,
             contends: false,
             immediate: false,
         }
-    }
-
-    /// End of the NAV, unless a frame confirms or extends it.
-    #[inline]
-    pub fn nav_until(&self) -> Time {
-        self.nav.min(self.nav_check)
     }
 
     /// A frame begins on an idle channel: freezes the backoff. Returns whether a backoff must be drawn.
@@ -73,20 +66,12 @@ impl BackoffState {
         false
     }
 
-    /// Resets the NAV set by an RTS, unless a frame is reported in time (10.3.2.4).
-    pub fn confirm_nav(&mut self, now: Time, intervals: &Intervals) {
-        if now + intervals.preamble > self.nav_check {
-            self.nav = self.nav_until();
-        }
-        self.nav_check = Time::NEVER;
-    }
-
     /// The channel is idle from `now`: slots count after DIFS or, if the last frame was not read (`eifs_pending`),
     /// after EIFS (10.3.2.3.7: regardless of the NAV).
     #[inline]
     pub fn become_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
         let from = now + if eifs_pending { intervals.eifs } else { intervals.difs };
-        let nav = self.nav_until();
+        let nav = self.nav.end();
         self.count_from(if nav > now { from.max(nav + intervals.difs) } else { from });
     }
 
@@ -119,25 +104,10 @@ impl BackoffState {
         }
     }
 
-    /// Resets the NAV when a CF-End ends at `now`.
-    pub fn reset_nav(&mut self, now: Time) {
-        self.nav = self.nav.min(now);
-        self.nav_check = Time::NEVER;
-    }
-
     /// End of the backoff, if the channel stays idle.
     #[inline]
     pub fn due(&self, intervals: &Intervals) -> Time {
         self.from + intervals.slot * u64::from(self.left)
-    }
-
-    /// Extends the NAV for a frame of another station that reserves the channel `until` then.
-    #[inline]
-    pub fn set_nav(&mut self, until: Time, check: Time) {
-        if until > self.nav_until() {
-            self.nav = until;
-            self.nav_check = check;
-        }
     }
 }
 

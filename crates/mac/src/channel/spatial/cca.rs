@@ -20,10 +20,11 @@ impl SpatialChannel {
     /// has neither a backoff nor a frame.
     #[inline(always)]
     pub(super) fn become_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
-        let backoff = &mut self.backoffs[station as usize];
-        if backoff.nav_check < Time::NEVER {
-            backoff.confirm_nav(now, &self.intervals);
+        let backoff = &self.backoffs[station as usize];
+        if backoff.nav.check < Time::NEVER {
+            self.confirm_nav(now, station);
         }
+        let backoff = &mut self.backoffs[station as usize];
         if backoff.engaged {
             return false;
         }

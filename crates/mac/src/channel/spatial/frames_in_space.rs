@@ -298,7 +298,7 @@ impl SpatialChannel {
     fn end_of_rts(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         // 10.3.2.9: no CTS while the NAV indicates a busy channel.
-        let nav = self.backoffs[transmission.to as usize].nav_until();
+        let nav = self.backoffs[transmission.to as usize].nav.end();
         let answers = read && (now >= nav || self.is_no_obstacle(nav, transmission.to, sender));
         let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
         self.answer(sender, transmission, answers.then_some(SpatialFrameKind::Cts), call);
@@ -316,7 +316,7 @@ impl SpatialChannel {
         } else if self.eifs_is_nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
-            self.backoffs[sender as usize].set_nav(now + self.access.timing.sifs + data, Time::NEVER);
+            self.backoffs[sender as usize].nav.set(now + self.access.timing.sifs + data, Time::NEVER);
         }
         if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == SpatialFrameKind::BlockAck) {
             edca.count_block_ack(to, read);

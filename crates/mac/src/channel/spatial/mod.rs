@@ -35,6 +35,7 @@ mod edca;
 mod fast;
 mod frames_in_space;
 mod hearer_records;
+mod nav;
 mod ns2;
 mod overlap;
 mod radio_links;
@@ -184,6 +185,8 @@ pub struct SpatialChannel {
     /// Stations with a backoff, a packet to send, or a NAV that may be reset, and possibly stations that no longer have
     /// any of these. A busy channel changes nothing for the other stations. Without shortcuts, all stations.
     alert: StationSet,
+    /// HE stations, which have two NAVs each.
+    two_navs: StationSet,
     /// Whether given error probabilities apply at every station that could read a frame, not just at its receiver.
     errors_for_all: bool,
     /// Whether EIFS is a NAV.
@@ -252,6 +255,7 @@ impl SpatialChannel {
             exchange: None,
             reserved: (Duration::ZERO, Duration::ZERO),
             alert: StationSet::none(stations.len()),
+            two_navs: StationSet::none(stations.len()),
             fast_paths: true,
             links,
             stations: vec![],

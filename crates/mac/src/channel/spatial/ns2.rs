@@ -56,12 +56,12 @@ impl SpatialChannel {
             // that capture a frame are shifted against the slots of stations that do not, and the two never collide.
             let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
             if signals.keeps_reception(station, power) {
-                backoff.set_nav(nav(end), Time::NEVER);
+                backoff.nav.set(nav(end), Time::NEVER);
                 return false;
             }
             if signals.fresh.has(station, now) && signals.captures_reception(sender, station, power) {
                 // The arriving frame counts as the first of the two.
-                backoff.set_nav(nav(other_end), Time::NEVER);
+                backoff.nav.set(nav(other_end), Time::NEVER);
                 follows = true;
                 clear = readable;
             }
@@ -88,7 +88,7 @@ impl SpatialChannel {
     #[inline]
     pub(super) fn extend_nav(&mut self, now: Time, station: u32) {
         if self.eifs_is_nav && self.signals.eifs_pending.has(station) {
-            self.backoffs[station as usize].set_nav(now + self.intervals.eifs, Time::NEVER);
+            self.backoffs[station as usize].nav.set(now + self.intervals.eifs, Time::NEVER);
             self.signals.eifs_pending.put(station, false);
         }
     }

@@ -375,12 +375,12 @@ impl SpatialChannel {
         let read = follow & !corrupted & !to;
         let for_all = transmission.to == BROADCAST || self.errors_for_all;
         let announced = if for_all { self.read_for_all(sender, transmission, word, read) } else { read };
-        for station in each(word, announced) {
-            let backoff = &mut self.backoffs[station as usize];
-            match transmission.kind {
-                SpatialFrameKind::CfEnd => backoff.reset_nav(now),
-                _ => backoff.set_nav(transmission.nav, check),
-            }
+        let he = announced & self.two_navs.of(word);
+        for station in each(word, announced & !he) {
+            self.backoffs[station as usize].nav.read(now, transmission, check);
+        }
+        for station in each(word, he) {
+            self.read_by_he(now, station, sender, transmission, check);
         }
         if check < Time::NEVER {
             *self.alert.of_mut(word) |= read;

@@ -211,7 +211,7 @@ impl SpatialChannel {
         if holds && left > Duration::ZERO {
             // 10.22.2.2: the backoff follows when the TXNAV timer has expired.
             edca.txnav[station as usize] = now + left;
-            self.backoffs[station as usize].set_nav(now + left, Time::NEVER);
+            self.set_own_nav(station, now + left);
         }
         self.stations[station as usize].stage = ExchangeStage::Rest;
         self.start_backoff(station, index, more);
@@ -280,7 +280,7 @@ impl SpatialChannel {
         let aifs = edca.edcafs.contenders[index].aifs;
         let from = edca.counts_from(index, backoff.from(), difs);
         let late = aifs.saturating_sub(difs);
-        let is_plain = !self.signals.eifs_pending.has(station) && backoff.nav_until() <= now;
+        let is_plain = !self.signals.eifs_pending.has(station) && backoff.nav.end() <= now;
         let from = if self.eifs_is_nav || edca.edcafs.slot_rules == SlotRules::Edca {
             from.max(timeout.max(now) + aifs)
         } else if self.access.timeout_without_difs && is_plain {

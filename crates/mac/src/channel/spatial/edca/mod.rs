@@ -8,17 +8,20 @@ mod aggregate_reception;
 mod category_backoff;
 mod category_exchanges;
 mod mpdu_errors;
+mod two_navs;
 mod width;
 
 use wifair_packet::PacketId;
+use wifair_phy::ModulationClass;
 use wifair_units::{BitRate, Time};
 
 use self::aggregate_reception::AggregateReception;
 use self::category_backoff::CategoryBackoff;
 use self::mpdu_errors::{DataChunk, OnAir};
+use self::two_navs::TwoNavs;
 use super::{Call, RadioLinks, SpatialChannel, SpatialFrameKind};
 use crate::category::Category;
-use crate::edcaf::{EdcaSettings, Edcafs, Ppdu};
+use crate::edcaf::{EdcaSettings, EdcaStation, Edcafs, Ppdu};
 use crate::extended_response::ExtendedResponse;
 use crate::station::Contention;
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
@@ -36,6 +39,10 @@ pub(super) struct SpatialEdca {
     txop_nav: Vec<Time>,
     /// TXNAV of each station: until when it waits after a TXOP of its own whose rest it could not release.
     txnav: Vec<Time>,
+    /// The access point of each station's BSS.
+    aps: Vec<Option<u32>>,
+    /// The two NAVs of each HE station.
+    navs: Vec<Option<TwoNavs>>,
     /// A-MPDUs on the air.
     receptions: Vec<AggregateReception>,
     /// With bit errors: the current or last transmission of each station, if it is an HT or later PPDU.
@@ -92,6 +99,11 @@ impl SpatialEdca {
         counters.block_acks_lost += u64::from(!read);
     }
 
+    /// The two NAVs of a station, if it is an HE station.
+    fn two_navs(&mut self, station: u32) -> Option<&mut TwoNavs> {
+        self.navs[station as usize].as_mut()
+    }
+
     /// Records that a frame of the TXOP holder `station` reserves the channel until `nav`.
     pub fn reserve(&mut self, station: u32, nav: Time) {
         let reserved = &mut self.txop_nav[station as usize];
@@ -114,8 +126,14 @@ impl SpatialChannel {
 
     /// Sets the categories of the stations; must be called before any packet is offered.
     fn set_categories(&mut self, settings: EdcaSettings) {
+        let is_he = |station: &EdcaStation| station.mode.is_some() && station.newest >= ModulationClass::He;
+        (0..).zip(&settings.stations).for_each(|(number, station)| self.two_navs.put(number, is_he(station)));
+        let aps = settings.stations.iter().map(|station| station.ap).collect();
+        let navs = settings.stations.iter().map(|station| is_he(station).then_some(TwoNavs::IDLE)).collect();
         let edcafs = Edcafs::new(settings);
         self.edca = Some(Box::new(SpatialEdca {
+            aps,
+            navs,
             backoffs: vec![CategoryBackoff::default(); edcafs.contenders.len()],
             current: (0..self.stations.len()).map(|station| station * edcafs.categories).collect(),
             txop_nav: vec![Time::ZERO; self.stations.len()],
@@ -221,7 +239,7 @@ impl SpatialChannel {
         let own = &mut edca.backoffs[index];
         own.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
-        if is_engaged || now < backoff.nav_until() {
+        if is_engaged || now < backoff.nav.end() {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if own.left == 0 {
                 own.left = contender.contention.draw();

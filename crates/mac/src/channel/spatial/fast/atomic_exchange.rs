@@ -164,8 +164,8 @@ impl SpatialChannel {
         exchange.phase = AtomicPhase::Gap;
         let AtomicExchange { sender, receiver, start, data_end, .. } = *exchange;
         let backoff = &mut self.backoffs[receiver as usize];
-        if backoff.nav_check < Time::NEVER {
-            backoff.confirm_nav(start, &self.intervals);
+        if backoff.nav.check < Time::NEVER {
+            backoff.nav.confirm(start + self.intervals.preamble);
         }
         if backoff.become_busy(start, &self.intervals) {
             backoff.left = self.stations[receiver as usize].contention.draw();
@@ -229,24 +229,24 @@ impl SpatialChannel {
             let busy = if hears.data { start } else { ack_start };
             let (idle, read) = if hears.ack { (end, hears.reads_ack) } else { (data_end, hears.reads_data) };
             let backoff = &mut self.backoffs[station as usize];
-            if backoff.nav_check < Time::NEVER {
-                backoff.confirm_nav(busy, &self.intervals);
+            if backoff.nav.check < Time::NEVER {
+                backoff.nav.confirm(busy + self.intervals.preamble);
             }
             if backoff.become_busy(busy, &self.intervals) {
                 backoff.left = self.stations[station as usize].contention.draw();
             }
             let mut from = idle + difs;
             if hears.reads_data {
-                backoff.nav = backoff.nav.max(nav);
+                backoff.nav.until = backoff.nav.until.max(nav);
             } else if self.eifs_is_nav && hears.data {
-                backoff.nav = backoff.nav.max(data_end + eifs);
+                backoff.nav.until = backoff.nav.until.max(data_end + eifs);
             }
             if !read && self.eifs_is_nav {
-                backoff.nav = backoff.nav.max(idle + eifs);
+                backoff.nav.until = backoff.nav.until.max(idle + eifs);
             } else if !read && self.signals.eifs_pending.has(station) {
                 from = idle + eifs;
             }
-            backoff.count_from(if backoff.nav > idle { from.max(backoff.nav + difs) } else { from });
+            backoff.count_from(if backoff.nav.until > idle { from.max(backoff.nav.until + difs) } else { from });
             if backoff.contends {
                 self.backoff_timers.set(station, backoff.due(&self.intervals));
             }

@@ -71,7 +71,7 @@ impl SpatialChannel {
         backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
         backoff.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
-        if is_engaged || now < backoff.nav_until() {
+        if is_engaged || now < backoff.nav.end() {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if backoff.left == 0 {
                 backoff.left = contention.draw();
@@ -211,7 +211,7 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn resume_dcf(&mut self, now: Time, station: u32, timeout: Option<Time>) {
         let backoff = &mut self.backoffs[station as usize];
         let eifs_pending = self.signals.eifs_pending.has(station);
-        let timeout_only = self.access.timeout_without_difs && !eifs_pending && backoff.nav_until() <= now;
+        let timeout_only = self.access.timeout_without_difs && !eifs_pending && backoff.nav.end() <= now;
         match timeout {
             Some(timeout) if self.eifs_is_nav => backoff.become_idle(now.max(timeout), eifs_pending, &self.intervals),
             Some(timeout) if timeout_only => backoff.count_from(timeout.max(now)),
