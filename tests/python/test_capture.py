@@ -384,6 +384,23 @@ def test_air_times_in_a_capture_are_those_of_the_run(wlan: str, tmp_path: Path) 
     assert seen["airtime_s"][1] == pytest.approx(sent["air_control_s"][1], rel=1e-9)  # responses
 
 
+def test_a_cts_to_self_counts_for_its_sender(tmp_path: Path) -> None:
+    """Beside a station of 802.11b, data of 802.11n follow a CTS-to-self. The run knows who sent which frame."""
+    cell = """
+        duration = "100 ms"
+        wlan = { standard = "802.11n", band = "2.4 GHz" }
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta" }, { name = "old", standard = "802.11b" }]
+        flows = [{ name = "up", station = "sta", stop = "80 ms", transport = "udp", udp.rate = "20 Mb/s" }]
+    """
+    scenario = wifair.Scenario.from_text(cell)
+    frames = wifair.run(scenario, seeds=[1], frames=True, pcap=wifair.Pcap(tmp_path, at=("air",), snap=160)).frames
+    assert frames is not None
+    seen = wifair.read_capture(tmp_path / "air.pcap").stations
+    assert list(frames["kind"]).count("cts") > 10
+    assert list(seen["attempts"]) == [list(frames["sender"]).count(name) for name in ("sta", "ap")]
+
+
 def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:
     """Radiotap of 802.11be frames that a run writes has no rate, so their air time is unknown, and not 0 ms."""
     cell = """

@@ -90,6 +90,10 @@ pub(crate) struct AirStatistics {
     ampdu: Option<Ampdu>,
     /// The sender of the last A-MPDU, until a block ACK or ACK answers it.
     unanswered: Option<Mac>,
+    /// The sender of the last frame, if that was an RTS.
+    rts: Option<Mac>,
+    /// The last frame, if it was a CTS that followed no RTS: the receiver, the length, and how it was heard.
+    cts: Option<(Mac, u32, RadioInfo)>,
 }
 
 /// The longest PPDU (aPPDUMaxTime, IEEE 802.11-2020, table 19-25), in us.
@@ -123,6 +127,27 @@ impl Ampdu {
 
 impl AirStatistics {
     pub(crate) fn note(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo) {
+        // A CTS that follows no RTS is a CTS-to-self (10.3.2.11) if the station that it names sends the next frame.
+        let next = frame.transmitter.filter(|_| frame.kind != WifiFrameKind::Rts);
+        self.settle_cts(next);
+        let is_answer = self.rts.take() == Some(frame.receiver);
+        match frame.kind {
+            WifiFrameKind::Cts if !is_answer => self.cts = Some((frame.receiver, frame.length, *radio)),
+            kind => {
+                self.rts = frame.transmitter.filter(|_| kind == WifiFrameKind::Rts);
+                self.count_frame(frame, radio);
+            }
+        }
+    }
+
+    /// Counts the CTS that waits for the frame after it, whose transmitter is `next`.
+    pub(crate) fn settle_cts(&mut self, next: Option<Mac>) {
+        let Some((receiver, length, radio)) = self.cts.take() else { return };
+        let transmitter = next.filter(|next| *next == receiver);
+        self.count_frame(&WifiFrame { transmitter, ..WifiFrame::cts(receiver, length) }, &radio);
+    }
+
+    fn count_frame(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo) {
         self.frames += 1;
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
@@ -156,7 +181,7 @@ impl AirStatistics {
             self.unattributed += 1;
             return;
         };
-        if frame.transmitter.is_some() && !frame.receiver.is_group() {
+        if frame.transmitter.is_some_and(|sender| sender != frame.receiver) && !frame.receiver.is_group() {
             station.peer = Some(frame.receiver);
         }
         station.frames += 1;

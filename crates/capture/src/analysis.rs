@@ -321,6 +321,7 @@ impl Analyzer {
         for connection in &mut self.connections {
             connection.finish(self.last);
         }
+        self.air.settle_cts(None);
         self.counts.copies = self.copies.dropped;
         self.counts.retry_copies = self.retries.dropped;
         Analysis {

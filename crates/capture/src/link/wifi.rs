@@ -84,6 +84,24 @@ pub struct WifiFrame<'a> {
     pub length: u32,
 }
 
+impl WifiFrame<'_> {
+    /// A CTS of this length.
+    pub const fn cts(receiver: Mac, length: u32) -> Self {
+        Self {
+            kind: WifiFrameKind::Cts,
+            retry: false,
+            to_ds: false,
+            from_ds: false,
+            receiver,
+            transmitter: None,
+            sequence: None,
+            tid: None,
+            body: &[],
+            length,
+        }
+    }
+}
+
 /// Subtype of the control frame that carries another one behind an HT Control field.
 const CONTROL_WRAPPER: u8 = 7;
 

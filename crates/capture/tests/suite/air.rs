@@ -96,6 +96,35 @@ fn an_ack_counts_for_the_station_that_was_addressed() {
     assert!(text.contains("\"frames\": 6") && text.contains("\"frames_without_sender\": 1"));
 }
 
+/// A CTS that follows no RTS and precedes a frame of the station that it names is a CTS-to-self (IEEE Std 802.11-2020,
+/// 10.3.2.11), sent by that station. All others answer an RTS, captured or not.
+#[test]
+fn a_cts_to_self_counts_for_the_station_that_it_names() {
+    let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
+    let down = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(ACCESS_POINT, STATION, false), false);
+    let rts = |bytes: &mut Vec<u8>| frame::wifi_rts(bytes, ACCESS_POINT, STATION, 100);
+    let cts = |bytes: &mut Vec<u8>| frame::wifi_cts(bytes, STATION, 100);
+    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION);
+    let rate = heard(48, Some((-50, -95)));
+    let counts = |frames: &[Body<'_>]| {
+        let frames: Vec<_> = frames.iter().map(|body| (rate, *body)).collect();
+        let analysis = analyzed(&frames);
+        let of = |address| {
+            let station = analysis.stations.iter().find(|station| station.address == address);
+            station.map_or((0, 0), |station| (station.frames, station.signal.count))
+        };
+        [of(STATION), of(ACCESS_POINT)]
+    };
+    // The sender of a CTS-to-self is known, so its level counts; and its ACK still comes from the other station.
+    assert_eq!(counts(&[&up, &cts, &up, &ack]), [(3, 3), (1, 0)]);
+    assert_eq!(counts(&[&cts, &up, &ack]), [(2, 2), (1, 0)]);
+    assert_eq!(counts(&[&rts, &cts, &up]), [(2, 2), (1, 0)]);
+    // The RTS was not captured: another station sends next, or an RTS follows, or nothing.
+    assert_eq!(counts(&[&up, &cts, &down]), [(1, 1), (2, 1)]);
+    assert_eq!(counts(&[&up, &cts, &rts]), [(2, 2), (1, 0)]);
+    assert_eq!(counts(&[&up, &cts]), [(1, 1), (1, 0)]);
+}
+
 /// A capture of frames of 802.11ac, each with the time of the radio's clock in us and the number of its A-MPDU, if any.
 /// radiotap: the TSFT, flags (a check sequence follows), and if there is a number, A-MPDU status (aligned to four).
 fn heard_at(frames: &[(u64, Option<u32>, Body<'_>)]) -> Vec<(Mac, [u64; 4])> {
