@@ -60,7 +60,7 @@ def head(capture: Capture) -> list[str]:
         (wlan.get("retry_copies_dropped", 0), "frame", "left out that arrived a second time"),
         (wlan.get("bad_fcs", 0), "frame", "with a wrong check sequence left out"),
         (wlan.get("protected", 0), "encrypted frame", ""),
-        (wlan.get("frames_without_sender", 0), "ACK or CTS frame", "to stations not heard, in no row and no air time"),
+        (wlan.get("frames_without_sender", 0), "frame", "of unknown sender, such as ACKs, in no row and no air time"),
         (counts["other_connections"], "smaller connection", "counted together (--connections tells more apart)"),
         (counts["filtered"], "packet", "left out by the filter"),
         (counts["back_in_time"], "packet", "out of the order of time"),

@@ -72,7 +72,7 @@ pub struct WifiFrame<'a> {
     pub from_ds: bool,
     /// Address 1.
     pub receiver: Mac,
-    /// Address 2; absent in CTS, ACK and wrapped control frames.
+    /// Address 2; absent in CTS, ACK and wrapped control frames, and in control frames where it is zero.
     pub transmitter: Option<Mac>,
     /// Sequence control (number << 4 | fragment); in data and management frames.
     pub sequence: Option<u16>,
@@ -144,8 +144,9 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
             (WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::Extension, _) => None,
             (WifiFrameKind::Control, CONTROL_WRAPPER) => None,
             (WifiFrameKind::Data | WifiFrameKind::Management, _) => mac(data, 10),
-            // In control frames the group bit says that the scrambler tells the bandwidth (9.3.1.2).
-            _ => mac(data, 10).map(Mac::individual),
+            // In control frames the group bit says that the scrambler tells the bandwidth (9.3.1.2). Some devices send
+            // CF-Ends without their address.
+            _ => mac(data, 10).map(Mac::individual).filter(|address| *address != Mac::default()),
         },
         sequence: None,
         tid: None,

@@ -268,7 +268,7 @@ fn control_frames_are_told_apart_by_their_subtypes() {
 
 /// IEEE Std 802.11-2020, 9.3.1.2: a station of 802.11ac that announces its bandwidth sets the group bit of
 /// its own address in control frames. 9.3.1.9: a control wrapper has address 1 alone. 9.2.4.1.2: other versions of the
-/// protocol have other headers.
+/// protocol have other headers. Some devices send CF-Ends with an address of zeros, which is no station's.
 #[test]
 fn transmitters_of_control_frames_are_individual() {
     let transmitter = |control: u8, second: Mac| {
@@ -284,6 +284,8 @@ fn transmitters_of_control_frames_are_individual() {
         assert_eq!(transmitter(subtype << 4 | 0b0100, signalling), [Some(ACCESS_POINT)], "{subtype:b}");
     }
     assert_eq!(transmitter(0x74, ACCESS_POINT), [None]);
+    assert_eq!(transmitter(0xe4, ACCESS_POINT), [Some(ACCESS_POINT)]);
+    assert_eq!(transmitter(0xe4, Mac([0; 6])), [None]);
     assert_eq!(transmitter(0xb5, ACCESS_POINT), []);
 }
 
