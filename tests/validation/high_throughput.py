@@ -30,7 +30,8 @@ def scenario(row: Mapping[str, str]) -> str:
     wlan += [f"data_error = {row['per']}"] if float(row["per"] or 0) > 0 else []
     wlan.append(f'aggregation.max_ampdu = "{row["ampdu_max"]} B"')
     wlan += [f'aggregation.max_amsdu = "{row["amsdu_max"]} B"'] if int(row["amsdu_max"]) else []
-    wlan.append(f"aggregation.request_after_miss = {'true' if row['bar_after_missed_ba'] == '1' else 'false'}")
+    if row["bar_after_missed_ba"] == "1" and row["ampdu_max"] != "0":
+        wlan.append("aggregation.request_after_miss = true")
     if row["txop"] == "1":
         wlan.append("cf_end = true")  # ns-3 ends each TXOP with it that has the time
     else:
