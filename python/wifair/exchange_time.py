@@ -178,10 +178,15 @@ def _question(**arguments: Any) -> _core.AirtimeQuestion:
     """Give every key that the core expects; numbers and texts are checked."""
     question: dict[str, Any] = {name: arguments.get(name) for name in (*_NUMBERS, *_TEXTS)}
     question |= {name: bool(arguments.get(name, False)) for name in _SWITCHES}
-    question["basic_rates"] = [str(rate) for rate in arguments.get("basic_rates", ())]
+    rates = arguments.get("basic_rates", ())
+    if isinstance(rates, str):
+        raise AirtimeError(f'basic_rates: `{rates}` is one text: write a list, as in ["6 Mb/s"]', "basic_rates")
+    question["basic_rates"] = [str(rate) for rate in rates]
     unknown = set(arguments) - set(question)
     if unknown:
         raise TypeError(f"airtime has no argument `{min(unknown)}`")
+    if question["standard"] is None:
+        raise TypeError("airtime needs `standard`")
     band = question["band"]
     question["band"] = f"{band:g}" if isinstance(band, int | float) else band
     for name in _NUMBERS:

@@ -311,6 +311,21 @@ def test_the_table_counts_the_extra_symbol_of_modes_with_ldpc() -> None:
         airtime_table(**{**asked, "width": 20, "coding": "bcc"}, ldpc_extra_symbol=True)
 
 
+def test_the_error_of_a_table_is_that_of_the_fastest_mode() -> None:
+    """MCS 0 to 11 of 802.11ax in 20 MHz: 143.4 Mb/s hold 8 MPDUs of 11,000 bytes in 5484 us, MCS 0 none."""
+    with pytest.raises(AirtimeError, match=r"in HE MCS 11, .* at most 8 MPDUs of 11000 bytes fit"):
+        airtime_table(standard="802.11ax", width=20, streams=1, mpdu_length=11000, mpdus=250)
+    with pytest.raises(AirtimeError, match=r"no MCS 12 in 802.11ax: there are 0 to 11"):
+        airtime_table(standard="802.11ax", mcs=12, psdu_length=100)
+
+
+def test_arguments_that_are_easily_mistaken() -> None:
+    with pytest.raises(AirtimeError, match=r'`6 Mb/s` is one text: write a list, as in \["6 Mb/s"\]'):
+        airtime(standard="802.11ax", mcs=3, psdu_length=100, basic_rates="6 Mb/s")
+    with pytest.raises(TypeError, match="needs `standard`"):
+        airtime_table(mcs=3, psdu_length=100)
+
+
 def test_a_width_may_have_a_unit() -> None:
     asked: dict[str, Any] = {"standard": "802.11ax", "mcs": 3, "psdu_length": 1538}
     widths: tuple[Any, ...] = ("80 MHz", "80", "80MHz", np.int64(80))

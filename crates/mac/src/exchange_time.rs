@@ -191,7 +191,7 @@ impl ExchangeTime {
             None if asked.rate.is_some() => vec![(asked.mcs, asked.rate)],
             None => amendment.rates().into_iter().map(|rate| (asked.mcs, Some(rate))).collect(),
         };
-        let (mut answers, mut first_error) = (Vec::new(), None);
+        let (mut answers, mut told) = (Vec::new(), None);
         for width in widths {
             for streams in &streams {
                 for (mcs, rate) in &rates {
@@ -206,15 +206,15 @@ impl ExchangeTime {
                         };
                         match Self::of_mode(&ExchangeQuery { mode, ..*query }) {
                             Ok(answer) => answers.push(answer),
-                            Err(error) => {
-                                first_error.get_or_insert(error);
-                            }
+                            // The last mode is the fastest: if the content is too long for that, it says how much fits.
+                            Err(error) if told.is_none() || is_length(error.key) => told = Some(error),
+                            Err(_) => {}
                         }
                     }
                 }
             }
         }
-        match first_error {
+        match told {
             Some(error) if answers.is_empty() => Err(error),
             _ => check_extra_symbol(query, &answers).map(|()| answers),
         }
@@ -244,6 +244,11 @@ impl ExchangeTime {
     pub fn efficiency(&self, time: Duration) -> f64 {
         self.throughput_bps(time) / self.mode.data_rate().as_bps() as f64
     }
+}
+
+/// Whether an error with this key is about the content.
+fn is_length(key: &str) -> bool {
+    ["psdu_length", "mpdu_length", "mpdus"].contains(&key)
 }
 
 /// Length of the PSDU, bytes of MPDUs in it, and number of MPDUs.
