@@ -5,8 +5,9 @@
 //! further values of the same field (one per antenna) and vendors' fields are skipped.
 //!
 //! From 802.11n on the fields say which of their values are known. The rate of a frame is unknown unless MCS, streams,
-//! width and guard interval are known and name a mode that exists. STBC, dual carrier modulation, greenfield format and
-//! extended range are taken as absent where they are unknown: they are rare, and not every driver reports them.
+//! width and guard interval are known and each has a value of the standard; which of them go together is not checked.
+//! STBC, dual carrier modulation, greenfield format and extended range are taken as absent where they are unknown: they
+//! are rare, and not every driver reports them.
 
 use wifair_phy::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
 use wifair_units::BitRate;
