@@ -3,6 +3,7 @@
 use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
+use super::navs::Reservation;
 use super::{GeneralChannel, GeneralPhase};
 use crate::edcaf::{SlotRules, control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
@@ -119,18 +120,13 @@ impl GeneralChannel {
     /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of the NAV of a TXOP that was not
     /// released. It answers the holder of that TXOP (10.22.2.4), who has no NAV itself.
     fn is_silenced(&self, end: Time, station: u32, to: u32) -> bool {
-        self.edcafs.access.cf_end && end < self.nav && ![station, to].contains(&self.nav_holder)
+        let nav = self.navs.of(to);
+        self.edcafs.access.cf_end && end < nav.until && ![station, to].contains(&nav.holder)
     }
 
     /// The data frame of a sender begins at `begins`, alone on the air.
     fn send_data(&mut self, sender: usize, begins: Time) {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        if self.edcafs.access.cf_end {
-            let is_first = self.edcafs.contenders[sender].in_a_row == 0;
-            // A receiver that has read a CTS-to-self has its NAV.
-            let is_only = (is_first || self.only_receiver == Some(ppdu.to)) && !self.goes_on(sender);
-            self.only_receiver = is_only.then_some(ppdu.to);
-        }
         self.next = begins + ppdu.air;
         if ppdu.to == BROADCAST {
             self.phase = GeneralPhase::Broadcast;
@@ -256,11 +252,11 @@ impl GeneralChannel {
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
         self.cannot_fail = self.edcafs.is_reliable;
-        self.backoffs.idle_from(end.max(self.nav));
-        if self.nav > end {
-            for station in self.without_nav.into_iter().flatten() {
+        self.backoffs.idle_from(end.max(self.navs.end()));
+        if self.navs.end() > end {
+            for (station, nav) in self.navs.apart() {
                 for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
-                    self.backoffs.resume_apart(number(index), end + self.edcafs.contenders[index].aifs);
+                    self.backoffs.resume_apart(number(index), nav.max(end) + self.edcafs.contenders[index].aifs);
                 }
             }
         }
@@ -272,6 +268,8 @@ impl GeneralChannel {
         let now = call.now;
         let sender = self.senders[0];
         let more = self.edcafs.succeed(sender, call);
+        let left = self.edcafs.left_of_txop(sender, now);
+        self.set_navs(now, left, Duration::ZERO);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -282,7 +280,8 @@ impl GeneralChannel {
             self.next = now + self.edcafs.access.timing.sifs + self.edcafs.access.cf_end_air();
             return;
         }
-        self.finish(now, self.edcafs.left_of_txop(sender, now), self.nav_excess(sender), more);
+        self.set_navs(now, left.max(self.nav_excess(sender)), left);
+        self.finish(now, left, more);
         self.hold_older(now, sender);
     }
 
@@ -313,44 +312,36 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
-    /// Ends the sender's turn on an idle channel. Its TXOP stays reserved for `left`, and the NAV of bystanders lasts
-    /// for `excess`. When the TXNAV timer has expired a backoff follows, whether or not there is `more` to send
-    /// (10.22.2.2).
-    pub(super) fn finish(&mut self, now: Time, left: Duration, excess: Duration, more: bool) {
+    /// Ends the sender's turn on an idle channel. If its TXOP stays reserved for `left`, it waits as well: a backoff
+    /// follows when the TXNAV timer has expired, whether or not there is `more` to send (10.22.2.2).
+    pub(super) fn finish(&mut self, now: Time, left: Duration, more: bool) {
         let sender = self.senders[0];
-        let excess = excess.max(left);
-        self.idle_from(now + excess, &[sender]);
-        self.hold_bystanders(now, excess, Duration::ZERO, left > Duration::ZERO);
+        self.idle_from(now, &[sender]);
         let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());
         self.backoffs.start_at(number(sender), now + left + contender.aifs, slots, more);
         self.next = self.backoffs.next();
     }
 
-    /// Extends the NAV of bystanders by `excess`. After the time of a `missing` response, the receiver resumes before
-    /// them if it has no NAV but that of a CTS-to-self; so does the sender, unless it waits for the end of its TXOP.
-    fn hold_bystanders(&mut self, now: Time, excess: Duration, missing: Duration, sender_waits: bool) {
-        if now + excess <= self.nav.max(now) {
-            return;
+    /// Bystanders have read frames of the exchange, which reserve the channel for `excess` from `now`, and for the
+    /// sender itself for `by_sender`. The receiver has no NAV but that of a CTS-to-self.
+    #[inline]
+    fn set_navs(&mut self, now: Time, excess: Duration, by_sender: Duration) {
+        if excess > Duration::ZERO {
+            self.extend_navs(now, excess, by_sender);
         }
+    }
+
+    #[inline(never)]
+    fn extend_navs(&mut self, now: Time, excess: Duration, by_sender: Duration) {
         let sender = self.senders[0];
-        let (station, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
-        let by_receiver = self.excess_at_receiver(sender);
-        // A receiver that has read frames for others in this TXOP or the last one has their NAV, too.
-        let is_held = self.nav > now && !self.without_nav.contains(&Some(to))
-            || self.edcafs.access.cf_end && self.only_receiver != Some(to);
-        let is_receiver_free = to != BROADCAST && by_receiver < excess && !is_held;
-        self.nav = now + excess;
-        self.nav_holder = station;
-        self.without_nav = [(!sender_waits).then_some(station), is_receiver_free.then_some(to)];
-        for (station, nav) in self.without_nav.into_iter().zip([Duration::ZERO, by_receiver]) {
-            for index in station.into_iter().flat_map(|station| self.edcafs.own(station)) {
-                if index != sender {
-                    let from = now + nav.max(missing) + self.edcafs.contenders[index].aifs;
-                    self.backoffs.resume_apart(number(index), from);
-                }
-            }
-        }
+        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let left = self.edcafs.left_of_txop(sender, now);
+        let by_cts = if self.goes_on(sender) { left } else { Duration::ZERO };
+        let by_cts = by_cts.max(self.excess_at_receiver(sender));
+        let of_sender = (holder, now + by_sender);
+        let of_receiver = if to == BROADCAST { of_sender } else { (to, now + by_cts) };
+        self.navs.set(Reservation { until: now + excess, holder }, [of_sender, of_receiver]);
     }
 
     /// How much longer than its exchange the rounded NAV of bystanders is.
@@ -394,9 +385,9 @@ impl GeneralChannel {
         } else {
             (now, timing.sifs + response)
         };
+        self.set_navs(now, left, Duration::ZERO);
         // All but the sender wait for the time of a missing response.
-        self.idle_from(now + left.max(missing), &[sender]);
-        self.hold_bystanders(now, left, missing, false);
+        self.idle_from(now + missing, &[sender]);
         self.hold_older(now, sender);
         self.fail(sender, false, ended, None, call);
         self.next = self.backoffs.next();

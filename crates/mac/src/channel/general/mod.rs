@@ -19,11 +19,13 @@ mod backoffs;
 mod exchange_records;
 mod exchanges;
 mod fast;
+mod navs;
 
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{Duration, Time};
 
 use self::backoffs::Backoffs;
+use self::navs::Navs;
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, control_air, number};
 use crate::tap::Tap;
@@ -70,15 +72,9 @@ pub struct GeneralChannel {
     due: Vec<u32>,
     receivers: Vec<u32>,
     next: Time,
-    /// Until when the NAV of bystanders outlasts its exchange, and the stations that do not have that NAV.
-    nav: Time,
-    without_nav: [Option<u32>; 2],
+    navs: Navs,
     /// Contenders that wait EIFS after a response in extended range, which they do not read.
     older: Vec<u32>,
-    /// The station whose TXOP set that NAV.
-    nav_holder: u32,
-    /// With `cf_end`, the receiver of all exchanges of the current TXOP, if there is only one and it has no NAV.
-    only_receiver: Option<u32>,
     tap: Option<Box<Tap>>,
     air: AirTime,
     accounted: Time,
@@ -108,11 +104,8 @@ impl GeneralChannel {
             due: vec![],
             receivers: vec![],
             next: Time::NEVER,
-            nav: Time::ZERO,
-            without_nav: [None; 2],
+            navs: Navs::IDLE,
             older,
-            nav_holder: 0,
-            only_receiver: None,
             tap: None,
             air: AirTime::default(),
             accounted: Time::ZERO,
@@ -274,15 +267,15 @@ impl GeneralChannel {
             }
             return;
         }
-        let slot = self.edcafs.access.timing.slot;
+        let (access, station) = (&self.edcafs.access, contender / number(self.edcafs.categories));
+        let slot = access.timing.slot;
         let (from, slots) = self.backoffs.position(contender);
-        let nav = self.nav.min(from - *aifs); // contenders without that NAV count slots before the others
         if slots > 0 && from + slot * slots > now {
             self.backoffs.wait(contender);
-        } else if now < nav {
+        } else if now < self.navs.of(station).until {
             self.backoffs.restart_at(contender, from, u64::from(contention.draw()));
         } else {
-            match self.edcafs.access.idle_access {
+            match access.idle_access {
                 IdleAccess::Immediate => {
                     let start = self.edcafs.slot_rules.without_backoff(from, now, slot);
                     self.backoffs.send_without_backoff(contender, start);
@@ -345,9 +338,9 @@ impl GeneralChannel {
             GeneralPhase::Response { lost: true } => self.ack_timeout(call),
             GeneralPhase::CfEnd => {
                 self.account_cf_end(now);
-                self.nav = now;
+                self.navs.reset(now);
                 let has_more = self.edcafs.contenders[self.senders[0]].task.is_some();
-                self.finish(now, Duration::ZERO, Duration::ZERO, has_more);
+                self.finish(now, Duration::ZERO, has_more);
             }
             GeneralPhase::Collision | GeneralPhase::Unanswered => self.end_collision(call),
         }

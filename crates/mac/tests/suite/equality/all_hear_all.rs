@@ -39,12 +39,12 @@ proptest! {
     #[test]
     fn general_equals_reference(
         scenario in scenario(),
-        eifs_is_nav in any::<bool>(),
+        (eifs_is_nav, cf_end) in any::<(bool, bool)>(),
         (data_error, control_error) in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..4),
         first in prop_oneof![Just(Prioritized::None), Just(Prioritized::Udp)],
     ) {
-        let mut scenario = scenario;
+        let mut scenario = scenario.with_cf_end(cf_end);
         if eifs_is_nav {
             scenario.access.eifs = Eifs::Nav;
         }
@@ -68,10 +68,10 @@ proptest! {
         errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
-        (by_receiver, is_dcf, is_narrow, is_extended) in any::<(bool, bool, bool, bool)>(),
+        (by_receiver, is_dcf, is_narrow, is_extended, cf_end) in any::<(bool, bool, bool, bool, bool)>(),
         protection in protection(),
     ) {
-        let mut scenario = scenario.protected(protection);
+        let mut scenario = scenario.protected(protection).with_cf_end(cf_end);
         scenario.categories = categories.len();
         scenario.queue_limit *= 4;
         scenario.burst *= 3;

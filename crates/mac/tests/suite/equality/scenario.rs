@@ -117,13 +117,20 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The scenario with CF-End. An RTS is as slow as the CF-End, so that it ends after every NAV of a TXOP that is too
-    /// short for the CF-End: on the general channel no NAV suppresses a CTS. NAVs there are not rounded with CF-End.
-    pub fn with_cf_end(mut self) -> Self {
+    /// The scenario with CF-End, or without. NAVs are not rounded with CF-End.
+    pub fn with_cf_end(mut self, cf_end: bool) -> Self {
+        if cf_end {
+            (self.access.cf_end, self.access.nav_unit) = (true, Duration::ZERO);
+        }
+        self
+    }
+
+    /// The scenario with RTS as slow as a CF-End, so that an RTS ends after every NAV of a TXOP that is too short for
+    /// the CF-End: an RTS that is not answered because of a NAV sets a NAV in space only.
+    pub fn with_slow_rts(mut self) -> Self {
         let slowest = self.access.timing.lowest_rate;
         self.access.timing.basic_rate = slowest;
         self.access.protection = self.access.protection.map(|rate| rate.min(slowest));
-        (self.access.cf_end, self.access.nav_unit) = (true, Duration::ZERO);
         self
     }
 }

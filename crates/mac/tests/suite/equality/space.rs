@@ -180,13 +180,13 @@ proptest! {
         older in prop_oneof![Just(0), 2_u32..4],
         (cf_end, is_extended) in any::<(bool, bool)>(),
     ) {
-        let mut scenario = scenario.protected(protection);
+        let mut scenario = scenario.protected(protection).with_cf_end(cf_end);
+        if cf_end {
+            scenario = scenario.with_slow_rts();
+        }
         if older > 0 {
             (scenario.by_ap, scenario.answers) = (true, false); // stations do not know what other stations read
             scenario.access.nav_unit = Duration::ZERO; // older stations do not read NAVs in newer PPDUs
-        }
-        if cf_end {
-            scenario = scenario.with_cf_end();
         }
         // With agreements the first category responds to requests.
         let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);

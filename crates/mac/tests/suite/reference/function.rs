@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wifair_engine::Stream;
 use wifair_mac::edcaf::CategorySettings;
-use wifair_mac::{Access, Call, Category, StationSettings};
+use wifair_mac::{Access, BROADCAST, Call, Category, StationSettings};
 use wifair_packet::{Packet, PacketId};
 use wifair_queue::{Discipline, Queue};
 use wifair_units::{Duration, Time};
@@ -50,6 +50,9 @@ pub struct ReferenceFunction {
     /// Start of its TXOP, and number of exchanges in it.
     pub won_at: Time,
     pub in_a_row: u32,
+    /// With CF-End, the receivers for which RTS and CTS have reserved the channel in its TXOP; [`BROADCAST`] stands for
+    /// all, after a CTS-to-self.
+    pub reserved_for: Vec<u32>,
 }
 
 impl ReferenceFunction {
@@ -84,6 +87,7 @@ impl ReferenceFunction {
             ppdu: None,
             won_at: Time::ZERO,
             in_a_row: 0,
+            reserved_for: vec![],
         }
     }
 
@@ -93,6 +97,11 @@ impl ReferenceFunction {
 
     pub fn ppdu_mut(&mut self) -> &mut ReferencePpdu {
         self.ppdu.as_mut().expect("a sender has formed a PPDU")
+    }
+
+    /// Whether the channel is already reserved for data to `to` in this TXOP.
+    pub fn has_reserved(&self, to: u32) -> bool {
+        self.reserved_for.contains(&to) || self.reserved_for.contains(&BROADCAST)
     }
 
     pub fn due(&self, slot: Duration) -> Time {

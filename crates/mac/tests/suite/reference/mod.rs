@@ -5,8 +5,8 @@
 //! exchange grows with the number of stations. Originator and recipient of a block ACK agreement are two ends that
 //! share nothing, and MPDUs are never forgotten. Modelled are DCF and up to four access categories (IEEE Std
 //! 802.11-2016, 10.3 and 10.22.2), TXOPs, RTS and CTS, errors of each MPDU and of control frames, EIFS, the NAV rounded
-//! as in ns-2, A-MSDU, A-MPDU, and block ACK with requests and reordering (10.24.7). Not modelled are rate adaptation,
-//! agreements made on the air, lifetimes, waiting for more packets, CF-End, older stations, and outages.
+//! as in ns-2, CF-End, A-MSDU, A-MPDU, and block ACK with requests and reordering (10.24.7). Not modelled are rate
+//! adaptation, agreements made on the air, lifetimes, waiting for more packets, older stations, and outages.
 //!
 //! Where the standard leaves a choice, it is the one of [`wifair_mac::GeneralChannel`], whose documentation lists them.
 
@@ -40,6 +40,9 @@ struct ReferenceNode {
     counters: Counters,
     /// Its counters when its air time was last reported to a queue.
     reported: Counters,
+    /// Until when other stations have reserved the channel, and the station that did; also itself, if it waits for the
+    /// end of its own TXOP.
+    nav: (Time, usize),
 }
 
 impl ReferenceNode {
@@ -65,8 +68,12 @@ enum ReferencePhase {
     Broadcast,
     /// The response is due or on the air; `lost` if the sender will not receive it.
     Response { lost: bool },
-    /// Several frames are on the air, or an RTS that gets no response.
+    /// SIFS and CF-End of a TXOP holder that has finished.
+    CfEnd,
+    /// Several frames are on the air, or an RTS that is lost, or whose CTS is.
     Collision,
+    /// An RTS is on the air whose receiver does not answer because of its NAV.
+    Unanswered,
 }
 
 /// See the [module](self).
@@ -98,8 +105,6 @@ pub struct ReferenceChannel {
     next: Time,
     /// Time of the last step.
     now: Time,
-    /// Until when a rounded NAV outlasts its exchange.
-    nav: Time,
     /// Contenders whose queues hold packets back, and when to ask them again.
     paused: Vec<(Time, usize)>,
     /// Packets passed up and not yet reported, and since when.
@@ -129,6 +134,7 @@ impl ReferenceChannel {
                 rules: plan.aggregation,
                 counters: Counters::default(),
                 reported: Counters::default(),
+                nav: (Time::ZERO, number),
                 settings: plan.common,
             });
         }
@@ -150,7 +156,6 @@ impl ReferenceChannel {
             receivers: vec![],
             next: Time::NEVER,
             now: Time::ZERO,
-            nav: Time::ZERO,
             paused: vec![],
             up: VecDeque::new(),
             up_at: Time::NEVER,
@@ -265,6 +270,9 @@ impl ReferenceChannel {
     /// Starts contention for a contender that had nothing to send.
     fn request(&mut self, now: Time, index: usize) {
         let slot = self.access.timing.slot;
+        if self.phase == ReferencePhase::CfEnd && self.senders[0] == index {
+            return; // its backoff follows the CF-End
+        }
         let function = &mut self.functions[index];
         if self.phase != ReferencePhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
@@ -273,7 +281,7 @@ impl ReferenceChannel {
             }
             return;
         }
-        let nav = self.nav.min(function.from - function.aifs);
+        let (nav, _) = self.nodes[function.station].nav;
         if function.slots == 0 || function.due(slot) <= now {
             if now < nav {
                 function.draw();
@@ -336,7 +344,8 @@ impl ReferenceChannel {
                 self.succeed(call);
             }
             ReferencePhase::Response { lost: true } => self.miss_response(call),
-            ReferencePhase::Collision => self.end_collision(call),
+            ReferencePhase::CfEnd => self.end_cf_end(now),
+            ReferencePhase::Collision | ReferencePhase::Unanswered => self.end_collision(call),
         }
         MacEvent::Nothing
     }
@@ -382,6 +391,7 @@ impl ReferenceChannel {
             } else {
                 self.functions[index].won_at = now;
                 self.functions[index].in_a_row = 0;
+                self.functions[index].reserved_for.clear();
                 self.senders.push(index);
             }
         }
@@ -409,10 +419,15 @@ impl ReferenceChannel {
             (self.functions[sender].station, self.functions[sender].ppdu().clone());
         let (sifs, mut begins) = (self.access.timing.sifs, now);
         if rts {
-            if self.nodes[to as usize].loses_control() || self.nodes[station].loses_control() {
+            self.next = now + self.rts();
+            let is_lost = self.nodes[to as usize].loses_control();
+            if !is_lost && self.is_silenced(self.next, station, to as usize) {
+                self.phase = ReferencePhase::Unanswered;
+                return;
+            }
+            if is_lost || self.nodes[station].loses_control() {
                 // Counted as a collision of the RTS with noise, with which the exchange ends.
                 self.phase = ReferencePhase::Collision;
-                self.next = now + self.rts();
                 return;
             }
             self.functions[sender].short_retries = 0;
@@ -422,6 +437,13 @@ impl ReferenceChannel {
             begins += self.cts() + sifs;
         }
         self.send_data(sender, begins);
+    }
+
+    /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of the NAV of a TXOP. It
+    /// answers the holder of that TXOP (10.22.2.4), and despite its own.
+    fn is_silenced(&self, end: Time, station: usize, to: usize) -> bool {
+        let (nav, holder) = self.nodes[to].nav;
+        self.access.cf_end && end < nav && holder != station && holder != to
     }
 
     /// The data of a sender, or its request, begin alone on the air.

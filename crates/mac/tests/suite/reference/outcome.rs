@@ -11,38 +11,85 @@ use super::{ReferenceChannel, ReferencePhase, SlotRules};
 const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 
 impl ReferenceChannel {
-    /// The channel is idle from `end`; all contenders count slots after their AIFS.
+    /// The channel is idle from `end`; all contenders count slots after their AIFS, from the NAV of their station if it
+    /// ends later.
     pub(super) fn idle_from(&mut self, end: Time) {
         self.phase = ReferencePhase::Idle;
         for function in &mut self.functions {
-            function.from = end + function.aifs;
+            function.from = self.nodes[function.station].nav.0.max(end) + function.aifs;
+        }
+    }
+
+    /// With CF-End, how long the frames of a sender still reserve the rest of its TXOP at `now`.
+    pub(super) fn left_of_txop(&self, sender: usize, now: Time) -> Duration {
+        let function = &self.functions[sender];
+        let until = if self.access.cf_end { function.won_at + function.txop } else { now };
+        until.saturating_since(now)
+    }
+
+    /// All stations but the sender and the receiver have read the data that ended, or what preceded them. With CF-End
+    /// their NAV lasts to the end of the TXOP, and so does that of the receiver after a CTS-to-self, which goes to its
+    /// own sender. A NAV that is rounded up outlasts an exchange that is the `last` of its TXOP.
+    fn set_navs(&mut self, now: Time, sender: usize, last: bool) {
+        let (ppdu, station) = (self.functions[sender].ppdu().clone(), self.functions[sender].station);
+        let left = self.left_of_txop(sender, now);
+        let by_cts = if ppdu.cts_to_self && !self.is_after_cts { left } else { Duration::ZERO };
+        let rounded = |excess: Duration| if last { excess } else { Duration::ZERO };
+        for node in (0..self.nodes.len()).filter(|node| *node != station) {
+            let reserved = match node == ppdu.to as usize {
+                true => by_cts.max(rounded(self.excess_by_cts(&ppdu))),
+                false => left.max(rounded(self.nav_excess(&ppdu))),
+            };
+            self.extend_nav(node, now + reserved, station);
+        }
+    }
+
+    /// A frame of the TXOP holder `by` reserves the channel for `node`.
+    fn extend_nav(&mut self, node: usize, until: Time, by: usize) {
+        if until > self.nodes[node].nav.0 {
+            self.nodes[node].nav = (until, by);
         }
     }
 
     /// Completes an exchange: contention window and retry counts are reset. Another follows at once if the TXOP allows
     /// it, otherwise a backoff, whether or not there is more to send (10.3.4.3).
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
-        let (now, sender) = (call.now, self.senders[0]);
-        let done = self.functions[sender].ppdu().clone();
+        let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
+        self.set_navs(now, sender, false);
         let more = self.complete(sender, call);
         if more && self.fits_txop(now, sender) {
             self.phase = ReferencePhase::Gap;
-            self.next = now + self.access.timing.sifs;
+            self.next = now + sifs;
             return;
         }
-        let excess = self.nav_excess(&done);
-        self.idle_from(now + excess);
-        if excess > Duration::ZERO {
-            // The sender has no NAV, and the receiver none but that of a CTS-to-self.
-            self.nav = now + excess;
-            for index in self.own(self.functions[sender].station) {
-                self.functions[index].from = now + self.functions[index].aifs;
-            }
-            let by_cts = self.excess_by_cts(&done);
-            for index in if done.to == BROADCAST { 0..0 } else { self.own(done.to as usize) } {
-                self.functions[index].from = now + by_cts + self.functions[index].aifs;
-            }
+        let left = self.left_of_txop(sender, now);
+        let cf_end = sifs + self.access.cf_end_air();
+        if left > Duration::ZERO && left >= cf_end {
+            self.phase = ReferencePhase::CfEnd;
+            self.next = now + cf_end;
+            return;
         }
+        self.set_navs(now, sender, true);
+        // The sender cannot release the rest of its TXOP, and waits for its end (10.22.2.2).
+        let station = self.functions[sender].station;
+        self.extend_nav(station, now + left, station);
+        self.end_turn(now, sender);
+    }
+
+    /// A CF-End ends at `now`, which all stations read: it resets their NAV.
+    pub(super) fn end_cf_end(&mut self, now: Time) {
+        let (sender, air) = (self.senders[0], self.access.cf_end_air());
+        self.air.idle += self.access.timing.sifs;
+        self.air.ack += air;
+        self.accounted = now;
+        self.nodes[self.functions[sender].station].counters.control += air;
+        self.nodes.iter_mut().for_each(|node| node.nav.0 = node.nav.0.min(now));
+        self.end_turn(now, sender);
+    }
+
+    /// A backoff follows a sender's TXOP that ends at `now`.
+    fn end_turn(&mut self, now: Time, sender: usize) {
+        self.idle_from(now);
         self.functions[sender].draw();
         self.reschedule();
     }
@@ -51,6 +98,11 @@ impl ReferenceChannel {
     pub(super) fn complete(&mut self, sender: usize, call: &mut Call<'_>) -> bool {
         let (station, to) = (self.functions[sender].station, self.functions[sender].ppdu().to);
         self.functions[sender].in_a_row += 1;
+        if self.access.cf_end {
+            let ReferencePpdu { rts, cts_to_self, .. } = *self.functions[sender].ppdu();
+            let by = if cts_to_self { BROADCAST } else { to };
+            self.functions[sender].reserved_for.extend((rts || cts_to_self).then_some(by));
+        }
         let delivered = self.settle(sender, true, false, call);
         self.nodes[station].counters.delivered += delivered;
         self.functions[sender].reset_window();
@@ -145,6 +197,7 @@ impl ReferenceChannel {
         let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
         let response = self.functions[sender].ppdu().response;
         self.nodes[self.functions[sender].station].counters.errors += 1;
+        self.set_navs(now, sender, false);
         let ended = if self.phase == (ReferencePhase::Response { lost: true }) {
             self.account_response(now);
             self.idle_from(now);
@@ -162,7 +215,9 @@ impl ReferenceChannel {
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);
-        self.air.collision += now - self.accounted.max(self.began);
+        let is_unanswered = self.phase == ReferencePhase::Unanswered;
+        let spent = if is_unanswered { &mut self.air.rts_cts } else { &mut self.air.collision };
+        *spent += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.access.timing;
         let all = std::mem::take(&mut self.senders);

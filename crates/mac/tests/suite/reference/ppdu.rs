@@ -151,7 +151,11 @@ impl ReferenceChannel {
     }
 
     /// Whether a PSDU is preceded by RTS and CTS, and whether by a CTS-to-self.
-    fn guard(&self, station: usize, to: u32, psdu: Bytes) -> (bool, bool) {
+    fn guard(&self, index: usize, to: u32, psdu: Bytes) -> (bool, bool) {
+        let station = self.functions[index].station;
+        if self.functions[index].has_reserved(to) {
+            return (false, false);
+        }
         let is_dsss = self.mode(station, to).is_none() && self.access.timing.is_dsss(self.data_rate(station, to));
         let is_guarded = self.access.protection.is_some() && !is_dsss;
         let by_rts = psdu > self.access.rts_threshold || is_guarded && self.access.protects_by_rts;
@@ -160,9 +164,9 @@ impl ReferenceChannel {
     }
 
     /// Duration of the frames before a PSDU with the gaps after them.
-    fn before(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
+    fn before(&self, index: usize, to: u32, psdu: Bytes) -> Duration {
         let sifs = self.access.timing.sifs;
-        match self.guard(station, to, psdu) {
+        match self.guard(index, to, psdu) {
             (true, _) => self.rts() + sifs + self.cts() + sifs,
             (false, true) => self.cts() + sifs,
             (false, false) => Duration::ZERO,
@@ -196,10 +200,8 @@ impl ReferenceChannel {
         let left = function.txop.saturating_sub(now - function.won_at);
         let fits = |psdu: u64| {
             let (air, psdu) = (self.data_air(station, to, Bytes(psdu)), Bytes(psdu));
-            let exchange = self.before(station, to, psdu)
-                + air
-                + self.access.timing.sifs
-                + self.response_air(station, to, content);
+            let exchange =
+                self.before(index, to, psdu) + air + self.access.timing.sifs + self.response_air(station, to, content);
             air <= rules.max_duration && (function.txop == Duration::ZERO || exchange <= left)
         };
         let threshold = self.access.rts_threshold.0;
@@ -344,7 +346,7 @@ impl ReferenceChannel {
             let length = self.functions[index].peers[peer].mpdu(mpdus[0].0).length;
             self.single_psdu(station, to, length)
         };
-        let (rts, cts_to_self) = self.guard(station, to, psdu);
+        let (rts, cts_to_self) = self.guard(index, to, psdu);
         self.functions[index].ppdu = Some(ReferencePpdu {
             to,
             content,
@@ -378,7 +380,7 @@ impl ReferenceChannel {
                 let psdu = self.single_psdu(station, to, originator.mpdus[first].length);
                 let answer = if to == BROADCAST { Duration::ZERO } else { sifs };
                 let air = self.data_air(station, to, psdu);
-                sifs + self.before(station, to, psdu) + air + answer + self.response_air(station, to, Content::Single)
+                sifs + self.before(index, to, psdu) + air + answer + self.response_air(station, to, Content::Single)
             }
         };
         function.txop > Duration::ZERO && now + exchange - function.won_at <= function.txop

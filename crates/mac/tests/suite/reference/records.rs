@@ -47,7 +47,8 @@ impl ReferenceChannel {
                     air.error += spend(ppdu.lost_air());
                 }
             }
-            ReferencePhase::Response { .. } => {
+            ReferencePhase::Unanswered => air.rts_cts += spend(Duration::MAX),
+            ReferencePhase::Response { .. } | ReferencePhase::CfEnd => {
                 air.idle += spend(self.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -124,8 +125,23 @@ impl ReferenceChannel {
             ReferencePhase::Response { lost } => {
                 frames.push(self.response_record(now, if lost { Fate::Error } else { Fate::Read }));
             }
-            ReferencePhase::Collision => {
-                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+            ReferencePhase::CfEnd => {
+                let (air, sender) = (self.access.cf_end_air(), self.functions[self.senders[0]].station);
+                frames.push(ComparedFrame {
+                    span: (now - air, now),
+                    ends: (sender as u32, BROADCAST),
+                    kind: FrameKind::CfEnd,
+                    rate: self.access.cf_end_rate(),
+                    length: frame_length::CF_END,
+                    ..ComparedFrame::plain()
+                });
+            }
+            ReferencePhase::Collision | ReferencePhase::Unanswered => {
+                let fate = match self.phase {
+                    ReferencePhase::Unanswered => Fate::Read,
+                    _ if self.senders.len() > 1 => Fate::Collision,
+                    _ => Fate::Error,
+                };
                 for &sender in &self.senders {
                     let (sends, ppdu) = (self.sends(sender), self.functions[sender].ppdu());
                     if ppdu.rts {
@@ -143,10 +159,16 @@ impl ReferenceChannel {
         self.frames = Some(frames);
     }
 
-    /// How long the RTS reserves the channel: for CTS, data and response.
-    fn reserved_by_rts(&self, sender: usize) -> Duration {
+    /// How long a frame that ends at `end` reserves the channel: for what follows in its exchange, `rest`, or with
+    /// CF-End to the end of the TXOP.
+    fn reserves(&self, sender: usize, end: Time, rest: Duration) -> Duration {
+        self.access.round_nav(rest.max(self.left_of_txop(sender, end)))
+    }
+
+    /// How long an RTS that ends at `end` reserves the channel: for CTS, data and response.
+    fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
         let ppdu = self.functions[sender].ppdu();
-        self.access.round_nav(self.access.timing.sifs * 3 + self.cts() + ppdu.air + ppdu.response)
+        self.reserves(sender, end, self.access.timing.sifs * 3 + self.cts() + ppdu.air + ppdu.response)
     }
 
     fn rts_record(&self, sender: usize, began: Time, fate: Fate) -> ComparedFrame {
@@ -159,7 +181,7 @@ impl ReferenceChannel {
             fate,
             rate: self.guard_rate(),
             length: timing.sizes.rts,
-            reserves: self.reserved_by_rts(sender),
+            reserves: self.reserved_by_rts(sender, began + self.rts()),
             ..ComparedFrame::plain()
         }
     }
@@ -176,9 +198,9 @@ impl ReferenceChannel {
             rate: self.guard_rate(),
             length: timing.sizes.cts,
             reserves: if ppdu.cts_to_self {
-                self.access.round_nav(timing.sifs + ppdu.air + answer)
+                self.reserves(sender, began + self.cts(), timing.sifs + ppdu.air + answer)
             } else {
-                self.reserved_by_rts(sender) - timing.sifs - self.cts()
+                self.reserved_by_rts(sender, began - timing.sifs) - timing.sifs - self.cts()
             },
             ..ComparedFrame::plain()
         }
@@ -198,7 +220,7 @@ impl ReferenceChannel {
             ends: (station as u32, ppdu.to),
             kind: FrameKind::Data,
             rate: self.data_rate(station, ppdu.to),
-            reserves: self.access.round_nav(answer),
+            reserves: self.reserves(sender, end, answer),
             ..ComparedFrame::plain()
         };
         if ppdu.is_request() {
@@ -245,6 +267,7 @@ impl ReferenceChannel {
             fate,
             rate: self.response_rate(function.station, ppdu.to, ppdu.content),
             length: self.response_length(function.station, ppdu.to, ppdu.content),
+            reserves: self.left_of_txop(self.senders[0], now),
             ..ComparedFrame::plain()
         }
     }
