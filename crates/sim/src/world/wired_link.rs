@@ -310,9 +310,8 @@ impl WiredLink {
 
     /// Packets on the line with their arrival times, the next one first; none if the link has a gate.
     #[inline]
-    pub(super) fn under_way(&self) -> impl Iterator<Item = (Time, PacketId)> + Clone {
-        let count = if self.has_gate() { 0 } else { usize::MAX };
-        self.line.iter().map(|(time, id)| (time, *id)).take(count)
+    pub(super) fn under_way(&self) -> &[(Time, PacketId)] {
+        if self.has_gate() { &[] } else { self.line.items() }
     }
 
     /// Removes the next `count` packets on the line.
@@ -519,7 +518,7 @@ impl WiredLink {
             ServiceOrder::Arrival(_) => 0, // these are on the line
             ServiceOrder::Gate(gate) => gate.queue.len(),
         };
-        waiting + self.line.iter().count()
+        waiting + self.line.items().len()
     }
 }
 

@@ -359,7 +359,7 @@ impl World {
         let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);
         let (mut is_noteworthy, mut count, mut more) = (false, 0, None);
         let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
-        for (time, id) in wire.under_way() {
+        for &(time, id) in wire.under_way() {
             let packet = &mut packets[id];
             let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
             if !is_alike || time >= horizon || time >= receiver.deadline() || more.is_some() {

@@ -160,8 +160,8 @@ impl World {
     fn join_before(&mut self, bound: Time, link: usize) {
         let Self { hops, packets, links, channels, connections, .. } = self;
         let wire = &mut links[link];
-        let Some((_, first)) = wire.under_way().next() else { return };
-        let Packet { hop, flow, .. } = packets[first];
+        let Some((_, first)) = wire.under_way().first() else { return };
+        let Packet { hop, flow, .. } = packets[*first];
         let (Hop::Air { channel, from, .. }, Some(connection)) =
             (hops[hop as usize + 1], connections.get(flow as usize))
         else {
@@ -184,7 +184,7 @@ impl World {
             is_alike
         };
         while wire.next() < bound {
-            let (channel, train) = (&mut channels[usize::from(channel)], wire.under_way());
+            let (channel, train) = (&mut channels[usize::from(channel)], wire.under_way().iter().copied());
             let count = channel.append_train(from, category, train, packets, bound, &mut joins);
             if count == 0 {
                 break;
