@@ -151,10 +151,17 @@ impl Histogram {
 }
 
 /// Buckets are one unit wide below `STEPS` units and in the octave above; the width doubles with each further octave.
+/// So from `STEPS` units on, a bucket is the exponent of a float with the first bits of its fraction.
 #[inline]
 fn bucket_of(sample: Duration) -> usize {
-    let (units, octave) = (sample.as_nanos() >> UNIT_BITS, octave_of(sample));
-    ((u64::from(octave) << STEP_BITS) + (units >> octave)) as usize
+    const ABOVE_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
+    const BEFORE: u64 = (((STEPS << UNIT_BITS) as f64).to_bits() >> ABOVE_BITS) - STEPS;
+    let nanos = sample.as_nanos();
+    if nanos < STEPS << UNIT_BITS {
+        return (nanos >> UNIT_BITS) as usize;
+    }
+    let float = nanos.cast_signed() as f64; // signed conversion is one instruction, not six
+    ((float.to_bits() >> ABOVE_BITS) - BEFORE) as usize
 }
 
 /// How often the width of buckets has doubled at this duration.
