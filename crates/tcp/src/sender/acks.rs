@@ -51,7 +51,7 @@ impl Sender {
         }
         let window_changed = u32::from(packet.window) != self.window_field && self.take_window(packet.window);
         if self.selective.is_some() {
-            if usual && self.acknowledge_in_order(now, packet) {
+            if usual && self.is_in_order() && self.acknowledge_in_order(now, packet) {
                 self.restart_timers(now);
             } else {
                 self.on_ack_selective(now, packet, window_changed);

@@ -6,8 +6,6 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::delivery::AckedRun;
-use super::selective::Selective;
 use super::{AckSummary, RecoveryPhase, Sender, SenderState};
 use crate::clock;
 use crate::config::Recovery;
@@ -117,6 +115,7 @@ impl Sender {
         if self.annotates || self.phase != RecoveryPhase::Open || self.nxt < self.max {
             return train;
         }
+        let is_in_order = self.is_in_order();
         for ack in acks {
             let is_plain = self.run > 0 && ack.flags == flag::ACK && u32::from(ack.window) == self.window_field;
             self.sample = None;
@@ -125,7 +124,7 @@ impl Sender {
             }
             if self.selective.is_none() && self.una < ack.ack && ack.ack <= self.max {
                 self.on_new_ack(now, ack);
-            } else if !self.acknowledge_in_order(now, ack) {
+            } else if !is_in_order || !self.acknowledge_in_order(now, ack) {
                 break;
             }
             self.refresh();
@@ -159,15 +158,24 @@ impl Sender {
         train
     }
 
-    /// Processes an ACK of new data if nothing is lost and everything arrives in order, but for the timers; returns
-    /// whether it did.
+    /// Whether nothing is lost and everything has arrived in order, so that [`Sender::acknowledge_in_order`] may be
+    /// called. This remains so while it succeeds.
+    #[inline(always)]
+    pub(super) fn is_in_order(&self) -> bool {
+        let Some(s) = &self.selective else { return false };
+        let is_open = self.phase == RecoveryPhase::Open && self.dup_acks == 0 && !self.reducing;
+        is_open && !s.awaits_verdict() && s.scoreboard.is_unmarked()
+    }
+
+    /// Processes an ACK if it is the end of a segment and reports no gap, but for the timers; returns whether it did.
     #[inline(always)]
     pub(super) fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let Some(s) = &mut self.selective else { return false };
-        if self.phase != RecoveryPhase::Open || self.dup_acks > 0 || self.reducing || packet.sack[0] != (0, 0) {
+        if packet.sack[0] != (0, 0) {
             return false;
         }
-        let Some(acked) = s.acknowledge_in_order(now, packet.ack) else { return false };
+        let Some(acked) = s.scoreboard.acknowledge_in_order(now, packet.ack) else { return false };
+        s.reorder_at = Time::NEVER;
         let in_flight = s.in_flight();
         if self.measures_by_times() {
             self.rtt.sample(acked.first.0, now);
@@ -187,19 +195,6 @@ impl Sender {
         self.restart_timer(now, true);
         self.restart_probe(now);
         self.finish_without_fin();
-    }
-}
-
-impl Selective {
-    /// Processes an ACK up to `una` if nothing is lost and everything arrives in order.
-    #[inline(always)]
-    fn acknowledge_in_order(&mut self, now: Time, una: u64) -> Option<AckedRun> {
-        if self.awaits_verdict() {
-            return None;
-        }
-        let acked = self.scoreboard.acknowledge_in_order(now, una)?;
-        self.reorder_at = Time::NEVER;
-        Some(acked)
     }
 }
 

@@ -239,13 +239,16 @@ impl Scoreboard {
         }
     }
 
-    /// Acknowledges all before `una` if nothing but the transmission of all segments is known, and `una` is the end of
-    /// one.
+    /// Whether nothing but the transmission of all segments is known.
+    #[inline(always)]
+    pub fn is_unmarked(&self) -> bool {
+        self.is_in_order() && self.lost == 0 && self.rate.is_none()
+    }
+
+    /// Acknowledges all before `una` if it is the end of a segment; the scoreboard must be
+    /// [unmarked](Scoreboard::is_unmarked).
     #[inline(always)]
     pub fn acknowledge_in_order(&mut self, now: Time, una: u64) -> Option<AckedRun> {
-        if !self.is_in_order() || self.lost > 0 || self.rate.is_some() {
-            return None;
-        }
         let acked = if self.segments.is_empty() {
             let count = self.tail.whole_before(una)?;
             self.acknowledge_tail(now, count)

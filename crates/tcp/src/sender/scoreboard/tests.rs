@@ -222,7 +222,8 @@ impl Pair {
         let sacks = block.0.max(una) < block.1;
         if una > self.una {
             self.list.acknowledge(self.now, una, echo, &mut told);
-            let in_order = if sacks { None } else { self.board.acknowledge_in_order(self.now, una) };
+            let is_usual = !sacks && self.board.is_unmarked();
+            let in_order = if is_usual { self.board.acknowledge_in_order(self.now, una) } else { None };
             match in_order {
                 Some(acked) => delivery.note_in_order(&acked, self.board.timed),
                 None => self.board.acknowledge(self.now, una, MIN_RTT, &mut delivery),
