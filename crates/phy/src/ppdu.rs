@@ -94,6 +94,12 @@ impl PpduTiming {
         Self::of_fields(vector.fields(), band.signal_extension())
     }
 
+    /// The same with the extra symbol of LDPC.
+    #[must_use]
+    pub fn with_ldpc_extra_symbol(self) -> Self {
+        Self { options: PpduOptions { ldpc_extra_symbol: true, ..self.options }, ..self }
+    }
+
     /// Air times of an OFDM PPDU in `band` at any `rate`, of the standard or not: symbols of 4 us hold its bits.
     pub fn of_ofdm(rate: BitRate, band: Band) -> Self {
         Self::new(TxMode::Ofdm(OfdmMode::of_kbps((rate.as_bps() / 1_000) as u32)), band)

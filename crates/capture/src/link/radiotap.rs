@@ -37,6 +37,8 @@ pub struct RadioInfo {
     pub tsf: Option<u64>,
     /// Number of the A-MPDU that contained the frame.
     pub ampdu: Option<u32>,
+    /// Whether the radio reports that LDPC needed no extra symbol.
+    pub has_no_extra_symbol: bool,
     /// Whether the PPDU carried no frame (a sounding PPDU, for instance), or none that could be captured.
     pub is_empty: bool,
 }
@@ -195,6 +197,7 @@ impl RadioInfo {
                 let vector = TxVector::new(format, first >> 4, streams, format.subcarriers(width), guard_interval);
                 let stbc = if known & flags & 0x01 != 0 { streams } else { 0 };
                 let coding = Some(code(coding & 0x01 != 0));
+                self.has_no_extra_symbol = known & !flags & 0x10 != 0;
                 self.take_mode(TxVector { stbc, coding, ..vector });
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
@@ -279,6 +282,7 @@ impl RadioInfo {
         let vector = TxVector::new(format, mcs, space_time_streams - stbc, carriers, guard_interval);
         let ltf = TRAINING[usize::from(fifth >> 6 & 3)].unwrap_or(vector.ltf);
         let coding = (known & 0x0080 != 0).then(|| code(third & 0x2000 != 0));
+        self.has_no_extra_symbol = known & 0x0100 != 0 && third & 0x4000 == 0;
         self.take_mode(TxVector { stbc, ltf, dcm, coding, ..vector });
         Some(())
     }

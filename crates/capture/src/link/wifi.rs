@@ -229,12 +229,14 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 ///
 /// [`PpduTiming`] has the formulas, which also give an air time to what is in no table of the standard. HE and EHT are
 /// counted without packet extension, and with the usual training fields for the guard interval if the radio does not
-/// report them. Other rates than those of the standard before 802.11n count as OFDM.
+/// report them. LDPC has the extra symbol that it needs for some lengths, unless the radio reports that it had none;
+/// for 802.11n radiotap has no such report. Other rates than those of the standard before 802.11n count as OFDM.
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
     let band = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { Band::Ghz2_4 } else { Band::Ghz5 };
     let slower = 1 << radio.halvings;
     let timing = match rate {
-        RadioRate::Mcs(vector) => PpduTiming::of(&vector, band).slowed(slower),
+        RadioRate::Mcs(vector) if radio.has_no_extra_symbol => PpduTiming::of(&vector, band).slowed(slower),
+        RadioRate::Mcs(vector) => PpduTiming::of(&vector, band).with_ldpc_extra_symbol().slowed(slower),
         RadioRate::Legacy(half @ (2 | 4 | 11 | 22)) => {
             let mode = DsssMode::new(rate.data_rate(), radio.short_preamble && half > 2);
             PpduTiming::new(TxMode::Dsss(mode.expect("the rates of DSSS and CCK")), band)

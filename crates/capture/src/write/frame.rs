@@ -261,6 +261,8 @@ pub struct Heard {
     pub bad_fcs: bool,
     /// Number of the A-MPDU that contains the frame, and whether the frame is its last MPDU.
     pub ampdu: Option<(u32, bool)>,
+    /// Whether to say that LDPC had no extra symbol, whatever the length (802.11ac and later).
+    pub has_no_extra_symbol: bool,
 }
 
 /// Appends a radiotap header. The frame after it must end with its check sequence, see [`fcs`].
@@ -318,13 +320,21 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
             _ => 11,
         };
         align(frame, 2);
-        // Known values: STBC (none), guard interval, beamforming (none), width.
-        frame.extend([0x65, 0, is_short << 2, bandwidth, mcs << 4 | streams & 0x0f]);
+        // Known values: STBC (none), guard interval, beamforming (none), width; extra symbol (none).
+        frame.extend([
+            0x65 | u8::from(heard.has_no_extra_symbol) << 4,
+            0,
+            is_short << 2,
+            bandwidth,
+            mcs << 4 | streams & 0x0f,
+        ]);
         frame.extend([0, 0, 0, is_ldpc, 0, 0, 0]);
     }
     if let Some(vector @ TxVector { format: PpduFormat::He | PpduFormat::HeExtended, .. }) = vector {
         align(frame, 2);
-        frame.extend(he_field(&vector, is_ldpc.into()).map(u16::to_le_bytes).as_flattened());
+        frame.extend(
+            he_field(&vector, is_ldpc.into(), heard.has_no_extra_symbol.into()).map(u16::to_le_bytes).as_flattened(),
+        );
     }
     let length = u16::try_from(frame.len() - start).expect("a radiotap header is short");
     frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -332,7 +342,7 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
 
 /// The words of the HE field (radiotap.org): MCS, DCM, coding, bandwidth and guard interval are known. The format is 1
 /// with extended range, and the bandwidth is then the resource unit.
-fn he_field(vector: &TxVector, is_ldpc: u16) -> [u16; 6] {
+fn he_field(vector: &TxVector, is_ldpc: u16, has_no_extra_symbol: u16) -> [u16; 6] {
     let is_extended = vector.format == PpduFormat::HeExtended;
     let bandwidth = match vector.subcarriers {
         102 => 6,
@@ -349,7 +359,7 @@ fn he_field(vector: &TxVector, is_ldpc: u16) -> [u16; 6] {
     };
     let data = u16::from(vector.mcs) << 8 | u16::from(vector.dcm) << 12 | is_ldpc << 13;
     let training = vector.ltf as u16 + 1;
-    let known = 0x0020 | 0x0040 | 0x0080 | 0x4000 | u16::from(is_extended);
+    let known = 0x0020 | 0x0040 | 0x0080 | has_no_extra_symbol << 8 | 0x4000 | u16::from(is_extended);
     [known, 0x0002, data, 0, bandwidth | guard << 4 | training << 6, u16::from(vector.streams)]
 }
 

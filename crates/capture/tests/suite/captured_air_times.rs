@@ -33,7 +33,9 @@ fn row(text: &str) -> (RadioRate, RadioInfo, u32, f64) {
         _ => RadioRate::Legacy(if mcs == 5 { 11 } else { 2 * mcs }),
     };
     let frequency = Some(if band == "5" { 5_180 } else { 2_437 });
-    let radio = RadioInfo { frequency, short_preamble: standard == "b-short", ..RadioInfo::default() };
+    // The table leaves out the extra symbol of LDPC.
+    let short_preamble = standard == "b-short";
+    let radio = RadioInfo { frequency, short_preamble, has_no_extra_symbol: true, ..RadioInfo::default() };
     (rate, radio, length.parse().unwrap(), by_standard.parse().unwrap())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::common::radio_rates::{eht_rate, vector, vht_rate};
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
+use wifair_capture::link::wifi::air_time_us;
 use wifair_capture::{Datagram, DecodeOutcome, LinkType, decode};
 use wifair_phy::{Coding, Ltf, TxVector};
 
@@ -118,6 +119,21 @@ fn the_code_is_read() {
     let eht = |user| code(read(&[1 << 1 | TLVS], &[vec![0x10, 0, 0, 0], tlvs_of([4, 0, 0], [user, 0])].concat()));
     let users = [0x0198_0016, 0x0190_0016, 0x0198_0012];
     assert_eq!(users.map(eht), [Some(Coding::Ldpc), Some(Coding::Bcc), None]);
+}
+
+/// By hand (IEEE Std 802.11-2016, 21.3.10.5.4): 770 B at VHT MCS 4 (156 data bits in 208 coded bits) take 40 symbols.
+/// 6240 bits need five codewords of 1944 bits, of which 1050 bits are shortened and 9720 - 8320 - 1050 = 350 punctured,
+/// more than a tenth of the 2430 bits of parity; and 1050 < 1.2 * 350 * 3. So there is an extra symbol, unless the
+/// radio reports none: bit 4 of VHT's known values and flags, bit 8 of the first HE word and bit 14 of the third.
+#[test]
+fn ldpc_has_an_extra_symbol_unless_the_radio_reports_none() {
+    let vht = |known: u8, flags: u8, coding| read(&[1 << 21], &[known, 0, flags, 0, 0x41, 0, 0, 0, coding, 0, 0, 0]);
+    let air = |radio: RadioInfo| air_time_us(0..770, radio.rate.expect("a rate"), &radio);
+    assert_eq!([air(vht(0x44, 0, 1)), air(vht(0x54, 0x10, 1)), air(vht(0x54, 0, 1))], [204.0, 204.0, 200.0]);
+    assert_eq!(air(vht(0x44, 0, 0)), 200.0);
+    let he = |known: u16, third: u16| read(&[1 << 23], [known, 2, third, 0, 0, 1].map(u16::to_le_bytes).as_flattened());
+    let reported = [he(0x40a0, 0x2400), he(0x41a0, 0x6400), he(0x41a0, 0x2400)].map(|radio| radio.has_no_extra_symbol);
+    assert_eq!(reported, [false, false, true]);
 }
 
 /// radiotap.org, channel flags: 0x4000 is a channel of 10 MHz, 0x8000 one of 5 MHz.

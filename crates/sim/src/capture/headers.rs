@@ -72,6 +72,8 @@ pub(super) struct Headers {
     on_air: Vec<Vec<Node>>,
     is_ad_hoc: bool,
     frequency: u16,
+    /// Whether air times leave out the extra symbol of LDPC.
+    has_no_extra_symbol: bool,
     /// Derived from the seed; the source of initial sequence numbers.
     key: u64,
     /// Packets of real programs by their number.
@@ -108,6 +110,7 @@ impl Headers {
                 },
                 _ => 2_437,
             },
+            has_no_extra_symbol: scenario.file.wlan.as_ref().is_some_and(|wlan| !wlan.ldpc_extra_symbol),
             key: mix(seed),
             real: vec![],
         }
@@ -314,7 +317,8 @@ impl Headers {
         // A-MPDU numbers wrap.
         let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
         let rate = Some(modulation(record));
-        frame::radiotap(to, &Heard { rate, ampdu, frequency: self.frequency, ..Heard::default() });
+        let has_no_extra_symbol = self.has_no_extra_symbol;
+        frame::radiotap(to, &Heard { rate, ampdu, frequency: self.frequency, has_no_extra_symbol, ..Heard::default() });
         let start = to.len();
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
