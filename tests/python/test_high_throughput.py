@@ -55,6 +55,8 @@ udp.rate = "80 Mb/s"
         ({"wlan.aggregation.window": 256}, "no block ACK of 802.11n covers 256 MPDUs"),
         ({"wlan.aggregation.window": 0}, "must be from 1 to 64, in 802.11ax to 256, in 802.11be to 1024"),
         ({"wlan.aggregation.max_amsdu": 3839}, 'write "3839 B"'),
+        ({"wlan.guard_interval": 800}, 'write "800 ns"'),
+        ({"wlan.guard_interval": "short"}, 'write "800 ns"'),
         ({"wlan.standard": "802.11g", "wlan.mcs": 3}, "`mcs` does not apply to 802.11g"),
         ({"tcp.gro_flush_timeout": "1 ms"}, "`gro_flush_timeout` is 1 ms"),
         ({"wlan.aggregation.agreements": "never"}, "unknown agreements `never`"),

@@ -183,10 +183,16 @@ fn text_with_unit(node: &PlacedValue) -> Option<String> {
 fn wrong_unit(node: &PlacedValue, key: &str, reader: &mut Reader, text: &str, error: ParseError) {
     let unitless = error.message.ends_with("has no unit");
     let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
-    // The units suggested first suit delays; these keys are rarely below a second.
-    let help = match SECONDS.contains(&key) && unitless {
-        true => format!("write \"{} s\"", text.trim()),
-        false => error.help,
+    // The units suggested first suit delays; those of these keys are usually others.
+    let unit = match key {
+        "guard_interval" => Some("ns"),
+        _ if SECONDS.contains(&key) => Some("s"),
+        _ => None,
+    };
+    let help = match unit {
+        Some(unit) if unitless => format!("write \"{} {unit}\"", text.trim()),
+        Some("ns") if error.message.ends_with("is not a duration") => "write \"800 ns\"".to_owned(),
+        _ => error.help,
     };
     reader.problem(&node.place, Some(key), &message, &help);
 }

@@ -47,9 +47,12 @@ pub trait Quantity: Sized + fmt::Display {
         let (number, unit) = (&text[..split], text[split..].trim_start());
         let example = || {
             let shown = if number.is_empty() { "20" } else { number };
-            // Nobody writes 1500 kB: where the second unit is the larger one, it suits numbers below 1000.
+            // Nobody writes 1500 kB: where the second unit is the larger one, it suits numbers below 1000. One of the
+            // same size is another name of the first.
             let is_small = shown.parse::<f64>().is_ok_and(|value| value.abs() < 1e3);
-            let usual = Self::UNITS.iter().take(2).filter(|(_, scale)| is_small || *scale <= Self::UNITS[0].1);
+            let (first, others) = Self::UNITS.split_first().expect("a quantity has a unit");
+            let second = others.first().filter(|(_, scale)| *scale < first.1 || is_small && *scale > first.1);
+            let usual = std::iter::once(first).chain(second);
             let units: Vec<_> = usual.map(|(u, _)| format!("\"{shown} {u}\"")).collect();
             format!("write {}", units.join(" or "))
         };
@@ -232,6 +235,7 @@ mod tests {
         assert_eq!(Duration::parse("2000").unwrap_err().help, "write \"2000 ms\" or \"2000 us\"");
         assert_eq!(Bytes::parse("999").unwrap_err().help, "write \"999 B\" or \"999 kB\"");
         assert_eq!(Bytes::parse("3839").unwrap_err().help, "write \"3839 B\"");
+        assert_eq!(Db::parse("20").unwrap_err().help, "write \"20 dB\"");
         let error = Duration::parse("0,5 ms").unwrap_err();
         assert_eq!(error.to_string(), "`0,5 ms` has a decimal comma: write \"0.5 ms\"");
         assert!(BitRate::parse("-1 Mb/s").unwrap_err().message.contains("negative"));
