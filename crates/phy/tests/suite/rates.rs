@@ -101,7 +101,7 @@ fn errors_list_what_exists() {
         ("802.11be", mcs(14), "mcs", "no MCS 14 in 802.11be: there are 0 to 13 (14 and 15 are not modelled)"),
         ("802.11ax", default, "mcs", "802.11ax needs an MCS: there are 0 to 11"),
         ("802.11b", default, "rate", "802.11b needs a rate: there are 1, 2, 5.5 and 11 Mb/s"),
-        ("802.11a", mcs(7), "mcs", "802.11a has no MCS: write a rate, as in `rate = \"54 Mb/s\"`"),
+        ("802.11a", mcs(7), "mcs", "802.11a has no MCS: give a rate, as in 54 Mb/s"),
         (
             "802.11n",
             ModeRequest { streams: Some(2), ..mcs(7) },
@@ -124,13 +124,13 @@ fn errors_list_what_exists() {
             "802.11ax",
             interval(400),
             "guard_interval",
-            "no guard interval of 400 ns in 802.11ax: there is 800 ns, 1600 ns and 3200 ns",
+            "no guard interval of 400 ns in 802.11ax: there are 800 ns, 1600 ns and 3200 ns",
         ),
         (
             "802.11ac",
             ModeRequest { width_mhz: Some(30), ..mcs(0) },
             "width",
-            "no width of 30 MHz in 802.11ac: there is 20 MHz, 40 MHz, 80 MHz and 160 MHz",
+            "no width of 30 MHz in 802.11ac: there are 20 MHz, 40 MHz, 80 MHz and 160 MHz",
         ),
         (
             "802.11ax",
