@@ -54,25 +54,26 @@ impl StationSettings {
     }
 }
 
-/// Counters of one station since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Attempts: data frames sent, and RTS frames without CTS.
-    pub attempts: u64,
-    /// Data frames that were acknowledged or broadcast.
-    pub delivered: u64,
-    /// Attempts that collided with another frame.
-    pub collisions: u64,
-    /// Attempts without a response because of an error.
-    pub errors: u64,
-    /// Data frames given up at a retry limit; MPDUs of an aggregate count individually.
-    pub retry_limit_drops: u64,
-    /// Air time of its data frames that did not collide.
-    pub data: Duration,
-    /// Air time of RTS, CTS and ACK frames of its exchanges.
-    pub control: Duration,
-    /// Air time of its frames that collided.
-    pub collided: Duration,
+counters! {
+    /// Counters of one station since the start of the run.
+    pub struct Counters {
+        /// Attempts: data frames sent, and RTS frames without CTS.
+        pub attempts: u64,
+        /// Data frames that were acknowledged or broadcast.
+        pub delivered: u64,
+        /// Attempts that collided with another frame.
+        pub collisions: u64,
+        /// Attempts without a response because of an error.
+        pub errors: u64,
+        /// Data frames given up at a retry limit; MPDUs of an aggregate count individually.
+        pub retry_limit_drops: u64,
+        /// Air time of its data frames that did not collide.
+        pub data: Duration,
+        /// Air time of RTS, CTS and ACK frames of its exchanges.
+        pub control: Duration,
+        /// Air time of its frames that collided.
+        pub collided: Duration,
+    }
 }
 
 counters! {

@@ -4,7 +4,7 @@ use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Band, ModulationClass, PpduOptions, TxMode};
-use wifair_units::{Bytes, Duration, Time};
+use wifair_units::{Bytes, Duration, Time, counters};
 
 use super::arrival_times::ArrivalTimes;
 use crate::category::{Category, Prioritized};
@@ -261,52 +261,32 @@ impl EdcaSettings {
     }
 }
 
-/// Counters of one category of a station since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CategoryCounters {
-    /// Data PPDUs sent.
-    pub ppdus: u64,
-    /// MPDUs sent in them.
-    pub mpdus: u64,
-    /// MPDUs among these that had been sent before.
-    pub retries: u64,
-    /// MPDUs that were acknowledged.
-    pub delivered: u64,
-    /// Block ACK requests sent.
-    pub requests: u64,
-    /// Exchanges without response.
-    pub unanswered: u64,
-    /// Internal collisions lost to a category of higher priority (10.22.2.2).
-    pub internal_collisions: u64,
-    /// Air time of the data PPDUs that did not collide.
-    pub data_air: Duration,
-    /// Block ACKs sent to its station.
-    pub block_acks: u64,
-    /// Block ACKs that its station did not receive.
-    pub block_acks_lost: u64,
-    /// Packets that receivers passed up.
-    pub passed_up: u64,
-    /// Total time that packets passed up had waited at their receivers for earlier packets.
-    pub reorder_delay: Duration,
-}
-
-impl CategoryCounters {
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            ppdus: self.ppdus - earlier.ppdus,
-            mpdus: self.mpdus - earlier.mpdus,
-            retries: self.retries - earlier.retries,
-            delivered: self.delivered - earlier.delivered,
-            requests: self.requests - earlier.requests,
-            unanswered: self.unanswered - earlier.unanswered,
-            internal_collisions: self.internal_collisions - earlier.internal_collisions,
-            data_air: self.data_air - earlier.data_air,
-            block_acks: self.block_acks - earlier.block_acks,
-            block_acks_lost: self.block_acks_lost - earlier.block_acks_lost,
-            passed_up: self.passed_up - earlier.passed_up,
-            reorder_delay: self.reorder_delay - earlier.reorder_delay,
-        }
+counters! {
+    /// Counters of one category of a station since the start of the run.
+    pub struct CategoryCounters {
+        /// Data PPDUs sent.
+        pub ppdus: u64,
+        /// MPDUs sent in them.
+        pub mpdus: u64,
+        /// MPDUs among these that had been sent before.
+        pub retries: u64,
+        /// MPDUs that were acknowledged.
+        pub delivered: u64,
+        /// Block ACK requests sent.
+        pub requests: u64,
+        /// Exchanges without response.
+        pub unanswered: u64,
+        /// Internal collisions lost to a category of higher priority (10.22.2.2).
+        pub internal_collisions: u64,
+        /// Air time of the data PPDUs that did not collide.
+        pub data_air: Duration,
+        /// Block ACKs sent to its station.
+        pub block_acks: u64,
+        /// Block ACKs that its station did not receive.
+        pub block_acks_lost: u64,
+        /// Packets that receivers passed up.
+        pub passed_up: u64,
+        /// Total time that packets passed up had waited at their receivers for earlier packets.
+        pub reorder_delay: Duration,
     }
 }

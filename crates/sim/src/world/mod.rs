@@ -14,7 +14,6 @@ mod flow;
 mod from_air;
 mod measure;
 mod plan;
-mod queue_counts;
 mod real;
 mod report;
 mod routing;
@@ -22,6 +21,7 @@ mod series;
 mod sessions;
 mod setup;
 mod small_queues;
+mod station_counts;
 mod users;
 mod watch;
 mod wired_link;
@@ -29,8 +29,7 @@ mod wired_link;
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
-use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{AccessCategory, AirTime, Call, Channel, ChannelCounters, Counters, MacEvent};
+use wifair_mac::{AccessCategory, AirTime, Call, Channel, MacEvent};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
 use wifair_queue::{Cause, Dropped};
@@ -40,9 +39,9 @@ use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
 use fast::trains::Train;
 use flow::{Connection, Ends, Flow};
-use queue_counts::AllQueueCounts;
 use real::RealTraffic;
 use routing::{RoutingCounters, RoutingState};
+use station_counts::{QueueCounts, StationCounts};
 use watch::Watch;
 use wired_link::{Departure, WiredLink};
 
@@ -127,12 +126,9 @@ pub struct World {
     /// The access points of each channel.
     aps: Vec<Vec<u32>>,
     air_at_warm_up: Vec<AirTime>,
-    counters_at_warm_up: Vec<Vec<Counters>>,
-    categories_at_warm_up: Vec<Vec<[CategoryCounters; 4]>>,
-    widths_at_warm_up: Vec<Vec<ChannelCounters>>,
-    /// Drops by cause; marks are counted by the queues themselves.
-    queue_counts: AllQueueCounts,
-    queue_counts_at_warm_up: AllQueueCounts,
+    stations_at_warm_up: Vec<Vec<StationCounts>>,
+    /// Drops of the queues of each station of each channel; marks are counted by the queues themselves.
+    drops: Vec<Vec<QueueCounts>>,
     dropped: Dropped,
     /// Delays of datagrams that arrive together; scratch space.
     delays: Vec<Duration>,
@@ -602,7 +598,7 @@ impl World {
         for position in 0..self.dropped.len() {
             let (id, cause) = self.dropped[position];
             let hop = self.hops[self.packets[id].hop as usize];
-            self.queue_counts.count(hop, cause);
+            self.count_drop(hop, cause);
             let loss = match cause {
                 Cause::Overflow | Cause::Early => self.queue_of(hop),
                 Cause::Expired => Loss::Lifetime,
@@ -654,13 +650,10 @@ impl World {
         for connection in &mut self.connections {
             connection.cwnd.restart(now);
         }
-        self.queue_counts_at_warm_up = self.all_queue_counts();
+        self.stations_at_warm_up = self.station_counts();
         self.routing_at_warm_up = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
         for (index, channel) in self.channels.iter_mut().enumerate() {
             self.air_at_warm_up[index] = channel.air_time(now);
-            self.counters_at_warm_up[index] = channel.all_counters();
-            self.categories_at_warm_up[index] = channel.category_counters();
-            self.widths_at_warm_up[index] = channel.channel_counters().to_vec();
             channel.restart_delays();
             for gauge in channel.ap_queues_mut() {
                 gauge.restart(now);

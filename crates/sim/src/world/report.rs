@@ -1,7 +1,7 @@
 //! Computes the outcome of a run from the counters of its world.
 
 use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{AccessCategory, AirTime, Channel, ChannelCounters, Counters};
+use wifair_mac::{AccessCategory, AirTime, Channel};
 use wifair_metrics::{
     FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,
 };
@@ -11,6 +11,7 @@ use wifair_units::{Count, Duration, Time};
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
 use super::plan::{Hop, TransportPlan, WorkloadPlan};
+use super::station_counts::StationCounts;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
@@ -69,10 +70,10 @@ impl World {
         let share = labels.fair_share_base.unwrap_or(total / 8.0) / goodputs.len() as f64;
         let (sessions, measured, [sent, acknowledged]) = self.sessions(labels, share);
         let air = self.air();
-        let stations = self.stations(labels);
-        let categories = self.category_counters();
-        let aggregates =
-            |part: fn(&CategoryCounters) -> u64| categories.iter().flatten().flatten().map(part).sum::<u64>() as f64;
+        let counts = self.measured_counts();
+        let stations = stations(labels, &counts);
+        let categories = counts.iter().flatten().flat_map(|station| &station.categories);
+        let aggregates = |part: fn(&CategoryCounters) -> u64| categories.clone().map(part).sum::<u64>() as f64;
         let delays = self.category_delays();
         let delay = |category: AccessCategory| &delays[category.index()];
         let percentile = |category, p| delay(category).percentile(p).map_or(f64::NAN, Duration::nearest_secs);
@@ -331,28 +332,13 @@ impl World {
         all.fold(AirTime::default(), |sum, air| sum.plus(&air))
     }
 
-    /// The counters of the categories of each station on each channel since the end of the warm-up; empty for channels
-    /// without categories.
-    fn category_counters(&self) -> Vec<Vec<[CategoryCounters; 4]>> {
-        let since = |(channel, before): (&Channel, &Vec<[CategoryCounters; 4]>)| {
-            let now = channel.category_counters();
-            let station = |(index, own): (usize, [CategoryCounters; 4])| {
-                let then = before.get(index).copied().unwrap_or_default();
-                std::array::from_fn(|category| own[category].since(&then[category]))
-            };
-            now.into_iter().enumerate().map(station).collect()
-        };
-        self.channels.iter().zip(&self.categories_at_warm_up).map(since).collect()
-    }
-
-    /// What stations sent in each width since the end of the warm-up; empty for channels that do not overlap.
-    fn channel_counters(&self) -> Vec<Vec<ChannelCounters>> {
-        let since = |(channel, before): (&Channel, &Vec<ChannelCounters>)| {
-            let then = |index: usize| before.get(index).copied().unwrap_or_default();
-            let now = channel.channel_counters().iter().enumerate();
-            now.map(|(index, now)| now.minus(&then(index))).collect()
-        };
-        self.channels.iter().zip(&self.widths_at_warm_up).map(since).collect()
+    /// The counts of each station of each channel since the end of the warm-up.
+    fn measured_counts(&self) -> Vec<Vec<StationCounts>> {
+        let mut counts = self.station_counts();
+        for (now, then) in counts.iter_mut().flatten().zip(self.stations_at_warm_up.iter().flatten()) {
+            *now = now.minus(then);
+        }
+        counts
     }
 
     /// Delays over all channels, by access category.
@@ -365,78 +351,52 @@ impl World {
         }
         all
     }
+}
 
-    fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
-        let mut rows = vec![];
-        let categories = self.category_counters();
-        let widths = self.channel_counters();
-        let queues = self.all_queue_counts();
-        let queues = queues.stations.into_iter().zip(&self.queue_counts_at_warm_up.stations);
-        for (((((channel, before), names), (queues, queues_before)), own), widths) in self
-            .channels
-            .iter()
-            .zip(&self.counters_at_warm_up)
-            .zip(&labels.stations)
-            .zip(queues)
-            .zip(&categories)
-            .zip(&widths)
-        {
-            for (index, (now, name)) in channel.all_counters().into_iter().zip(names).enumerate() {
-                let queue = queues[index].minus(&queues_before[index]);
-                let ChannelCounters { widths: [mhz20, mhz40, mhz80, mhz160], held_back } =
-                    widths.get(index).copied().unwrap_or_default();
-                let then = before.get(index).copied().unwrap_or_default();
-                let Counters { attempts, delivered, collisions, errors, retry_limit_drops, data, control, collided } =
-                    now;
-                rows.push(StationOutcome {
-                    name: name.clone(),
-                    attempts: attempts - then.attempts,
-                    delivered: delivered - then.delivered,
-                    collisions: collisions - then.collisions,
-                    errors: errors - then.errors,
-                    given_up: retry_limit_drops - then.retry_limit_drops,
-                    air_data_s: (data - then.data).nearest_secs(),
-                    air_control_s: (control - then.control).nearest_secs(),
-                    air_collided_s: (collided - then.collided).nearest_secs(),
-                    queue_drops_overflow: queue.overflow,
-                    queue_drops_early: queue.early,
-                    lifetime_drops: queue.expired,
-                    late_drops: queue.late,
-                    queue_marks: queue.marks,
-                    ppdus: sum(own, index, |counters| counters.ppdus),
-                    mpdus: sum(own, index, |counters| counters.mpdus),
-                    mpdu_retries: sum(own, index, |counters| counters.retries),
-                    block_ack_requests: sum(own, index, |counters| counters.requests),
-                    block_acks_lost: sum(own, index, |counters| counters.block_acks_lost),
-                    reorder_delay_mean_s: sum(own, index, |counters| counters.reorder_delay.as_nanos()) as f64
-                        / 1e9
-                        / sum(own, index, |counters| counters.passed_up) as f64,
-                    air_voice_s: air(own, index, AccessCategory::Vo),
-                    air_video_s: air(own, index, AccessCategory::Vi),
-                    air_best_effort_s: air(own, index, AccessCategory::Be),
-                    air_background_s: air(own, index, AccessCategory::Bk),
-                    ppdus_20_mhz: mhz20.ppdus,
-                    ppdus_40_mhz: mhz40.ppdus,
-                    ppdus_80_mhz: mhz80.ppdus,
-                    ppdus_160_mhz: mhz160.ppdus,
-                    air_20_mhz_s: mhz20.air.nearest_secs(),
-                    air_40_mhz_s: mhz40.air.nearest_secs(),
-                    air_80_mhz_s: mhz80.air.nearest_secs(),
-                    air_160_mhz_s: mhz160.air.nearest_secs(),
-                    held_back_by_secondary: held_back,
-                });
-            }
-        }
-        rows
+fn stations(labels: &Labels, counts: &[Vec<StationCounts>]) -> Vec<StationOutcome> {
+    let named = labels.stations.iter().flatten().zip(counts.iter().flatten());
+    named.map(|(name, counts)| station(name.clone(), counts)).collect()
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn station(name: String, counts: &StationCounts) -> StationOutcome {
+    let StationCounts { mac, categories, channel, queue } = counts;
+    let sum = |part: fn(&CategoryCounters) -> u64| categories.iter().map(part).sum::<u64>();
+    let air = |category: AccessCategory| categories[category.index()].data_air.nearest_secs();
+    let [mhz20, mhz40, mhz80, mhz160] = channel.widths;
+    StationOutcome {
+        name,
+        attempts: mac.attempts,
+        delivered: mac.delivered,
+        collisions: mac.collisions,
+        errors: mac.errors,
+        given_up: mac.retry_limit_drops,
+        air_data_s: mac.data.nearest_secs(),
+        air_control_s: mac.control.nearest_secs(),
+        air_collided_s: mac.collided.nearest_secs(),
+        queue_drops_overflow: queue.overflow,
+        queue_drops_early: queue.early,
+        lifetime_drops: queue.expired,
+        late_drops: queue.late,
+        queue_marks: queue.marks,
+        ppdus: sum(|own| own.ppdus),
+        mpdus: sum(|own| own.mpdus),
+        mpdu_retries: sum(|own| own.retries),
+        block_ack_requests: sum(|own| own.requests),
+        block_acks_lost: sum(|own| own.block_acks_lost),
+        reorder_delay_mean_s: sum(|own| own.reorder_delay.as_nanos()) as f64 / 1e9 / sum(|own| own.passed_up) as f64,
+        air_voice_s: air(AccessCategory::Vo),
+        air_video_s: air(AccessCategory::Vi),
+        air_best_effort_s: air(AccessCategory::Be),
+        air_background_s: air(AccessCategory::Bk),
+        ppdus_20_mhz: mhz20.ppdus,
+        ppdus_40_mhz: mhz40.ppdus,
+        ppdus_80_mhz: mhz80.ppdus,
+        ppdus_160_mhz: mhz160.ppdus,
+        air_20_mhz_s: mhz20.air.nearest_secs(),
+        air_40_mhz_s: mhz40.air.nearest_secs(),
+        air_80_mhz_s: mhz80.air.nearest_secs(),
+        air_160_mhz_s: mhz160.air.nearest_secs(),
+        held_back_by_secondary: channel.held_back,
     }
-}
-
-/// Sum over the categories of a station.
-fn sum(stations: &[[CategoryCounters; 4]], index: usize, part: fn(&CategoryCounters) -> u64) -> u64 {
-    stations.get(index).map_or(0, |own| own.iter().map(part).sum())
-}
-
-/// Air time of the data of one category of a station [s].
-fn air(stations: &[[CategoryCounters; 4]], index: usize, category: AccessCategory) -> f64 {
-    stations.get(index).map_or(0.0, |own| own[category.index()].data_air.nearest_secs())
 }

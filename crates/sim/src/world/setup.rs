@@ -14,9 +14,9 @@ use super::fast::lazy_links::LazyLinks;
 use super::fast::trains::Train;
 use super::flow::Flow;
 use super::measure::Delays;
-use super::queue_counts::AllQueueCounts;
 use super::routing::{RoutingCounters, RoutingState};
 use super::sessions::{self, SessionLog};
+use super::station_counts::{QueueCounts, StationCounts};
 use super::users::Users;
 use super::wired_link::WiredLink;
 use super::{
@@ -138,7 +138,7 @@ impl World {
         }
         let links: Vec<WiredLink> = plan.links.into_iter().map(WiredLink::new).collect();
         let stations = channels.iter().map(|channel| channel.all_counters().len());
-        let queue_counts = AllQueueCounts::new(stations, links.len());
+        let drops: Vec<_> = stations.map(|count| vec![QueueCounts::default(); count]).collect();
         let mut world = Self {
             now: Time::ZERO,
             warm_up: plan.warm_up,
@@ -150,11 +150,8 @@ impl World {
             event_queue,
             timers: Timers::new(0),
             air_at_warm_up: vec![AirTime::default(); channels.len()],
-            counters_at_warm_up: vec![vec![]; channels.len()],
-            categories_at_warm_up: vec![vec![]; channels.len()],
-            widths_at_warm_up: vec![vec![]; channels.len()],
-            queue_counts_at_warm_up: queue_counts.clone(),
-            queue_counts,
+            stations_at_warm_up: drops.iter().map(|drops| vec![StationCounts::default(); drops.len()]).collect(),
+            drops,
             lead: Duration::ZERO,
             passes_up_singly: channels.iter().filter_map(Channel::edcafs).any(Edcafs::passes_up_singly),
             channels,

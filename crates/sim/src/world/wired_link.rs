@@ -504,14 +504,6 @@ impl WiredLink {
         }
     }
 
-    /// Packets marked by the queue (RFC 3168).
-    pub(super) fn marks(&self) -> u64 {
-        match &self.order {
-            ServiceOrder::Arrival(waiting) => waiting.room.marks(),
-            ServiceOrder::Gate(gate) => gate.queue.marks(),
-        }
-    }
-
     /// Packets in the queue and on the line.
     pub(super) fn packets_held(&self) -> usize {
         let waiting = match &self.order {

@@ -420,12 +420,12 @@ impl World {
         let LeadsTo::Ap(channel) = self.lazy_links.leads[index] else { return };
         let Channel::Shared(cell) = &mut self.channels[channel] else { return };
         let (events, connections) = (&mut self.events, &mut self.connections);
-        let (queue_counts, aps) = (&mut self.queue_counts, &self.aps);
+        let drops = &mut self.drops[channel][self.aps[channel][0] as usize];
         let refuse = |packets: &mut Packets, id| {
             packets.release(id);
             let packet = &packets[id];
             connections[packet.flow as usize].counters.lose(packet.kind, Loss::ApQueue);
-            queue_counts.stations[channel][aps[channel][0] as usize].overflow += 1;
+            drops.overflow += 1;
         };
         cell.arrive_lazily(
             &mut self.packets,

@@ -153,7 +153,7 @@ impl World {
         counters.data_lost[Loss::StationQueue as usize] += refused;
         let flow = self.connections[connection as usize].flow as usize;
         if let Some((channel, station)) = self.flows[flow].saturates {
-            self.queue_counts.stations[channel][station as usize].overflow += refused;
+            self.drops[channel][station as usize].overflow += refused;
         }
         self.events += generated;
     }

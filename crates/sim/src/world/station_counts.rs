@@ -1,0 +1,88 @@
+//! What stations count, access points included: frames, air time, and the drops and marks of their queues.
+
+use wifair_mac::edcaf::CategoryCounters;
+use wifair_mac::{Channel, ChannelCounters, Counters};
+use wifair_queue::Cause;
+use wifair_units::counters;
+
+use super::World;
+use super::measure::Loss;
+use super::plan::Hop;
+
+counters! {
+    /// Counts of the queues of one station since the start of the run.
+    pub(super) struct QueueCounts {
+        /// Packets dropped because the queue was full.
+        pub(super) overflow: u64,
+        /// Packets dropped before the queue was full, by active queue management.
+        pub(super) early: u64,
+        /// Packets dropped because their lifetime had ended, in the queue or between two attempts.
+        pub(super) expired: u64,
+        /// Packets that arrived after their recipient had stopped waiting for them.
+        pub(super) late: u64,
+        /// Packets marked instead of dropped (RFC 3168).
+        pub(super) marks: u64,
+    }
+}
+
+counters! {
+    /// Counts of one station since the start of the run.
+    pub(super) struct StationCounts {
+        pub(super) mac: Counters,
+        /// Zero without four access categories.
+        pub(super) categories: [CategoryCounters; 4],
+        /// Zero if channels do not overlap.
+        pub(super) channel: ChannelCounters,
+        pub(super) queue: QueueCounts,
+    }
+}
+
+impl QueueCounts {
+    fn count(&mut self, cause: Cause) {
+        match cause {
+            Cause::Overflow => self.overflow += 1,
+            Cause::Early => self.early += 1,
+            Cause::Expired => self.expired += 1,
+            Cause::Late => self.late += 1,
+        }
+    }
+}
+
+impl World {
+    /// The kind of queue in which packets wait for `hop`.
+    pub(super) fn queue_of(&self, hop: Hop) -> Loss {
+        match hop {
+            Hop::Air { channel, from, .. } | Hop::NoPath { channel, from, .. }
+                if !self.aps[usize::from(channel)].contains(&from) =>
+            {
+                Loss::StationQueue
+            }
+            Hop::Air { .. } | Hop::NoPath { .. } => Loss::ApQueue,
+            Hop::Wired(_) | Hop::End => Loss::LinkQueue,
+        }
+    }
+
+    /// Counts the drop of a packet that was waiting at a station for `hop`. Routing announcements are not counted.
+    pub(super) fn count_drop(&mut self, hop: Hop, cause: Cause) {
+        if let Hop::Air { channel, from, .. } | Hop::NoPath { channel, from, .. } = hop
+            && let Some(counts) = self.drops[usize::from(channel)].get_mut(from as usize)
+        {
+            counts.count(cause);
+        }
+    }
+
+    /// The counts of each station of each channel since the start of the run.
+    pub(super) fn station_counts(&self) -> Vec<Vec<StationCounts>> {
+        let of_channel = |(channel, drops): (&Channel, &Vec<QueueCounts>)| {
+            let (categories, channels) = (channel.category_counters(), channel.channel_counters());
+            let of_station = |((number, mac), drops): ((u32, Counters), &QueueCounts)| StationCounts {
+                mac,
+                categories: categories.get(number as usize).copied().unwrap_or_default(),
+                channel: channels.get(number as usize).copied().unwrap_or_default(),
+                queue: QueueCounts { marks: channel.marks(number), ..*drops },
+            };
+            (0..).zip(channel.all_counters()).zip(drops).map(of_station).collect()
+        };
+        self.channels.iter().zip(&self.drops).map(of_channel).collect()
+    }
+}
