@@ -138,8 +138,7 @@ impl Channel {
     pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
         match self {
             Self::Shared(shared) => shared.detach_source(station, end, packets),
-            Self::General(general) => general.edcafs_mut().detach_source(station, end, packets),
-            Self::Spatial(_) => None,
+            _ => self.edcafs_mut()?.detach_source(station, end, packets),
         }
     }
 
@@ -149,24 +148,18 @@ impl Channel {
     pub fn take_exhausted(&mut self) -> Option<u32> {
         match self {
             Self::Shared(shared) => shared.take_exhausted(),
-            Self::General(general) => general.edcafs_mut().take_exhausted(),
-            Self::Spatial(_) => None,
+            _ => self.edcafs_mut()?.take_exhausted(),
         }
     }
 
     /// Enqueues the datagrams that the attached sources send before `end`, then calls `show` for each source.
     pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets, mut show: impl FnMut(&mut SaturatedSource)) {
-        match self {
-            Self::Shared(shared) => {
-                shared.enqueue_arrivals(end, packets);
-                shared.attached_sources().for_each(show);
-            }
-            Self::General(general) => {
-                let edcafs = general.edcafs_mut();
-                edcafs.enqueue_arrivals(end, packets);
-                edcafs.attached_sources().for_each(&mut show);
-            }
-            Self::Spatial(_) => {}
+        if let Self::Shared(shared) = self {
+            shared.enqueue_arrivals(end, packets);
+            shared.attached_sources().for_each(show);
+        } else if let Some(edcafs) = self.edcafs_mut() {
+            edcafs.enqueue_arrivals(end, packets);
+            edcafs.attached_sources().for_each(&mut show);
         }
     }
 
@@ -213,8 +206,8 @@ impl Channel {
 
     /// Packets expected before `end` join their queues, or are dropped.
     pub fn arrive_before(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
-        if let Self::General(general) = self {
-            general.edcafs_mut().arrive_before(end, packets, dropped);
+        if let Some(edcafs) = self.edcafs_mut() {
+            edcafs.arrive_before(end, packets, dropped);
         }
     }
 
@@ -228,10 +221,7 @@ impl Channel {
     #[inline]
     #[must_use]
     pub fn lead(&self) -> Duration {
-        match self {
-            Self::General(general) => general.edcafs().lead(),
-            _ => self.edcafs().map_or(Duration::ZERO, Edcafs::lead),
-        }
+        self.edcafs().map_or(Duration::ZERO, Edcafs::lead)
     }
 
     /// Removes that packet if `is_wanted` accepts it.
@@ -352,6 +342,14 @@ impl Channel {
         }
     }
 
+    fn edcafs_mut(&mut self) -> Option<&mut Edcafs> {
+        match self {
+            Self::Shared(_) => None,
+            Self::Spatial(spatial) => spatial.edcafs_mut(),
+            Self::General(general) => Some(general.edcafs_mut()),
+        }
+    }
+
     /// The queue of a station.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
@@ -409,14 +407,8 @@ impl Channel {
 
     /// Restarts the measurement of [`Channel::delays`].
     pub fn restart_delays(&mut self) {
-        match self {
-            Self::Shared(_) => {}
-            Self::Spatial(spatial) => {
-                if let Some(edcafs) = spatial.edcafs_mut() {
-                    edcafs.restart_delays();
-                }
-            }
-            Self::General(general) => general.edcafs_mut().restart_delays(),
+        if let Some(edcafs) = self.edcafs_mut() {
+            edcafs.restart_delays();
         }
     }
 
