@@ -263,7 +263,7 @@ impl World {
         connection.counters.acks_arrived += 1;
         sender.on_packet(self.now, packet);
         if let Some(rtt) = sender.rtt_sample() {
-            count_rtt(&mut self.flows[connection.flow as usize], rtt);
+            self.flows[connection.flow as usize].rtt.add(rtt);
         }
         if !sender.is_running() {
             self.packets.release(id);
@@ -593,12 +593,6 @@ impl Connection {
 #[allow(clippy::cast_possible_truncation)]
 pub(super) fn datagram(flow: &Flow, index: usize, sent: u64, payload: u16, size: u16) -> Packet {
     Packet { seq: sent, flow: index as u32, hop: flow.forward, payload, size, kind: Kind::Udp, ..Packet::default() }
-}
-
-/// A function of its own, outside the hot path: without timestamps there is only one sample per round trip.
-#[inline(never)]
-fn count_rtt(flow: &mut Flow, rtt: Duration) {
-    flow.rtt.add(rtt);
 }
 
 /// Updates the counters of a connection that its ends keep, or that follow from other counters.
