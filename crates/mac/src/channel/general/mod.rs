@@ -10,9 +10,9 @@
 //!   ACK each MPDU has its own count of attempts, and the contention window has a retry count of its own.
 //! - If two categories of a station may send at the same instant, the one of higher priority does; the other doubles
 //!   its window and draws again (10.22.2.2), but no attempt is counted against its frame.
-//! - A TXOP ends when a frame gets no response; no CF-End is sent then. So with `cf_end`, the NAV of all stations but
-//!   the sender and its receiver lasts until the TXOP would have ended. A frame that does not fit into the TXOP is sent
-//!   after a new contention. A CF-End is read by all.
+//! - A TXOP ends when a frame gets no response; no CF-End is sent then. So with `cf_end`, the NAV of stations that have
+//!   read a frame for others lasts until the TXOP would have ended. A frame that does not fit into the TXOP is sent
+//!   after a new contention. A CF-End is read by all. An RTS without CTS sets no NAV.
 //! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
 
 mod backoffs;

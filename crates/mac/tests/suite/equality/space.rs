@@ -223,7 +223,7 @@ proptest! {
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
         (fades, for_all, eifs_is_nav, by_bits, asks_and_agrees) in any::<(bool, bool, bool, bool, (bool, bool))>(),
-        (cf_end, is_extended) in any::<(bool, bool)>(),
+        (cf_end, is_extended, bsss) in (any::<bool>(), any::<bool>(), 1_u32..4),
         categories in prop::collection::vec(category(), 1..4),
     ) {
         let mut scenario = scenario;
@@ -238,7 +238,8 @@ proptest! {
         let settings = edca_settings(&scenario, stations, Prioritized::Udp, &categories);
         let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks_and_agrees, 0) };
         let links = random_links(&scenario).with_misses(|_, _| miss);
-        let settings = in_extended_range(settings, is_extended);
+        let mut settings = in_extended_range(settings, is_extended);
+        (0..).zip(&mut settings.stations).for_each(|(number, station)| station.ap = Some(number % bsss));
         let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
         space.set_errors_for_all(for_all);
         assert_every_packet_ends_once(&run!(space, &scenario));
