@@ -74,3 +74,64 @@ def test_the_timeline_ends_a_nav_where_a_cf_end_is_read() -> None:
         after_ms = (end - 1.0) * 1e3 + 0.001
         is_covered = any(bar.get_x() < after_ms < bar.get_x() + bar.get_width() for bar in navs)
         assert is_covered == is_hidden, metres
+
+
+TWO_CELLS = """
+duration = "5 s"
+warm_up = "0.1 s"
+[wlan]
+mcs = 2
+cf_end = true
+data_error = 0.1
+edca.be.txop = "3008 us"
+[ap]
+count = 2
+layout = "chain"
+chain.spacing = "60 m"
+[space]
+radio.sensitivity = "-82 dBm"
+radio.carrier_sense = "-82 dBm"
+log-distance.exponent = 3.5
+[[routers]]
+name = "switch"
+[[links]]
+from = "ap"
+to = "switch"
+rate = "1 Gb/s"
+[[servers]]
+name = "server"
+at = "switch"
+"""
+CELLS = {"a1": ("ap1", -30), "a2": ("ap1", 20), "b1": ("ap2", 40), "b2": ("ap2", 90)}
+
+
+def early_starts(standard: str) -> int:
+    """How often a station begins a TXOP although its own cell has reserved the channel, as data, requests and block
+    ACKs that it has read say. Only a CF-End of its own cell ends that.
+    """
+    text = TWO_CELLS.replace("[wlan]", f"[wlan]\nstandard = '{standard}'")
+    for name, (ap, x) in CELLS.items():
+        text += f"[[stations]]\nname = '{name}'\nap = '{ap}'\nposition = ['{x} m', '0 m']\n"
+        text += f"[[flows]]\nname = '{name}'\nstation = '{name}'\ntransport = 'udp'\nudp.rate = '3 Mb/s'\n"
+    frames = wifair.run(wifair.Scenario.from_text(text), frames=True).frames
+    assert frames is not None
+    cell = {name: ap for name, (ap, _) in CELLS.items()} | {"ap1": "ap1", "ap2": "ap2"}
+    reserved, busy_until, early = dict.fromkeys(cell, 0.0), dict.fromkeys(cell, 0.0), 0
+    for frame in sorted(frames.records(), key=lambda frame: frame["end_s"]):
+        sender, receiver, end = frame["sender"], frame["receiver"], frame["end_s"]
+        if frame["kind"] == "data" and frame["start_s"] > busy_until[sender] + 17e-6:
+            early += frame["start_s"] < reserved[sender] - 1e-9
+        for station in (sender, receiver):
+            if station in cell:
+                busy_until[station] = end
+        for reader in frame["read_by"].split():
+            if cell[reader] == cell[sender] and frame["kind"] == "cf-end":
+                reserved[reader] = min(reserved[reader], end)
+            elif cell[reader] == cell[sender] and frame["kind"] in ("data", "block-ack", "block-ack-request"):
+                reserved[reader] = max(reserved[reader], end + frame["nav_s"])
+    return early
+
+
+def test_a_cf_end_of_another_cell_ends_no_reservation_of_ones_own() -> None:
+    assert early_starts("802.11ax") == 0
+    assert early_starts("802.11n") > 5  # one NAV
