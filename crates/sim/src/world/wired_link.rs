@@ -27,7 +27,7 @@ pub(super) struct WiredLink {
     /// The time from which the next packet may be sent: the previous one has been sent, or the bucket holds enough.
     free_at: Time,
     delay: Duration,
-    /// The most recent small and large packet size, each with its transmission time.
+    /// The most recent large and small packet size, each with its transmission time.
     airs: [(u16, Duration); 2],
     order: ServiceOrder,
     rate: Option<BitRate>,
@@ -243,7 +243,18 @@ impl WiredLink {
     /// Transmission time of a packet of `size` bytes.
     #[inline]
     pub(super) fn air(&mut self, size: u16) -> Duration {
-        air_of(&mut self.airs[usize::from(size > 128)], size, self.rate)
+        match self.airs {
+            [(large, air), _] if large == size => air,
+            [_, (small, air)] if small == size => air,
+            _ => self.find_air(size),
+        }
+    }
+
+    #[inline(never)]
+    fn find_air(&mut self, size: u16) -> Duration {
+        let air = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into())));
+        self.airs[usize::from(size <= 128)] = (size, air);
+        air
     }
 
     /// Accepts a packet that came at `now`, which may be processed immediately if it arrives before `horizon`. If the
@@ -276,13 +287,12 @@ impl WiredLink {
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Departure {
+        let packet = &mut packets[id];
+        let air = self.air(packet.size);
         let ServiceOrder::Arrival(waiting) = &mut self.order else {
             self.send_by_gate(now, id, packets, dropped);
             return Departure::Noteworthy;
         };
-        let packet = &mut packets[id];
-        let place = &mut self.airs[usize::from(packet.size > 128)];
-        let air = air_of(place, packet.size, self.rate);
         if !waiting.join(now, self.free_at, air, packet) {
             dropped.push((id, Cause::Overflow));
             return Departure::Noteworthy;
@@ -512,15 +522,6 @@ impl WiredLink {
         };
         waiting + self.line.items().len()
     }
-}
-
-/// Transmission time of a packet of `size` bytes; `known` caches the last size and its time.
-#[inline]
-fn air_of(known: &mut (u16, Duration), size: u16, rate: Option<BitRate>) -> Duration {
-    if known.0 != size {
-        *known = (size, rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into()))));
-    }
-    known.1
 }
 
 #[cfg(test)]
