@@ -9,12 +9,14 @@
 //! first out; timers due at the same instant fire in the order of their numbers; queue entries for the same instant
 //! run in the order in which they were entered. So a run does not depend on how any of these is implemented.
 
+mod contiguous_queue;
 mod delay_line;
 mod event_queue;
 mod next_event_tree;
 mod random;
 mod timers;
 
+pub use contiguous_queue::ContiguousQueue;
 pub use delay_line::DelayLine;
 pub use event_queue::EventQueue;
 pub use next_event_tree::NextEventTree;

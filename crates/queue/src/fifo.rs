@@ -6,9 +6,8 @@
 //! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet fewer than its limit,
 //! because it refuses the arrival that would make the queue `limit` long: for a limit of 50 in ns-2, write 49.
 
-use std::collections::VecDeque;
-
 use wifair_config::{choice, table};
+use wifair_engine::ContiguousQueue;
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
@@ -38,13 +37,13 @@ table! {
 pub struct Fifo {
     room: Room,
     drop: Victim,
-    line: VecDeque<PacketId>,
+    line: ContiguousQueue<PacketId>,
 }
 
 impl Fifo {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
-        Self { room: site.room(), drop: params.drop, line: VecDeque::new() }
+        Self { room: site.room(), drop: params.drop, line: ContiguousQueue::default() }
     }
 }
 
@@ -64,7 +63,7 @@ impl Fifo {
     #[inline]
     pub fn append(&mut self, id: PacketId, packet: &mut Packet) {
         self.room.enter(packet);
-        self.line.push_back(id);
+        self.line.push(id);
     }
 
     /// How many packets of `size` bytes fit; `None` if some might have to be marked.
@@ -113,17 +112,13 @@ impl Fifo {
     /// Number of packets, without reserved places.
     #[inline]
     pub fn written(&self) -> usize {
-        self.line.len()
+        self.line.items().len()
     }
 
-    /// The packets from place `from` on, as two slices.
+    /// The packets from place `from` on.
     #[inline]
-    pub fn behind(&self, from: usize) -> [&[PacketId]; 2] {
-        let (first, second) = self.line.as_slices();
-        match from.checked_sub(first.len()) {
-            None => [&first[from..], second],
-            Some(from) => [&second[from..], &[]],
-        }
+    pub fn behind(&self, from: usize) -> &[PacketId] {
+        &self.line.items()[from..]
     }
 
     /// Removes `count` packets of `size` bytes each from place `from` on.
@@ -132,14 +127,14 @@ impl Fifo {
     /// If there are fewer packets, or if `count` is 2^32 or more.
     #[inline]
     pub fn remove_together(&mut self, from: usize, count: usize, size: u16) {
-        self.line.drain(from..from + count);
+        self.line.remove(from..from + count);
         self.room.leave_together(number(count as u64), size);
     }
 
     /// Removes the packet to send next, and returns it with its contents.
     #[inline(always)]
     pub fn take<'a>(&mut self, packets: &'a Packets) -> Option<(PacketId, &'a Packet)> {
-        let id = self.line.pop_front()?;
+        let id = self.line.pop()?;
         let packet = &packets[id];
         self.room.leave(packet.bytes().0);
         Some((id, packet))
@@ -157,29 +152,20 @@ impl Fifo {
         packets: &'a Packets,
     ) -> (usize, Option<(PacketId, &'a Packet)>) {
         let mut place = from;
-        while let Some(&id) = self.line.get(place) {
+        while let Some(&id) = self.line.items().get(place) {
             let packet = &packets[id];
             if is_to(packet) {
                 let size = packet.bytes().0;
                 if size > room {
                     break;
                 }
-                if place == 0 {
-                    self.line.pop_front();
-                } else {
-                    self.remove(place);
-                }
+                self.line.remove(place..place + 1);
                 self.room.leave(size);
                 return (place, Some((id, packet)));
             }
             place += 1;
         }
-        (place.min(self.line.len()), None)
-    }
-
-    #[inline(never)]
-    fn remove(&mut self, place: usize) {
-        self.line.remove(place);
+        (place.min(self.line.items().len()), None)
     }
 
     /// The room of a drop-tail queue, in which every accepted packet stays and is sent in order; `None` for drop-head.
@@ -195,7 +181,7 @@ impl Fifo {
                 dropped.push((id, Cause::Overflow));
                 return false;
             }
-            let oldest = self.line.pop_front().expect("what would fit into an empty queue finds a packet in its way");
+            let oldest = self.line.pop().expect("what would fit into an empty queue finds a packet in its way");
             self.room.leave(packets[oldest].bytes().0);
             dropped.push((oldest, Cause::Overflow));
         }
@@ -278,12 +264,12 @@ mod tests {
         assert_eq!((queue.room_for(1000), queue.room.bytes()), (Some(7), 3000));
         let more: Vec<_> = (3..7).map(|seq| arena.insert(Packet { seq, size: 1000, ..Packet::default() })).collect();
         queue.reserve(4, 1000);
-        assert_eq!((queue.room_for(1000), queue.len(), queue.behind(0).concat().len()), (Some(3), 7, 3));
+        assert_eq!((queue.room_for(1000), queue.len(), queue.behind(0).len()), (Some(3), 7, 3));
         queue.fill_reserved(more.into_iter());
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(3), 7, 7000));
         queue.remove_together(2, 3, 1000);
         assert_eq!((queue.room_for(1000), queue.len(), queue.room.bytes()), (Some(6), 4, 4000));
-        let left: Vec<_> = queue.behind(0).concat().iter().map(|id| arena[*id].seq).collect();
+        let left: Vec<_> = queue.behind(0).iter().map(|id| arena[*id].seq).collect();
         assert_eq!(left, [0, 1, 5, 6]);
     }
 

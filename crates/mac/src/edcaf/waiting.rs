@@ -245,22 +245,15 @@ impl CategoryQueues {
         most: u64,
         size: u16,
         is_alike: impl Fn(PacketId) -> bool,
-        mut take: impl FnMut(&[PacketId]),
+        take: impl FnOnce(&[PacketId]),
     ) -> u64 {
         let [Queue::Fifo(fifo)] = &mut self.queues[..] else { return 0 };
         let place = self.looked.1;
-        let mut count = 0;
-        for line in fifo.behind(place) {
-            let most = usize::try_from(most).unwrap_or(usize::MAX) - count;
-            let line = &line[..line.len().min(most)];
-            let alike = line.iter().position(|id| !is_alike(*id)).unwrap_or(line.len());
-            take(&line[..alike]);
-            count += alike;
-            if alike < line.len() {
-                break;
-            }
-        }
+        let line = fifo.behind(place);
+        let line = &line[..line.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
+        let count = line.iter().position(|id| !is_alike(*id)).unwrap_or(line.len());
         if count > 0 {
+            take(&line[..count]);
             fifo.remove_together(place, count, size);
         }
         count as u64
