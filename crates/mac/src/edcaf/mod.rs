@@ -215,7 +215,7 @@ impl Edcafs {
             inactive_at: Time::NEVER,
             blocked: vec![],
             received_run: None,
-            expected: ExpectedPackets::NONE,
+            expected: ExpectedPackets::default(),
             exhausted: vec![],
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::wanted_by(

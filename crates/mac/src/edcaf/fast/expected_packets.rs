@@ -4,8 +4,7 @@
 //! send by then, it only joins the queue, so that is done when the access point next dequeues a packet. Otherwise its
 //! arrival is an event of the channel.
 
-use std::collections::VecDeque;
-
+use wifair_engine::ContiguousQueue;
 use wifair_packet::{PacketId, Packets};
 use wifair_queue::{Cause, Dropped};
 use wifair_units::Time;
@@ -16,22 +15,26 @@ use super::super::{Edcaf, Edcafs, number};
 #[derive(Clone, Debug)]
 pub(crate) struct ExpectedPackets {
     /// Each with its time and the index of its EDCAF.
-    packets: VecDeque<(Time, PacketId, u32)>,
+    packets: ContiguousQueue<(Time, PacketId, u32)>,
     /// When the first arrives.
     pub first: Time,
     /// When the first arrives whose EDCAF has nothing to send.
     pub due: Time,
 }
 
-impl ExpectedPackets {
-    pub const NONE: Self = Self { packets: VecDeque::new(), first: Time::NEVER, due: Time::NEVER };
+impl Default for ExpectedPackets {
+    fn default() -> Self {
+        Self { packets: ContiguousQueue::default(), first: Time::NEVER, due: Time::NEVER }
+    }
+}
 
+impl ExpectedPackets {
     pub fn len(&self) -> usize {
-        self.packets.len()
+        self.packets.items().len()
     }
 
     fn look(&mut self) {
-        self.first = self.packets.front().map_or(Time::NEVER, |(time, ..)| *time);
+        self.first = self.packets.first().map_or(Time::NEVER, |(time, ..)| time);
     }
 }
 
@@ -57,7 +60,7 @@ impl Edcafs {
         let index = self.index_for(station, category, &packets[id]);
         let Edcaf { task, expected, .. } = &mut self.contenders[index];
         *expected += 1;
-        self.expected.packets.push_back((time, id, number(index)));
+        self.expected.packets.push((time, id, number(index)));
         self.expected.first = self.expected.first.min(time);
         let is_event = task.is_none();
         if is_event {
@@ -77,7 +80,7 @@ impl Edcafs {
     #[inline(never)]
     fn arrive_all(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
         while self.expected.first < end
-            && let Some((time, id, index)) = self.expected.packets.pop_front()
+            && let Some((time, id, index)) = self.expected.packets.pop()
         {
             let index = index as usize;
             self.contenders[index].expected -= 1;
@@ -101,8 +104,9 @@ impl Edcafs {
         }
         self.arrive_before(now, packets, dropped);
         let is_idle = |index: u32| self.contenders[index as usize].task.is_none();
-        let place = self.expected.packets.iter().position(|(_, _, index)| is_idle(*index))?;
-        let (_, id, index) = self.expected.packets.remove(place)?;
+        let place = self.expected.packets.items().iter().position(|(_, _, index)| is_idle(*index))?;
+        let (_, id, index) = self.expected.packets.items()[place];
+        self.expected.packets.remove(place..place + 1);
         let index = index as usize;
         self.contenders[index].expected -= 1;
         self.expected.look();
@@ -120,7 +124,7 @@ impl Edcafs {
         let is_idle = |edcaf: &Edcaf| edcaf.task.is_none();
         expected.due = Time::NEVER;
         if own.iter().any(|edcaf| is_idle(edcaf) && edcaf.expected > 0) {
-            let mut packets = expected.packets.iter();
+            let mut packets = expected.packets.items().iter();
             let first = packets.find(|(_, _, index)| is_idle(&contenders[*index as usize]));
             expected.due = first.map_or(Time::NEVER, |(time, ..)| *time);
         }
