@@ -425,21 +425,22 @@ impl Edcafs {
                 }
                 break;
             }
-            // The last MPDU of the window may still become an A-MSDU; it is complete when the next MPDU begins.
+            // A packet joins the last MPDU, which becomes an A-MSDU, or else begins the next. The last is complete
+            // then, or when nothing more fits.
             let ahead = number + u64::from(has_msdus);
             while let Some(rules) = aggregation
                 && window.next() <= ahead
-                && window.has_room()
             {
-                let room = if limit == 0 {
-                    window.room_in_last(overhead, longest_amsdu).checked_sub(llc)
-                } else {
+                let begin = |start: u64| limit.saturating_sub(start + DELIMITER + overhead);
+                let longest = if limit == 0 { longest_amsdu } else { longest_amsdu.min(begin(builder.next)) };
+                let mut room = window.room_in_last(overhead, longest).saturating_sub(routing_overhead.0);
+                if window.has_room() {
                     let is_last = number < window.next();
                     let start =
                         if is_last { builder.after(u64::from(window.mpdu(number).length)) } else { builder.next };
-                    limit.checked_sub(start + DELIMITER + overhead + llc)
-                };
-                let Some(room) = room else { break };
+                    room = room.max(begin(start));
+                }
+                let Some(room) = room.checked_sub(llc) else { break };
                 let next = waiting.dequeue_for(now, to, room, packets, dropped, next_hops);
                 let Some((id, packet)) = next else { break };
                 let expires = rules.expiry(id, &self.arrived);
@@ -448,7 +449,7 @@ impl Edcafs {
                     continue;
                 }
                 let length = frame_length(&self.access.timing, packet, routing_overhead).0;
-                if !has_msdus || !window.append(id, length - overhead, overhead, longest_amsdu, &mut self.chain) {
+                if !window.append(id, length - overhead, overhead, longest, &mut self.chain) {
                     window.push(Mpdu::new(id, length, expires));
                 }
             }

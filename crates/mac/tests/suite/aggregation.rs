@@ -54,7 +54,7 @@ const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Durati
 
 /// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The response
 /// timeout is ns-3's: SIFS, a slot and 20 us.
-fn channel(mode: TxMode, rules: AggregationRules, categories: &[Category], seed: u64) -> GeneralChannel {
+pub fn channel(mode: TxMode, rules: AggregationRules, categories: &[Category], seed: u64) -> GeneralChannel {
     lossy(mode, rules, categories, seed, 0.0, 0.0)
 }
 
@@ -88,7 +88,7 @@ fn build(
 }
 
 /// The same without errors, with these link settings.
-fn build_linked(rules: AggregationRules, stations: Vec<(TxMode, Category)>, link: &LinkSettings) -> GeneralChannel {
+pub fn build_linked(rules: AggregationRules, stations: Vec<(TxMode, Category)>, link: &LinkSettings) -> GeneralChannel {
     let mut settings = settings(rules, stations, 1, 0.0, 0.0);
     settings.stations.iter_mut().for_each(|station| station.link = link.clone());
     GeneralChannel::new(settings)
@@ -142,7 +142,7 @@ pub fn settings(
 }
 
 /// Goodput of each station, in Mb/s of UDP payload.
-struct Goodput {
+pub struct Goodput {
     each: Vec<f64>,
     p_collision: f64,
     /// Number of packets given up, and of those that came too late.
@@ -150,14 +150,14 @@ struct Goodput {
 }
 
 impl Goodput {
-    fn total(&self) -> f64 {
+    pub fn total(&self) -> f64 {
         self.each.iter().sum()
     }
 }
 
 /// All stations but the access point always have something to send to it. The packets of each arrive once and in order,
 /// or are counted as lost.
-fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput {
+pub fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput {
     let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
     let (mut received, mut next_seq) = (vec![0_u64; stations as usize], vec![0_u64; stations as usize]);
     let mut lost = 0;
@@ -204,7 +204,7 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
     }
 }
 
-fn assert_within(measured: f64, expected: f64, part: f64, what: &str) {
+pub fn assert_within(measured: f64, expected: f64, part: f64, what: &str) {
     assert!((measured / expected - 1.0).abs() < part, "{what}: {measured:.3}, expected {expected:.3}");
 }
 
@@ -281,49 +281,6 @@ fn without_aggregation_the_same_rules_hold() {
             saturate(channel(ht_mcs7(), rules, &vec![BE; stations], 1), u32::try_from(stations).unwrap(), 60);
         assert_within(measured.total(), expected, 0.01, &format!("{stations} stations"));
     }
-}
-
-/// Rules of A-MSDUs of 7935 bytes without A-MPDUs.
-fn single_amsdus() -> AggregationRules {
-    AggregationRules { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7965), ..aggregation() }
-}
-
-/// A-MSDUs of five packets, 5 x 1524 - 2 + 30 = 7648 bytes, as single MPDUs with ACK: preamble and 236 symbols, 980 us.
-#[test]
-fn an_amsdu_has_the_closed_form() {
-    let rules = single_amsdus();
-    let goodput = saturate(channel(ht_mcs7(), rules, &[BE], 1), 1, 20);
-    let cycle = 36.0 + 4.0 * ((22.0 + 8.0 * 7648.0) / 260.0_f64).ceil() + 16.0 + 28.0 + 43.0 + 67.5;
-    assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
-}
-
-/// The longest PPDU and the TXOP limit apply to single A-MSDUs, but not to a single packet, which cannot be shortened
-/// without fragmentation. N packets make 1524 N - 2 + 30 bytes.
-#[test]
-fn an_amsdu_keeps_to_the_longest_ppdu_and_the_txop() {
-    let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
-    let rules = single_amsdus();
-    let ppdu = |bits: f64, bytes: f64| 36.0 + 4.0 * ((22.0 + 8.0 * bytes) / bits).ceil();
-    let gaps = 43.0 + 67.5;
-    let check = |mode: TxMode, ladder: &[TxMode], max: u64, txop: u64, packets: f64, time: f64| {
-        let rules = AggregationRules { max_duration: micros(max), ..rules.clone() };
-        let link = LinkSettings { ladder: ladder.to_vec(), ..LinkSettings::fixed() };
-        let stations = vec![(mode, BE), (mode, Category { txop: micros(txop), ..BE })];
-        let goodput = saturate(build_linked(rules, stations, &link), 1, 10);
-        let what = format!("{packets} packets, longest PPDU {max} us, TXOP {txop} us");
-        assert_within(goodput.total(), packets * 1472.0 * 8.0 / (time + gaps), 0.002, &what);
-    };
-    // MCS 0, 26 bits per symbol, ACK at 6 Mb/s: 2 packets take 3828 us, and 3, 4600 bytes, 5700 us. One takes 1936 us.
-    check(slow, &[], 5484, 0, 2.0, ppdu(26.0, 3076.0) + 16.0 + 44.0);
-    check(slow, &[], 3800, 0, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
-    check(slow, &[], 1000, 0, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
-    check(slow, &[], 5484, 1000, 1.0, ppdu(26.0, 1538.0) + 16.0 + 44.0);
-    // MCS 7, 260 bits per symbol, ACK at 24 Mb/s: 5 packets take 980 us and 44 us for SIFS and ACK, 4 take 792 us.
-    check(ht_mcs7(), &[], 5484, 1023, 4.0, ppdu(260.0, 6124.0) + 16.0 + 28.0);
-    // Then SIFS and 2 packets in 416 us, 1500 us in total.
-    check(ht_mcs7(), &[], 5484, 1500, 7.0, 980.0 + 44.0 + 16.0 + 416.0 + 44.0);
-    // It may have to be retransmitted at MCS 0.
-    check(ht_mcs7(), &[slow], 5484, 0, 2.0, ppdu(260.0, 3076.0) + 16.0 + 28.0);
 }
 
 /// RTS and CTS, or a CTS-to-self, are part of the TXOP: 28 us each at 24 Mb/s, and SIFS. Of 2000 us they leave 1864 or

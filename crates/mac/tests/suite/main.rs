@@ -2,6 +2,7 @@
 
 mod aggregation;
 mod agreements;
+mod amsdu;
 mod cf_end;
 mod cf_end_in_space;
 mod common;

@@ -124,12 +124,12 @@ impl Wlan {
         let keys = &self.aggregation;
         let has_vht = standard >= Amendment::Ac;
         let longest = longest_ampdu(standard);
-        let max_ampdu = keys.max_ampdu.map_or(longest, |size| size.min(longest));
         let largest = largest_window(standard.max(Amendment::N)); // older stations ignore it
         let window = keys.window.map_or(largest, |window| window.min(largest));
+        let max_ampdu = if window == 1 { Bytes(0) } else { keys.max_ampdu.unwrap_or(longest).min(longest) };
         edcaf::AggregationRules {
-            window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
-            max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
+            window: if max_ampdu.0 == 0 { 1 } else { u16::try_from(window).expect("it was checked") },
+            max_ampdu,
             max_amsdu: keys.max_amsdu.map_or(Bytes(0), |size| if has_vht { size } else { size.min(Bytes(7935)) }),
             max_mpdu: longest_mpdu(standard, max_ampdu.0 > 0),
             max_duration: keys.max_ppdu_time,

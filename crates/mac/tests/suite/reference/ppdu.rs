@@ -233,8 +233,8 @@ impl ReferenceChannel {
         self.access.timing.frame_length(packet.bytes() + self.nodes[station].routing_overhead).0
     }
 
-    /// Takes the next packet for the receiver from the queue, if it is at most `room` bytes long, as a new MPDU or as
-    /// part of the last; returns whether there was one.
+    /// Takes the next packet for the receiver from the queue, if it is at most `room` bytes long, as part of the last
+    /// MPDU, if that is then at most `longest_amsdu` bytes, or else as a new MPDU; returns whether there was one.
     fn take_next(&mut self, index: usize, peer: usize, room: u64, longest_amsdu: u64, call: &mut Call<'_>) -> bool {
         let to = self.functions[index].peers[peer].to;
         let Some(id) = self.functions[index].dequeue_for(to, room, call) else { return false };
@@ -287,7 +287,6 @@ impl ReferenceChannel {
         let limit = self.psdu_limit(now, index, to);
         let longest_amsdu = self.longest_amsdu(now, index, to);
         let sizes = self.access.timing.sizes;
-        let overhead = sizes.mac_overhead.0 + sizes.llc_overhead.0;
         // Where the next subframe begins: at a multiple of four bytes, and not before the minimum start spacing.
         let (mut begins, mut psdu, mut mpdus) = (0_u64, 0, vec![]);
         let spacing = self.rules(station, to).map_or(0, |rules| rules.min_start_spacing.as_nanos());
@@ -296,26 +295,27 @@ impl ReferenceChannel {
         let after = |begins: u64, length: u64| end(begins, length).max(begins + min_subframe).next_multiple_of(4);
         let mut number = self.functions[index].peers[peer].start();
         loop {
-            // The last MPDU may still become an A-MSDU, so one more is taken before it is sent.
+            // The last MPDU may still become an A-MSDU, so it is filled and the next begun before it is sent.
             let ahead = number + u64::from(longest_amsdu > 0);
-            while self.rules(station, to).is_some()
-                && self.functions[index].peers[peer].next() <= ahead
-                && self.functions[index].peers[peer].has_room()
-            {
+            while self.rules(station, to).is_some() && self.functions[index].peers[peer].next() <= ahead {
                 let originator = &mut self.functions[index].peers[peer];
-                let room = match limit {
-                    Some(limit) => {
-                        let is_last = number < originator.next();
-                        let start = if is_last { after(begins, originator.mpdu(number).length) } else { begins };
-                        limit.checked_sub(start + frame_length::DELIMITER.0 + overhead)
-                    }
-                    None => originator.extensible().and_then(|last| {
-                        let body = last.length - sizes.mac_overhead.0;
-                        longest_amsdu.checked_sub(amsdu_with(body, last.packets.len() == 1, sizes.llc_overhead.0))
-                    }),
+                // Longest body of an MPDU that begins here.
+                let body_at = |begins: u64| {
+                    limit.and_then(|limit| limit.checked_sub(end(begins, sizes.mac_overhead.0))).unwrap_or(0)
                 };
+                let longest = if limit.is_some() { longest_amsdu.min(body_at(begins)) } else { longest_amsdu };
+                let room_in_last = originator.extensible().map_or(0, |last| {
+                    let body = last.length - sizes.mac_overhead.0;
+                    longest.saturating_sub(amsdu_with(body, last.packets.len() == 1, 0))
+                });
+                let room_behind = match originator.has_room() {
+                    true if number < originator.next() => body_at(after(begins, originator.mpdu(number).length)),
+                    true => body_at(begins),
+                    false => 0,
+                };
+                let room = room_in_last.max(room_behind).checked_sub(sizes.llc_overhead.0);
                 let Some(room) = room else { break };
-                if !self.take_next(index, peer, room, longest_amsdu, call) {
+                if !self.take_next(index, peer, room, longest, call) {
                     break;
                 }
             }
