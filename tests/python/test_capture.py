@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import html
+import itertools
 import json
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -382,6 +384,31 @@ def test_air_times_in_a_capture_are_those_of_the_run(wlan: str, tmp_path: Path) 
     assert (list(sent["name"]), list(seen["access_point"])) == (["ap", "sta"], [False, False])
     assert seen["airtime_s"][0] == pytest.approx(sent["air_data_s"][1], rel=1e-9)
     assert seen["airtime_s"][1] == pytest.approx(sent["air_control_s"][1], rel=1e-9)  # responses
+
+
+def test_an_ack_goes_on_reserving_the_txop(tmp_path: Path) -> None:
+    """Its duration is that of the data minus SIFS and its own air time, 16 and 28 us (IEEE 802.11-2016, 9.2.5.7)."""
+    cell = """
+        duration = "20 ms"
+        wlan = { standard = "802.11n", cf_end = true, aggregation.max_ampdu = "0 B", edca.be.txop = "2048 us" }
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta" }]
+        flows = [{ name = "up", station = "sta", transport = "udp", udp.rate = "30 Mb/s" }]
+    """
+    wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",)))
+    file = (tmp_path / "air.pcap").read_bytes()
+    order = "<" if file[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+    frames, at = [], 24
+    while at < len(file):
+        length = struct.unpack_from(f"{order}I", file, at + 8)[0]
+        radiotap = struct.unpack_from("<H", file, at + 18)[0]
+        control, duration = struct.unpack_from("<HH", file, at + 16 + radiotap)
+        frames.append((control & 0xFC, duration))
+        at += 16 + length
+    acks = [(before, ack) for (kind, before), (next_kind, ack) in itertools.pairwise(frames) if next_kind == 0xD4]
+    assert len(acks) > 20
+    assert all(ack == before - 16 - 28 for before, ack in acks)
+    assert any(ack > 0 for _, ack in acks)
 
 
 def test_a_cts_to_self_counts_for_its_sender(tmp_path: Path) -> None:

@@ -569,8 +569,8 @@ pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
 }
 
 /// Appends an ACK frame.
-pub fn wifi_ack(frame: &mut Vec<u8>, receiver: Mac) {
-    wifi_start(frame, [0xd4, 0], 0, &[receiver]);
+pub fn wifi_ack(frame: &mut Vec<u8>, receiver: Mac, duration: u16) {
+    wifi_start(frame, [0xd4, 0], duration, &[receiver]);
 }
 
 /// Appends a CF-End frame, which ends the NAV of all stations.

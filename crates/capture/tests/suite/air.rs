@@ -81,8 +81,8 @@ fn frames_count_for_their_station() {
 #[test]
 fn an_ack_counts_for_the_station_that_was_addressed() {
     let to = |receiver| move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, receiver, false), false);
-    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION);
-    let stray = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, OTHER);
+    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION, 0);
+    let stray = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, OTHER, 0);
     let (first, second, all) = (to(ACCESS_POINT), to(OTHER), to(Mac([0xff; 6])));
     let rate = heard(48, Some((-50, -95)));
     let analysis =
@@ -104,7 +104,7 @@ fn a_cts_to_self_counts_for_the_station_that_it_names() {
     let down = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(ACCESS_POINT, STATION, false), false);
     let rts = |bytes: &mut Vec<u8>| frame::wifi_rts(bytes, ACCESS_POINT, STATION, 100);
     let cts = |bytes: &mut Vec<u8>| frame::wifi_cts(bytes, STATION, 100);
-    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION);
+    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION, 0);
     let rate = heard(48, Some((-50, -95)));
     let counts = |frames: &[Body<'_>]| {
         let frames: Vec<_> = frames.iter().map(|body| (rate, *body)).collect();
@@ -193,7 +193,7 @@ fn single_mpdus_of_802_11ac_have_a_delimiter() {
 fn answers_to_aggregates() {
     let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
     let to_all = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(ACCESS_POINT, Mac([0xff; 6]), false), false);
-    let ack = |receiver| move |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, receiver);
+    let ack = |receiver| move |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, receiver, 0);
     let block_ack = |receiver| {
         let ack = BlockAck { receiver, transmitter: ACCESS_POINT, duration: 0, tid: 0, start: 0 };
         move |bytes: &mut Vec<u8>| frame::wifi_block_ack(bytes, &ack, &[1; 8])

@@ -326,7 +326,7 @@ impl Headers {
         match record.kind {
             FrameKind::Rts => frame::wifi_rts(to, receiver, from, duration),
             FrameKind::Cts => frame::wifi_cts(to, receiver, duration),
-            FrameKind::Ack => frame::wifi_ack(to, receiver),
+            FrameKind::Ack => frame::wifi_ack(to, receiver, duration),
             FrameKind::BlockAckReq => {
                 let (tid, start) = (record.tid?, record.sequence?);
                 frame::wifi_block_ack_request(to, &BlockAck { receiver, transmitter: from, duration, tid, start });
