@@ -6,7 +6,7 @@ use wifair_units::{Duration, Time};
 use super::agreement::{Agreement, QueuedAction};
 use super::fast::{RunPpdu, SingleFrame};
 use super::ppdu::Ppdu;
-use super::settings::{AggregationRules, CategoryCounters};
+use super::settings::{AggregationRules, CategoryCounters, SlotRules};
 use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use crate::BROADCAST;
@@ -48,6 +48,8 @@ pub(crate) struct Edcaf {
     pub(super) held_since: Option<Time>,
     pub contention: Contention,
     pub aifs: Duration,
+    /// When it counts slots: a station from before HT by DCF.
+    pub slot_rules: SlotRules,
     pub txop: Duration,
     pub burst: u32,
     /// What is sent next, if anything.

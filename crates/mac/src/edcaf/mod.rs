@@ -92,7 +92,6 @@ const ANY_WIDTH: u8 = u8::MAX;
 pub struct Edcafs {
     pub(crate) access: Access,
     classifier: Classifier,
-    pub(crate) slot_rules: SlotRules,
     pub(crate) aggregation: Option<AggregationRules>,
     /// Whether all frames are single frames without windows: see [`fast`].
     sends_singly: bool,
@@ -178,6 +177,7 @@ impl Edcafs {
                     held_since: None,
                     contention: Contention::new(&station),
                     aifs: aifs(&access, &parameters),
+                    slot_rules: if is_legacy { SlotRules::Dcf } else { slot_rules },
                     txop: parameters.txop,
                     burst: parameters.burst,
                     task: None,
@@ -200,7 +200,6 @@ impl Edcafs {
         Self {
             access,
             classifier,
-            slot_rules,
             aggregation,
             sends_singly: false,
             is_reliable: false,

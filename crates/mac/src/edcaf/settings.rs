@@ -206,7 +206,7 @@ pub struct EdcaSettings {
     pub aps: Vec<u32>,
     /// What determines the category of a packet.
     pub classifier: Classifier,
-    /// When contenders count slots.
+    /// When contenders count slots, but for stations from before HT, which use DCF.
     pub slot_rules: SlotRules,
     /// Rules of aggregation, if frames are aggregated.
     pub aggregation: Option<AggregationRules>,

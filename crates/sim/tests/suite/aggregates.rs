@@ -477,3 +477,60 @@ fn contention_red_counts_exchanges_without_block_ack() {
     assert_eq!(early_drops(1), 0);
     assert!(early_drops(10) > 0);
 }
+
+/// A station whose frame collides does not know it before its timeout, so none of its categories sends earlier
+/// (IEEE Std 802.11-2016, 10.22.2.4): 16 + 9 + 20 us after the frame, and AIFS (34 us) later, if no slots are left.
+#[test]
+fn no_category_sends_before_the_timeout_of_another() {
+    for space in ["", "space = {}"] {
+        let text = format!(
+            "duration = '2 s'
+            {space}
+            [wlan]
+            standard = '802.11n'
+            aggregation.max_ampdu = '0 B'
+            edca.vo.txop = '0 s'
+            edca.vi.txop = '0 s'
+            [[servers]]
+            name = 'server'
+            [[stations]]
+            name = 'both'
+            [[stations]]
+            name = 'one'
+            [[flows]]
+            name = 'vo'
+            station = 'both'
+            category = 'voice'
+            transport = 'udp'
+            udp.rate = '40 Mb/s'
+            [[flows]]
+            name = 'vi'
+            station = 'both'
+            category = 'video'
+            transport = 'udp'
+            udp.rate = '40 Mb/s'
+            [[flows]]
+            name = 'other'
+            station = 'one'
+            category = 'voice'
+            transport = 'udp'
+            udp.rate = '40 Mb/s'
+            "
+        );
+        let scenario = Scenario::parse(&text, "timeouts.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut run = Run::new(&scenario, 1, &RunOptions::default());
+        run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
+        run.advance(run.end());
+        let mut waits: Vec<Duration> = vec![];
+        for (tap, _) in run.world().aired() {
+            let frames = tap.frames();
+            for (place, pair) in frames.windows(2).enumerate().skip(1) {
+                if frames[place - 1].start == pair[0].start {
+                    waits.push(pair[1].start - pair[0].end);
+                }
+            }
+        }
+        let first = waits.iter().min().expect("frames collide");
+        assert_eq!(*first, Duration::from_micros(45 + 34), "{space}");
+    }
+}

@@ -428,3 +428,24 @@ fn errors_at_every_station_with_access_categories() {
         assert_eq!(every, at("every-station", "space = {}"), "{access}");
     }
 }
+
+/// Stations from before HT use DCF (IEEE Std 802.11-2016, 10.3.4.3) also beside newer ones: next to an idle station of
+/// 802.11n, stations of 802.11a get what they get in an 802.11a network.
+#[test]
+fn older_stations_count_slots_by_dcf() {
+    let goodput = |wlan: &str, station: &str, other: &str, space: &str| {
+        outcome(&format!(
+            "duration = '3 s'\n{space}\n[wlan]\n{wlan}\n[[servers]]\nname = 'server'\n[[stations]]\nname = 'old'\n\
+             count = 5\n{station}\n{other}\n[[flows]]\nname = 'up'\nstation = 'old'\ntransport = 'udp'\n\
+             udp.rate = '20 Mb/s'\n"
+        ))
+        .cell
+        .goodput_bps
+    };
+    for space in ["", "space = {}"] {
+        let among_themselves = goodput("standard = '802.11a'", "", "", space);
+        let own = "standard = '802.11a'\ndata_rate = '54 Mb/s'";
+        let beside = goodput("standard = '802.11n'", own, "[[stations]]\nname = 'new'", space);
+        assert!((beside / among_themselves - 1.0).abs() < 0.002, "{beside} and {among_themselves} b/s");
+    }
+}

@@ -1,4 +1,5 @@
-//! Backoff counters of contenders that hear each other, as slots on common grids: one grid per AIFS.
+//! Backoff counters of contenders that hear each other, as slots on common grids: one grid per AIFS, and apart for those
+//! that count slots by DCF.
 //!
 //! All contenders with the same AIFS count the same idle slots. Each stores the number of the slot in which it sends,
 //! so freezing and resuming cost nothing, for any number of contenders (see [`Slots`]). Contenders with another AIFS
@@ -10,10 +11,11 @@ use wifair_units::{Duration, Time};
 use super::super::slots::Slots;
 use crate::edcaf::SlotRules;
 
-/// The slot count shared by contenders with the same AIFS.
+/// The slot count shared by contenders with the same AIFS and slot rules.
 #[derive(Clone, Debug)]
 struct Grid {
     aifs: Duration,
+    rules: SlotRules,
     /// Start of the next idle slot, unless a station sends first.
     origin: Time,
     slots: Slots,
@@ -78,7 +80,6 @@ impl OffGrid {
 #[derive(Clone, Debug)]
 pub(super) struct Backoffs {
     slot: Duration,
-    rules: SlotRules,
     grids: Vec<Grid>,
     places: Vec<BackoffPlace>,
     off_grid: Vec<OffGrid>,
@@ -87,22 +88,22 @@ pub(super) struct Backoffs {
 }
 
 impl Backoffs {
-    /// Backoffs of contenders with these AIFS, on a channel that is idle from the start.
-    pub fn new(slot: Duration, rules: SlotRules, aifs: &[Duration]) -> Self {
+    /// Backoffs of contenders with these AIFS and rules, on a channel that is idle from the start.
+    pub fn new(slot: Duration, contenders: &[(Duration, SlotRules)]) -> Self {
         let (places, off_grid, changes) = (vec![], vec![], vec![]);
-        let mut backoffs = Self { slot, rules, grids: vec![], places, off_grid, changes };
-        for duration in aifs {
-            let grid = backoffs.grid_of(*duration, Time::ZERO, aifs.len());
+        let mut backoffs = Self { slot, grids: vec![], places, off_grid, changes };
+        for own in contenders {
+            let grid = backoffs.grid_of(*own, Time::ZERO, contenders.len());
             backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, entered: false });
         }
         backoffs
     }
 
-    /// The grid of an AIFS, on a channel that has been idle since `idle`.
-    fn grid_of(&mut self, aifs: Duration, idle: Time, contenders: usize) -> usize {
-        self.grids.iter().position(|grid| grid.aifs == aifs).unwrap_or_else(|| {
+    /// The grid of an AIFS and rules, on a channel that has been idle since `idle`.
+    fn grid_of(&mut self, (aifs, rules): (Duration, SlotRules), idle: Time, contenders: usize) -> usize {
+        self.grids.iter().position(|grid| (grid.aifs, grid.rules) == (aifs, rules)).unwrap_or_else(|| {
             let (origin, slots) = (idle + aifs, Slots::new(contenders));
-            self.grids.push(Grid { aifs, origin, slots, entered: 0, next: Time::NEVER, next_slot: 0 });
+            self.grids.push(Grid { aifs, rules, origin, slots, entered: 0, next: Time::NEVER, next_slot: 0 });
             self.grids.len() - 1
         })
     }
@@ -113,6 +114,10 @@ impl Backoffs {
             return (off.from, off.slots);
         }
         (self.grids[self.places[contender as usize].grid].origin, self.left(contender))
+    }
+
+    fn rules_of(&self, contender: u32) -> SlotRules {
+        self.grids[self.places[contender as usize].grid].rules
     }
 
     /// Slots left of a contender on its grid.
@@ -194,6 +199,14 @@ impl Backoffs {
         self.off_grid.push(OffGrid { contender, from, slots, drew: true });
     }
 
+    /// Lets a contender count from `from`, whenever the others do.
+    pub fn resume_at(&mut self, contender: u32, from: Time) {
+        match self.off_grid.iter_mut().find(|off| off.contender == contender) {
+            Some(off) => off.from = from,
+            None => self.resume_apart(contender, from),
+        }
+    }
+
     /// Removes a contender from the slots of its grid, if it is there.
     fn leave(&mut self, contender: u32) {
         let place = &mut self.places[contender as usize];
@@ -226,7 +239,8 @@ impl Backoffs {
     #[cold]
     fn change(&mut self, idle: Time) {
         for (contender, aifs) in std::mem::take(&mut self.changes) {
-            let grid = self.grid_of(aifs, idle, self.places.len());
+            let rules = self.rules_of(contender);
+            let grid = self.grid_of((aifs, rules), idle, self.places.len());
             let left = self.left(contender);
             let entered = self.places[contender as usize].entered;
             self.leave(contender);
@@ -305,7 +319,7 @@ impl Backoffs {
     #[inline]
     pub fn interrupt(&mut self, now: Time, draw: impl FnMut(u32) -> u64) {
         for grid in &mut self.grids {
-            let passed = self.rules.passed(grid.origin, now, self.slot);
+            let passed = grid.rules.passed(grid.origin, now, self.slot);
             if passed > 0 {
                 grid.slots.count_to(grid.slots.count() + passed);
             }
@@ -321,7 +335,7 @@ impl Backoffs {
         let mut off_grid = std::mem::take(&mut self.off_grid);
         for off in off_grid.drain(..) {
             let left = if off.drew {
-                off.slots.saturating_sub(self.rules.passed(off.from, now, self.slot))
+                off.slots.saturating_sub(self.rules_of(off.contender).passed(off.from, now, self.slot))
             } else {
                 draw(off.contender)
             };

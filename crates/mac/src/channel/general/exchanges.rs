@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 
 use super::navs::Reservation;
 use super::{GeneralChannel, GeneralPhase};
-use crate::edcaf::{SlotRules, control_air, control_rate, number};
+use crate::edcaf::{Edcaf, SlotRules, control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
 
@@ -438,10 +438,8 @@ impl GeneralChannel {
                 self.draw_backoff(sender, from, more);
             } else {
                 let by_rts = self.edcafs.contenders[sender].ppdu.has(ExchangeStep::Rts);
-                let aifs = self.edcafs.contenders[sender].aifs;
-                let from = (self.edcafs.access.eifs == Eifs::Nav)
-                    .then(|| (ended + self.edcafs.access.answer_timeout).max(now + nav) + aifs);
-                self.fail(sender, by_rts, ended, from, call);
+                let nav = (self.edcafs.access.eifs == Eifs::Nav).then(|| now + nav);
+                self.fail(sender, by_rts, ended, nav, call);
             }
         }
         if !remaining.is_empty() {
@@ -464,20 +462,28 @@ impl GeneralChannel {
         }
     }
 
-    /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout, or from `from`,
-    /// with the same frames or the next.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, from: Option<Time>, call: &mut Call<'_>) {
+    /// `sender`, whose frame ended at `ended`, got no response. All categories of its station contend again AIFS after
+    /// the timeout (10.22.2.4), or after `nav` if that ends later: it with the same frames or the next.
+    pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, nav: Option<Time>, call: &mut Call<'_>) {
         let now = call.now;
-        let expired = ended + self.edcafs.access.answer_timeout;
-        let contender = &self.edcafs.contenders[sender];
-        // After its timeout the sender waits longer by the difference of AIFS and DIFS.
-        let late = contender.aifs.saturating_sub(self.edcafs.access.timing.difs);
-        let earliest = if self.edcafs.access.timeout_without_difs { now } else { now + contender.aifs };
-        let from = from.unwrap_or(match self.edcafs.slot_rules {
-            SlotRules::Dcf => (expired + late).max(earliest),
-            SlotRules::Edca => expired.max(now) + contender.aifs,
-        });
+        let access = &self.edcafs.access;
+        let expired = ended + access.answer_timeout;
+        let (difs, timeout_without_difs) = (access.timing.difs, access.timeout_without_difs);
+        let from = |contender: &Edcaf| match (nav, contender.slot_rules) {
+            (Some(nav), _) => expired.max(nav) + contender.aifs,
+            (None, SlotRules::Edca) => expired.max(now) + contender.aifs,
+            (None, SlotRules::Dcf) => {
+                // After its timeout the sender waits longer by the difference of AIFS and DIFS.
+                let earliest = if timeout_without_difs { now } else { now + contender.aifs };
+                (expired + contender.aifs.saturating_sub(difs)).max(earliest)
+            }
+        };
+        if self.phase == GeneralPhase::Idle {
+            for index in self.edcafs.own(number(self.edcafs.station_of(sender))).filter(|index| *index != sender) {
+                self.backoffs.resume_at(number(index), from(&self.edcafs.contenders[index]));
+            }
+        }
+        let from = from(&self.edcafs.contenders[sender]);
         let more = self.edcafs.fail(sender, by_rts, call);
         self.draw_backoff(sender, from, more);
     }

@@ -91,10 +91,11 @@ impl GeneralChannel {
         edcafs.set_single_frames(true);
         let is_older = |index: &usize| edcafs.stations[edcafs.station_of(*index)].reads_only_preambles_of_he;
         let older = (0..edcafs.contenders.len()).filter(is_older).map(number).collect();
-        let aifs: Vec<Duration> = edcafs.contenders.iter().map(|contender| contender.aifs).collect();
+        let own = |contender: &Edcaf| (contender.aifs, contender.slot_rules);
+        let contenders: Vec<_> = edcafs.contenders.iter().map(own).collect();
         Self {
             fast_paths: true,
-            backoffs: Backoffs::new(edcafs.access.timing.slot, edcafs.slot_rules, &aifs),
+            backoffs: Backoffs::new(edcafs.access.timing.slot, &contenders),
             edcafs,
             phase: GeneralPhase::Idle,
             began: Time::ZERO,
@@ -254,7 +255,7 @@ impl GeneralChannel {
     /// Starts contention for a contender that had nothing to send.
     fn request_access(&mut self, now: Time, index: usize) {
         let contender = number(index);
-        let Edcaf { contention, aifs, .. } = &mut self.edcafs.contenders[index];
+        let Edcaf { contention, aifs, slot_rules, .. } = &mut self.edcafs.contenders[index];
         if self.phase == GeneralPhase::CfEnd && self.senders[0] == index {
             return; // its backoff follows the CF-End
         }
@@ -277,7 +278,7 @@ impl GeneralChannel {
         } else {
             match access.idle_access {
                 IdleAccess::Immediate => {
-                    let start = self.edcafs.slot_rules.without_backoff(from, now, slot);
+                    let start = slot_rules.without_backoff(from, now, slot);
                     self.backoffs.send_without_backoff(contender, start);
                 }
                 IdleAccess::Backoff => {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wifair_engine::Stream;
-use wifair_mac::edcaf::CategorySettings;
+use wifair_mac::edcaf::{CategorySettings, SlotRules};
 use wifair_mac::{Access, BROADCAST, Call, Category, StationSettings};
 use wifair_packet::{Packet, PacketId};
 use wifair_queue::{Discipline, Queue};
@@ -33,6 +33,7 @@ pub struct ReferenceFunction {
     pub short_retries: u8,
     pub long_retries: u8,
     pub aifs: Duration,
+    pub slot_rules: SlotRules,
     pub txop: Duration,
     pub burst: u32,
     /// Start of its slot count, if the channel stays idle.
@@ -56,7 +57,13 @@ pub struct ReferenceFunction {
 }
 
 impl ReferenceFunction {
-    pub fn new(access: &Access, node: &StationSettings, station: usize, settings: CategorySettings) -> Self {
+    pub fn new(
+        access: &Access,
+        node: &StationSettings,
+        station: usize,
+        slot_rules: SlotRules,
+        settings: CategorySettings,
+    ) -> Self {
         let CategorySettings { parameters, queues, backoff, .. } = settings;
         let Category { cw_min, cw_max, aifsn, txop, burst } = parameters;
         let timing = &access.timing;
@@ -75,6 +82,7 @@ impl ReferenceFunction {
             short_retries: 0,
             long_retries: 0,
             aifs,
+            slot_rules,
             txop,
             burst,
             from: Time::ZERO + aifs,

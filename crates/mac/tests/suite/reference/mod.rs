@@ -82,7 +82,6 @@ pub struct ReferenceChannel {
     access: Access,
     aps: Vec<u32>,
     classifier: Classifier,
-    slot_rules: SlotRules,
     has_block_ack: bool,
     /// Whether data have sequence numbers, and MPDUs counts of their own attempts.
     has_rules: bool,
@@ -124,8 +123,9 @@ impl ReferenceChannel {
         let categories = stations[0].categories.len();
         let (mut nodes, mut functions) = (vec![], vec![]);
         for (number, plan) in stations.into_iter().enumerate() {
+            let rules = if plan.is_legacy { SlotRules::Dcf } else { slot_rules };
             for category in plan.categories {
-                functions.push(ReferenceFunction::new(&access, &plan.common, number, category));
+                functions.push(ReferenceFunction::new(&access, &plan.common, number, rules, category));
             }
             nodes.push(ReferenceNode {
                 rate: plan.common.rate,
@@ -142,7 +142,6 @@ impl ReferenceChannel {
         Self {
             aps,
             classifier,
-            slot_rules,
             has_block_ack: aggregation.as_ref().is_some_and(|rules| rules.max_ampdu.0 > 0),
             has_rules: aggregation.is_some(),
             reorder_timeout: aggregation.as_ref().map_or(Duration::ZERO, |rules| rules.reorder_timeout),
@@ -291,7 +290,7 @@ impl ReferenceChannel {
             } else {
                 // At once, or under EDCA on the next slot boundary (10.22.2.4).
                 let mut from = function.from;
-                while self.slot_rules == SlotRules::Edca && from < now {
+                while function.slot_rules == SlotRules::Edca && from < now {
                     from += slot;
                 }
                 function.from = from.max(now);
@@ -377,7 +376,7 @@ impl ReferenceChannel {
                 function.draw();
             } else if now >= function.from {
                 // Under EDCA the boundary at which another station starts sending counts too.
-                let passed = (now - function.from).div_floor(slot) + u64::from(self.slot_rules == SlotRules::Edca);
+                let passed = (now - function.from).div_floor(slot) + u64::from(function.slot_rules == SlotRules::Edca);
                 function.slots = function.slots.saturating_sub(passed);
             }
         }

@@ -263,7 +263,9 @@ impl ReferenceChannel {
                 self.fail(sender, rts, ended, call);
                 if go_on.is_empty() && self.access.eifs == Eifs::Nav {
                     let expired = ended + self.access.answer_timeout;
-                    self.functions[sender].from = expired.max(now + nav) + self.functions[sender].aifs;
+                    for index in self.own(station) {
+                        self.functions[index].from = expired.max(now + nav) + self.functions[index].aifs;
+                    }
                 }
             }
         }
@@ -286,17 +288,21 @@ impl ReferenceChannel {
     /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout.
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
         let now = call.now;
-        let (access, aifs) = (self.access, self.functions[sender].aifs);
+        let access = self.access;
         let expired = ended + access.answer_timeout;
-        self.functions[sender].from = match self.slot_rules {
-            SlotRules::Edca => expired.max(now) + aifs,
-            SlotRules::Dcf => {
-                // After its timeout the sender waits longer by the difference of AIFS and DIFS.
-                let late = aifs.saturating_sub(access.timing.difs);
-                let earliest = if access.timeout_without_difs { now } else { now + aifs };
-                (expired + late).max(earliest)
-            }
-        };
+        // 10.22.2.4: the other categories of the station wait for its timeout, too.
+        for index in self.own(self.functions[sender].station) {
+            let function = &mut self.functions[index];
+            function.from = match function.slot_rules {
+                SlotRules::Edca => expired.max(now) + function.aifs,
+                SlotRules::Dcf => {
+                    // After its timeout the sender waits longer by the difference of AIFS and DIFS.
+                    let late = function.aifs.saturating_sub(access.timing.difs);
+                    let earliest = if access.timeout_without_difs { now } else { now + function.aifs };
+                    (expired + late).max(earliest)
+                }
+            };
+        }
         let is_short = by_rts || !self.functions[sender].ppdu().rts;
         let is_exhausted = self.functions[sender].count_failure(&access, is_short);
         let lost_before = call.retry_limit_drops.len() + call.dropped.len();

@@ -41,7 +41,7 @@ impl SpatialEdca {
             own.left = self.edcafs.contenders[index].contention.draw();
         } else if now >= from {
             // 10.22.2.4: an EDCA function also counts the slot boundary at which another station starts sending.
-            let at_boundary = u32::from(self.edcafs.slot_rules == SlotRules::Edca);
+            let at_boundary = u32::from(self.edcafs.contenders[index].slot_rules == SlotRules::Edca);
             own.left = own.left.saturating_sub(intervals.slots(now - from).saturating_add(at_boundary));
         }
     }

@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 use super::AggregateReception;
 use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
-use crate::edcaf::SlotRules;
+use crate::edcaf::{Edcaf, SlotRules};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, MacEvent};
 
@@ -271,23 +271,25 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Delays the slot count of the category whose exchange failed until after its timeout.
+    /// Delays the slot counts of the categories of `station`, one of whose exchanges failed, until after its timeout
+    /// (10.22.2.4).
     fn resume_after_timeout(&mut self, now: Time, station: u32, timeout: Time) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
-        let index = edca.current[station as usize];
         let backoff = &self.backoffs[station as usize];
         let difs = self.intervals.difs;
-        let aifs = edca.edcafs.contenders[index].aifs;
-        let from = edca.counts_from(index, backoff.from(), difs);
-        let late = aifs.saturating_sub(difs);
         let is_plain = !self.signals.eifs_pending.has(station) && backoff.nav.end() <= now;
-        let from = if self.eifs_is_nav || edca.edcafs.slot_rules == SlotRules::Edca {
-            from.max(timeout.max(now) + aifs)
-        } else if self.access.timeout_without_difs && is_plain {
-            (timeout + late).max(now)
-        } else {
-            from.max(timeout + late)
-        };
-        edca.backoffs[index].from = Some(from);
+        for index in edca.edcafs.own(station) {
+            let Edcaf { aifs, slot_rules, .. } = edca.edcafs.contenders[index];
+            let from = edca.counts_from(index, backoff.from(), difs);
+            let late = aifs.saturating_sub(difs);
+            let from = if self.eifs_is_nav || slot_rules == SlotRules::Edca {
+                from.max(timeout.max(now) + aifs)
+            } else if self.access.timeout_without_difs && is_plain {
+                (timeout + late).max(now)
+            } else {
+                from.max(timeout + late)
+            };
+            edca.backoffs[index].from = Some(from);
+        }
     }
 }

@@ -250,7 +250,7 @@ impl SpatialChannel {
         } else if own.left <= self.intervals.slots(now.saturating_since(from)) {
             match self.access.idle_access {
                 IdleAccess::Immediate => {
-                    own.from = Some(edca.edcafs.slot_rules.without_backoff(from, now, self.intervals.slot));
+                    own.from = Some(contender.slot_rules.without_backoff(from, now, self.intervals.slot));
                     own.left = 0;
                     own.immediate = true;
                 }
