@@ -73,3 +73,24 @@ def test_invalid_category_or_dscp_is_refused(change: str, part: str) -> None:
 def test_802_11g_has_no_categories() -> None:
     with pytest.raises(ScenarioError, match="dscp"):
         Scenario.from_text(SCENARIO.replace("802.11n", "802.11g") + "dscp = 46\n")
+
+
+def test_an_internal_collision_is_a_failed_attempt() -> None:
+    """IEEE Std 802.11-2016, 10.22.2.11.1.
+
+    One station sends voice and best effort without pause. A Monte Carlo of its slots alone, 8 million exchanges long,
+    gives 0.02597 frames of best effort for each of voice (standard error 0.0002), and 0.0233 if internal collisions
+    only double the window, without a retry limit.
+    """
+    flows = "".join(
+        f'[[flows]]\nname = "{name}"\nstation = "sta"\ncategory = "{name}"\ntransport = "udp"\nudp.rate = "60 Mb/s"\n'
+        for name in ("voice", "best-effort")
+    )
+    text = (
+        'duration = "60 s"\nseeds = "1..80"\n[wlan]\nstandard = "802.11n"\naggregation.max_ampdu = "0 B"\n'
+        f'edca.vo.txop = "0 s"\n[[servers]]\nname = "server"\n[[stations]]\nname = "sta"\n{flows}'
+    )
+    results = run(Scenario.from_text(text))
+    voice, best_effort = (results.flows["goodput_bps"][place::2].sum() for place in (0, 1))
+    assert best_effort / voice == pytest.approx(0.02597, rel=0.03)
+    assert results.flows["data_drops_retry_limit"].sum() > 0

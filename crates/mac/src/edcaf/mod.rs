@@ -544,6 +544,26 @@ impl Edcafs {
         self.load(sender, call)
     }
 
+    /// A category of higher priority of the same station sends instead of `index`: this counts as a failed attempt of
+    /// its first frame, an RTS or data below the RTS threshold (10.22.2.11.1). Returns whether there is anything to
+    /// send.
+    pub(crate) fn collide_internally(&mut self, index: usize, call: &mut Call<'_>) -> bool {
+        let contender = &mut self.contenders[index];
+        contender.counters.internal_collisions += 1;
+        if !contender.contention.fail(&self.access, true) || self.has_block_ack() {
+            return true;
+        }
+        self.form(index, call);
+        self.settle(index, false, true, call);
+        if self.is_pending(index) {
+            self.discard(index, call);
+        }
+        if self.air_use.is_wanted() {
+            self.report_air_use(call.now, index, self.contenders[index].ppdu.to, Some(false));
+        }
+        self.load(index, call)
+    }
+
     /// Whether the frame that `sender` has sent is still to be sent: the lifetime of its first MPDU has not ended.
     fn is_pending(&self, sender: usize) -> bool {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];

@@ -22,7 +22,7 @@ impl GeneralChannel {
         self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
         match only {
             Some(contender) => self.admit(now, contender as usize),
-            None => self.choose_senders(now),
+            None => self.choose_senders(call),
         }
         self.send(call);
     }
@@ -36,20 +36,18 @@ impl GeneralChannel {
 
     /// Determines the senders among the contenders that are due.
     #[inline(never)]
-    fn choose_senders(&mut self, now: Time) {
+    fn choose_senders(&mut self, call: &mut Call<'_>) {
         let mut due = std::mem::take(&mut self.due);
         for index in due.drain(..) {
             let index = index as usize;
             // Categories of one station are in order of priority; the first one sends (internal collision).
             let station = self.edcafs.station_of(index);
             if self.senders.last().is_some_and(|last| self.edcafs.station_of(*last) == station) {
-                let contender = &mut self.edcafs.contenders[index];
-                contender.counters.internal_collisions += 1;
-                contender.contention.widen();
-                let slots = u64::from(contender.contention.draw());
-                self.backoffs.start(number(index), slots, true);
+                let more = self.edcafs.collide_internally(index, call);
+                let slots = u64::from(self.edcafs.contenders[index].contention.draw());
+                self.backoffs.start(number(index), slots, more);
             } else {
-                self.admit(now, index);
+                self.admit(call.now, index);
             }
         }
         self.due = due;

@@ -43,7 +43,7 @@ impl GeneralChannel {
             } else {
                 self.start(call)
             }
-            if !self.cannot_fail || self.next >= bound {
+            if !self.cannot_fail || self.next >= bound || call.has_losses() {
                 return MacEvent::Nothing;
             }
             call.now = self.next;

@@ -64,7 +64,7 @@ impl SpatialChannel {
             ExchangeStage::Due(kind) => kind,
             ExchangeStage::Rest if self.edca.is_none() => self.open_dcf(now, sender),
             ExchangeStage::Rest => {
-                self.win(now, sender);
+                self.win(sender, call);
                 self.open_in(sender, call)
             }
             ExchangeStage::Continues => self.open_in(sender, call),

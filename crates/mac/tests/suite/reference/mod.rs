@@ -385,8 +385,7 @@ impl ReferenceChannel {
         for index in due {
             let station = self.functions[index].station;
             if self.senders.last().is_some_and(|last| self.functions[*last].station == station) {
-                self.functions[index].double_window();
-                self.functions[index].draw();
+                self.collide_internally(index, call);
             } else {
                 self.functions[index].won_at = now;
                 self.functions[index].in_a_row = 0;

@@ -320,6 +320,20 @@ impl ReferenceChannel {
         self.functions[sender].draw();
     }
 
+    /// A category of higher priority of the same station sends first, which counts as a failed attempt.
+    pub(super) fn collide_internally(&mut self, index: usize, call: &mut Call<'_>) {
+        let access = self.access;
+        if self.functions[index].count_failure(&access, true) && !self.has_block_ack {
+            self.form(index, call);
+            self.settle(index, false, true, call);
+            self.give_up(index, call);
+            let to = self.functions[index].ppdu().to;
+            self.report_air_use(call.now, index, to, Some(false));
+            self.load(index, call);
+        }
+        self.functions[index].draw();
+    }
+
     /// Gives up a frame at the retry limit. A BlockAckReq after a missing block ACK is repeated: what is sent under
     /// block ACK is subject to its lifetime alone (10.24.3).
     pub(super) fn give_up(&mut self, sender: usize, call: &mut Call<'_>) {

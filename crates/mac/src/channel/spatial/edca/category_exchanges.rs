@@ -12,7 +12,8 @@ use crate::{BROADCAST, MacEvent};
 impl SpatialChannel {
     /// A backoff of `sender` has ended: among the categories that may send, the one with the highest priority sends
     /// (10.22.2.4).
-    pub(in crate::channel::spatial) fn win(&mut self, now: Time, sender: u32) {
+    pub(in crate::channel::spatial) fn win(&mut self, sender: u32, call: &mut Call<'_>) {
+        let now = call.now;
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let backoff = &mut self.backoffs[sender as usize];
         let base = backoff.from();
@@ -35,9 +36,8 @@ impl SpatialChannel {
                 own.contends = false;
                 contender.begin_txop(now);
             } else {
-                contender.counters.internal_collisions += 1;
-                contender.contention.widen();
-                own.left = contender.contention.draw();
+                own.contends = edca.edcafs.collide_internally(index, call);
+                own.left = edca.edcafs.contenders[index].contention.draw();
             }
         }
         if !self.access.cf_end {
