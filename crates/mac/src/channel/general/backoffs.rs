@@ -1,5 +1,5 @@
-//! Backoff counters of contenders that hear each other, as slots on common grids: one grid per AIFS, and apart for those
-//! that count slots by DCF.
+//! Backoff counters of contenders that hear each other, as slots on common grids: one grid per AIFS, and others for
+//! those that count slots by DCF.
 //!
 //! All contenders with the same AIFS count the same idle slots. Each stores the number of the slot in which it sends,
 //! so freezing and resuming cost nothing, for any number of contenders (see [`Slots`]). Contenders with another AIFS
