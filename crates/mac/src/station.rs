@@ -69,9 +69,9 @@ counters! {
         pub retry_limit_drops: u64,
         /// Air time of its data frames that did not collide.
         pub data: Duration,
-        /// Air time of RTS, CTS and ACK frames of its exchanges.
+        /// Air time of the other frames of its exchanges that did not collide.
         pub control: Duration,
-        /// Air time of its frames that collided.
+        /// Air time of the frames of its exchanges that collided: another frame kept their receiver from reading them.
         pub collided: Duration,
     }
 }
@@ -81,9 +81,9 @@ counters! {
     pub struct AirTime {
         /// Data frames that were received.
         pub data: Duration,
-        /// ACK frames.
+        /// ACKs, block ACKs and their requests, ADDBA, DELBA and CF-End frames.
         pub ack: Duration,
-        /// RTS and CTS frames.
+        /// RTS and CTS frames that did not collide, answered or not.
         pub rts_cts: Duration,
         /// Frames that overlapped, from the first start to the last end.
         pub collision: Duration,

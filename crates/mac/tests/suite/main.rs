@@ -14,5 +14,6 @@ mod mpdu_errors;
 mod outages;
 mod rates;
 mod reference;
+mod rts_air_time;
 mod saturation;
 mod signal;

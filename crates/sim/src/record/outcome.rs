@@ -141,9 +141,9 @@ row! {
         pub sessions_unfinished: u64,
         /// Share of the time taken by data frames that were received.
         pub air_data: f64,
-        /// Share of the time taken by ACK frames.
+        /// Share of the time taken by ACKs, block ACKs and their requests, ADDBA, DELBA and CF-End frames.
         pub air_ack: f64,
-        /// Share of the time taken by RTS and CTS frames.
+        /// Share of the time taken by RTS and CTS frames that did not collide, answered or not.
         pub air_rts_cts: f64,
         /// Share of the time taken by frames that collided.
         pub air_collision: f64,
@@ -234,9 +234,9 @@ row! {
         pub given_up: u64,
         /// Air time of its data frames that did not collide [s].
         pub air_data_s: f64,
-        /// Air time of the RTS, CTS and ACK frames in its exchanges [s].
+        /// Air time of the other frames in its exchanges that did not collide: RTS, CTS, ACKs and the like [s].
         pub air_control_s: f64,
-        /// Air time of its frames that collided [s].
+        /// Air time of the frames in its exchanges that collided: because of another frame nobody could read them [s].
         pub air_collided_s: f64,
         /// Packets that its queues dropped because they were full.
         pub queue_drops_overflow: u64,

@@ -93,7 +93,7 @@ impl GeneralChannel {
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
             let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
             let end = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
-            // An RTS or CTS that is lost counts as a collision of the RTS with noise, which ends the exchange.
+            // An RTS or CTS that is lost ends the exchange with the RTS, as if it had collided with noise.
             self.next = end;
             self.phase = GeneralPhase::Collision;
             if self.edcafs.loses_control(station, to, to, sent, rts) {
@@ -214,7 +214,7 @@ impl GeneralChannel {
         let counters = &mut self.edcafs.counters[station];
         self.air.idle += self.began.saturating_since(self.accounted);
         if self.is_reserved {
-            counters.control += control_air(&self.edcafs.access, ExchangeStep::CtsToSelf);
+            counters.collided += control_air(&self.edcafs.access, ExchangeStep::CtsToSelf);
         }
         for step in before_data {
             let air = control_air(&self.edcafs.access, *step);
@@ -396,13 +396,12 @@ impl GeneralChannel {
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);
-        let spent =
-            if self.phase == GeneralPhase::Unanswered { &mut self.air.rts_cts } else { &mut self.air.collision };
+        let is_collision = self.senders.len() > 1;
+        let spent = if is_collision { &mut self.air.collision } else { &mut self.air.rts_cts };
         *spent += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.edcafs.access.timing;
         let mut senders = std::mem::take(&mut self.senders);
-        let is_collision = senders.len() > 1;
         let mut remaining: Vec<usize> = vec![];
         if self.edcafs.access.protection.is_some() && now <= self.data_begin() {
             remaining.extend(senders.extract_if(.., |sender| self.goes_on(*sender)));
@@ -427,7 +426,7 @@ impl GeneralChannel {
             let nav = self.edcafs.access.nav_after_own(last > 1 || ended < now);
             let counters = &mut self.edcafs.counters[station];
             *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
-            counters.collided += air;
+            *(if is_collision { &mut counters.collided } else { &mut counters.control }) += air;
             if to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.
                 call.retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));

@@ -175,11 +175,10 @@ impl GeneralChannel {
         };
         match self.phase {
             GeneralPhase::Idle | GeneralPhase::Gap => air.idle += spend(Duration::MAX),
-            GeneralPhase::Collision => {
+            GeneralPhase::Collision | GeneralPhase::Unanswered => {
                 air.idle += spend(self.began.saturating_since(self.accounted));
-                air.collision += spend(Duration::MAX);
+                *(if self.senders.len() > 1 { &mut air.collision } else { &mut air.rts_cts }) += spend(Duration::MAX);
             }
-            GeneralPhase::Unanswered => air.rts_cts += spend(Duration::MAX),
             GeneralPhase::Data if self.cannot_fail => air.data += spend(Duration::MAX),
             GeneralPhase::Data | GeneralPhase::Broadcast => {
                 let sifs = self.edcafs.access.timing.sifs;

@@ -241,6 +241,7 @@ impl SpatialChannel {
         }
         let event = match transmission.kind {
             SpatialFrameKind::CtsToSelf => {
+                self.stations[sender as usize].cts_to_self_collided = transmission.collided;
                 self.plan(now, sender, self.kind_after_protection(sender), sender);
                 MacEvent::Nothing
             }
@@ -311,9 +312,13 @@ impl SpatialChannel {
         self.stations[sender as usize].stage = ExchangeStage::Rest;
         self.backoffs[sender as usize].engaged = false;
         let to = transmission.to;
-        if transmission.kind != SpatialFrameKind::Cts {
-            self.counters_mut(to).control += transmission.end - transmission.start;
-        } else if self.eifs_is_nav {
+        // A CTS that was read counts with the data.
+        if transmission.kind != SpatialFrameKind::Cts || !read {
+            let counters = self.counters_mut(to);
+            let spent = if transmission.collided && !read { &mut counters.collided } else { &mut counters.control };
+            *spent += transmission.end - transmission.start;
+        }
+        if transmission.kind == SpatialFrameKind::Cts && self.eifs_is_nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
             self.backoffs[sender as usize].nav.set(now + self.access.timing.sifs + data, Time::NEVER);
@@ -400,14 +405,20 @@ impl SpatialChannel {
         let Transmission { kind, collided, end, .. } = self.transmissions[station as usize];
         let (_, air, _) = self.exchange_of(station);
         let by_rts = kind == SpatialFrameKind::Rts;
-        let lost = if by_rts { self.rts } else { air + self.cts_to_self(station) };
+        let rts = self.rts;
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
         // An aggregate that was read in part has counted as data.
         let ppdu = self.edca.as_ref().map(|edca| edca.ppdu_of(station));
         let is_read = ppdu.is_some_and(|ppdu| ppdu.to != BROADCAST && ppdu.is_read());
-        if by_rts || (collided && !is_read) {
-            self.counters_mut(station).collided += lost;
+        match (by_rts, collided) {
+            (true, true) => self.counters_mut(station).collided += rts,
+            (true, false) => self.counters_mut(station).control += rts,
+            (false, true) if !is_read => {
+                self.counters_mut(station).collided += air;
+                self.count_cts_to_self(station);
+            }
+            (false, _) => {}
         }
         let mut timeout = None;
         match self.stations[station as usize].stage {
@@ -442,13 +453,17 @@ impl SpatialChannel {
         }
     }
 
-    /// Air time of the CTS-to-self before the data of `station`, if there is one.
-    pub(super) fn cts_to_self(&self, station: u32) -> Duration {
+    /// Counts the air time of the CTS-to-self before the data of `station`, if there was one.
+    pub(super) fn count_cts_to_self(&mut self, station: u32) {
         let is_sent = match (&self.edca, &self.stations[station as usize].frame) {
             (Some(edca), _) => edca.ppdu_of(station).has(ExchangeStep::CtsToSelf),
             (None, frame) => frame.is_some_and(|frame| self.first_frame_of(&frame) == SpatialFrameKind::CtsToSelf),
         };
-        if is_sent { self.cts } else { Duration::ZERO }
+        if is_sent {
+            let (air, collided) = (self.cts, self.stations[station as usize].cts_to_self_collided);
+            let counters = self.counters_mut(station);
+            *(if collided { &mut counters.collided } else { &mut counters.control }) += air;
+        }
     }
 
     /// The packet that `station` has sent, if no station has received it.

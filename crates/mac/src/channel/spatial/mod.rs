@@ -140,6 +140,8 @@ impl Transmission {
 struct SpatialStation {
     frame: Option<Frame>,
     stage: ExchangeStage,
+    /// Whether its last CTS-to-self collided.
+    cts_to_self_collided: bool,
     /// Receiver of its next response, or of its data after a CTS.
     peer: u32,
     contention: Contention,
@@ -294,6 +296,7 @@ impl SpatialChannel {
             space.stations.push(SpatialStation {
                 frame: None,
                 stage: ExchangeStage::Rest,
+                cts_to_self_collided: false,
                 peer: BROADCAST,
                 contention: Contention::new(&station),
                 rate: station.rate,

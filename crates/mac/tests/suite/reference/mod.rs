@@ -424,7 +424,7 @@ impl ReferenceChannel {
                 return;
             }
             if is_lost || self.nodes[station].loses_control() {
-                // Counted as a collision of the RTS with noise, with which the exchange ends.
+                // As after a collision of the RTS with noise, the exchange ends.
                 self.phase = ReferencePhase::Collision;
                 return;
             }

@@ -215,8 +215,7 @@ impl ReferenceChannel {
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);
-        let is_unanswered = self.phase == ReferencePhase::Unanswered;
-        let spent = if is_unanswered { &mut self.air.rts_cts } else { &mut self.air.collision };
+        let spent = if self.senders.len() > 1 { &mut self.air.collision } else { &mut self.air.rts_cts };
         *spent += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.access.timing;
@@ -249,7 +248,7 @@ impl ReferenceChannel {
             let station = self.functions[sender].station;
             let counters = &mut self.nodes[station].counters;
             *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
-            counters.collided += air;
+            *(if is_collision { &mut counters.collided } else { &mut counters.control }) += air;
             if to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.
                 let peer = self.task_peer(sender);

@@ -25,9 +25,10 @@ impl ReferenceChannel {
         };
         match self.phase {
             ReferencePhase::Idle | ReferencePhase::Gap => air.idle += spend(Duration::MAX),
-            ReferencePhase::Collision => {
+            ReferencePhase::Collision | ReferencePhase::Unanswered => {
                 air.idle += spend(self.began.saturating_since(self.accounted));
-                air.collision += spend(Duration::MAX);
+                let spent = spend(Duration::MAX);
+                if self.senders.len() > 1 { air.collision += spent } else { air.rts_cts += spent }
             }
             ReferencePhase::Data | ReferencePhase::Broadcast => {
                 let ppdu = self.functions[self.senders[0]].ppdu();
@@ -47,7 +48,6 @@ impl ReferenceChannel {
                     air.error += spend(ppdu.lost_air());
                 }
             }
-            ReferencePhase::Unanswered => air.rts_cts += spend(Duration::MAX),
             ReferencePhase::Response { .. } | ReferencePhase::CfEnd => {
                 air.idle += spend(self.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
@@ -69,8 +69,10 @@ impl ReferenceChannel {
             counters.control += rts;
         }
         if ppdu.rts || ppdu.cts_to_self {
-            counters.control += cts;
-            if !self.is_after_cts {
+            if self.is_after_cts {
+                counters.collided += cts; // the data follow a CTS-to-self that collided
+            } else {
+                counters.control += cts;
                 self.air.idle += self.access.timing.sifs;
                 self.air.rts_cts += cts;
             }

@@ -303,7 +303,8 @@ impl SharedChannel {
         let timing = &self.access.timing;
         match self.phase {
             SharedPhase::Idle => {}
-            SharedPhase::Collision { began } => air.collision += now - began,
+            SharedPhase::Collision { began } if self.is_collision() => air.collision += now - began,
+            SharedPhase::Collision { began } => air.rts_cts += now - began,
             SharedPhase::Data | SharedPhase::LostData | SharedPhase::Broadcast => {
                 let frame = self.stations[self.sender as usize].sent();
                 let is_protected = self.is_protected(frame);

@@ -38,8 +38,8 @@ impl SharedChannel {
     /// Ends a collision.
     pub(super) fn end_collision(&mut self, began: Time, call: &mut Call<'_>) {
         let now = call.now;
-        self.collision += now - began;
         let is_collision = self.is_collision();
+        *(if is_collision { &mut self.collision } else { &mut self.rts_cts }) += now - began;
         self.idle_from(now + if is_collision { self.after_collision } else { self.access.timing.difs });
         let last = match self.access.eifs {
             Eifs::Nav => self.count_ending(now, began),
@@ -89,7 +89,8 @@ impl SharedChannel {
         let Frame { id, to, .. } = *state.sent();
         let unanswered = if is_collision { &mut state.counters.collisions } else { &mut state.counters.errors };
         *unanswered += 1;
-        state.counters.collided += ended - began;
+        let spent = if is_collision { &mut state.counters.collided } else { &mut state.counters.control };
+        *spent += ended - began;
         if to == BROADCAST {
             // A broadcast is not acknowledged, so its sender does not notice.
             call.retry_limit_drops.push((sender, id));

@@ -147,7 +147,7 @@ impl SpatialChannel {
         call: &mut Call<'_>,
     ) -> MacEvent {
         let now = call.now;
-        let (protection, cts_to_self) = (self.rts + self.cts, self.cts_to_self(sender));
+        let protection = self.rts + self.cts;
         let edca = self.categories();
         let index = edca.current[sender as usize];
         let contender = &mut edca.edcafs.contenders[index];
@@ -158,11 +158,11 @@ impl SpatialChannel {
         }
         // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
         let is_broadcast = transmission.to == BROADCAST;
-        match (read && !is_broadcast) || !transmission.collided {
-            true if ppdu.is_dataless() => counters.control += ppdu.air + cts_to_self,
+        let counts = (read && !is_broadcast) || !transmission.collided;
+        match counts {
+            true if ppdu.is_dataless() => counters.control += ppdu.air,
             true => {
                 counters.data += ppdu.air;
-                counters.control += cts_to_self;
                 contender.counters.data_air += ppdu.air;
             }
             false => {}
@@ -171,6 +171,9 @@ impl SpatialChannel {
             ppdu.first,
             if ppdu.has(ExchangeStep::BlockAck) { SpatialFrameKind::BlockAck } else { SpatialFrameKind::Ack },
         );
+        if counts {
+            self.count_cts_to_self(sender);
+        }
         if transmission.to == BROADCAST {
             self.end_broadcast(now, sender);
             if !read {
@@ -180,7 +183,7 @@ impl SpatialChannel {
             return MacEvent::Broadcast { from: sender, id };
         }
         if read {
-            edca.edcafs.receive(index, call);
+            self.categories().edcafs.receive(index, call);
         }
         self.answer(sender, transmission, read.then_some(answer), call);
         if read { self.categories().edcafs.report_next() } else { MacEvent::Nothing }

@@ -151,14 +151,13 @@ impl SpatialChannel {
         frame.received |= read;
         let (id, air) = (frame.id, frame.air);
         let protected = transmission.to != BROADCAST && self.access.protects(frame.length);
-        let cts_to_self = self.cts_to_self(sender);
         let counters = &mut self.counters[sender as usize];
         if protected {
             counters.control += self.rts + self.cts;
         }
         if !transmission.collided {
             counters.data += air;
-            counters.control += cts_to_self;
+            self.count_cts_to_self(sender);
         }
         if transmission.to == BROADCAST {
             self.end_broadcast(now, sender);
