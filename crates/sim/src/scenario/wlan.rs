@@ -160,7 +160,8 @@ table! {
         /// default, "2347 B" or from 802.11n on "16 MB", exceeds every frame, so RTS is not used.
         pub rts_threshold: Bytes = Bytes(if standard.has_mcs() { 16_000_000 } else { 2347 }), by standard;
         /// Most attempts of an RTS, of a data frame without RTS, and of each MPDU under block ACK. There the contention
-        /// window returns to its minimum after so many failures in a row of RTS, or of data without RTS.
+        /// window returns to its minimum after so many failures in a row of RTS or of data without RTS, internal
+        /// collisions included.
         pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
         /// Most attempts of a data frame after RTS and CTS, where there is no block ACK (802.11b, a and g, also beside
         /// newer stations, or `aggregation.max_ampdu` of 0 B). Under block ACK the contention window returns to its
