@@ -39,14 +39,16 @@ impl SharedChannel {
     pub(super) fn end_collision(&mut self, began: Time, call: &mut Call<'_>) {
         let now = call.now;
         let is_collision = self.is_collision();
-        *(if is_collision { &mut self.collision } else { &mut self.rts_cts }) += now - began;
         self.idle_from(now + if is_collision { self.after_collision } else { self.access.timing.difs });
         let last = match self.access.eifs {
             Eifs::Nav => self.count_ending(now, began),
             _ => 0, // not needed
         };
-        if !is_collision {
+        if is_collision {
+            self.collision += now - began;
+        } else {
             // An RTS without response.
+            self.rts_cts += now - began;
             self.end_collision_of(began, last, self.sender, call);
         }
         for place in 0..self.senders.len() {
