@@ -126,6 +126,11 @@ impl Backoffs {
         place.end.saturating_sub(self.grids[place.grid].slots.count())
     }
 
+    /// Whether a contender counts slots, or would, and starts at another time than the others on its grid.
+    pub fn is_apart(&self, contender: u32) -> bool {
+        self.off_grid.iter().any(|off| off.contender == contender)
+    }
+
     /// Whether a contender has something to send.
     pub fn waits(&self, contender: u32) -> bool {
         self.places[contender as usize].waits
@@ -139,7 +144,7 @@ impl Backoffs {
     /// A contender that had nothing to send now does; it continues with its backoff.
     pub fn wait(&mut self, contender: u32) {
         self.places[contender as usize].waits = true;
-        if !self.off_grid.iter().any(|off| off.contender == contender) {
+        if !self.is_apart(contender) {
             let left = self.left(contender);
             self.enter(contender, left);
         }
@@ -190,7 +195,7 @@ impl Backoffs {
 
     /// Lets a contender count from `from`, before or after the others with its AIFS.
     pub fn resume_apart(&mut self, contender: u32, from: Time) {
-        if self.off_grid.iter().any(|off| off.contender == contender) {
+        if self.is_apart(contender) {
             return;
         }
         let slots = self.left(contender);

@@ -4,8 +4,8 @@ use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
 use super::navs::Reservation;
-use super::{GeneralChannel, GeneralPhase};
-use crate::edcaf::{Edcaf, SlotRules, control_air, control_rate, number};
+use super::{GeneralChannel, GeneralPhase, MissedResponse};
+use crate::edcaf::{control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
 
@@ -14,6 +14,7 @@ impl GeneralChannel {
     pub(super) fn start(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.senders.clear();
+        self.missed.clear();
         let only = self.backoffs.take_only(now);
         if only.is_none() {
             self.backoffs.take_due(now, &mut self.due);
@@ -463,24 +464,20 @@ impl GeneralChannel {
     /// the timeout (10.22.2.4), or after `nav` if that ends later: it with the same frames or the next.
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, nav: Option<Time>, call: &mut Call<'_>) {
         let now = call.now;
-        let access = &self.edcafs.access;
-        let expired = ended + access.answer_timeout;
-        let (difs, timeout_without_difs) = (access.timing.difs, access.timeout_without_difs);
-        let from = |contender: &Edcaf| match (nav, contender.slot_rules) {
-            (Some(nav), _) => expired.max(nav) + contender.aifs,
-            (None, SlotRules::Edca) => expired.max(now) + contender.aifs,
-            (None, SlotRules::Dcf) => {
-                // After its timeout the sender waits longer by the difference of AIFS and DIFS.
-                let earliest = if timeout_without_difs { now } else { now + contender.aifs };
-                (expired + contender.aifs.saturating_sub(difs)).max(earliest)
-            }
-        };
+        let expired = ended + self.edcafs.access.answer_timeout;
+        let missed = MissedResponse { station: self.edcafs.station_of(sender), now, expired, nav };
         if self.phase == GeneralPhase::Idle {
-            for index in self.edcafs.own(number(self.edcafs.station_of(sender))).filter(|index| *index != sender) {
-                self.backoffs.resume_at(number(index), from(&self.edcafs.contenders[index]));
+            self.missed.push(missed);
+            for index in self.edcafs.own(number(missed.station)).filter(|index| *index != sender) {
+                let contender = number(index);
+                let backoffs = &mut self.backoffs;
+                // The others need it only when they get something to send.
+                if backoffs.waits(contender) || backoffs.left(contender) > 0 || backoffs.is_apart(contender) {
+                    backoffs.resume_at(contender, missed.counts_from(&self.edcafs, index));
+                }
             }
         }
-        let from = from(&self.edcafs.contenders[sender]);
+        let from = missed.counts_from(&self.edcafs, sender);
         let more = self.edcafs.fail(sender, by_rts, call);
         self.draw_backoff(sender, from, more);
     }

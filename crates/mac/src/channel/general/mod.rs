@@ -27,7 +27,7 @@ use wifair_units::{Duration, Time};
 use self::backoffs::Backoffs;
 use self::navs::Navs;
 use crate::category::Category;
-use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, control_air, number};
+use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, SlotRules, control_air, number};
 use crate::tap::Tap;
 use crate::{AirTime, Call, Counters, IdleAccess, MacEvent};
 use wifair_queue::Queue;
@@ -73,11 +73,41 @@ pub struct GeneralChannel {
     receivers: Vec<u32>,
     next: Time,
     navs: Navs,
+    /// Responses missed at the end of the last exchange.
+    missed: Vec<MissedResponse>,
     /// Contenders that wait EIFS after a response in extended range, which they do not read.
     older: Vec<u32>,
     tap: Option<Box<Tap>>,
     air: AirTime,
     accounted: Time,
+}
+
+/// A response that a station waited for and did not get.
+#[derive(Clone, Copy, Debug)]
+struct MissedResponse {
+    station: usize,
+    /// When the channel became idle.
+    now: Time,
+    /// When the timeout expired.
+    expired: Time,
+    /// End of a NAV of the station, where EIFS is a NAV.
+    nav: Option<Time>,
+}
+
+impl MissedResponse {
+    /// From when a category of the station counts slots.
+    fn counts_from(&self, edcafs: &Edcafs, index: usize) -> Time {
+        let (contender, access) = (&edcafs.contenders[index], &edcafs.access);
+        match (self.nav, contender.slot_rules) {
+            (Some(nav), _) => self.expired.max(nav) + contender.aifs,
+            (None, SlotRules::Edca) => self.expired.max(self.now) + contender.aifs,
+            (None, SlotRules::Dcf) => {
+                // After its timeout the station waits longer by the difference of AIFS and DIFS.
+                let earliest = if access.timeout_without_difs { self.now } else { self.now + contender.aifs };
+                (self.expired + contender.aifs.saturating_sub(access.timing.difs)).max(earliest)
+            }
+        }
+    }
 }
 
 impl GeneralChannel {
@@ -106,6 +136,7 @@ impl GeneralChannel {
             receivers: vec![],
             next: Time::NEVER,
             navs: Navs::IDLE,
+            missed: vec![],
             older,
             tap: None,
             air: AirTime::default(),
@@ -115,8 +146,11 @@ impl GeneralChannel {
 
     /// Sets the access parameters of an access point's last category, from its next frame on.
     pub fn set_category(&mut self, station: u32, parameters: &Category) {
+        let index = self.edcafs.index(station, self.edcafs.categories - 1);
+        if let Some(from) = self.after_missed_response(index) {
+            self.backoffs.resume_at(number(index), from); // until its next frame its AIFS is the old one
+        }
         if let Some(aifs) = self.edcafs.set_category(station, parameters) {
-            let index = self.edcafs.index(station, self.edcafs.categories - 1);
             self.backoffs.change_aifs(number(index), aifs);
         }
     }
@@ -251,13 +285,24 @@ impl GeneralChannel {
         }
     }
 
+    /// From when a contender without slots left counts on an idle channel, if its station missed a response just
+    /// before.
+    fn after_missed_response(&self, index: usize) -> Option<Time> {
+        let station = self.edcafs.station_of(index);
+        let missed = self.missed.iter().find(|missed| missed.station == station)?;
+        let (contender, backoffs) = (number(index), &self.backoffs);
+        let is_idle = !backoffs.waits(contender) && backoffs.left(contender) == 0 && !backoffs.is_apart(contender);
+        is_idle.then(|| missed.counts_from(&self.edcafs, index))
+    }
+
     /// Starts contention for a contender that had nothing to send.
     fn request_access(&mut self, now: Time, index: usize) {
         let contender = number(index);
-        let Edcaf { contention, aifs, slot_rules, .. } = &mut self.edcafs.contenders[index];
         if self.phase == GeneralPhase::CfEnd && self.senders[0] == index {
             return; // its backoff follows the CF-End
         }
+        let after_missed = self.after_missed_response(index);
+        let Edcaf { contention, aifs, slot_rules, .. } = &mut self.edcafs.contenders[index];
         if self.phase != GeneralPhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
             if self.backoffs.left(contender) == 0 {
@@ -267,12 +312,13 @@ impl GeneralChannel {
             }
             return;
         }
-        let (access, station) = (&self.edcafs.access, contender / number(self.edcafs.categories));
+        let access = &self.edcafs.access;
         let slot = access.timing.slot;
         let (from, slots) = self.backoffs.position(contender);
+        let from = after_missed.unwrap_or(from);
         if slots > 0 && from + slot * slots > now {
             self.backoffs.wait(contender);
-        } else if now < self.navs.of(station).until {
+        } else if now < self.navs.of(contender / number(self.edcafs.categories)).until {
             self.backoffs.restart_at(contender, from, u64::from(contention.draw()));
         } else {
             match access.idle_access {
