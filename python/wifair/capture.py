@@ -328,7 +328,7 @@ class Capture:
         Raises
         ------
         ValueError
-            If the packets were not kept, or a format is another one.
+            If the packets were not kept, or a format is none of png, svg and pdf.
         ImportError
             If there is no matplotlib.
         OSError

@@ -348,11 +348,15 @@ impl Edcafs {
     fn note_departures(&mut self, now: Time, index: usize, before: usize) {
         let Edcaf { station, ref waiting, .. } = self.contenders[index];
         let Station { ap: Some(ap), is_gauge_late, .. } = self.stations[station] else { return };
-        let (len, is_full) = self.ap_queues[ap].level();
-        if is_gauge_late || is_full {
+        if is_gauge_late {
             return self.read_gauge(now, station);
         }
-        self.ap_queues[ap].set(now, len - (before - waiting.len()), false);
+        let (len, was_full) = self.ap_queues[ap].level();
+        let left = len - (before - waiting.len());
+        // A category of low priority is the one most often full.
+        let mut own = self.own(number(station)).rev();
+        let is_full = was_full && own.any(|index| self.contenders[index].waiting.is_full());
+        self.ap_queues[ap].set(now, left, is_full);
         debug_assert_eq!(self.ap_queues[ap].level(), self.level(station));
     }
 

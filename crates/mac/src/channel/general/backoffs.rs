@@ -126,7 +126,7 @@ impl Backoffs {
         place.end.saturating_sub(self.grids[place.grid].slots.count())
     }
 
-    /// Whether a contender counts slots, or would, and starts at another time than the others on its grid.
+    /// Whether the slots of a contender are not aligned with its grid.
     pub fn is_apart(&self, contender: u32) -> bool {
         self.off_grid.iter().any(|off| off.contender == contender)
     }
@@ -195,21 +195,25 @@ impl Backoffs {
 
     /// Lets a contender count from `from`, before or after the others with its AIFS.
     pub fn resume_apart(&mut self, contender: u32, from: Time) {
-        if self.is_apart(contender) {
-            return;
+        if !self.is_apart(contender) {
+            self.leave_grid(contender, from);
         }
+    }
+
+    /// Lets a contender count from `from`, also if it was to count from another time off its grid.
+    pub fn resume_at(&mut self, contender: u32, from: Time) {
+        match self.off_grid.iter_mut().find(|off| off.contender == contender) {
+            Some(off) => off.from = from,
+            None => self.leave_grid(contender, from),
+        }
+    }
+
+    /// A contender on its grid leaves it, and counts the slots that are left from `from`.
+    fn leave_grid(&mut self, contender: u32, from: Time) {
         let slots = self.left(contender);
         self.leave(contender);
         self.places[contender as usize].end = 0;
         self.off_grid.push(OffGrid { contender, from, slots, drew: true });
-    }
-
-    /// Lets a contender count from `from`, whenever the others do.
-    pub fn resume_at(&mut self, contender: u32, from: Time) {
-        match self.off_grid.iter_mut().find(|off| off.contender == contender) {
-            Some(off) => off.from = from,
-            None => self.resume_apart(contender, from),
-        }
     }
 
     /// Removes a contender from the slots of its grid, if it is there.
