@@ -113,8 +113,9 @@ def saturate(
 ) -> Result:
     """Let contenders, given by station and category, send for this many seconds.
 
-    `colliders` says what those who collided wait from the end of their PPDU: AIFS, or the timeout of the response
-    (SIFS, a slot, 20 us) and AIFS. `eifs`: the others wait SIFS and an ACK at 6 Mb/s (44 us) more after a collision.
+    `colliders` says what stations that collided wait from the end of their PPDU, with all of their categories: AIFS, or
+    the timeout of the response (SIFS, a slot, 20 us) and AIFS (10.23.2.4). `eifs`: the others wait SIFS and an ACK at
+    6 Mb/s (44 us) more after a collision.
     """
     draw = random.Random(seed)
     all_of = [Contender(station, category, cw=category.cw_min) for station, category in contenders]
@@ -153,7 +154,9 @@ def saturate(
                 c.collided += 1
                 c.requests = exchange.request is not None
                 fail(c, draw, retry_limit)
-                c.idle_from = max(now, ends[id(c)] + timeout)
+                for own in all_of:
+                    if own.station == c.station:
+                        own.idle_from = max(now, ends[id(c)] + timeout)
     return Result(now / 1e9, all_of)
 
 
