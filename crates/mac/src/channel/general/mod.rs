@@ -8,8 +8,8 @@
 //! - Propagation takes no time, and a station senses a frame from its first instant.
 //! - Short and long retry counts belong to the frame, and a CTS resets the short one, as in ns-2 and ns-3. With block
 //!   ACK each MPDU has its own count of attempts, and the contention window has a retry count of its own.
-//! - If two categories of a station may send at the same instant, the one of higher priority does. For the other this is
-//!   a failed attempt: it doubles its window and draws again (10.22.2.2). Under block ACK no MPDU counts it.
+//! - If two categories of a station may send at the same instant, the one of higher priority does. For the other this
+//!   is a failed attempt: it doubles its window and draws again (10.22.2.2). Under block ACK no MPDU counts it.
 //! - A TXOP ends when a frame gets no response; no CF-End is sent then. So with `cf_end`, the NAV of stations that have
 //!   read a frame for others lasts until the TXOP would have ended. A frame that does not fit into the TXOP is sent
 //!   after a new contention. A CF-End is read by all. An RTS without CTS sets no NAV.
