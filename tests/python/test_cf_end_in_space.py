@@ -77,7 +77,7 @@ def test_the_timeline_ends_a_nav_where_a_cf_end_is_read() -> None:
 
 
 TWO_CELLS = """
-duration = "5 s"
+duration = "10 s"
 warm_up = "0.1 s"
 [wlan]
 mcs = 2

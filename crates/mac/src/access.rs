@@ -110,14 +110,20 @@ impl Access {
         self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit)
     }
 
-    /// How much longer the NAV is than its exchange, due to rounding to the nearest `nav_unit`. `ack` is the air time
-    /// of the ACK; `after_rts` is the time from the end of the RTS, if any, to the end of the exchange. A NAV that ends
+    /// How long the NAV lasts after the data, rounded to the nearest `nav_unit`. `ack` is the air time of the ACK;
+    /// `after_rts` is the time from the end of the RTS, if any, to the end of the exchange.
+    #[must_use]
+    pub fn nav_after_data(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
+        let exact = self.timing.sifs + ack;
+        let by_rts = after_rts.map(|after_rts| (self.round_nav(after_rts) + exact).saturating_sub(after_rts));
+        self.round_nav(exact).max(by_rts.unwrap_or(Duration::ZERO))
+    }
+
+    /// How much longer the NAV is than its exchange, with the arguments of [`Access::nav_after_data`]. A NAV that ends
     /// early changes nothing, since the ACK keeps the channel busy.
     #[must_use]
     pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
-        let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
-        let after_data = excess(self.timing.sifs + ack);
-        after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
+        self.nav_after_data(ack, after_rts).saturating_sub(self.timing.sifs + ack)
     }
 
     /// Rate of a CF-End, which all must read who have read what reserved the channel: that of a CTS-to-self for 802.11b
@@ -140,6 +146,22 @@ impl Access {
             Eifs::Off => self.timing.difs,
             Eifs::Nav => self.round_nav(self.timing.eifs()),
             Eifs::AfterError | Eifs::AfterCollision => self.timing.eifs(),
+        }
+    }
+
+    /// Time from the end of an RTS, sent at this rate, after which its NAV may be reset (10.3.2.4).
+    pub(super) fn nav_reset_after_rts(&self, rate: BitRate) -> Duration {
+        let timing = &self.timing;
+        timing.sifs * 2 + timing.frame(timing.sizes.cts, rate) + timing.preamble_of(rate) + timing.slot * 2
+    }
+
+    /// From when a station counts AIFS that received a frame in error; the channel is idle from `now`.
+    pub(super) fn after_error(&self, now: Time) -> Time {
+        match self.eifs {
+            Eifs::Off => now,
+            Eifs::Nav => now + self.eifs(),
+            // EIFS - DIFS + AIFS (10.3.2.3.7).
+            Eifs::AfterError | Eifs::AfterCollision => now + (self.timing.eifs() - self.timing.difs),
         }
     }
 

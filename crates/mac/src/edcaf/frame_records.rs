@@ -15,6 +15,24 @@ impl Edcafs {
         self.access.round_nav(rest.max(self.left_of_txop(sender, end)))
     }
 
+    /// Duration field of an RTS of `sender` that ends at `end`.
+    pub(crate) fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
+        let (sifs, ppdu) = (self.access.timing.sifs, &self.contenders[sender].ppdu);
+        let cts = control_air(&self.access, ExchangeStep::Cts);
+        self.reserves(sender, end, sifs * 3 + cts + ppdu.air + ppdu.response)
+    }
+
+    /// Duration field of a CTS-to-self of `sender` that ends at `end`.
+    pub(crate) fn reserved_by_cts_to_self(&self, sender: usize, end: Time) -> Duration {
+        let ppdu = &self.contenders[sender].ppdu;
+        self.reserves(sender, end, self.access.timing.sifs + ppdu.air + self.after_data(ppdu))
+    }
+
+    /// Duration field of the data or BlockAckReq of `sender` that end at `end`.
+    pub(crate) fn reserved_by_data(&self, sender: usize, end: Time) -> Duration {
+        self.reserves(sender, end, self.after_data(&self.contenders[sender].ppdu))
+    }
+
     /// How long the frames of `sender` still reserve the rest of its TXOP at `now`, with `cf_end`.
     pub(crate) fn left_of_txop(&self, sender: usize, now: Time) -> Duration {
         let contender = &self.contenders[sender];
@@ -54,11 +72,10 @@ impl Edcafs {
         let end = began + control_air(&self.access, step);
         // A CTS announces the duration of the RTS, less its own and the gap before it.
         let cts = timing.sifs + control_air(&self.access, ExchangeStep::Cts);
-        let after_rts = cts + timing.sifs * 2 + ppdu.air + ppdu.response;
         let reserves = match step {
-            ExchangeStep::Rts => self.reserves(sender, end, after_rts),
-            ExchangeStep::Cts => self.reserves(sender, end - cts, after_rts) - cts,
-            _ => self.reserves(sender, end, timing.sifs + ppdu.air + self.after_data(ppdu)),
+            ExchangeStep::Rts => self.reserved_by_rts(sender, end),
+            ExchangeStep::Cts => self.reserved_by_rts(sender, end - cts) - cts,
+            _ => self.reserved_by_cts_to_self(sender, end),
         };
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
     }

@@ -335,12 +335,13 @@ fn a_packet_that_comes_during_the_cf_end_is_sent_after_one_backoff() {
 }
 
 /// A packet of station 1 is lost, while the access point gets one, whose backoff is zero. With and without CF-End the
-/// access point does not send before the missing ACK, 28 us at 24 Mb/s, would have ended, and AIFS of 43 us.
+/// access point waits EIFS, with AIFS in place of DIFS (10.3.2.3.7): SIFS, an ACK at the lowest rate, which takes 44 us
+/// at 6 Mb/s, and AIFS of 43 us.
 #[test]
-fn a_receiver_that_lost_the_data_waits_for_the_time_of_its_response() {
+fn a_receiver_that_lost_the_data_waits_eifs() {
     for cf_end in [false, true] {
         let category = Category { txop: micros(4000), cw_min: 0, cw_max: 0, ..BE };
-        let plans = (0..=1).map(|_| (ht_mcs7(), category.clone())).collect();
+        let plans = [3, 7].map(|aifsn| (ht_mcs7(), Category { aifsn, ..category.clone() })).into();
         let mut settings = settings(aggregation(), plans, 1, 0.0, 0.0);
         settings.access.cf_end = cf_end;
         settings.stations[1].common.data_error_from = 1.0;
@@ -363,6 +364,6 @@ fn a_receiver_that_lost_the_data_waits_for_the_time_of_its_response() {
         }
         let frames = channel.tap().expect("it was set").frames();
         assert_eq!((frames[0].from, frames[1].from), (1, 0));
-        assert_eq!(frames[1].start - frames[0].end, micros(16 + 28 + 43), "with cf_end = {cf_end}");
+        assert_eq!(frames[1].start - frames[0].end, micros(16 + 44 + 43), "with cf_end = {cf_end}");
     }
 }

@@ -116,7 +116,12 @@ impl World {
             let Some((links, signals)) = channel.space else {
                 channels.push(match channel.stations {
                     StationsPlan::Dcf(access, stations) => {
-                        Channel::Shared(SharedChannel::new(access, channel.aps[0], stations))
+                        let shared = SharedChannel::new(access, channel.aps[0], stations);
+                        if shared.is_exact() {
+                            Channel::Shared(shared)
+                        } else {
+                            Channel::General(Box::new(shared.general()))
+                        }
                     }
                     StationsPlan::Edca(settings) => Channel::General(Box::new(GeneralChannel::new(settings))),
                 });

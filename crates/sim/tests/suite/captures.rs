@@ -90,7 +90,7 @@ fn segments<'a>(analysis: &'a Analysis, of: &ConnectionReport<'_>, side: usize) 
 
 /// Losses on the air, in the queue of the access point and in a station's own queue; both directions, three stacks.
 const LOSSY: &str = r#"
-    duration = "20 s"
+    duration = "40 s"
     wlan.standard = "802.11b"
     wlan.data_error = 0.1
     ap.queue.limit = "20 packets"
@@ -249,8 +249,9 @@ fn the_air_holds_the_frames_that_the_stations_counted() {
         let sum = |count: fn(&StationOutcome) -> u64| outcome.stations.iter().map(count).sum::<u64>();
         let (attempts, collisions) = (sum(|row| row.attempts), sum(|row| row.collisions));
         let data: u64 = analysis.stations.iter().map(|station| station.data_frames).sum();
-        // Only data frames that did not collide appear; the frame in progress at the end may be missing.
-        assert!(attempts - collisions - data <= 1, "{data} of {attempts} - {collisions}");
+        // Only data frames that did not collide appear; what is on the air at the end is missing, at most a collision
+        // of the three stations and the access point.
+        assert!(attempts - collisions - data <= 4, "{data} of {attempts} - {collisions}");
         let frames: u64 = analysis.stations.iter().map(|station| station.frames).sum();
         assert!(frames > 2 * data || text == LOSSY, "RTS and CTS are there as well");
         let sent_again: u64 = analysis.stations.iter().map(|station| station.retries).sum();

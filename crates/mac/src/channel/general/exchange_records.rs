@@ -5,6 +5,7 @@ use wifair_units::Time;
 
 use super::{GeneralChannel, GeneralPhase};
 use crate::edcaf::{control_air, number};
+use crate::exchange::ExchangeStep;
 use crate::tap::{Fate, Tap};
 
 impl GeneralChannel {
@@ -25,21 +26,25 @@ impl GeneralChannel {
                 tap.push(self.edcafs.response_record(self.senders[0], now, fate));
             }
             GeneralPhase::CfEnd => tap.push(self.edcafs.cf_end_record(self.senders[0], now, Fate::Read)),
-            GeneralPhase::Collision | GeneralPhase::Unanswered => {
-                let fate = match self.phase {
-                    GeneralPhase::Unanswered => Fate::Read,
-                    _ if self.senders.len() > 1 => Fate::Collision,
-                    _ => Fate::Error,
-                };
+            GeneralPhase::Collision => {
                 for &sender in &self.senders {
                     let first = self.before_data(sender).first();
                     if let Some(step) = first {
-                        tap.push(self.edcafs.control_record(sender, *step, self.began, fate));
+                        tap.push(self.edcafs.control_record(sender, *step, self.began, Fate::Collision));
                     }
                     if first.is_none() || self.goes_on(sender) && now > self.data_begin() {
-                        self.record_data(&mut tap, sender, self.last_end(sender), packets, Some(fate));
+                        self.record_data(&mut tap, sender, self.last_end(sender), packets, Some(Fate::Collision));
                     }
                 }
+            }
+            GeneralPhase::Unanswered { lost } => {
+                let fate = if lost { Fate::Error } else { Fate::Read };
+                tap.push(self.edcafs.control_record(self.senders[0], ExchangeStep::Rts, self.began, fate));
+            }
+            GeneralPhase::LostCts => {
+                let cts = now - control_air(&self.edcafs.access, ExchangeStep::Cts);
+                tap.push(self.edcafs.control_record(self.senders[0], ExchangeStep::Rts, self.began, Fate::Read));
+                tap.push(self.edcafs.control_record(self.senders[0], ExchangeStep::Cts, cts, Fate::Error));
             }
         }
         self.tap = Some(tap);

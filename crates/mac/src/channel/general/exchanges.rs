@@ -4,7 +4,7 @@ use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
 use super::navs::Reservation;
-use super::{GeneralChannel, GeneralPhase, MissedResponse};
+use super::{GeneralChannel, GeneralPhase, SlotStart};
 use crate::edcaf::{control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
@@ -14,7 +14,8 @@ impl GeneralChannel {
     pub(super) fn start(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.senders.clear();
-        self.missed.clear();
+        self.late.clear();
+        self.navs.confirm(now + self.edcafs.access.timing.preamble);
         let only = self.backoffs.take_only(now);
         if only.is_none() {
             self.backoffs.take_due(now, &mut self.due);
@@ -93,18 +94,15 @@ impl GeneralChannel {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
             let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
-            let end = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
-            // An RTS or CTS that is lost ends the exchange with the RTS, as if it had collided with noise.
-            self.next = end;
-            self.phase = GeneralPhase::Collision;
-            if self.edcafs.loses_control(station, to, to, sent, rts) {
-                return;
-            }
-            if self.is_silenced(end, number(station), to) {
-                self.phase = GeneralPhase::Unanswered;
+            self.next = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
+            let lost = self.edcafs.loses_control(station, to, to, sent, rts);
+            if lost || self.is_silenced(self.next, number(station), to) {
+                self.phase = GeneralPhase::Unanswered { lost };
                 return;
             }
             if self.edcafs.loses_control(station, to, number(station), sent, cts) {
+                self.next += timing.sifs + control_air(&self.edcafs.access, ExchangeStep::Cts);
+                self.phase = GeneralPhase::LostCts;
                 return;
             }
             self.edcafs.contenders[sender].contention.clear();
@@ -116,11 +114,11 @@ impl GeneralChannel {
         self.send_data(sender, begins);
     }
 
-    /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of the NAV of a TXOP that was not
-    /// released. It answers the holder of that TXOP (10.22.2.4), who has no NAV itself.
+    /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of its NAV (10.3.2.9). It answers
+    /// the holder of a TXOP that was not released (10.22.2.4), who has no NAV itself.
     fn is_silenced(&self, end: Time, station: u32, to: u32) -> bool {
         let nav = self.navs.of(to);
-        self.edcafs.access.cf_end && end < nav.until && ![station, to].contains(&nav.holder)
+        end < nav.end() && !(self.edcafs.access.cf_end && [station, to].contains(&nav.holder))
     }
 
     /// The data frame of a sender begins at `begins`, alone on the air.
@@ -251,12 +249,11 @@ impl GeneralChannel {
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
         self.cannot_fail = self.edcafs.is_reliable;
-        self.backoffs.idle_from(end.max(self.navs.end()));
-        if self.navs.end() > end {
-            for (station, nav) in self.navs.apart() {
-                for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
-                    self.backoffs.resume_apart(number(index), nav.max(end) + self.edcafs.contenders[index].aifs);
-                }
+        let most = end.max(self.navs.end());
+        self.backoffs.idle_from(most);
+        for (station, nav) in self.navs.apart().filter(|(_, nav)| end.max(*nav) != most) {
+            for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
+                self.backoffs.resume_apart(number(index), nav.max(end) + self.edcafs.contenders[index].aifs);
             }
         }
     }
@@ -340,7 +337,7 @@ impl GeneralChannel {
         let by_cts = by_cts.max(self.excess_at_receiver(sender));
         let of_sender = (holder, now + by_sender);
         let of_receiver = if to == BROADCAST { of_sender } else { (to, now + by_cts) };
-        self.navs.set(Reservation { until: now + excess, holder }, [of_sender, of_receiver]);
+        self.navs.set(Reservation { until: now + excess, check: Time::NEVER, holder }, [of_sender, of_receiver]);
     }
 
     /// How much longer than its exchange the rounded NAV of bystanders is.
@@ -377,29 +374,155 @@ impl GeneralChannel {
         let station = self.edcafs.station_of(sender);
         let response = self.edcafs.contenders[sender].ppdu.response;
         self.edcafs.counters[station].errors += 1;
-        let left = self.edcafs.left_of_txop(sender, now);
-        let (ended, missing) = if self.phase == (GeneralPhase::Response { lost: true }) {
+        if self.phase == (GeneralPhase::Response { lost: true }) {
             self.account_response(now);
-            (now - response - timing.sifs, Duration::ZERO)
+            let left = self.edcafs.left_of_txop(sender, now);
+            self.set_navs(now, left.max(self.nav_excess(sender)), Duration::ZERO);
+            self.idle_from(now, &[sender]);
+            self.hold_older(now, sender);
+            let start = self.after_timeout_in_error(now - response - timing.sifs, now, number(station));
+            self.fail(sender, false, start, call);
         } else {
-            (now, timing.sifs + response)
-        };
-        self.set_navs(now, left, Duration::ZERO);
-        // All but the sender wait for the time of a missing response.
-        self.idle_from(now + missing, &[sender]);
-        self.hold_older(now, sender);
-        self.fail(sender, false, ended, None, call);
+            self.set_navs_by_data(now);
+            self.idle_from(now, &[sender]);
+            self.hold_older(now, sender);
+            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
+            self.fail(sender, false, self.after_timeout(now, now), call);
+        }
         self.next = self.backoffs.next();
     }
 
-    /// Ends a collision, or an RTS without response.
+    /// Ends an RTS that its receiver does not answer.
+    #[inline(never)]
+    pub(super) fn end_rts(&mut self, lost: bool, call: &mut Call<'_>) {
+        let (now, sender) = (call.now, self.senders[0]);
+        self.account_rts(now, Duration::ZERO);
+        // A frame may follow before the NAV is reset.
+        let access = &self.edcafs.access;
+        let reset = access.nav_reset.then(|| now + access.nav_reset_after_rts(control_rate(access)));
+        self.set_navs_by_rts(now, reset.unwrap_or(Time::NEVER));
+        self.idle_from(now, &[sender]);
+        if lost {
+            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
+        }
+        self.fail(sender, true, self.after_timeout(now, now), call);
+        self.next = self.backoffs.next();
+    }
+
+    /// Ends a CTS that is not received.
+    #[inline(never)]
+    pub(super) fn end_lost_cts(&mut self, call: &mut Call<'_>) {
+        let (now, sender) = (call.now, self.senders[0]);
+        let cts = control_air(&self.edcafs.access, ExchangeStep::Cts);
+        self.account_rts(now, cts);
+        let rts_end = now - cts - self.edcafs.access.timing.sifs;
+        self.set_navs_by_rts(rts_end, Time::NEVER);
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        let (to, air) = (ppdu.to, ppdu.air);
+        if self.edcafs.access.eifs == Eifs::Nav {
+            // An ns-2 receiver waits for the data after its CTS, even if no data come.
+            let until = now + self.edcafs.access.timing.sifs + air;
+            self.navs.set_of(now, to, Reservation { until, check: Time::NEVER, holder: to });
+        }
+        self.idle_from(now, &[sender]);
+        let start = self.after_timeout_in_error(rts_end, now, number(self.edcafs.station_of(sender)));
+        self.fail(sender, true, start, call);
+        self.next = self.backoffs.next();
+    }
+
+    /// Accounts for the air time of an RTS, and of the `cts` after it, that ends at `now` without data.
+    fn account_rts(&mut self, now: Time, cts: Duration) {
+        let rts = control_air(&self.edcafs.access, ExchangeStep::Rts);
+        self.air.idle += self.began.saturating_since(self.accounted);
+        self.air.idle += now - self.began - rts - cts;
+        self.air.rts_cts += rts + cts;
+        self.accounted = now;
+        let station = self.edcafs.station_of(self.senders[0]);
+        let counters = &mut self.edcafs.counters[station];
+        counters.errors += 1;
+        counters.control += rts + cts;
+    }
+
+    /// Bystanders have read an RTS that ends at `end`, and may reset their NAV at `check`.
+    fn set_navs_by_rts(&mut self, end: Time, check: Time) {
+        let sender = self.senders[0];
+        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let until = end + self.edcafs.reserved_by_rts(sender, end);
+        self.navs.set(Reservation { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)]);
+    }
+
+    /// Bystanders have read data that end at `now` and were not received, and what preceded them.
+    fn set_navs_by_data(&mut self, now: Time) {
+        let sender = self.senders[0];
+        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let sifs = self.edcafs.access.timing.sifs;
+        let data_began = now - self.edcafs.contenders[sender].ppdu.air;
+        let (mut until, mut by_cts_to_self) = (now + self.edcafs.reserved_by_data(sender, now), Time::ZERO);
+        match self.before_data(sender).first() {
+            Some(ExchangeStep::Rts) => {
+                let rts_ended = data_began - sifs * 2 - control_air(&self.edcafs.access, ExchangeStep::Cts);
+                until = until.max(rts_ended + self.edcafs.reserved_by_rts(sender, rts_ended));
+            }
+            Some(_) => {
+                let cts_ended = data_began - sifs;
+                by_cts_to_self = cts_ended + self.edcafs.reserved_by_cts_to_self(sender, cts_ended);
+            }
+            None => {}
+        }
+        let reserved = Reservation { until: until.max(by_cts_to_self), check: Time::NEVER, holder };
+        self.navs.set(reserved, [(holder, Time::ZERO), (to, by_cts_to_self)]);
+    }
+
+    /// From when a sender counts slots whose frame ended at `ended`, if the channel is idle from `now`.
+    fn after_timeout(&self, ended: Time, now: Time) -> SlotStart {
+        SlotStart::Timeout { expired: ended + self.edcafs.access.answer_timeout, idle: now, in_error: false }
+    }
+
+    /// Like [`GeneralChannel::after_timeout`] if the sender, a category of `station`, has received the response in
+    /// error.
+    fn after_timeout_in_error(&mut self, ended: Time, now: Time, station: u32) -> SlotStart {
+        let (expired, eifs) = (ended + self.edcafs.access.answer_timeout, self.edcafs.access.eifs);
+        let idle = self.idle_after_error(now, station);
+        match eifs {
+            Eifs::Nav => SlotStart::Idle(expired.max(idle)),
+            _ => SlotStart::Timeout { expired, idle, in_error: true },
+        }
+    }
+
+    /// From when the channel is idle for `station`, which has received a frame in error that ends at `now`.
+    fn idle_after_error(&mut self, now: Time, station: u32) -> Time {
+        let after_error = self.edcafs.access.after_error(now);
+        if self.edcafs.access.eifs == Eifs::Nav {
+            self.navs.set_of(now, station, Reservation { until: after_error, check: Time::NEVER, holder: station });
+        }
+        after_error.max(self.navs.of(station).end())
+    }
+
+    /// `station` has received a frame in error that ends at `now`.
+    fn wait_after_error(&mut self, now: Time, station: u32) {
+        let start = SlotStart::Idle(self.idle_after_error(now, station));
+        self.start_late(station, start, None);
+    }
+
+    /// The categories of `station`, but for a sender among them, count slots from `start`, on a channel that is idle.
+    fn start_late(&mut self, station: u32, start: SlotStart, sender: Option<usize>) {
+        self.late.push((station as usize, start));
+        for index in self.edcafs.own(station).filter(|index| Some(*index) != sender) {
+            let contender = number(index);
+            let backoffs = &mut self.backoffs;
+            // The others need it only when they get something to send.
+            if backoffs.waits(contender) || backoffs.left(contender) > 0 || backoffs.is_apart(contender) {
+                backoffs.resume_at(contender, start.of(&self.edcafs, index));
+            }
+        }
+    }
+
+    /// Ends a collision.
     #[inline(never)]
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);
-        let is_collision = self.senders.len() > 1;
-        let spent = if is_collision { &mut self.air.collision } else { &mut self.air.rts_cts };
-        *spent += now - self.accounted.max(self.began);
+        self.air.collision += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.edcafs.access.timing;
         let mut senders = std::mem::take(&mut self.senders);
@@ -410,9 +533,9 @@ impl GeneralChannel {
         if remaining.is_empty() {
             // EIFS - DIFS + AIFS (10.3.2.3.7).
             let end = match self.edcafs.access.eifs {
-                Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
-                Eifs::Nav if is_collision => now + self.edcafs.access.eifs(),
-                _ => now,
+                Eifs::AfterCollision => now + (timing.eifs() - timing.difs),
+                Eifs::Nav => now + self.edcafs.access.eifs(),
+                Eifs::AfterError | Eifs::Off => now,
             };
             self.idle_from(end, &senders);
         }
@@ -426,8 +549,8 @@ impl GeneralChannel {
             let ended = self.last_end(sender);
             let nav = self.edcafs.access.nav_after_own(last > 1 || ended < now);
             let counters = &mut self.edcafs.counters[station];
-            *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
-            *(if is_collision { &mut counters.collided } else { &mut counters.control }) += air;
+            counters.collisions += 1;
+            counters.collided += air;
             if to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.
                 call.retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
@@ -436,8 +559,11 @@ impl GeneralChannel {
                 self.draw_backoff(sender, from, more);
             } else {
                 let by_rts = self.edcafs.contenders[sender].ppdu.has(ExchangeStep::Rts);
-                let nav = (self.edcafs.access.eifs == Eifs::Nav).then(|| now + nav);
-                self.fail(sender, by_rts, ended, nav, call);
+                let start = match self.edcafs.access.eifs {
+                    Eifs::Nav => SlotStart::Idle((ended + self.edcafs.access.answer_timeout).max(now + nav)),
+                    _ => self.after_timeout(ended, now),
+                };
+                self.fail(sender, by_rts, start, call);
             }
         }
         if !remaining.is_empty() {
@@ -460,24 +586,13 @@ impl GeneralChannel {
         }
     }
 
-    /// `sender`, whose frame ended at `ended`, got no response. All categories of its station contend again AIFS after
-    /// the timeout (10.22.2.4), or after `nav` if that ends later: it with the same frames or the next.
-    pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, nav: Option<Time>, call: &mut Call<'_>) {
-        let now = call.now;
-        let expired = ended + self.edcafs.access.answer_timeout;
-        let missed = MissedResponse { station: self.edcafs.station_of(sender), now, expired, nav };
+    /// `sender` got no response. All categories of its station contend again from `start`, after its timeout
+    /// (10.22.2.4): it with the same frames or the next.
+    pub(super) fn fail(&mut self, sender: usize, by_rts: bool, start: SlotStart, call: &mut Call<'_>) {
         if self.phase == GeneralPhase::Idle {
-            self.missed.push(missed);
-            for index in self.edcafs.own(number(missed.station)).filter(|index| *index != sender) {
-                let contender = number(index);
-                let backoffs = &mut self.backoffs;
-                // The others need it only when they get something to send.
-                if backoffs.waits(contender) || backoffs.left(contender) > 0 || backoffs.is_apart(contender) {
-                    backoffs.resume_at(contender, missed.counts_from(&self.edcafs, index));
-                }
-            }
+            self.start_late(number(self.edcafs.station_of(sender)), start, Some(sender));
         }
-        let from = missed.counts_from(&self.edcafs, sender);
+        let from = start.of(&self.edcafs, sender);
         let more = self.edcafs.fail(sender, by_rts, call);
         self.draw_backoff(sender, from, more);
     }

@@ -12,7 +12,7 @@
 //!   is a failed attempt: it doubles its window and draws again (10.22.2.2). Under block ACK no MPDU counts it.
 //! - A TXOP ends when a frame gets no response; no CF-End is sent then. So with `cf_end`, the NAV of stations that have
 //!   read a frame for others lasts until the TXOP would have ended. A frame that does not fit into the TXOP is sent
-//!   after a new contention. A CF-End is read by all. An RTS without CTS sets no NAV.
+//!   after a new contention. A CF-End is read by all.
 //! - A sender that gives up a frame dequeues the next one when the collision ends, not at the timeout.
 
 mod backoffs;
@@ -28,6 +28,7 @@ use self::backoffs::Backoffs;
 use self::navs::Navs;
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, SlotRules, control_air, number};
+use crate::exchange::ExchangeStep;
 use crate::tap::Tap;
 use crate::{AirTime, Call, Counters, IdleAccess, MacEvent};
 use wifair_queue::Queue;
@@ -46,10 +47,12 @@ enum GeneralPhase {
     Response { lost: bool },
     /// SIFS and CF-End of a TXOP holder that has finished.
     CfEnd,
-    /// Several frames are on the air, or an RTS that is lost, or whose CTS is.
+    /// Several frames are on the air.
     Collision,
-    /// An RTS is on the air whose receiver does not answer because of its NAV.
-    Unanswered,
+    /// An RTS is on the air that gets no answer: it is `lost`, or its receiver has a NAV.
+    Unanswered { lost: bool },
+    /// An RTS and a CTS that will be lost are on the air.
+    LostCts,
 }
 
 /// See the [module](self).
@@ -73,8 +76,8 @@ pub struct GeneralChannel {
     receivers: Vec<u32>,
     next: Time,
     navs: Navs,
-    /// Responses missed at the end of the last exchange.
-    missed: Vec<MissedResponse>,
+    /// Stations that count slots from another time than most after the last exchange.
+    late: Vec<(usize, SlotStart)>,
     /// Contenders that wait EIFS after a response in extended range, which they do not read.
     older: Vec<u32>,
     tap: Option<Box<Tap>>,
@@ -82,29 +85,36 @@ pub struct GeneralChannel {
     accounted: Time,
 }
 
-/// A response that a station waited for and did not get.
+/// From when a station counts slots, if not like most.
 #[derive(Clone, Copy, Debug)]
-struct MissedResponse {
-    station: usize,
-    /// When the channel became idle.
-    now: Time,
-    /// When the timeout expired.
-    expired: Time,
-    /// End of a NAV of the station, where EIFS is a NAV.
-    nav: Option<Time>,
+enum SlotStart {
+    /// Like others on a channel that is idle from this time.
+    Idle(Time),
+    /// After a response that it waited for and did not get.
+    Timeout {
+        /// When the timeout expires.
+        expired: Time,
+        /// From when the channel is idle for it.
+        idle: Time,
+        /// Whether it received a frame in error instead.
+        in_error: bool,
+    },
 }
 
-impl MissedResponse {
+impl SlotStart {
     /// From when a category of the station counts slots.
-    fn counts_from(&self, edcafs: &Edcafs, index: usize) -> Time {
+    fn of(self, edcafs: &Edcafs, index: usize) -> Time {
         let (contender, access) = (&edcafs.contenders[index], &edcafs.access);
-        match (self.nav, contender.slot_rules) {
-            (Some(nav), _) => self.expired.max(nav) + contender.aifs,
-            (None, SlotRules::Edca) => self.expired.max(self.now) + contender.aifs,
-            (None, SlotRules::Dcf) => {
+        match self {
+            Self::Idle(idle) => idle + contender.aifs,
+            Self::Timeout { expired, idle, .. } if contender.slot_rules == SlotRules::Edca => {
+                expired.max(idle) + contender.aifs
+            }
+            Self::Timeout { expired, idle, in_error } => {
                 // After its timeout the station waits longer by the difference of AIFS and DIFS.
-                let earliest = if access.timeout_without_difs { self.now } else { self.now + contender.aifs };
-                (self.expired + contender.aifs.saturating_sub(access.timing.difs)).max(earliest)
+                let without_aifs = access.timeout_without_difs && !in_error;
+                let earliest = if without_aifs { idle } else { idle + contender.aifs };
+                (expired + contender.aifs.saturating_sub(access.timing.difs)).max(earliest)
             }
         }
     }
@@ -136,7 +146,7 @@ impl GeneralChannel {
             receivers: vec![],
             next: Time::NEVER,
             navs: Navs::IDLE,
-            missed: vec![],
+            late: vec![],
             older,
             tap: None,
             air: AirTime::default(),
@@ -147,7 +157,7 @@ impl GeneralChannel {
     /// Sets the access parameters of an access point's last category, from its next frame on.
     pub fn set_category(&mut self, station: u32, parameters: &Category) {
         let index = self.edcafs.index(station, self.edcafs.categories - 1);
-        if let Some(from) = self.after_missed_response(index) {
+        if let Some(from) = self.late_start(index) {
             self.backoffs.resume_at(number(index), from); // until its next frame its AIFS is the old one
         }
         if let Some(aifs) = self.edcafs.set_category(station, parameters) {
@@ -209,9 +219,14 @@ impl GeneralChannel {
         };
         match self.phase {
             GeneralPhase::Idle | GeneralPhase::Gap => air.idle += spend(Duration::MAX),
-            GeneralPhase::Collision | GeneralPhase::Unanswered => {
+            GeneralPhase::Collision => {
                 air.idle += spend(self.began.saturating_since(self.accounted));
-                *(if self.senders.len() > 1 { &mut air.collision } else { &mut air.rts_cts }) += spend(Duration::MAX);
+                air.collision += spend(Duration::MAX);
+            }
+            GeneralPhase::Unanswered { .. } | GeneralPhase::LostCts => {
+                air.rts_cts += spend(control_air(&self.edcafs.access, ExchangeStep::Rts));
+                air.idle += spend(self.edcafs.access.timing.sifs);
+                air.rts_cts += spend(Duration::MAX);
             }
             GeneralPhase::Data if self.cannot_fail => air.data += spend(Duration::MAX),
             GeneralPhase::Data | GeneralPhase::Broadcast => {
@@ -285,14 +300,14 @@ impl GeneralChannel {
         }
     }
 
-    /// From when a contender without slots left counts on an idle channel, if its station missed a response just
-    /// before.
-    fn after_missed_response(&self, index: usize) -> Option<Time> {
+    /// From when a contender without slots left counts on an idle channel, if its station counts from another time than
+    /// most.
+    fn late_start(&self, index: usize) -> Option<Time> {
         let station = self.edcafs.station_of(index);
-        let missed = self.missed.iter().find(|missed| missed.station == station)?;
+        let (_, start) = self.late.iter().find(|(late, _)| *late == station)?;
         let (contender, backoffs) = (number(index), &self.backoffs);
         let is_idle = !backoffs.waits(contender) && backoffs.left(contender) == 0 && !backoffs.is_apart(contender);
-        is_idle.then(|| missed.counts_from(&self.edcafs, index))
+        is_idle.then(|| start.of(&self.edcafs, index))
     }
 
     /// Starts contention for a contender that had nothing to send.
@@ -301,7 +316,7 @@ impl GeneralChannel {
         if self.phase == GeneralPhase::CfEnd && self.senders[0] == index {
             return; // its backoff follows the CF-End
         }
-        let after_missed = self.after_missed_response(index);
+        let late_start = self.late_start(index);
         let Edcaf { contention, aifs, slot_rules, .. } = &mut self.edcafs.contenders[index];
         if self.phase != GeneralPhase::Idle {
             // 10.3.4.2: the channel is busy, so a backoff is required, unless one is pending.
@@ -315,10 +330,10 @@ impl GeneralChannel {
         let access = &self.edcafs.access;
         let slot = access.timing.slot;
         let (from, slots) = self.backoffs.position(contender);
-        let from = after_missed.unwrap_or(from);
+        let from = late_start.unwrap_or(from);
         if slots > 0 && from + slot * slots > now {
             self.backoffs.wait(contender);
-        } else if now < self.navs.of(contender / number(self.edcafs.categories)).until {
+        } else if now < self.navs.of(contender / number(self.edcafs.categories)).end() {
             self.backoffs.restart_at(contender, from, u64::from(contention.draw()));
         } else {
             match access.idle_access {
@@ -388,7 +403,9 @@ impl GeneralChannel {
                 let has_more = self.edcafs.contenders[self.senders[0]].task.is_some();
                 self.finish(now, Duration::ZERO, has_more);
             }
-            GeneralPhase::Collision | GeneralPhase::Unanswered => self.end_collision(call),
+            GeneralPhase::Collision => self.end_collision(call),
+            GeneralPhase::Unanswered { lost } => self.end_rts(lost, call),
+            GeneralPhase::LostCts => self.end_lost_cts(call),
         }
         MacEvent::Nothing
     }

@@ -6,40 +6,55 @@
 use wifair_units::Time;
 
 /// The channel is reserved until a time, for a station that holds a TXOP or has an exchange.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reservation {
     pub until: Time,
+    /// When it may be cancelled, if an RTS made it and no frame follows (10.3.2.4); [`Time::NEVER`] if it may not.
+    pub check: Time,
     pub holder: u32,
 }
 
 impl Reservation {
+    const NONE: Self = Self { until: Time::ZERO, check: Time::NEVER, holder: 0 };
+
+    /// When it ends, unless a frame confirms or extends it.
+    pub fn end(&self) -> Time {
+        self.until.min(self.check)
+    }
+
     /// Extends it to a later one.
     fn extend(&mut self, other: Self) {
-        if other.until > self.until {
+        if other.until > self.end() {
             *self = other;
         }
+    }
+
+    /// Confirms it if the start of another frame, `reported` at that time, comes soon enough.
+    fn confirm(&mut self, reported: Time) {
+        let until = if reported > self.check { self.end() } else { self.until };
+        *self = Self { until, check: Time::NEVER, ..*self };
     }
 }
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Navs {
-    /// The NAV of all stations that are not listed apart; theirs end earlier.
+    /// The NAV of all stations that are not listed apart.
     common: Reservation,
     apart: Vec<(u32, Reservation)>,
 }
 
 impl Navs {
-    pub const IDLE: Self = Self { common: Reservation { until: Time::ZERO, holder: 0 }, apart: vec![] };
+    pub const IDLE: Self = Self { common: Reservation::NONE, apart: vec![] };
 
     /// Until when most stations have a NAV.
     pub fn end(&self) -> Time {
-        self.common.until
+        self.common.end()
     }
 
-    /// The stations whose NAV ends earlier, and when.
+    /// The stations whose NAV differs from that of most, and when it ends.
     pub fn apart(&self) -> impl Iterator<Item = (u32, Time)> {
-        self.apart.iter().map(|(station, nav)| (*station, nav.until))
+        self.apart.iter().map(|(station, nav)| (*station, nav.end()))
     }
 
     /// The NAV of a station.
@@ -50,21 +65,55 @@ impl Navs {
     /// All stations read that the channel is reserved, except that it is for two of them until other times.
     pub fn set(&mut self, reserved: Reservation, others: [(u32, Time); 2]) {
         for (station, _) in others {
-            if self.apart.iter().all(|(other, _)| *other != station) {
-                self.apart.push((station, self.common));
-            }
+            self.part(station);
         }
         for (station, nav) in &mut self.apart {
             let own = others.iter().find(|(other, _)| other == station);
-            nav.extend(Reservation { until: own.map_or(reserved.until, |(_, until)| *until), ..reserved });
+            nav.extend(own.map_or(reserved, |(_, until)| Reservation {
+                until: *until,
+                check: Time::NEVER,
+                ..reserved
+            }));
         }
         self.common.extend(reserved);
-        self.apart.retain(|(_, nav)| nav.until < self.common.until);
+        self.join();
+    }
+
+    /// One station learns at `now` that the channel is reserved.
+    pub fn set_of(&mut self, now: Time, station: u32, reserved: Reservation) {
+        if self.end() <= now {
+            self.apart.retain(|(_, nav)| nav.end() > now);
+        }
+        self.part(station);
+        self.apart.iter_mut().filter(|(other, _)| *other == station).for_each(|(_, nav)| nav.extend(reserved));
+        self.join();
+    }
+
+    /// A frame begins, whose start stations report at `reported`.
+    #[inline]
+    pub fn confirm(&mut self, reported: Time) {
+        if self.common.check < Time::NEVER || self.apart.iter().any(|(_, nav)| nav.check < Time::NEVER) {
+            self.common.confirm(reported);
+            self.apart.iter_mut().for_each(|(_, nav)| nav.confirm(reported));
+            self.join();
+        }
     }
 
     /// A CF-End that ends at `now` resets all NAVs.
     pub fn reset(&mut self, now: Time) {
-        self.common.until = now;
+        self.common = Reservation { until: now, check: Time::NEVER, ..self.common };
         self.apart.clear();
+    }
+
+    /// Lists a station apart.
+    fn part(&mut self, station: u32) {
+        if self.apart.iter().all(|(other, _)| *other != station) {
+            self.apart.push((station, self.common));
+        }
+    }
+
+    /// Removes the stations that have the same NAV as most.
+    fn join(&mut self) {
+        self.apart.retain(|(_, nav)| *nav != self.common);
     }
 }

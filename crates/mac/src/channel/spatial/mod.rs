@@ -23,7 +23,8 @@
 //!   disturbed, if the preamble was undisturbed too. With bit errors a bystander has read an A-MPDU if any MPDU was
 //!   correct.
 //! - With `cf_end`, a TXOP ends without a CF-End when a frame gets no response. An access point does not repeat a
-//!   CF-End (10.22.2.9, where it is optional).
+//!   CF-End (10.22.2.9, where it is optional). A station answers an RTS despite a NAV that ends no later than the
+//!   sender's own reservation, even if another station has set it.
 
 mod air_accounting;
 mod audience;
@@ -283,10 +284,7 @@ impl SpatialChannel {
             guard_rate,
             rates: None,
             airs: AirTimes::default(),
-            nav_reset: timing.sifs * 2
-                + timing.frame(timing.sizes.cts, guard_rate)
-                + timing.preamble_of(guard_rate)
-                + timing.slot * 2,
+            nav_reset: access.nav_reset_after_rts(guard_rate),
             access,
         };
         for (number, station) in (0..).zip(stations) {

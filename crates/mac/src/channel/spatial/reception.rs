@@ -126,6 +126,8 @@ impl SpatialChannel {
         if self.like_ns2 {
             return self.arrive_in_word(now, sender, end, rx, (was_busy, become_busy));
         }
+        // EIFS follows a frame in error only if that made the channel busy last (10.3.4.2).
+        *signals.eifs_pending.of_mut(word) &= !become_busy;
         let receiving = signals.receiving.of(word);
         let free = listens & !receiving;
         let clear = if signals.varies {

@@ -63,14 +63,16 @@ impl Edcafs {
     /// Whether a [`SaturatedSource`] may be attached as the only source of this category: the category has something to
     /// send, its queue is a FIFO that drops arrivals only, nothing in it expires, and its length is not measured.
     pub(crate) fn can_attach_source(&self, station: u32, category: usize) -> bool {
-        let contender = &self.contenders[self.index(station, category)];
-        let waiting = &contender.waiting;
         let is_simple = self.aggregation.as_ref().is_some_and(|rules| {
             let keeps_all = !rules.count_in_flight && rules.lifetime.is_none();
             keeps_all && rules.wait_until.is_none() && !rules.agreements_on_air
         });
-        is_simple
-            && contender.task.is_some()
+        if !is_simple {
+            return false;
+        }
+        let contender = &self.contenders[self.index(station, category)];
+        let waiting = &contender.waiting;
+        contender.task.is_some()
             && waiting.len() >= BACKLOG
             && self.stations[station as usize].ap.is_none()
             && waiting.one_fifo().is_some_and(|fifo| fifo.refuses())

@@ -6,7 +6,7 @@ use wifair_mac::edcaf::SlotRules;
 use wifair_mac::{Call, Eifs, GeneralChannel, MacEvent, Prioritized, SharedChannel};
 use wifair_packet::Packets;
 use wifair_queue::Discipline;
-use wifair_units::{Duration, Time};
+use wifair_units::{Bytes, Duration, Time};
 
 use super::scenario::*;
 use crate::common::NEXT_HOPS;
@@ -23,11 +23,15 @@ proptest! {
         errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
     ) {
         let mut scenario = scenario;
-        if eifs_is_nav {
+        if eifs_is_nav && errors == (0.0, 0.0) {
             scenario.access.eifs = Eifs::Nav;
         }
-        let settings = with_errors(settings(&scenario), errors);
-        let shared = SharedChannel::new(scenario.access, 0, settings.clone());
+        if errors.1 > 0.0 {
+            scenario.access.rts_threshold = Bytes(u64::MAX);
+        }
+        let shared = |errors| SharedChannel::new(scenario.access, 0, with_errors(settings(&scenario), errors));
+        let errors = if shared(errors).is_exact() { errors } else { (0.0, 0.0) };
+        let (shared, settings) = (shared(errors), with_errors(settings(&scenario), errors));
         let by_model = run!(dcf(&scenario, settings), &scenario, false);
         assert_same(&run!(shared.general(), &scenario, false), &by_model);
         let (by_shortcut, _) = run!(shared, &scenario, false, leap);

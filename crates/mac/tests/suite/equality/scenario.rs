@@ -106,6 +106,14 @@ pub fn protection() -> impl Strategy<Value = (Option<BitRate>, bool)> {
 }
 
 impl Scenario {
+    /// Without broadcasts if frames have errors: in space alone these are lost, too.
+    pub fn with_lossy_unicast(mut self, errors: (f64, f64)) -> Self {
+        if errors != (0.0, 0.0) {
+            self.broadcast_share = 0.0;
+        }
+        self
+    }
+
     /// The scenario with this protection; without ns-2's short timeouts, as ns-2 has no protection.
     pub fn protected(mut self, (rate, by_rts): (Option<BitRate>, bool)) -> Self {
         if rate.is_some() {
@@ -114,23 +122,12 @@ impl Scenario {
         (self.access.protection, self.access.protects_by_rts) = (rate, by_rts);
         self
     }
-}
 
-impl Scenario {
     /// The scenario with CF-End, or without. NAVs are not rounded with CF-End.
     pub fn with_cf_end(mut self, cf_end: bool) -> Self {
         if cf_end {
             (self.access.cf_end, self.access.nav_unit) = (true, Duration::ZERO);
         }
-        self
-    }
-
-    /// The scenario with RTS as slow as a CF-End, so that an RTS ends after every NAV of a TXOP that is too short for
-    /// the CF-End: an RTS that is not answered because of a NAV sets a NAV in space only.
-    pub fn with_slow_rts(mut self) -> Self {
-        let slowest = self.access.timing.lowest_rate;
-        self.access.timing.basic_rate = slowest;
-        self.access.protection = self.access.protection.map(|rate| rate.min(slowest));
         self
     }
 }
@@ -371,6 +368,16 @@ pub fn assert_same(a: &[Seen], b: &[Seen]) {
     assert_eq!(a.len(), b.len());
 }
 
+/// Counts the air time of lost data with that of other data: in space a frame turns out to be lost only when it ends.
+pub fn with_errors_as_data(mut seen: Vec<Seen>) -> Vec<Seen> {
+    for seen in &mut seen {
+        if let Seen::State(_, _, air, _) = seen {
+            air.data += std::mem::take(&mut air.error);
+        }
+    }
+    seen
+}
+
 pub fn capture() -> impl Strategy<Value = Reception> {
     (
         prop_oneof![
@@ -588,6 +595,11 @@ pub fn newest(settings: &EdcaSettings) -> Vec<ModulationClass> {
 /// Stations with DCF.
 pub fn dcf(scenario: &Scenario, stations: Vec<StationSettings>) -> GeneralChannel {
     GeneralChannel::new(EdcaSettings::dcf(scenario.access, &[0], stations))
+}
+
+/// Error probabilities of data and of control frames.
+pub fn errors() -> impl Strategy<Value = (f64, f64)> {
+    (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5])
 }
 
 /// These stations, all with the same error probabilities.

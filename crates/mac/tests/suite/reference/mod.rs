@@ -40,9 +40,7 @@ struct ReferenceNode {
     counters: Counters,
     /// Its counters when its air time was last reported to a queue.
     reported: Counters,
-    /// Until when other stations have reserved the channel, and the station that did; also itself, if it waits for the
-    /// end of its own TXOP.
-    nav: (Time, usize),
+    nav: ReferenceNav,
 }
 
 impl ReferenceNode {
@@ -53,6 +51,23 @@ impl ReferenceNode {
     fn loses_data(&mut self, from: f64) -> bool {
         let by_receiver = self.settings.errors.chance(self.settings.data_error_to);
         self.settings.errors.chance(from) || by_receiver
+    }
+}
+
+/// Until when other stations have reserved the channel.
+#[derive(Clone, Copy, Debug)]
+struct ReferenceNav {
+    until: Time,
+    /// When the station resets it, if an RTS set it and no frame begins.
+    reset: Option<Time>,
+    /// The station that has reserved it; also itself, if it waits for the end of its own TXOP.
+    by: usize,
+}
+
+impl ReferenceNav {
+    /// When it ends if no frame begins.
+    fn end(&self) -> Time {
+        self.reset.map_or(self.until, |reset| reset.min(self.until))
     }
 }
 
@@ -70,10 +85,12 @@ enum ReferencePhase {
     Response { lost: bool },
     /// SIFS and CF-End of a TXOP holder that has finished.
     CfEnd,
-    /// Several frames are on the air, or an RTS that is lost, or whose CTS is.
+    /// Several frames are on the air.
     Collision,
-    /// An RTS is on the air whose receiver does not answer because of its NAV.
-    Unanswered,
+    /// An RTS is on the air that its receiver does not read, or to which it does not answer because of its NAV.
+    Unanswered { lost: bool },
+    /// An RTS is on the air, and a CTS that its sender will not read.
+    LostCts,
 }
 
 /// See the [module](self).
@@ -134,7 +151,7 @@ impl ReferenceChannel {
                 rules: plan.aggregation,
                 counters: Counters::default(),
                 reported: Counters::default(),
-                nav: (Time::ZERO, number),
+                nav: ReferenceNav { until: Time::ZERO, reset: None, by: number },
                 settings: plan.common,
             });
         }
@@ -280,7 +297,7 @@ impl ReferenceChannel {
             }
             return;
         }
-        let (nav, _) = self.nodes[function.station].nav;
+        let nav = self.nodes[function.station].nav.end();
         if function.slots == 0 || function.due(slot) <= now {
             if now < nav {
                 function.draw();
@@ -344,7 +361,8 @@ impl ReferenceChannel {
             }
             ReferencePhase::Response { lost: true } => self.miss_response(call),
             ReferencePhase::CfEnd => self.end_cf_end(now),
-            ReferencePhase::Collision | ReferencePhase::Unanswered => self.end_collision(call),
+            ReferencePhase::Collision => self.end_collision(call),
+            ReferencePhase::Unanswered { .. } | ReferencePhase::LostCts => self.end_rts(call),
         }
         MacEvent::Nothing
     }
@@ -368,6 +386,13 @@ impl ReferenceChannel {
     /// Contenders that are due start sending; the others stop counting.
     fn start(&mut self, call: &mut Call<'_>) {
         let (now, slot) = (call.now, self.access.timing.slot);
+        for node in &mut self.nodes {
+            // 10.3.2.4: a NAV is not reset if the start of a frame has been reported.
+            let reported = now + self.access.timing.preamble;
+            if node.nav.reset.take().is_some_and(|reset| reset < reported) {
+                node.nav.until = Time::ZERO;
+            }
+        }
         let mut due = vec![];
         for (index, function) in self.functions.iter_mut().enumerate() {
             if function.task.is_some() && function.due(slot) == now {
@@ -418,14 +443,14 @@ impl ReferenceChannel {
         let (sifs, mut begins) = (self.access.timing.sifs, now);
         if rts {
             self.next = now + self.rts();
-            let is_lost = self.nodes[to as usize].loses_control();
-            if !is_lost && self.is_silenced(self.next, station, to as usize) {
-                self.phase = ReferencePhase::Unanswered;
+            let lost = self.nodes[to as usize].loses_control();
+            if lost || self.is_silenced(self.next, station, to as usize) {
+                self.phase = ReferencePhase::Unanswered { lost };
                 return;
             }
-            if is_lost || self.nodes[station].loses_control() {
-                // As after a collision of the RTS with noise, the exchange ends.
-                self.phase = ReferencePhase::Collision;
+            if self.nodes[station].loses_control() {
+                self.next += sifs + self.cts();
+                self.phase = ReferencePhase::LostCts;
                 return;
             }
             self.functions[sender].short_retries = 0;
@@ -437,11 +462,11 @@ impl ReferenceChannel {
         self.send_data(sender, begins);
     }
 
-    /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of the NAV of a TXOP. It
-    /// answers the holder of that TXOP (10.22.2.4), and despite its own.
+    /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of its NAV. If that is the NAV of a
+    /// TXOP, it answers the holder (10.22.2.4), and despite its own.
     fn is_silenced(&self, end: Time, station: usize, to: usize) -> bool {
-        let (nav, holder) = self.nodes[to].nav;
-        self.access.cf_end && end < nav && holder != station && holder != to
+        let nav = self.nodes[to].nav;
+        end < nav.end() && !(self.access.cf_end && [station, to].contains(&nav.by))
     }
 
     /// The data of a sender, or its request, begin alone on the air.

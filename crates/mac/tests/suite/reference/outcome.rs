@@ -5,7 +5,7 @@ use wifair_queue::{AirUse, Discipline};
 use wifair_units::{Duration, Time};
 
 use super::ppdu::{Content, ReferencePpdu};
-use super::{ReferenceChannel, ReferencePhase, SlotRules};
+use super::{ReferenceChannel, ReferenceNav, ReferencePhase, SlotRules};
 
 /// How long a BlockAckReq is repeated after a missing block ACK: dot11EDCATableMSDULifetime, 500 TU.
 const LIFETIME: Duration = Duration::from_micros(500 * 1024);
@@ -16,7 +16,7 @@ impl ReferenceChannel {
     pub(super) fn idle_from(&mut self, end: Time) {
         self.phase = ReferencePhase::Idle;
         for function in &mut self.functions {
-            function.from = self.nodes[function.station].nav.0.max(end) + function.aifs;
+            function.from = self.nodes[function.station].nav.end().max(end) + function.aifs;
         }
     }
 
@@ -40,14 +40,56 @@ impl ReferenceChannel {
                 true => by_cts.max(rounded(self.excess_by_cts(&ppdu))),
                 false => left.max(rounded(self.nav_excess(&ppdu))),
             };
-            self.extend_nav(node, now + reserved, station);
+            self.extend_nav(node, now + reserved, None, station);
         }
     }
 
-    /// A frame of the TXOP holder `by` reserves the channel for `node`.
-    fn extend_nav(&mut self, node: usize, until: Time, by: usize) {
-        if until > self.nodes[node].nav.0 {
-            self.nodes[node].nav = (until, by);
+    /// All stations but the sender have read the data that ended and what preceded them, except the receiver, which has
+    /// read a CTS-to-self alone: the NAV is that of the longest Duration.
+    fn set_navs_by_frames(&mut self, now: Time, sender: usize) {
+        let (ppdu, station) = (self.functions[sender].ppdu().clone(), self.functions[sender].station);
+        let sifs = self.access.timing.sifs;
+        let began = now - ppdu.air;
+        let by_data = now + self.reserves(sender, now, sifs + ppdu.response);
+        let by_cts_to_self = (ppdu.cts_to_self && !self.is_after_cts).then(|| {
+            let ended = began - sifs;
+            ended + self.reserves(sender, ended, sifs + ppdu.air + sifs + ppdu.response)
+        });
+        let by_rts = ppdu.rts.then(|| {
+            let ended = began - sifs - self.cts() - sifs;
+            ended + self.reserved_by_rts(sender, ended)
+        });
+        for node in (0..self.nodes.len()).filter(|node| *node != station) {
+            let is_receiver = node == ppdu.to as usize;
+            let read = [by_cts_to_self, by_rts.filter(|_| !is_receiver), Some(by_data).filter(|_| !is_receiver)];
+            for until in read.into_iter().flatten() {
+                self.extend_nav(node, until, None, station);
+            }
+        }
+    }
+
+    /// A frame of `by` reserves the channel for `node`, which resets its NAV then if no other frame follows.
+    fn extend_nav(&mut self, node: usize, until: Time, reset: Option<Time>, by: usize) {
+        if until > self.nodes[node].nav.end() {
+            self.nodes[node].nav = ReferenceNav { until, reset, by };
+        }
+    }
+
+    /// `station` has received a frame in error that ends at `now`, and waits.
+    fn wait_after_error(&mut self, station: usize, now: Time) {
+        let timing = self.access.timing;
+        let eifs = match self.access.eifs {
+            Eifs::Off => Duration::ZERO,
+            Eifs::Nav => {
+                self.extend_nav(station, now + self.access.eifs(), None, station);
+                Duration::ZERO
+            }
+            // EIFS - DIFS + AIFS (10.3.2.3.7).
+            Eifs::AfterError | Eifs::AfterCollision => timing.eifs() - timing.difs,
+        };
+        let idle = (now + eifs).max(self.nodes[station].nav.end());
+        for index in self.own(station) {
+            self.functions[index].from = idle + self.functions[index].aifs;
         }
     }
 
@@ -72,7 +114,7 @@ impl ReferenceChannel {
         self.set_navs(now, sender, true);
         // The sender cannot release the rest of its TXOP, and waits for its end (10.22.2.2).
         let station = self.functions[sender].station;
-        self.extend_nav(station, now + left, station);
+        self.extend_nav(station, now + left, None, station);
         self.end_turn(now, sender);
     }
 
@@ -83,7 +125,7 @@ impl ReferenceChannel {
         self.air.ack += air;
         self.accounted = now;
         self.nodes[self.functions[sender].station].counters.control += air;
-        self.nodes.iter_mut().for_each(|node| node.nav.0 = node.nav.0.min(now));
+        self.nodes.iter_mut().for_each(|node| node.nav.until = node.nav.until.min(now));
         self.end_turn(now, sender);
     }
 
@@ -197,39 +239,76 @@ impl ReferenceChannel {
         let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
         let response = self.functions[sender].ppdu().response;
         self.nodes[self.functions[sender].station].counters.errors += 1;
-        self.set_navs(now, sender, false);
-        let ended = if self.phase == (ReferencePhase::Response { lost: true }) {
+        let (ended, to) = (now, self.functions[sender].ppdu().to as usize);
+        if self.phase == (ReferencePhase::Response { lost: true }) {
             self.account_response(now);
+            self.set_navs(now, sender, true);
             self.idle_from(now);
-            now - response - sifs
+            self.fail_in_error(sender, false, now - response - sifs, call);
         } else {
             // The NAV of bystanders covers the missing response.
-            self.idle_from(now + sifs + response);
-            now
-        };
-        self.fail(sender, false, ended, call);
+            self.set_navs_by_frames(now, sender);
+            self.idle_from(now);
+            self.wait_after_error(to, now);
+            self.fail(sender, false, ended, call);
+        }
         self.reschedule();
     }
 
-    /// Ends a collision, or an RTS without response.
+    /// Ends an RTS without CTS, or whose CTS its sender has not read.
+    pub(super) fn end_rts(&mut self, call: &mut Call<'_>) {
+        let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
+        let (station, to) = (self.functions[sender].station, self.functions[sender].ppdu().to as usize);
+        let ends = self.began + self.rts();
+        let has_cts = self.phase == ReferencePhase::LostCts;
+        let spent = self.rts() + if has_cts { self.cts() } else { Duration::ZERO };
+        self.air.rts_cts += spent;
+        self.air.idle += now - self.accounted - spent;
+        self.accounted = now;
+        self.nodes[station].counters.errors += 1;
+        self.nodes[station].counters.control += spent;
+        let guard_rate = self.guard_rate();
+        let timing = &self.access.timing;
+        // 10.3.2.4: 2 SIFS, CTS, the delay until the start of a frame is reported, and two slots.
+        let reset = ends + sifs * 2 + self.cts() + timing.preamble_of(guard_rate) + timing.slot * 2;
+        let until = ends + self.reserved_by_rts(sender, ends);
+        for node in (0..self.nodes.len()).filter(|node| *node != station && *node != to) {
+            self.extend_nav(node, until, (self.access.nav_reset && !has_cts).then_some(reset), station);
+        }
+        if has_cts && self.access.eifs == Eifs::Nav {
+            // ns-2's receivers wait for the data.
+            self.extend_nav(to, now + sifs + self.functions[sender].ppdu().air, None, to);
+        }
+        let lost = self.phase == (ReferencePhase::Unanswered { lost: true });
+        self.idle_from(now);
+        if lost {
+            self.wait_after_error(to, now);
+        }
+        if has_cts {
+            self.fail_in_error(sender, true, ends, call);
+        } else {
+            self.fail(sender, true, ends, call);
+        }
+        self.reschedule();
+    }
+
+    /// Ends a collision.
     pub(super) fn end_collision(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.air.idle += self.began.saturating_since(self.accounted);
-        let spent = if self.senders.len() > 1 { &mut self.air.collision } else { &mut self.air.rts_cts };
-        *spent += now - self.accounted.max(self.began);
+        self.air.collision += now - self.accounted.max(self.began);
         self.accounted = now;
         let timing = self.access.timing;
         let all = std::mem::take(&mut self.senders);
-        let is_collision = all.len() > 1;
         let last_end = |channel: &Self, sender: usize| channel.sends(sender).last().expect("it sends something").1;
         let (senders, go_on): (Vec<usize>, Vec<usize>) =
             all.into_iter().partition(|sender| last_end(self, *sender) <= now);
         if go_on.is_empty() {
             // EIFS - DIFS + AIFS (10.3.2.3.7).
             self.idle_from(match self.access.eifs {
-                Eifs::AfterCollision if is_collision => now + (timing.eifs() - timing.difs),
-                Eifs::Nav if is_collision => now + self.access.eifs(),
-                _ => now,
+                Eifs::AfterCollision => now + (timing.eifs() - timing.difs),
+                Eifs::Nav => now + self.access.eifs(),
+                Eifs::AfterError | Eifs::Off => now,
             });
         }
         let last = senders.iter().filter(|sender| last_end(self, **sender) == now).count();
@@ -247,8 +326,8 @@ impl ReferenceChannel {
             let nav = if is_outlasted && self.access.eifs == Eifs::Nav { self.access.eifs() } else { Duration::ZERO };
             let station = self.functions[sender].station;
             let counters = &mut self.nodes[station].counters;
-            *(if is_collision { &mut counters.collisions } else { &mut counters.errors }) += 1;
-            *(if is_collision { &mut counters.collided } else { &mut counters.control }) += air;
+            counters.collisions += 1;
+            counters.collided += air;
             if to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.
                 let peer = self.task_peer(sender);
@@ -284,6 +363,22 @@ impl ReferenceChannel {
         }
     }
 
+    /// Like [`ReferenceChannel::fail`] if the sender has received the response in error, which ends now.
+    fn fail_in_error(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
+        let (station, expired) = (self.functions[sender].station, ended + self.access.answer_timeout);
+        let is_nav = self.access.eifs == Eifs::Nav;
+        self.wait_after_error(station, call.now);
+        for index in self.own(station) {
+            let function = &mut self.functions[index];
+            let late = function.aifs.saturating_sub(self.access.timing.difs);
+            function.from = match function.slot_rules {
+                SlotRules::Dcf if !is_nav => (expired + late).max(function.from),
+                _ => (expired + function.aifs).max(function.from),
+            };
+        }
+        self.fail_from_then(sender, by_rts, call);
+    }
+
     /// `sender`, whose frame ended at `ended`, got no response; it contends again after its timeout.
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
         let now = call.now;
@@ -302,6 +397,12 @@ impl ReferenceChannel {
                 }
             };
         }
+        self.fail_from_then(sender, by_rts, call);
+    }
+
+    /// `sender` got no response; when it may contend again is settled.
+    fn fail_from_then(&mut self, sender: usize, by_rts: bool, call: &mut Call<'_>) {
+        let (now, access) = (call.now, self.access);
         let is_short = by_rts || !self.functions[sender].ppdu().rts;
         let is_exhausted = self.functions[sender].count_failure(&access, is_short);
         let lost_before = call.retry_limit_drops.len() + call.dropped.len();

@@ -25,10 +25,14 @@ impl ReferenceChannel {
         };
         match self.phase {
             ReferencePhase::Idle | ReferencePhase::Gap => air.idle += spend(Duration::MAX),
-            ReferencePhase::Collision | ReferencePhase::Unanswered => {
+            ReferencePhase::Collision => {
                 air.idle += spend(self.began.saturating_since(self.accounted));
-                let spent = spend(Duration::MAX);
-                if self.senders.len() > 1 { air.collision += spent } else { air.rts_cts += spent }
+                air.collision += spend(Duration::MAX);
+            }
+            ReferencePhase::Unanswered { .. } | ReferencePhase::LostCts => {
+                air.rts_cts += spend(self.rts());
+                air.idle += spend(self.access.timing.sifs);
+                air.rts_cts += spend(Duration::MAX);
             }
             ReferencePhase::Data | ReferencePhase::Broadcast => {
                 let ppdu = self.functions[self.senders[0]].ppdu();
@@ -138,12 +142,16 @@ impl ReferenceChannel {
                     ..ComparedFrame::plain()
                 });
             }
-            ReferencePhase::Collision | ReferencePhase::Unanswered => {
-                let fate = match self.phase {
-                    ReferencePhase::Unanswered => Fate::Read,
-                    _ if self.senders.len() > 1 => Fate::Collision,
-                    _ => Fate::Error,
-                };
+            ReferencePhase::Unanswered { lost } => {
+                let fate = if lost { Fate::Error } else { Fate::Read };
+                frames.push(self.rts_record(self.senders[0], self.began, fate));
+            }
+            ReferencePhase::LostCts => {
+                frames.push(self.rts_record(self.senders[0], self.began, Fate::Read));
+                frames.push(self.cts_record(self.senders[0], now - self.cts(), Fate::Error));
+            }
+            ReferencePhase::Collision => {
+                let fate = Fate::Collision;
                 for &sender in &self.senders {
                     let (sends, ppdu) = (self.sends(sender), self.functions[sender].ppdu());
                     if ppdu.rts {
@@ -163,12 +171,12 @@ impl ReferenceChannel {
 
     /// How long a frame that ends at `end` reserves the channel: for what follows in its exchange, `rest`, or with
     /// CF-End to the end of the TXOP.
-    fn reserves(&self, sender: usize, end: Time, rest: Duration) -> Duration {
+    pub(super) fn reserves(&self, sender: usize, end: Time, rest: Duration) -> Duration {
         self.access.round_nav(rest.max(self.left_of_txop(sender, end)))
     }
 
     /// How long an RTS that ends at `end` reserves the channel: for CTS, data and response.
-    fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
+    pub(super) fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
         let ppdu = self.functions[sender].ppdu();
         self.reserves(sender, end, self.access.timing.sifs * 3 + self.cts() + ppdu.air + ppdu.response)
     }

@@ -160,10 +160,6 @@ impl SharedChannel {
         }
         let mut begins = now;
         if self.access.protects(length) {
-            if self.lossy && (self.is_control_lost(to) || self.is_control_lost(sender)) {
-                self.cts_timeout(now);
-                return;
-            }
             self.stations[sender as usize].contention.clear();
             begins += self.protection;
         }

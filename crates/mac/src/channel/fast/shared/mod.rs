@@ -254,6 +254,19 @@ impl SharedChannel {
         cell
     }
 
+    /// Whether it gives the results of the [general channel](SharedChannel::general). It has one NAV, that of all but
+    /// sender and receiver until the next exchange ends. That is not enough if an RTS or CTS may be lost to an error,
+    /// if an RTS could end before the NAV of lost data, or if EIFS, which follows errors, is off or is a NAV.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        let Access { timing, answer_timeout, nav_unit, .. } = &self.access;
+        let loses_control = self.stations.iter().any(|station| station.errors.control_to > 0.0);
+        let longest_ack = self.stations.iter().map(|station| station.ack).fold(Duration::ZERO, Duration::max);
+        let outlasts_rts = timing.sifs + longest_ack + *nav_unit > *answer_timeout + timing.rts();
+        let may_silence = self.access.rts_threshold < Bytes(u64::MAX) && (loses_control || self.lossy && outlasts_rts);
+        !(may_silence || self.lossy && matches!(self.access.eifs, Eifs::Nav | Eifs::Off))
+    }
+
     /// When to call [`SharedChannel::advance`] next.
     #[inline]
     #[must_use]
@@ -303,8 +316,7 @@ impl SharedChannel {
         let timing = &self.access.timing;
         match self.phase {
             SharedPhase::Idle => {}
-            SharedPhase::Collision { began } if self.is_collision() => air.collision += now - began,
-            SharedPhase::Collision { began } => air.rts_cts += now - began,
+            SharedPhase::Collision { began } => air.collision += now - began,
             SharedPhase::Data | SharedPhase::LostData | SharedPhase::Broadcast => {
                 let frame = self.stations[self.sender as usize].sent();
                 let is_protected = self.is_protected(frame);

@@ -38,19 +38,12 @@ impl SharedChannel {
     /// Ends a collision.
     pub(super) fn end_collision(&mut self, began: Time, call: &mut Call<'_>) {
         let now = call.now;
-        let is_collision = self.is_collision();
-        self.idle_from(now + if is_collision { self.after_collision } else { self.access.timing.difs });
+        self.idle_from(now + self.after_collision);
         let last = match self.access.eifs {
             Eifs::Nav => self.count_ending(now, began),
             _ => 0, // not needed
         };
-        if is_collision {
-            self.collision += now - began;
-        } else {
-            // An RTS without response.
-            self.rts_cts += now - began;
-            self.end_collision_of(began, last, self.sender, call);
-        }
+        self.collision += now - began;
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
@@ -86,13 +79,10 @@ impl SharedChannel {
         let difs = self.access.timing.difs;
         let ended = began + self.opening(sender);
         let nav = self.access.nav_after_own(last > 1 || ended < now);
-        let is_collision = self.is_collision();
         let state = &mut self.stations[sender as usize];
         let Frame { id, to, .. } = *state.sent();
-        let unanswered = if is_collision { &mut state.counters.collisions } else { &mut state.counters.errors };
-        *unanswered += 1;
-        let spent = if is_collision { &mut state.counters.collided } else { &mut state.counters.control };
-        *spent += ended - began;
+        state.counters.collisions += 1;
+        state.counters.collided += ended - began;
         if to == BROADCAST {
             // A broadcast is not acknowledged, so its sender does not notice.
             call.retry_limit_drops.push((sender, id));
@@ -197,34 +187,16 @@ impl SharedChannel {
         let frame = *state.sent();
         state.counters.delivered += 1;
         state.contention.reset();
-        let after_rts = self.is_protected(&frame).then(|| {
-            let timing = &self.access.timing;
-            timing.sifs * 3 + timing.cts() + frame.air + frame.ack
-        });
         let unicast = frame.to != BROADCAST;
-        let excess = if unicast { self.access.nav_excess(frame.ack, after_rts) } else { Duration::ZERO };
+        let excess = if unicast { self.access.nav_excess(frame.ack, self.after_rts(&frame)) } else { Duration::ZERO };
         self.idle_from(resumes + excess);
         self.load(sender, call);
         self.back_off(sender, resumes);
         if excess > Duration::ZERO {
             self.nav = now + excess;
-            let state = &mut self.stations[frame.to as usize];
-            let has_frame = state.frame.is_some();
-            if has_frame {
-                self.slots.remove(frame.to, state.backoff_end);
-            }
-            let slots = state.backoff_end.saturating_sub(self.slots.count());
-            state.backoff_end = self.slots.count();
-            self.off_grid.push(OffGridContender { station: frame.to, from: resumes, slots, drew: true, has_frame });
+            self.resume_apart(frame.to, resumes);
         }
         self.reschedule();
-    }
-
-    /// No CTS is received. Bystanders heard the RTS, and reset their NAV when no data frame follows (10.3.2.4).
-    pub(super) fn cts_timeout(&mut self, now: Time) {
-        // Counted as a collision of the RTS with noise, which ends the exchange.
-        self.phase = SharedPhase::Collision { began: now };
-        self.next = now + self.access.timing.rts();
     }
 
     /// No ACK is received: the data frame or its ACK was lost.
@@ -234,19 +206,44 @@ impl SharedChannel {
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
         let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
         self.stations[sender as usize].counters.errors += 1;
-        let ended = if self.phase == SharedPhase::LostAck {
+        let after_error = self.access.after_error(now);
+        let resumes = if self.phase == SharedPhase::LostAck {
             self.stations[sender as usize].counters.control += frame.ack;
-            self.idle_from(now + difs);
-            now - frame.ack - sifs
+            let excess = self.access.nav_excess(frame.ack, self.after_rts(&frame));
+            self.nav = now + excess;
+            self.idle_from(self.nav + difs);
+            if excess > Duration::ZERO {
+                self.resume_apart(frame.to, now + difs);
+            }
+            (after_error + difs).max(now - frame.ack - sifs + self.access.answer_timeout)
         } else {
             self.account_exchange(sender, true);
             // The NAV of bystanders covers the missing ACK.
-            self.idle_from(now + sifs + frame.ack + difs);
-            now
+            self.nav = now + self.access.nav_after_data(frame.ack, self.after_rts(&frame));
+            self.idle_from(self.nav + difs);
+            self.resume_apart(frame.to, after_error + difs);
+            self.access.after_timeout(now, now)
         };
-        let resumes = self.access.after_timeout(ended, now);
         self.fail(sender, !self.access.protects(frame.length), resumes, call);
         self.reschedule();
+    }
+
+    /// Time from the end of the RTS before a frame, if there is one, to the end of their exchange.
+    fn after_rts(&self, frame: &Frame) -> Option<Duration> {
+        let timing = &self.access.timing;
+        self.is_protected(frame).then(|| timing.sifs * 3 + timing.cts() + frame.air + frame.ack)
+    }
+
+    /// Lets `station`, which has not sent, count its slots from another time than most.
+    fn resume_apart(&mut self, station: u32, from: Time) {
+        let state = &mut self.stations[station as usize];
+        let has_frame = state.frame.is_some();
+        if has_frame {
+            self.slots.remove(station, state.backoff_end);
+        }
+        let slots = state.backoff_end.saturating_sub(self.slots.count());
+        state.backoff_end = self.slots.count();
+        self.off_grid.push(OffGridContender { station, from, slots, drew: true, has_frame });
     }
 
     /// `sender` got no response; it contends again from `resumes`, with the same frame or the next. `is_short` selects

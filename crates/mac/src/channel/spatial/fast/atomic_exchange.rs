@@ -222,7 +222,7 @@ impl SpatialChannel {
             let hearers = self.exchange_audiences.word(place);
             let word = hearers.word as usize;
             let eifs_pending = self.signals.eifs_pending.of_mut(word);
-            *eifs_pending &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
+            *eifs_pending &= !hearers.all;
             *eifs_pending |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.missed } else { 0 };
         }
         for &(station, hears) in self.exchange_audiences.hearers(pair) {

@@ -20,8 +20,6 @@ pub struct Hears {
 pub struct Hearers {
     pub word: u32,
     pub all: u64,
-    /// Those that read the data frame or the ACK.
-    pub readers: u64,
     /// Those that did not read the last frame they heard.
     pub missed: u64,
 }
@@ -86,12 +84,7 @@ impl ExchangeAudiences {
         let word = data.word as usize;
         let all = ends.iter().fold(data.senses | ack.senses, |all, end| all & !bit_in(word, *end));
         let missed = ack.senses & !ack.reads | data.senses & !data.reads & !ack.senses;
-        self.words.push(Hearers {
-            word: data.word,
-            all,
-            readers: (data.reads | ack.reads) & all,
-            missed: missed & all,
-        });
+        self.words.push(Hearers { word: data.word, all, missed: missed & all });
         for station in each(word, all) {
             let has = |set| set & place(station).1 != 0;
             let hears = Hears {
