@@ -579,6 +579,11 @@ impl Edcafs {
         ppdu.is_dataless() || window.first_pending() == ppdu.mpdus().first().map(|mpdu| mpdu.number)
     }
 
+    /// Whether stations send in TXOPs, and so remember for whom their NAV is (10.22.2.4). Plain DCF knows no TXOP.
+    pub(crate) fn has_txops(&self) -> bool {
+        self.aggregation.is_some() || self.categories > 1 || self.contenders[0].txop > Duration::ZERO
+    }
+
     /// Whether MPDUs are acknowledged by block ACK.
     pub(crate) fn has_block_ack(&self) -> bool {
         self.aggregation.as_ref().is_some_and(|rules| rules.max_ampdu.0 > 0)

@@ -115,10 +115,10 @@ impl GeneralChannel {
     }
 
     /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of its NAV (10.3.2.9). It answers
-    /// the holder of a TXOP that was not released (10.22.2.4), who has no NAV itself.
+    /// the holder of the TXOP for which that is (10.22.2.4), who has no NAV itself.
     fn is_silenced(&self, end: Time, station: u32, to: u32) -> bool {
         let nav = self.navs.of(to);
-        end < nav.end() && !(self.edcafs.access.cf_end && [station, to].contains(&nav.holder))
+        end < nav.end() && !([station, to].contains(&nav.holder) && self.edcafs.has_txops())
     }
 
     /// The data frame of a sender begins at `begins`, alone on the air.
@@ -265,7 +265,8 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let more = self.edcafs.succeed(sender, call);
         let left = self.edcafs.left_of_txop(sender, now);
-        self.set_navs(now, left, Duration::ZERO);
+        let excess = left.max(self.nav_excess(sender));
+        self.set_navs(now, excess, Duration::ZERO);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -276,7 +277,7 @@ impl GeneralChannel {
             self.next = now + self.edcafs.access.timing.sifs + self.edcafs.access.cf_end_air();
             return;
         }
-        self.set_navs(now, left.max(self.nav_excess(sender)), left);
+        self.set_navs(now, excess, left);
         self.finish(now, left, more);
         self.hold_older(now, sender);
     }
@@ -422,7 +423,7 @@ impl GeneralChannel {
         if self.edcafs.access.eifs == Eifs::Nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let until = now + self.edcafs.access.timing.sifs + air;
-            self.navs.set_of(now, to, Reservation { until, check: Time::NEVER, holder: to });
+            self.navs.set_of(now, to, Reservation { until, check: Time::NEVER, holder: BROADCAST });
         }
         self.idle_from(now, &[sender]);
         let start = self.after_timeout_in_error(rts_end, now, number(self.edcafs.station_of(sender)));
@@ -493,7 +494,7 @@ impl GeneralChannel {
     fn idle_after_error(&mut self, now: Time, station: u32) -> Time {
         let after_error = self.edcafs.access.after_error(now);
         if self.edcafs.access.eifs == Eifs::Nav {
-            self.navs.set_of(now, station, Reservation { until: after_error, check: Time::NEVER, holder: station });
+            self.navs.set_of(now, station, Reservation { until: after_error, check: Time::NEVER, holder: BROADCAST });
         }
         after_error.max(self.navs.of(station).end())
     }

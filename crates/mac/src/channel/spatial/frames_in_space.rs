@@ -258,9 +258,6 @@ impl SpatialChannel {
                 self.end_of_ppdu(sender, &transmission, read, call)
             }
         };
-        if let Some(edca) = self.edca.as_mut().filter(|_| !transmission.kind.is_answer()) {
-            edca.reserve(sender, transmission.nav);
-        }
         if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {
             self.resume(now, transmission.to);
         }
@@ -300,7 +297,7 @@ impl SpatialChannel {
         let now = call.now;
         // 10.3.2.9: no CTS while the NAV indicates a busy channel.
         let nav = self.backoffs[transmission.to as usize].nav.end();
-        let answers = read && (now >= nav || self.is_no_obstacle(nav, transmission.to, sender));
+        let answers = read && (now >= nav || self.answers_despite_nav(now, transmission.to, sender));
         let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
         self.answer(sender, transmission, answers.then_some(SpatialFrameKind::Cts), call);
         MacEvent::Nothing
@@ -321,7 +318,7 @@ impl SpatialChannel {
         if transmission.kind == SpatialFrameKind::Cts && self.eifs_is_nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
-            self.backoffs[sender as usize].nav.set(now + self.access.timing.sifs + data, Time::NEVER);
+            self.backoffs[sender as usize].nav.set(now + self.access.timing.sifs + data, Time::NEVER, BROADCAST);
         }
         if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == SpatialFrameKind::BlockAck) {
             edca.count_block_ack(to, read);

@@ -23,8 +23,7 @@
 //!   disturbed, if the preamble was undisturbed too. With bit errors a bystander has read an A-MPDU if any MPDU was
 //!   correct.
 //! - With `cf_end`, a TXOP ends without a CF-End when a frame gets no response. An access point does not repeat a
-//!   CF-End (10.22.2.9, where it is optional). A station answers an RTS despite a NAV that ends no later than the
-//!   sender's own reservation, even if another station has set it.
+//!   CF-End (10.22.2.9, where it is optional).
 
 mod air_accounting;
 mod audience;

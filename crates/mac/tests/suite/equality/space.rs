@@ -183,9 +183,8 @@ proptest! {
         (cf_end, is_extended) in any::<(bool, bool)>(),
         errors in errors(),
     ) {
-        // With CF-End, stations in space recognise the holder of a TXOP by the end of their NAV. Older stations do not
-        // read newer PPDUs there, and wait EIFS if these are lost.
-        let errors = if cf_end || older > 0 { (0.0, 0.0) } else { errors };
+        // Older stations in space do not read newer PPDUs, and wait EIFS if these are lost.
+        let errors = if older > 0 { (0.0, 0.0) } else { errors };
         let mut scenario = scenario.protected(protection).with_cf_end(cf_end).with_lossy_unicast(errors);
         if older > 0 {
             (scenario.by_ap, scenario.answers) = (true, false); // stations do not know what other stations read

@@ -466,7 +466,9 @@ impl ReferenceChannel {
     /// TXOP, it answers the holder (10.22.2.4), and despite its own.
     fn is_silenced(&self, end: Time, station: usize, to: usize) -> bool {
         let nav = self.nodes[to].nav;
-        end < nav.end() && !(self.access.cf_end && [station, to].contains(&nav.by))
+        // Plain DCF knows no TXOPs.
+        let has_txops = self.has_rules || self.categories > 1 || self.functions[0].txop > Duration::ZERO;
+        end < nav.end() && !(has_txops && [station, to].contains(&nav.by))
     }
 
     /// The data of a sender, or its request, begin alone on the air.

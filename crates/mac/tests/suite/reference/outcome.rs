@@ -10,6 +10,9 @@ use super::{ReferenceChannel, ReferenceNav, ReferencePhase, SlotRules};
 /// How long a BlockAckReq is repeated after a missing block ACK: dot11EDCATableMSDULifetime, 500 TU.
 const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 
+/// Holder of no TXOP.
+const NOBODY: usize = usize::MAX;
+
 impl ReferenceChannel {
     /// The channel is idle from `end`; all contenders count slots after their AIFS, from the NAV of their station if it
     /// ends later.
@@ -29,16 +32,15 @@ impl ReferenceChannel {
 
     /// All stations but the sender and the receiver have read the data that ended, or what preceded them. With CF-End
     /// their NAV lasts to the end of the TXOP, and so does that of the receiver after a CTS-to-self, which goes to its
-    /// own sender. A NAV that is rounded up outlasts an exchange that is the `last` of its TXOP.
-    fn set_navs(&mut self, now: Time, sender: usize, last: bool) {
+    /// own sender. A NAV that is rounded up outlasts the exchange.
+    fn set_navs(&mut self, now: Time, sender: usize) {
         let (ppdu, station) = (self.functions[sender].ppdu().clone(), self.functions[sender].station);
         let left = self.left_of_txop(sender, now);
         let by_cts = if ppdu.cts_to_self && !self.is_after_cts { left } else { Duration::ZERO };
-        let rounded = |excess: Duration| if last { excess } else { Duration::ZERO };
         for node in (0..self.nodes.len()).filter(|node| *node != station) {
             let reserved = match node == ppdu.to as usize {
-                true => by_cts.max(rounded(self.excess_by_cts(&ppdu))),
-                false => left.max(rounded(self.nav_excess(&ppdu))),
+                true => by_cts.max(self.excess_by_cts(&ppdu)),
+                false => left.max(self.nav_excess(&ppdu)),
             };
             self.extend_nav(node, now + reserved, None, station);
         }
@@ -81,7 +83,7 @@ impl ReferenceChannel {
         let eifs = match self.access.eifs {
             Eifs::Off => Duration::ZERO,
             Eifs::Nav => {
-                self.extend_nav(station, now + self.access.eifs(), None, station);
+                self.extend_nav(station, now + self.access.eifs(), None, NOBODY);
                 Duration::ZERO
             }
             // EIFS - DIFS + AIFS (10.3.2.3.7).
@@ -97,7 +99,7 @@ impl ReferenceChannel {
     /// it, otherwise a backoff, whether or not there is more to send (10.3.4.3).
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
-        self.set_navs(now, sender, false);
+        self.set_navs(now, sender);
         let more = self.complete(sender, call);
         if more && self.fits_txop(now, sender) {
             self.phase = ReferencePhase::Gap;
@@ -111,7 +113,6 @@ impl ReferenceChannel {
             self.next = now + cf_end;
             return;
         }
-        self.set_navs(now, sender, true);
         // The sender cannot release the rest of its TXOP, and waits for its end (10.22.2.2).
         let station = self.functions[sender].station;
         self.extend_nav(station, now + left, None, station);
@@ -242,7 +243,7 @@ impl ReferenceChannel {
         let (ended, to) = (now, self.functions[sender].ppdu().to as usize);
         if self.phase == (ReferencePhase::Response { lost: true }) {
             self.account_response(now);
-            self.set_navs(now, sender, true);
+            self.set_navs(now, sender);
             self.idle_from(now);
             self.fail_in_error(sender, false, now - response - sifs, call);
         } else {
@@ -277,7 +278,7 @@ impl ReferenceChannel {
         }
         if has_cts && self.access.eifs == Eifs::Nav {
             // ns-2's receivers wait for the data.
-            self.extend_nav(to, now + sifs + self.functions[sender].ppdu().air, None, to);
+            self.extend_nav(to, now + sifs + self.functions[sender].ppdu().air, None, NOBODY);
         }
         let lost = self.phase == (ReferencePhase::Unanswered { lost: true });
         self.idle_from(now);

@@ -40,9 +40,6 @@ impl SpatialChannel {
                 own.left = edca.edcafs.contenders[index].contention.draw();
             }
         }
-        if !self.access.cf_end {
-            edca.txop_nav[sender as usize] = now;
-        }
         edca.current[sender as usize] = winner.expect("a backoff of the station has ended");
         backoff.contends = edca.contends(sender);
     }
@@ -213,7 +210,6 @@ impl SpatialChannel {
         let left = edca.edcafs.left_of_txop(index, now);
         if holds && left > Duration::ZERO {
             // 10.22.2.2: the backoff follows when the TXNAV timer has expired.
-            edca.txnav[station as usize] = now + left;
             self.set_own_nav(station, now + left);
         }
         self.stations[station as usize].stage = ExchangeStage::Rest;

@@ -34,11 +34,6 @@ pub(super) struct SpatialEdca {
     backoffs: Vec<CategoryBackoff>,
     /// The category of each station that is sending or sent last.
     current: Vec<usize>,
-    /// Until when the frames of each station's current TXOP have reserved the channel; with CF-End also those of
-    /// earlier TXOPs, as a NAV may last longer than the TXOP.
-    txop_nav: Vec<Time>,
-    /// TXNAV of each station: until when it waits after a TXOP of its own whose rest it could not release.
-    txnav: Vec<Time>,
     /// The access point of each station's BSS.
     aps: Vec<Option<u32>>,
     /// The two NAVs of each HE station.
@@ -103,12 +98,6 @@ impl SpatialEdca {
     fn two_navs(&mut self, station: u32) -> Option<&mut TwoNavs> {
         self.navs[station as usize].as_mut()
     }
-
-    /// Records that a frame of the TXOP holder `station` reserves the channel until `nav`.
-    pub fn reserve(&mut self, station: u32, nav: Time) {
-        let reserved = &mut self.txop_nav[station as usize];
-        *reserved = nav.max(*reserved);
-    }
 }
 
 impl SpatialChannel {
@@ -136,8 +125,6 @@ impl SpatialChannel {
             navs,
             backoffs: vec![CategoryBackoff::default(); edcafs.contenders.len()],
             current: (0..self.stations.len()).map(|station| station * edcafs.categories).collect(),
-            txop_nav: vec![Time::ZERO; self.stations.len()],
-            txnav: vec![Time::ZERO; self.stations.len()],
             receptions: vec![],
             on_air: vec![None; self.stations.len()],
             chunks: vec![vec![]; self.stations.len()],
@@ -263,11 +250,14 @@ impl SpatialChannel {
         self.set_timer(station);
     }
 
-    /// Whether `station` responds to an RTS of `sender` despite this NAV: because `sender` is the TXOP holder that set
-    /// it (10.22.2.4), or because it is the TXNAV of the station.
-    pub(super) fn is_no_obstacle(&self, nav: Time, station: u32, sender: u32) -> bool {
-        let Some(edca) = &self.edca else { return false };
-        nav <= edca.txop_nav[sender as usize] || nav == edca.txnav[station as usize]
+    /// Whether `station` responds to an RTS of `sender` that ends at `now` despite its NAV: because `sender` holds the
+    /// TXOP for which it is (10.22.2.4), or because it is the TXNAV of the station.
+    pub(super) fn answers_despite_nav(&self, now: Time, station: u32, sender: u32) -> bool {
+        let Some(edca) = self.edca.as_deref().filter(|edca| edca.edcafs.has_txops()) else { return false };
+        match &edca.navs[station as usize] {
+            Some(navs) => navs.are_over_or_for(now, [sender, station]),
+            None => [sender, station].contains(&self.backoffs[station as usize].nav.holder),
+        }
     }
 
     /// Handles reordering timeouts and packets to be passed up that are due at the time of the call.

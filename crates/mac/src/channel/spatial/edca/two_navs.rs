@@ -6,6 +6,7 @@
 
 use wifair_units::Time;
 
+use crate::BROADCAST;
 use crate::channel::spatial::nav::Nav;
 use crate::channel::spatial::{SpatialChannel, SpatialFrameKind, Transmission};
 
@@ -26,7 +27,13 @@ impl TwoNavs {
         let (intra_bss, basic) = (&self.intra_bss, &self.basic);
         let end = intra_bss.end().max(basic.end());
         let is_settled = intra_bss.check.min(basic.check) == Time::NEVER;
-        Nav { until: intra_bss.until.max(basic.until), check: if is_settled { Time::NEVER } else { end } }
+        let check = if is_settled { Time::NEVER } else { end };
+        Nav { until: intra_bss.until.max(basic.until), check, holder: BROADCAST }
+    }
+
+    /// Whether each of them has ended at `now`, or is for one of these TXOP holders.
+    pub fn are_over_or_for(&self, now: Time, holders: [u32; 2]) -> bool {
+        [&self.intra_bss, &self.basic].iter().all(|nav| nav.end() <= now || holders.contains(&nav.holder))
     }
 }
 
@@ -54,7 +61,7 @@ impl SpatialChannel {
             navs.holder = Some(sender);
         }
         let nav = if is_of_bss { &mut navs.intra_bss } else { &mut navs.basic };
-        nav.read(now, frame, check);
+        nav.read(now, sender, frame, check);
         self.backoffs[station as usize].nav = navs.joint();
     }
 
@@ -63,10 +70,10 @@ impl SpatialChannel {
         let backoff = &mut self.backoffs[station as usize];
         match self.edca.as_deref_mut().and_then(|edca| edca.two_navs(station)) {
             Some(navs) => {
-                navs.intra_bss.set(until, Time::NEVER);
+                navs.intra_bss.set(until, Time::NEVER, station);
                 backoff.nav = navs.joint();
             }
-            None => backoff.nav.set(until, Time::NEVER),
+            None => backoff.nav.set(until, Time::NEVER, station),
         }
     }
 
