@@ -8,7 +8,7 @@ Run it as ``python examples/schemes.py [--full] [FOLDER]``; it writes ``schemes.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -392,5 +392,10 @@ def main(folder: str = ".", *, full: bool = False) -> str:
 
 
 if __name__ == "__main__":
-    arguments = [argument for argument in sys.argv[1:] if argument != "--full"]
-    print(main(*arguments[:1], full="--full" in sys.argv))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("folder", nargs="?", default=".", help="where to write the table and the figure")
+    parser.add_argument("--full", action="store_true", help="more stations and seeds, and longer runs")
+    given = parser.parse_args()
+    print(main(given.folder, full=given.full))
