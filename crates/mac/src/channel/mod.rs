@@ -4,6 +4,7 @@
 
 mod fast;
 mod general;
+mod nav;
 mod slots;
 mod spatial;
 

@@ -581,7 +581,7 @@ impl Edcafs {
 
     /// Whether stations send in TXOPs, and so remember for whom their NAV is (10.22.2.4). Plain DCF knows no TXOP.
     pub(crate) fn has_txops(&self) -> bool {
-        self.aggregation.is_some() || self.categories > 1 || self.contenders[0].txop > Duration::ZERO
+        self.aggregation.is_some() || self.categories > 1 || self.contenders.iter().any(|own| own.txop > Duration::ZERO)
     }
 
     /// Whether MPDUs are acknowledged by block ACK.

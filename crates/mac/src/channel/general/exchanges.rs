@@ -3,8 +3,8 @@
 use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
-use super::navs::Reservation;
 use super::{GeneralChannel, GeneralPhase, SlotStart};
+use crate::channel::nav::Nav;
 use crate::edcaf::{control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
@@ -338,15 +338,18 @@ impl GeneralChannel {
         let by_cts = by_cts.max(self.excess_at_receiver(sender));
         let of_sender = (holder, now + by_sender);
         let of_receiver = if to == BROADCAST { of_sender } else { (to, now + by_cts) };
-        self.navs.set(Reservation { until: now + excess, check: Time::NEVER, holder }, [of_sender, of_receiver]);
+        self.navs.set(Nav::new(now + excess, holder), [of_sender, of_receiver]);
     }
 
     /// How much longer than its exchange the rounded NAV of bystanders is.
     pub(super) fn nav_excess(&self, sender: usize) -> Duration {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         let access = &self.edcafs.access;
+        if access.nav_unit == Duration::ZERO {
+            return Duration::ZERO;
+        }
         let after_cts_to_self = self.excess_at_receiver(sender);
-        if access.nav_unit == Duration::ZERO || ppdu.to == BROADCAST {
+        if ppdu.to == BROADCAST {
             return after_cts_to_self;
         }
         let after_rts = ppdu
@@ -423,7 +426,7 @@ impl GeneralChannel {
         if self.edcafs.access.eifs == Eifs::Nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let until = now + self.edcafs.access.timing.sifs + air;
-            self.navs.set_of(now, to, Reservation { until, check: Time::NEVER, holder: BROADCAST });
+            self.navs.set_of(now, to, Nav::new(until, BROADCAST));
         }
         self.idle_from(now, &[sender]);
         let start = self.after_timeout_in_error(rts_end, now, number(self.edcafs.station_of(sender)));
@@ -434,8 +437,7 @@ impl GeneralChannel {
     /// Accounts for the air time of an RTS, and of the `cts` after it, that ends at `now` without data.
     fn account_rts(&mut self, now: Time, cts: Duration) {
         let rts = control_air(&self.edcafs.access, ExchangeStep::Rts);
-        self.air.idle += self.began.saturating_since(self.accounted);
-        self.air.idle += now - self.began - rts - cts;
+        self.air.idle += now - self.accounted - rts - cts;
         self.air.rts_cts += rts + cts;
         self.accounted = now;
         let station = self.edcafs.station_of(self.senders[0]);
@@ -449,7 +451,7 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let until = end + self.edcafs.reserved_by_rts(sender, end);
-        self.navs.set(Reservation { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)]);
+        self.navs.set(Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)]);
     }
 
     /// Bystanders have read data that end at `now` and were not received, and what preceded them.
@@ -470,8 +472,7 @@ impl GeneralChannel {
             }
             None => {}
         }
-        let reserved = Reservation { until: until.max(by_cts_to_self), check: Time::NEVER, holder };
-        self.navs.set(reserved, [(holder, Time::ZERO), (to, by_cts_to_self)]);
+        self.navs.set(Nav::new(until.max(by_cts_to_self), holder), [(holder, Time::ZERO), (to, by_cts_to_self)]);
     }
 
     /// From when a sender counts slots whose frame ended at `ended`, if the channel is idle from `now`.
@@ -494,7 +495,7 @@ impl GeneralChannel {
     fn idle_after_error(&mut self, now: Time, station: u32) -> Time {
         let after_error = self.edcafs.access.after_error(now);
         if self.edcafs.access.eifs == Eifs::Nav {
-            self.navs.set_of(now, station, Reservation { until: after_error, check: Time::NEVER, holder: BROADCAST });
+            self.navs.set_of(now, station, Nav::new(after_error, BROADCAST));
         }
         after_error.max(self.navs.of(station).end())
     }

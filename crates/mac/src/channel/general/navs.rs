@@ -5,47 +5,18 @@
 
 use wifair_units::Time;
 
-/// The channel is reserved until a time, for a station that holds a TXOP or has an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reservation {
-    pub until: Time,
-    /// When it may be cancelled, if an RTS made it and no frame follows (10.3.2.4); [`Time::NEVER`] if it may not.
-    pub check: Time,
-    pub holder: u32,
-}
-
-impl Reservation {
-    const NONE: Self = Self { until: Time::ZERO, check: Time::NEVER, holder: 0 };
-
-    /// When it ends, unless a frame confirms or extends it.
-    pub fn end(&self) -> Time {
-        self.until.min(self.check)
-    }
-
-    /// Extends it to a later one.
-    fn extend(&mut self, other: Self) {
-        if other.until > self.end() {
-            *self = other;
-        }
-    }
-
-    /// Confirms it if the start of another frame, `reported` at that time, comes soon enough.
-    fn confirm(&mut self, reported: Time) {
-        let until = if reported > self.check { self.end() } else { self.until };
-        *self = Self { until, check: Time::NEVER, ..*self };
-    }
-}
+use crate::channel::nav::Nav;
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Navs {
     /// The NAV of all stations that are not listed apart.
-    common: Reservation,
-    apart: Vec<(u32, Reservation)>,
+    common: Nav,
+    apart: Vec<(u32, Nav)>,
 }
 
 impl Navs {
-    pub const IDLE: Self = Self { common: Reservation::NONE, apart: vec![] };
+    pub const IDLE: Self = Self { common: Nav::IDLE, apart: vec![] };
 
     /// Until when most stations have a NAV.
     pub fn end(&self) -> Time {
@@ -58,29 +29,25 @@ impl Navs {
     }
 
     /// The NAV of a station.
-    pub fn of(&self, station: u32) -> Reservation {
+    pub fn of(&self, station: u32) -> Nav {
         self.apart.iter().find(|(other, _)| *other == station).map_or(self.common, |(_, nav)| *nav)
     }
 
     /// All stations read that the channel is reserved, except that it is for two of them until other times.
-    pub fn set(&mut self, reserved: Reservation, others: [(u32, Time); 2]) {
+    pub fn set(&mut self, reserved: Nav, others: [(u32, Time); 2]) {
         for (station, _) in others {
             self.part(station);
         }
         for (station, nav) in &mut self.apart {
             let own = others.iter().find(|(other, _)| other == station);
-            nav.extend(own.map_or(reserved, |(_, until)| Reservation {
-                until: *until,
-                check: Time::NEVER,
-                ..reserved
-            }));
+            nav.extend(own.map_or(reserved, |(_, until)| Nav::new(*until, reserved.holder)));
         }
         self.common.extend(reserved);
         self.join();
     }
 
     /// One station learns at `now` that the channel is reserved.
-    pub fn set_of(&mut self, now: Time, station: u32, reserved: Reservation) {
+    pub fn set_of(&mut self, now: Time, station: u32, reserved: Nav) {
         if self.end() <= now {
             self.apart.retain(|(_, nav)| nav.end() > now);
         }
@@ -101,7 +68,7 @@ impl Navs {
 
     /// A CF-End that ends at `now` resets all NAVs.
     pub fn reset(&mut self, now: Time) {
-        self.common = Reservation { until: now, check: Time::NEVER, ..self.common };
+        self.common.reset(now);
         self.apart.clear();
     }
 

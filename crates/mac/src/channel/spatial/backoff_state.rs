@@ -2,7 +2,7 @@
 
 use wifair_units::{Duration, Time};
 
-use super::nav::Nav;
+use crate::channel::nav::Nav;
 
 /// What frames in range of a station change in its state, besides the sets in [`super::signal::Signals`].
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use super::air_accounting::lose_readers;
 use super::backoff_timers::TimerAction;
 use super::bitset::place;
 use super::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
+use crate::channel::nav::Nav;
 use crate::exchange::ExchangeStep;
 use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
@@ -318,7 +319,7 @@ impl SpatialChannel {
         if transmission.kind == SpatialFrameKind::Cts && self.eifs_is_nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
-            self.backoffs[sender as usize].nav.set(now + self.access.timing.sifs + data, Time::NEVER, BROADCAST);
+            self.backoffs[sender as usize].nav.extend(Nav::new(now + self.access.timing.sifs + data, BROADCAST));
         }
         if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == SpatialFrameKind::BlockAck) {
             edca.count_block_ack(to, read);

@@ -35,7 +35,6 @@ mod edca;
 mod fast;
 mod frames_in_space;
 mod hearer_records;
-mod nav;
 mod ns2;
 mod overlap;
 mod radio_links;
@@ -63,6 +62,7 @@ use self::rate_choice::RateChoices;
 pub use self::rate_choice::RateSettings;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
+use crate::channel::nav::Nav;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame};
 use crate::tap::Tap;
@@ -133,6 +133,19 @@ impl Transmission {
     /// Whether it is meant for all stations that read it. CTS-to-self and CF-End have their sender as `to`.
     fn is_for_all(&self) -> bool {
         self.to == BROADCAST || matches!(self.kind, SpatialFrameKind::CtsToSelf | SpatialFrameKind::CfEnd)
+    }
+
+    /// Extends the NAV of a station that has read it at `now`, or resets it by a CF-End. It is from `sender`; `check` is
+    /// when the NAV may be reset.
+    #[inline]
+    fn change_nav(&self, now: Time, sender: u32, check: Time, nav: &mut Nav) {
+        match self.kind {
+            SpatialFrameKind::CfEnd => nav.reset(now),
+            kind => {
+                let holder = if kind.is_answer() { self.to } else { sender };
+                nav.extend(Nav { until: self.nav, check, holder });
+            }
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use super::SpatialChannel;
 use super::air_accounting::lose_readers;
 use super::bitset::{each, place};
 use crate::BROADCAST;
+use crate::channel::nav::Nav;
 
 /// A frame that arrives at a station.
 #[derive(Clone, Copy, Debug)]
@@ -57,12 +58,12 @@ impl SpatialChannel {
             // that capture a frame are shifted against the slots of stations that do not, and the two never collide.
             let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
             if signals.keeps_reception(station, power) {
-                backoff.nav.set(nav(end), Time::NEVER, BROADCAST);
+                backoff.nav.extend(Nav::new(nav(end), BROADCAST));
                 return false;
             }
             if signals.fresh.has(station, now) && signals.captures_reception(sender, station, power) {
                 // The arriving frame counts as the first of the two.
-                backoff.nav.set(nav(other_end), Time::NEVER, BROADCAST);
+                backoff.nav.extend(Nav::new(nav(other_end), BROADCAST));
                 follows = true;
                 clear = readable;
             }
@@ -89,7 +90,7 @@ impl SpatialChannel {
     #[inline]
     pub(super) fn extend_nav(&mut self, now: Time, station: u32) {
         if self.eifs_is_nav && self.signals.eifs_pending.has(station) {
-            self.backoffs[station as usize].nav.set(now + self.intervals.eifs, Time::NEVER, BROADCAST);
+            self.backoffs[station as usize].nav.extend(Nav::new(now + self.intervals.eifs, BROADCAST));
             self.signals.eifs_pending.put(station, false);
         }
     }

@@ -379,7 +379,7 @@ impl SpatialChannel {
         let announced = if for_all { self.read_for_all(sender, transmission, word, read) } else { read };
         let he = announced & self.two_navs.of(word);
         for station in each(word, announced & !he) {
-            self.backoffs[station as usize].nav.read(now, sender, transmission, check);
+            transmission.change_nav(now, sender, check, &mut self.backoffs[station as usize].nav);
         }
         for station in each(word, he) {
             self.read_by_he(now, station, sender, transmission, check);

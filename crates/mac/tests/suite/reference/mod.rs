@@ -467,7 +467,8 @@ impl ReferenceChannel {
     fn is_silenced(&self, end: Time, station: usize, to: usize) -> bool {
         let nav = self.nodes[to].nav;
         // Plain DCF knows no TXOPs.
-        let has_txops = self.has_rules || self.categories > 1 || self.functions[0].txop > Duration::ZERO;
+        let has_txop = self.functions.iter().any(|function| function.txop > Duration::ZERO);
+        let has_txops = self.has_rules || self.categories > 1 || has_txop;
         end < nav.end() && !(has_txops && [station, to].contains(&nav.by))
     }
 

@@ -7,7 +7,7 @@
 use wifair_units::Time;
 
 use crate::BROADCAST;
-use crate::channel::spatial::nav::Nav;
+use crate::channel::nav::Nav;
 use crate::channel::spatial::{SpatialChannel, SpatialFrameKind, Transmission};
 
 /// See the [module](self).
@@ -61,7 +61,7 @@ impl SpatialChannel {
             navs.holder = Some(sender);
         }
         let nav = if is_of_bss { &mut navs.intra_bss } else { &mut navs.basic };
-        nav.read(now, sender, frame, check);
+        frame.change_nav(now, sender, check, nav);
         self.backoffs[station as usize].nav = navs.joint();
     }
 
@@ -70,10 +70,10 @@ impl SpatialChannel {
         let backoff = &mut self.backoffs[station as usize];
         match self.edca.as_deref_mut().and_then(|edca| edca.two_navs(station)) {
             Some(navs) => {
-                navs.intra_bss.set(until, Time::NEVER, station);
+                navs.intra_bss.extend(Nav::new(until, station));
                 backoff.nav = navs.joint();
             }
-            None => backoff.nav.set(until, Time::NEVER, station),
+            None => backoff.nav.extend(Nav::new(until, station)),
         }
     }
 

@@ -2,11 +2,10 @@
 
 use wifair_units::Time;
 
-use super::{SpatialFrameKind, Transmission};
 use crate::BROADCAST;
 
 /// A NAV of a station.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nav {
     /// Until when the channel is reserved.
     pub until: Time,
@@ -20,32 +19,34 @@ impl Nav {
     /// A NAV that indicates an idle channel.
     pub const IDLE: Self = Self { until: Time::ZERO, check: Time::NEVER, holder: BROADCAST };
 
+    /// A NAV that may not be reset.
+    #[inline]
+    pub fn new(until: Time, holder: u32) -> Self {
+        Self { until, check: Time::NEVER, holder }
+    }
+
     /// When it ends, unless a frame confirms or extends it.
     #[inline]
     pub fn end(&self) -> Time {
         self.until.min(self.check)
     }
 
-    /// Extends the NAV for a frame that reserves the channel `until` then, for `holder`.
+    /// A frame that is read sets it to `other`, if that is longer.
     #[inline]
-    pub fn set(&mut self, until: Time, check: Time, holder: u32) {
-        if until > self.end() {
-            *self = Self { until, check, holder };
+    pub fn extend(&mut self, other: Self) {
+        if other.until > self.end() {
+            *self = other;
         }
     }
 
     /// Confirms the NAV set by an RTS if the start of another frame, `reported` at that time, comes soon enough.
     pub fn confirm(&mut self, reported: Time) {
         let until = if reported > self.check { self.end() } else { self.until };
-        *self = Self { until, check: Time::NEVER, ..*self };
+        *self = Self::new(until, self.holder);
     }
 
-    /// A frame of `sender` that ends at `now` is read: it extends the NAV, or resets it if it is a CF-End.
-    #[inline]
-    pub fn read(&mut self, now: Time, sender: u32, frame: &Transmission, check: Time) {
-        match frame.kind {
-            SpatialFrameKind::CfEnd => *self = Self { until: self.until.min(now), check: Time::NEVER, ..*self },
-            kind => self.set(frame.nav, check, if kind.is_answer() { frame.to } else { sender }),
-        }
+    /// A CF-End that ends at `now` resets it.
+    pub fn reset(&mut self, now: Time) {
+        *self = Self::new(self.until.min(now), self.holder);
     }
 }
