@@ -10,6 +10,7 @@ mod edca;
 mod equality;
 mod hidden;
 mod hidden_aggregates;
+mod missing_cts;
 mod mpdu_errors;
 mod outages;
 mod rates;
