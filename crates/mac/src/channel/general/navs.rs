@@ -59,11 +59,16 @@ impl Navs {
     /// A frame begins, whose start stations report at `reported`.
     #[inline]
     pub fn confirm(&mut self, reported: Time) {
-        if self.common.check < Time::NEVER || self.apart.iter().any(|(_, nav)| nav.check < Time::NEVER) {
-            self.common.confirm(reported);
-            self.apart.iter_mut().for_each(|(_, nav)| nav.confirm(reported));
-            self.join();
+        if self.common.check < Time::NEVER || !self.apart.is_empty() {
+            self.confirm_all(reported);
         }
+    }
+
+    #[inline(never)]
+    fn confirm_all(&mut self, reported: Time) {
+        self.common.confirm(reported);
+        self.apart.iter_mut().for_each(|(_, nav)| nav.confirm(reported));
+        self.join();
     }
 
     /// A CF-End that ends at `now` resets all NAVs.
