@@ -25,8 +25,8 @@ fn plan(rts_error: f64, cts_error: f64) -> EdcaSettings {
     settings
 }
 
-/// Station 1 sends an RTS to the access point; while that is on the air, station 2 gets a packet if `has_other`. Returns
-/// the first frames: all until the second RTS.
+/// Station 1 sends an RTS to the access point; while that is on the air, station 2 gets a packet if `has_other`.
+/// Returns the frames of a cell and of space, each until the second RTS.
 fn frames(settings: impl Fn() -> EdcaSettings, has_other: bool) -> [Vec<FrameRecord>; 2] {
     let links = RadioLinks::from_hearing(3, |_, _| Hearing::Reads);
     [

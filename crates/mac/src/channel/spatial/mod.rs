@@ -135,8 +135,8 @@ impl Transmission {
         self.to == BROADCAST || matches!(self.kind, SpatialFrameKind::CtsToSelf | SpatialFrameKind::CfEnd)
     }
 
-    /// Extends the NAV of a station that has read it at `now`, or resets it by a CF-End. It is from `sender`; `check` is
-    /// when the NAV may be reset.
+    /// Extends the NAV of a station that has read this frame of `sender` at `now`, or resets it if this is a CF-End.
+    /// `check` is when the station may reset the NAV.
     #[inline]
     fn change_nav(&self, now: Time, sender: u32, check: Time, nav: &mut Nav) {
         match self.kind {
