@@ -107,6 +107,9 @@ pub struct Hearer {
     pub station: u32,
     /// Outcome of the frame there.
     pub fate: Fate,
+    /// Whether the frame, if the station reads it, changes its basic NAV: the station has two NAVs, and it is a frame
+    /// of another BSS.
+    pub is_inter_bss: bool,
 }
 
 /// A period of idle slots that a station counted while it had something to send.
@@ -181,8 +184,8 @@ impl Tap {
         self.loose = 0;
     }
 
-    pub(super) fn hearer(&mut self, station: u32, fate: Fate) {
-        self.hearers.push(Hearer { station, fate });
+    pub(super) fn hearer(&mut self, hearer: Hearer) {
+        self.hearers.push(hearer);
     }
 
     /// Adds frames sent together that the pending hearers sensed. `fate_of` corrects the outcome of each frame at a

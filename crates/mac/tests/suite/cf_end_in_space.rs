@@ -4,7 +4,7 @@
 use wifair_mac::edcaf::Classifier;
 use wifair_mac::{
     BROADCAST, Call, Category, Channel, Fate, FrameKind, FrameRecord, GeneralChannel, Hearing, RadioLinks,
-    SpatialChannel,
+    SpatialChannel, Tap,
 };
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::ModulationClass;
@@ -51,6 +51,17 @@ impl Cell {
     /// The frames after the holder has begun to send one packet to the access point. Other stations get packets that
     /// many microseconds later: station, size, and whether it is a broadcast.
     fn run(&self, later: &[(u64, u32, u16, bool)]) -> Vec<FrameRecord> {
+        let (tap, begins) = self.record(later);
+        let mut frames = tap.frames().to_vec();
+        for frame in &mut frames {
+            frame.start = Time::ZERO + (frame.start - begins);
+            frame.end = Time::ZERO + (frame.end - begins);
+        }
+        frames
+    }
+
+    /// The same with those who heard them, and when the holder began.
+    fn record(&self, later: &[(u64, u32, u16, bool)]) -> (Tap, Time) {
         let mut settings = settings(1, 4, self.rts_threshold, 7);
         settings.classifier = Classifier::One;
         settings.access.cf_end = self.cf_end;
@@ -90,12 +101,14 @@ impl Cell {
             let now = channel.next();
             channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
         }
-        let mut frames = channel.tap().expect("it was set").frames().to_vec();
-        for frame in &mut frames {
-            frame.start = Time::ZERO + (frame.start - begins);
-            frame.end = Time::ZERO + (frame.end - begins);
-        }
-        frames
+        (channel.tap().expect("it was set").clone(), begins)
+    }
+
+    /// Whether each frame of that kind and sender counts for the basic NAV of station 2.
+    fn are_inter_bss(&self, tap: &Tap, kind: FrameKind, sender: u32) -> Vec<bool> {
+        let frames = tap.frames().iter().filter(|frame| (frame.kind, frame.from) == (kind, sender));
+        let hearers = frames.filter_map(|frame| tap.hearers(frame));
+        hearers.flatten().filter(|hearer| hearer.station == OTHER).map(|hearer| hearer.is_inter_bss).collect()
     }
 
     /// When station 2, whose packet comes while the ACK is on the air, begins to send, in us after the holder.
@@ -229,6 +242,27 @@ fn a_cf_end_resets_one_of_two_navs() {
     }
 }
 
+/// The same frames in the record: a station with two NAVs has read as inter-BSS frames those of other BSSs
+/// (802.11ax-2021, 26.2.2). A station with one NAV tells no such frames apart.
+#[test]
+fn records_say_which_of_two_navs_a_frame_changes() {
+    let (ht, he) = (ModulationClass::Ht, ModulationClass::He);
+    for (class, aps, of_holder, of_disturber) in [
+        (ht, [0, 0, 0, DISTURBER], false, false),
+        (he, [0, 0, 0, 0], false, false),
+        (he, [0, 0, 0, DISTURBER], false, true),
+        (he, [0, 0, DISTURBER, DISTURBER], true, false),
+        (he, [0, 0, OTHER, DISTURBER], true, true),
+    ] {
+        let cell = Cell { error: 1.0, class, aps, ..Cell::released(disturbed) };
+        let (tap, _) = cell.record(&[(1000, DISTURBER, 60, true)]);
+        let seen = |kind, sender| cell.are_inter_bss(&tap, kind, sender);
+        let (data, cf_end) = (seen(FrameKind::Data, HOLDER), seen(FrameKind::CfEnd, DISTURBER));
+        assert!(data.contains(&of_holder) && !data.contains(&!of_holder), "{class:?}, {aps:?}: {data:?}");
+        assert_eq!(cf_end, [of_disturber], "{class:?}, {aps:?}");
+    }
+}
+
 /// As before, but the disturber sends an RTS to the access point, which does not hear it. It announces a later end than
 /// the data of the holder. A station with one NAV resets it when no frame follows the RTS (10.3.2.4); one with two
 /// resets that of the disturber's BSS, and waits for the end of the holder's TXOP.
@@ -260,6 +294,8 @@ fn a_cts_counts_for_the_own_bss_if_its_receiver_is_known() {
     ] {
         let cell = Cell { error: 1.0, rts_threshold: 0, class, ..Cell::released(hearing) };
         assert_eq!(cell.begins_after_foreign_cf_end(), is_reset, "{class:?}");
+        let of_cts = cell.are_inter_bss(&cell.record(&[]).0, FrameKind::Cts, 0);
+        assert!(of_cts.contains(&!is_reset) && !of_cts.contains(&is_reset), "{class:?}: {of_cts:?}");
     }
 }
 

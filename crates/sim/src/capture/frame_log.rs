@@ -1,6 +1,6 @@
 //! Frames and backoffs of a run as columns: who sent what to whom and when, who received it, and why it was lost.
 
-use wifair_mac::{BROADCAST, Fate, FrameKind, FrameRecord, Tap};
+use wifair_mac::{BROADCAST, Fate, FrameKind, FrameRecord, Hearer, Tap};
 use wifair_packet::Kind;
 use wifair_units::Time;
 
@@ -52,6 +52,9 @@ row! {
         pub payload_bytes: u64,
         /// Stations other than its receiver that could read it; `*` for all others.
         pub read_by: String,
+        /// Stations in `read_by` that have two NAVs (802.11ax and be) and for which it is a frame of another BSS: it
+        /// sets or, if it is a CF-End, ends their basic NAV, and at all other readers the intra-BSS or only NAV.
+        pub inter_bss_at: String,
         /// Stations that sensed it but could not read it, or did not notice it, with the reason; `*` for all others.
         pub spoilt_at: String,
     }
@@ -147,21 +150,27 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
         BROADCAST => "*".to_owned(),
         station => stations[station as usize].clone(),
     };
-    let (read_by, spoilt_at) = match tap.hearers(record) {
+    let names = |hearers: &mut dyn Iterator<Item = &Hearer>| {
+        hearers.map(|hearer| name(hearer.station)).collect::<Vec<_>>().join(" ")
+    };
+    let (read_by, inter_bss_at, spoilt_at) = match tap.hearers(record) {
         Some(hearers) => {
-            let others = || hearers.iter().filter(|one| one.station != record.to);
-            let read: Vec<String> =
-                others().filter(|one| one.fate == Fate::Read).map(|one| name(one.station)).collect();
+            let readers = || hearers.iter().filter(|one| one.station != record.to && one.fate == Fate::Read);
             let spoilt: Vec<String> = hearers
                 .iter()
                 .filter(|one| one.fate != Fate::Read)
                 .map(|one| format!("{}:{}", name(one.station), name_of(one.fate)))
                 .collect();
-            (read.join(" "), spoilt.join(" "))
+            (names(&mut readers()), names(&mut readers().filter(|one| one.is_inter_bss)), spoilt.join(" "))
         }
-        None if record.fate == Fate::Collision => (String::new(), "*:collision".to_owned()),
-        None if record.fate == Fate::Read => ("*".to_owned(), String::new()),
-        None => ("*".to_owned(), format!("{}:{}", name(record.to), name_of(record.fate))),
+        None => {
+            let (read_by, spoilt_at) = match record.fate {
+                Fate::Collision => ("", "*:collision".to_owned()),
+                Fate::Read => ("*", String::new()),
+                fate => ("*", format!("{}:{}", name(record.to), name_of(fate))),
+            };
+            (read_by.to_owned(), String::new(), spoilt_at)
+        }
     };
     let packet = record.packet.as_ref();
     FrameRow {
@@ -200,6 +209,7 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
         seq: packet.map_or(0, |packet| if packet.kind == Kind::Ack { packet.ack } else { packet.seq }),
         payload_bytes: packet.map_or(0, |packet| u64::from(packet.payload)),
         read_by,
+        inter_bss_at,
         spoilt_at,
     }
 }

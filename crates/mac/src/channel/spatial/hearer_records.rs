@@ -5,13 +5,21 @@ use wifair_packet::Packets;
 use super::{SpatialChannel, SpatialFrameKind, Transmission};
 use crate::BROADCAST;
 use crate::exchange::ExchangeStep;
-use crate::tap::{Fate, FrameRecord};
+use crate::tap::{Fate, FrameRecord, Hearer};
 
 impl SpatialChannel {
-    /// Records a frame that ends at `station`: whether the station `senses` it, `reads` it unless something interferes,
-    /// and `receives` it (has followed it to its end). `by_bits` if only bit errors prevented reading.
+    /// Records the frame of `sender` that ends at `station`: whether the station `senses` it, `reads` it unless
+    /// something interferes, and `receives` it (has followed it to its end). `by_bits` if only bit errors prevented
+    /// reading.
     #[cold]
-    pub(super) fn record_hearer(&mut self, station: u32, receives: bool, (senses, reads): (bool, bool), by_bits: bool) {
+    pub(super) fn record_hearer(
+        &mut self,
+        station: u32,
+        (sender, transmission): (u32, &Transmission),
+        receives: bool,
+        (senses, reads): (bool, bool),
+        by_bits: bool,
+    ) {
         let fate = match receives {
             true if !self.signals.corrupted.has(station) => Fate::Read,
             false if !senses && !reads => return,
@@ -19,8 +27,9 @@ impl SpatialChannel {
             _ if by_bits || !reads => Fate::Error,
             _ => Fate::Collision,
         };
+        let is_inter_bss = self.is_inter_bss(transmission.end, station, sender, transmission);
         if let Some(tap) = &mut self.tap {
-            tap.hearer(station, fate);
+            tap.hearer(Hearer { station, fate, is_inter_bss });
         }
     }
 

@@ -355,7 +355,9 @@ impl SpatialChannel {
                     Some(_) => rx.reads & bit != 0,
                 };
                 let reads = is_near && readers & bit != 0;
-                self.record_hearer(station, follow & bit != 0, (rx.senses & bit != 0, reads), by_bits & bit != 0);
+                let senses = rx.senses & bit != 0;
+                let frame = (sender, transmission);
+                self.record_hearer(station, frame, follow & bit != 0, (senses, reads), by_bits & bit != 0);
             }
         }
         let sends_on = if self.like_ns2 { self.still_sending(now, word, follow) } else { 0 };

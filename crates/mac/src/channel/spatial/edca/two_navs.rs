@@ -38,6 +38,26 @@ impl TwoNavs {
 }
 
 impl SpatialChannel {
+    /// Whether a frame of `sender` that ends at `now` is of another BSS for `station` (26.2.2), which has two NAVs.
+    pub(in crate::channel::spatial) fn is_inter_bss(
+        &self,
+        now: Time,
+        station: u32,
+        sender: u32,
+        frame: &Transmission,
+    ) -> bool {
+        let Some(edca) = self.edca.as_deref() else { return false };
+        let Some(navs) = &edca.navs[station as usize] else { return false };
+        let (ap, of_sender) = (edca.aps[station as usize], edca.aps[sender as usize]);
+        match frame.kind {
+            SpatialFrameKind::Cts | SpatialFrameKind::Ack => {
+                let is_saved = navs.holder == Some(frame.to) && navs.intra_bss.end() >= now;
+                !is_saved && ap != Some(frame.to)
+            }
+            _ => of_sender != ap,
+        }
+    }
+
     /// An HE station reads a frame of `sender` that ends at `now`; `check` is when the NAV of an RTS may be reset.
     pub(in crate::channel::spatial) fn read_by_he(
         &mut self,
@@ -47,20 +67,13 @@ impl SpatialChannel {
         frame: &Transmission,
         check: Time,
     ) {
-        let edca = self.edca.as_deref_mut().expect("an HE station has categories");
-        let (ap, of_sender) = (edca.aps[station as usize], edca.aps[sender as usize]);
-        let navs = edca.two_navs(station).expect("an HE station has two NAVs");
-        let is_of_bss = match frame.kind {
-            SpatialFrameKind::Cts | SpatialFrameKind::Ack => {
-                let is_saved = navs.holder == Some(frame.to) && navs.intra_bss.end() >= now;
-                is_saved || ap == Some(frame.to)
-            }
-            _ => of_sender == ap,
-        };
-        if is_of_bss && !frame.kind.is_answer() {
+        let is_inter_bss = self.is_inter_bss(now, station, sender, frame);
+        let navs = self.edca.as_deref_mut().and_then(|edca| edca.two_navs(station));
+        let navs = navs.expect("an HE station has two NAVs");
+        if !is_inter_bss && !frame.kind.is_answer() {
             navs.holder = Some(sender);
         }
-        let nav = if is_of_bss { &mut navs.intra_bss } else { &mut navs.basic };
+        let nav = if is_inter_bss { &mut navs.basic } else { &mut navs.intra_bss };
         frame.change_nav(now, sender, check, nav);
         self.backoffs[station as usize].nav = navs.joint();
     }
