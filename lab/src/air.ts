@@ -1,4 +1,4 @@
-// The air panel: a lane for each station, with its frames by kind and fate, its backoff, and its NAV.
+// The air panel: a lane for each station, with its frames by kind and fate, its backoff, and its NAVs.
 
 import { byId, el, figure, rate, span } from "./dom";
 import { ask, EMPTY, type Engine, type Table } from "./engine";
@@ -37,6 +37,9 @@ export interface Frames {
   /** Lanes of the stations that decoded a frame, by `readBy`; null stands for all. */
   readers: (number[] | null)[];
   readBy: Uint32Array;
+  /** Lanes of the stations whose basic NAV a frame changes, by `interBssAt`; other stations have one NAV, or it changes their intra-BSS NAV. */
+  interBss: number[][];
+  interBssAt: Uint32Array;
   backoff: { station: Int32Array; start: Float64Array; end: Float64Array };
   losses: Table;
   /** Duration of the longest frame [s]; it bounds a search by start times. */
@@ -68,6 +71,8 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
   const hasTcp = packets.texts.some((text) => text === "data" || text === "ack");
   const fate = fates.texts.map((text) => Math.max(0, FATES.indexOf(text)));
   const reads = table.words("read_by");
+  const interBss = table.words("inter_bss_at");
+  const lanesOf = (names: string): number[] => names.split(" ").map((name) => nodes.indexOf(name));
   // Each pair of kind and packet is mapped once, because there may be many frames.
   const pairs = new Int8Array(kinds.texts.length * packets.texts.length).fill(-1);
   const kind = new Uint8Array(table.rows);
@@ -94,8 +99,10 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
     retry: table.numbers("retry"),
     nav: table.numbers("nav_s"),
     endsNav: Uint8Array.from(kinds.codes, (code) => Number(kinds.texts[code] === "cf-end")),
-    readers: reads.texts.map((text) => (text === "*" ? null : text.split(" ").map((name) => nodes.indexOf(name)))),
+    readers: reads.texts.map((text) => (text === "*" ? null : lanesOf(text))),
     readBy: reads.codes,
+    interBss: interBss.texts.map(lanesOf),
+    interBssAt: interBss.codes,
     backoff: {
       station: lanes(backoffs.words("station"), nodes),
       start: backoffs.numbers("start_s"),
@@ -158,6 +165,7 @@ export class Air {
       el("span", {}, el("i", { style: "background:repeating-linear-gradient(45deg,#000 0 2px,#fff 2px 5px)" }), "collision or error"),
       el("span", {}, el("i", { style: "background:#888;height:4px;vertical-align:2px" }), "backoff"),
       el("span", {}, el("i", { style: "background:repeating-linear-gradient(90deg,#888 0 1px,transparent 1px 4px);height:5px" }), "NAV"),
+      el("span", {}, el("i", { style: "background:repeating-linear-gradient(90deg,#777 0 6px,transparent 6px 9px);height:2px;vertical-align:1px" }), "basic NAV, set by other BSSs (802.11ax, be)"),
     );
   }
 

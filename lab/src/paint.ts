@@ -173,24 +173,30 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
   }
 }
 
-/** Paints the NAV of the stations that decoded a frame and are not its receiver, until a CF-End. */
+/** Paints the NAVs of the stations that decoded a frame and are not its receiver, until a CF-End. */
 function paintNav(g: Graphics, view: View, x: (time: number) => number, placeOf: Int32Array, first: number, last: number): void {
-  const { nav, end, endsNav, sender, receiver, readers, readBy } = view.frames!;
-  g.fillStyle = ticks(g);
-  /** The next CF-End in each lane. */
-  const released = new Float64Array(placeOf.length).fill(Infinity);
+  const { nav, end, endsNav, sender, receiver, readers, readBy, interBss, interBssAt } = view.frames!;
+  const [ticked, dashed] = [ticks(g), dashes(g)];
+  /** The next CF-End in each lane, for the basic NAV and for the other or only one. */
+  const [releasedBasic, released] = [0, 1].map(() => new Float64Array(placeOf.length).fill(Infinity)) as [Float64Array, Float64Array];
   for (let i = last - 1; i >= first; i--) {
     const until = end[i]! + nav[i]!;
     if (!endsNav[i] && (!(nav[i]! > 0) || x(until) < LEFT || x(end[i]!) > view.width)) continue;
+    const inter = interBss[interBssAt[i]!]!;
     for (const lane of readers[readBy[i]!] ?? view.lanes) {
       if (lane === sender[i] || lane === receiver[i] || !(placeOf[lane]! >= 0)) continue;
+      const isBasic = inter.includes(lane);
+      const ends = isBasic ? releasedBasic : released;
       if (endsNav[i]) {
-        released[lane] = end[i]!;
+        ends[lane] = end[i]!;
         continue;
       }
       const left = x(end[i]!);
-      const right = x(Math.min(until, released[lane]!));
-      if (right > LEFT) g.fillRect(left, TOP + placeOf[lane]! * LANE + LANE - 5, right - left, 4);
+      const right = x(Math.min(until, ends[lane]!));
+      if (right <= LEFT) continue;
+      const bottom = TOP + placeOf[lane]! * LANE + LANE;
+      g.fillStyle = isBasic ? dashed : ticked;
+      g.fillRect(left, bottom - (isBasic ? 2 : 5), right - left, isBasic ? 2 : 4);
     }
   }
 }
@@ -231,6 +237,13 @@ function ticks(g: Graphics): CanvasPattern | string {
   return pattern(g, "ticks", 4, 4, (p) => {
     p.fillStyle = "#888";
     p.fillRect(0, 0, 1, 4);
+  });
+}
+
+function dashes(g: Graphics): CanvasPattern | string {
+  return pattern(g, "dashes", 9, 2, (p) => {
+    p.fillStyle = "#777";
+    p.fillRect(0, 0, 6, 2);
   });
 }
 

@@ -105,15 +105,20 @@ at = "switch"
 CELLS = {"a1": ("ap1", -30), "a2": ("ap1", 20), "b1": ("ap2", 40), "b2": ("ap2", 90)}
 
 
-def early_starts(standard: str) -> int:
-    """How often a station begins a TXOP although its own cell has reserved the channel, as data, requests and block
-    ACKs that it has read say. Only a CF-End of its own cell ends that.
-    """
+def cells(standard: str) -> wifair.Scenario:
+    """Two cells on one channel."""
     text = TWO_CELLS.replace("[wlan]", f"[wlan]\nstandard = '{standard}'")
     for name, (ap, x) in CELLS.items():
         text += f"[[stations]]\nname = '{name}'\nap = '{ap}'\nposition = ['{x} m', '0 m']\n"
         text += f"[[flows]]\nname = '{name}'\nstation = '{name}'\ntransport = 'udp'\nudp.rate = '3 Mb/s'\n"
-    frames = wifair.run(wifair.Scenario.from_text(text), frames=True).frames
+    return wifair.Scenario.from_text(text)
+
+
+def early_starts(standard: str) -> int:
+    """How often a station begins a TXOP although its own cell has reserved the channel, as data, requests and block
+    ACKs that it has read say. Only a CF-End of its own cell ends that.
+    """
+    frames = wifair.run(cells(standard), frames=True).frames
     assert frames is not None
     cell = {name: ap for name, (ap, _) in CELLS.items()} | {"ap1": "ap1", "ap2": "ap2"}
     reserved, busy_until, early = dict.fromkeys(cell, 0.0), dict.fromkeys(cell, 0.0), 0
@@ -130,6 +135,31 @@ def early_starts(standard: str) -> int:
             elif cell[reader] == cell[sender] and frame["kind"] in ("data", "block-ack", "block-ack-request"):
                 reserved[reader] = max(reserved[reader], end + frame["nav_s"])
     return early
+
+
+def test_the_timeline_shows_both_navs_of_a_station_that_has_two() -> None:
+    """From 802.11ax on frames of other BSSs set the basic NAV (802.11ax-2021, 26.2.4), and no CF-End of the own one
+    ends it. Stations of 802.11n have one NAV.
+    """
+    pytest.importorskip("matplotlib")
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+    from wifair.figures import timeline  # noqa: PLC0415
+
+    for standard, has_two in (("802.11ax", True), ("802.11n", False)):
+        results = wifair.run(cells(standard).with_({"duration": "2 s"}), frames=True)
+        figure = timeline.draw(results, start="1 s", end="1.02 s")
+        legend = [text.get_text() for text in figure.legends[0].get_texts()]
+        expected = [timeline.FIRST_NAV, timeline.BASIC_NAV] if has_two else [timeline.NAV]
+        assert [label for label in legend if "NAV" in label] == expected
+        bars = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+        rows = {round(bar.get_y() % 1, 2) for bar in bars if bar.get_y() % 1 > 0.5}
+        assert rows == ({0.8, 0.7} if has_two else {0.8})
+        assert results.frames is not None
+        cell = {name: ap for name, (ap, _) in CELLS.items()} | {"ap1": "ap1", "ap2": "ap2"}
+        for frame in results.frames.records():
+            others = {name for name in frame["read_by"].split() if cell[name] != cell[frame["sender"]]}
+            if frame["kind"] not in ("cts", "ack"):
+                assert set(frame["inter_bss_at"].split()) == (others if has_two else set())
 
 
 def test_a_cf_end_of_another_cell_ends_no_reservation_of_ones_own() -> None:

@@ -1,4 +1,4 @@
-"""The air over time as a picture: a lane for each node, its frames by kind and fate, backoff and NAV."""
+"""The air over time as a picture: a lane for each node, its frames by kind and fate, backoff and NAVs."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ KINDS = {
     "delba": ("#4A2E5E", "DELBA"),
     "cf-end": ("#5F5F5F", "CF-End"),
 }
+NAV, FIRST_NAV, BASIC_NAV = "NAV", "intra-BSS NAV, or the only one", "basic NAV (other BSSs)"
 LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unheard": ("----", "not heard")}
 
 
@@ -189,21 +190,30 @@ class _Lanes:
             self._bar(one["station"], one["start_s"], one["end_s"], 0, 0.12, label="backoff", **style)
 
     def reservations(self, frames: Columns, lanes: list[str]) -> None:
-        """Draw the NAV that frames set at stations that read them and are not their receivers, until a CF-End."""
-        spans: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
+        """Draw the NAVs that frames set at stations that read them and are not their receivers, until a CF-End.
+
+        A frame of another BSS changes the basic NAV of a station that has two, and every other frame its first NAV.
+        """
+        first: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
+        basic: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
         for one in frames.records():
+            of_others = one["inter_bss_at"].split()
             for reader in lanes if one["read_by"] == "*" else one["read_by"].split():
-                if reader not in spans or reader in (one["sender"], one["receiver"]):
+                if reader not in first or reader in (one["sender"], one["receiver"]):
                     continue
-                now = one["end_s"]
+                now, spans = one["end_s"], basic if reader in of_others else first
                 if one["kind"] == "cf-end":
                     spans[reader] = [(start, min(end, now)) for start, end in spans[reader]]
                 elif one["nav_s"] > 0:
                     spans[reader].append((now, now + one["nav_s"]))
-        style = {"facecolor": "none", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0.4, "zorder": 1}
-        for reader, its in spans.items():
-            for start, end in _merged(its):
-                self._bar(reader, start, end, -0.2, 0.14, label="NAV", **style)
+        style = {"edgecolor": "#888888", "linewidth": 0.4, "zorder": 1}
+        hatched, filled = {"facecolor": "none", "hatch": "/////"}, {"facecolor": "#C9C9C9"}
+        label = FIRST_NAV if any(basic.values()) else NAV
+        for reader in lanes:
+            for start, end in _merged(first[reader]):
+                self._bar(reader, start, end, -0.2, 0.14, label=label, **style, **hatched)
+            for start, end in _merged(basic[reader]):
+                self._bar(reader, start, end, -0.3, 0.07, label=BASIC_NAV, **style, **filled)
 
     def frames(self, frames: Columns) -> None:
         has_tcp = bool({"data", "ack"} & set(frames["packet"].tolist()))
@@ -259,13 +269,13 @@ class _Lanes:
         corner = (left, self.place[station] + low)
         self.axes.add_patch(Rectangle(corner, float(self.scale(end)) - left, height, **style))
         if label not in self.shown:
-            if "hatch" in style and label != "NAV":
+            if "hatch" in style and label not in (NAV, FIRST_NAV):
                 style = {**style, "facecolor": "white"}
             self.shown[label] = Rectangle((0, 0), 1, 1, label=label, **style)
 
     def legend(self) -> list[Any]:
         """List the entries of the legend in a fixed order."""
-        order = [label for _, label in KINDS.values()] + [label for _, label in LOSSES.values()] + ["backoff", "NAV"]
+        order = [label for _, label in (*KINDS.values(), *LOSSES.values())] + ["backoff", NAV, FIRST_NAV, BASIC_NAV]
         handles = [self.shown[label] for label in order if label in self.shown]
         if self.retries:
             from matplotlib.lines import Line2D  # noqa: PLC0415
