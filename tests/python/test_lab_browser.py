@@ -9,11 +9,9 @@ import http.server
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,15 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import wifair
+from lab_page import Opened, chromium, opener
 from wifair import Scenario, _core
 from wifair.laboratory import page as files
 from wifair.laboratory.export import export
 from wifair.laboratory.server import LabServer
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-if CHROMIUM is None:
-    pytest.skip("no Chromium is installed: apt-get install chromium", allow_module_level=True)
 
 pytestmark = pytest.mark.alone  # a browser keeps several processes busy
 
@@ -37,95 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LESSONS = sorted((Path(__file__).parents[2] / "lab" / "lessons").glob("*.toml"))
-PATIENCE_MS = 60_000
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-
-Open = "Callable[..., Any]"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-CF_END = """
-duration = "1 s"
-[wlan]
-standard = "802.11n"
-rts_threshold = "0 B"
-cf_end = true
-edca.be.txop = "3008 us"
-[[servers]]
-name = "server"
-[[stations]]
-name = "a"
-[[stations]]
-name = "b"
-[[flows]]
-name = "a"
-station = "a"
-transport = "udp"
-udp.rate = "10 Mb/s"
-"""
-
-
-class Opened:
-    """A page, and the errors in it."""
-
-    def __init__(self, browser: Any, url: str, *, width: int = 1600, height: int = 1200, dark: bool = False) -> None:
-        self.context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
-        )
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE_MS)
-        self.wrong: list[str] = []
-        base = re.match(r"https?://[^/]+/", url)
-        assert base
-        self.page.on(
-            "console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else None
-        )
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda one: None if self._own(one.url, base[0]) else self.wrong.append(one.url))
-        self.page.goto(url)
-        self.page.wait_for_selector("html[data-ready]", state="attached")
-
-    @staticmethod
-    def _own(url: str, base: str) -> bool:
-        return url.startswith((base, "data:", "blob:"))
-
-    def settle(self) -> None:
-        """Wait until no computation is in progress."""
-        busy = "() => window.wifairLab.busy"
-        calm = 0
-        until = time.monotonic() + PATIENCE_MS / 1000
-        while calm < 3 and time.monotonic() < until:
-            calm = 0 if self.page.evaluate(busy) else calm + 1
-            self.page.wait_for_timeout(40)
-        assert calm == 3, "the page is busy without end"
-
-    def value(self, expression: str) -> Any:
-        return self.page.evaluate(f"() => {{ const lab = window.wifairLab; return {expression}; }}")
-
-    def close(self) -> None:
-        self.context.close()
-        assert self.wrong == []
+    yield from chromium()
 
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Callable[..., Opened]]:
-    pages: list[Opened] = []
-
-    def open_page(url: str, **more: Any) -> Opened:
-        pages.append(Opened(browser, url, **more))
-        pages[-1].settle()
-        return pages[-1]
-
-    yield open_page
-    for one in pages:
-        one.close()
+    yield from opener(browser)
 
 
 @pytest.fixture(scope="module")
@@ -550,36 +465,6 @@ def test_the_pointer_shows_what_a_frame_is(opened: Callable[..., Opened], lab: L
     assert tip.startswith(f"Data frame from {sender} to ")
     assert "carries TCP data from byte" in tip
     assert "NAV" in tip
-
-
-def test_a_cf_end_ends_the_nav(opened: Callable[..., Opened], lab: LabServer) -> None:
-    page = opened(lab.url)
-    page.page.locator("#toml").fill(CF_END)
-    page.page.wait_for_timeout(300)
-    page.settle()
-    page.page.evaluate("window.wifairLab.air.look(0.5, 0.008)")
-    page.settle()
-    # In lane `b`, which is nobody's receiver: 0.1 ms before and behind the first CF-End of `a` in the middle.
-    painted = page.page.evaluate("""() => {
-        const { air } = window.wifairLab;
-        const { table, start, end, sender } = air.frames;
-        const [a, b] = ["a", "b"].map((name) => air.nodes.indexOf(name));
-        const row = start.findIndex((time, i) =>
-            time > air.from_s + 0.003 && table.text("kind", i) === "cf-end" && sender[i] === a);
-        const { width, height } = air.canvas;
-        const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-        context.drawImage(air.canvas, 0, 0);
-        const scale = devicePixelRatio || 1;
-        const wide = width / scale - 68;
-        const isPainted = (time) => {
-            const x = 62 + ((time - air.from_s) / air.width_s) * wide;
-            const y = 20 + 34 * b + 30;
-            const strip = context.getImageData(Math.round(x * scale), Math.round(y * scale), 8, 2).data;
-            return new Set(new Uint32Array(strip.buffer)).size > 1;
-        };
-        return [isPainted(start[row] - 0.0001), isPainted(end[row] + 0.00005)];
-    }""")
-    assert painted == [True, False]
 
 
 def test_many_flows_show_the_curves_of_the_most_and_the_least_goodput_of_the_whole_run(
