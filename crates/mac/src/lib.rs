@@ -27,7 +27,7 @@ pub use call::Call;
 pub use category::{AccessPlan, Categories, Category, Prioritized};
 pub use channel::{
     Bandwidth, Channel, ChannelCounters, ChannelSettings, GeneralChannel, Hearing, RadioLinks, RateSettings,
-    SharedChannel, SignalSettings, SpatialChannel, WidthCounters,
+    SharedChannel, SignalSettings, SpatialChannel,
 };
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 pub use fast::{DatagramRun, DatagramRuns, MpduLeads, SaturatedSource};

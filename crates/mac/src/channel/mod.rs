@@ -12,7 +12,6 @@ pub use fast::SharedChannel;
 pub use general::GeneralChannel;
 pub use spatial::{
     Bandwidth, ChannelCounters, ChannelSettings, Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel,
-    WidthCounters,
 };
 
 use wifair_metrics::Histogram;

@@ -8,7 +8,7 @@
 
 use wifair_engine::Stream;
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, best_mode};
-use wifair_phy::{Band, FrameMode, PpduOptions, PpduTiming, Timing, TxMode};
+use wifair_phy::{Band, ChannelWidth, FrameMode, PpduOptions, PpduTiming, Timing, TxMode};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{AggregationRules, LinkSettings};
@@ -323,11 +323,15 @@ impl Edcafs {
         }
     }
 
+    /// Width of data. What is in no mode of HT and later has 20 MHz.
+    pub(super) fn data_width(&self, station: usize, to: u32) -> ChannelWidth {
+        let mode = self.mode_towards(station, to).filter(|_| to != BROADCAST);
+        mode.map_or(ChannelWidth::Mhz20, |mode| mode.tx.width())
+    }
+
     /// Width of the PPDU that a sender has formed, and of the frames around it, in doublings of 20 MHz.
     pub(crate) fn width_of(&self, sender: usize) -> usize {
-        let to = self.contenders[sender].ppdu.to;
-        let mode = self.mode_towards(self.station_of(sender), to).filter(|_| to != BROADCAST);
-        mode.map_or(0, |mode| mode.tx.width() as usize)
+        self.data_width(self.station_of(sender), self.contenders[sender].ppdu.to) as usize
     }
 
     /// Width in which a sender would send its next frame, in doublings of 20 MHz.
@@ -360,7 +364,9 @@ impl Edcafs {
             ppdu.retries -= u64::from(mpdu.attempts > 0); // it is counted after the CTS
         }
         let psdu = ppdu.psdu;
-        self.contenders[sender].ppdu.air = self.data_air(station, to, psdu);
+        let (air, width) = (self.data_air(station, to, psdu), self.data_width(station, to));
+        let ppdu = &mut self.contenders[sender].ppdu;
+        (ppdu.air, ppdu.width) = (air, width);
     }
 
     /// The mode of the data that `sender` has formed, for HT and later, and the length of each MPDU in bytes.

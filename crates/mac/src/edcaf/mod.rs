@@ -38,7 +38,7 @@ pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings,
-    SlotRules,
+    SlotRules, WidthCounters,
 };
 use self::waiting::CategoryQueues;
 use self::window::{Chain, Mpdu, SendWindow};

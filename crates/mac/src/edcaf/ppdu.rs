@@ -3,6 +3,7 @@
 //! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
 
 use wifair_packet::{Packet, PacketId, Packets};
+use wifair_phy::ChannelWidth;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
@@ -47,6 +48,8 @@ pub(crate) struct Ppdu {
     pub rate: Option<BitRate>,
     /// Air time of the data or the request.
     pub air: Duration,
+    /// Width of the data.
+    pub(super) width: ChannelWidth,
     /// Air time of the response.
     pub response: Duration,
     /// Receiver, purpose and PSDU length for which the air times were computed, if they follow from the station's mode.
@@ -72,6 +75,7 @@ impl Default for Ppdu {
             psdu: Bytes(0),
             rate: None,
             air: Duration::ZERO,
+            width: ChannelWidth::Mhz20,
             response: Duration::ZERO,
             timed: None,
             lost: 0,
@@ -288,6 +292,7 @@ impl Ppdu {
             counters.ppdus += 1;
             counters.mpdus += mpdus;
             counters.retries += self.retries;
+            counters.widths[self.width as usize].add(self.air);
         }
     }
 }
@@ -482,11 +487,13 @@ impl Edcafs {
         } else {
             ppdu.psdu = single_psdu(single, aggregation);
         }
-        self.time_ppdu(sender, station);
+        let mpdus = ppdu.mpdus.len() as u64;
+        self.time_ppdu(sender, station, mpdus);
     }
 
-    /// Determines the air times of the PPDU that `sender` has formed, and its protection.
-    pub(super) fn time_ppdu(&mut self, sender: usize, station: usize) {
+    /// Determines the air times of the PPDU with `mpdus` MPDUs that `sender` has formed, and its protection. Counts it
+    /// as sent, unless an RTS precedes it.
+    pub(super) fn time_ppdu(&mut self, sender: usize, station: usize, mpdus: u64) {
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         let Ppdu { to, psdu, purpose, .. } = *ppdu;
         let Station { choice, max_width, .. } = &self.stations[station];
@@ -494,20 +501,21 @@ impl Edcafs {
         let timed = is_always_alike.then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
             if !ppdu.has(ExchangeStep::Rts) {
-                ppdu.count(counters);
+                ppdu.count_as(mpdus, counters);
             }
             return; // the same as the previous one
         }
-        let air = self.data_air(station, to, psdu);
+        let (air, width) = (self.data_air(station, to, psdu), self.data_width(station, to));
         let response = self.response_air(station, to, purpose);
         let protection = self.protection(psdu, to, sender, None);
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         ppdu.air = air;
+        ppdu.width = width;
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, protection);
         ppdu.timed = timed;
         if !ppdu.has(ExchangeStep::Rts) {
-            ppdu.count(counters);
+            ppdu.count_as(mpdus, counters);
         }
     }
 

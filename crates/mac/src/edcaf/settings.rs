@@ -3,7 +3,7 @@
 use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Band, ModulationClass, PpduOptions, TxMode};
+use wifair_phy::{Band, ChannelWidth, ModulationClass, PpduOptions, TxMode};
 use wifair_units::{Bytes, Duration, Time, counters};
 
 use super::arrival_times::ArrivalTimes;
@@ -262,6 +262,16 @@ impl EdcaSettings {
 }
 
 counters! {
+    /// What a station sent at one width.
+    pub struct WidthCounters {
+        /// Data PPDUs.
+        pub ppdus: u64,
+        /// Their air time.
+        pub air: Duration,
+    }
+}
+
+counters! {
     /// Counters of one category of a station since the start of the run.
     pub struct CategoryCounters {
         /// Data PPDUs sent.
@@ -280,6 +290,8 @@ counters! {
         pub internal_collisions: u64,
         /// Air time of the data PPDUs that did not collide.
         pub data_air: Duration,
+        /// The data PPDUs by width, whether they collided or not.
+        pub widths: [WidthCounters; ChannelWidth::ALL.len()],
         /// Block ACKs sent to its station.
         pub block_acks: u64,
         /// Block ACKs that its station did not receive.
@@ -288,5 +300,14 @@ counters! {
         pub passed_up: u64,
         /// Total time that packets passed up had waited at their receivers for earlier packets.
         pub reorder_delay: Duration,
+    }
+}
+
+impl WidthCounters {
+    /// Counts a PPDU that lasts `air`.
+    #[inline]
+    pub(crate) fn add(&mut self, air: Duration) {
+        self.ppdus += 1;
+        self.air += air;
     }
 }

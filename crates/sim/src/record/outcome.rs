@@ -269,7 +269,7 @@ row! {
         pub air_best_effort_s: f64,
         /// The same for background [s].
         pub air_background_s: f64,
-        /// Data PPDUs that it sent in 20 MHz, with `overlapping_channels`, whose channels have at most 160 MHz.
+        /// Data PPDUs that it sent in 20 MHz (802.11n and later, and with `overlapping_channels`).
         pub ppdus_20_mhz: u64,
         /// The same in 40 MHz.
         pub ppdus_40_mhz: u64,
@@ -277,7 +277,10 @@ row! {
         pub ppdus_80_mhz: u64,
         /// The same in 160 MHz.
         pub ppdus_160_mhz: u64,
-        /// Air time of its data PPDUs in 20 MHz, whether they collided or not [s], with `overlapping_channels`.
+        /// The same in 320 MHz.
+        pub ppdus_320_mhz: u64,
+        /// Air time of its data PPDUs in 20 MHz, whether they collided or not [s] (802.11n and later, and with
+        /// `overlapping_channels`).
         pub air_20_mhz_s: f64,
         /// The same in 40 MHz [s].
         pub air_40_mhz_s: f64,
@@ -285,6 +288,8 @@ row! {
         pub air_80_mhz_s: f64,
         /// The same in 160 MHz [s].
         pub air_160_mhz_s: f64,
+        /// The same in 320 MHz [s].
+        pub air_320_mhz_s: f64,
         /// How often it drew a new backoff because a secondary channel was busy, with `bandwidth = "static"`.
         pub held_back_by_secondary: u64,
     }

@@ -360,10 +360,10 @@ fn stations(labels: &Labels, counts: &[Vec<StationCounts>]) -> Vec<StationOutcom
 
 #[allow(clippy::cast_precision_loss)]
 fn station(name: String, counts: &StationCounts) -> StationOutcome {
-    let StationCounts { mac, categories, channel, queue } = counts;
+    let StationCounts { mac, categories, widths, held_back, queue } = counts;
     let sum = |part: fn(&CategoryCounters) -> u64| categories.iter().map(part).sum::<u64>();
     let air = |category: AccessCategory| categories[category.index()].data_air.nearest_secs();
-    let [mhz20, mhz40, mhz80, mhz160] = channel.widths;
+    let [mhz20, mhz40, mhz80, mhz160, mhz320] = widths;
     StationOutcome {
         name,
         attempts: mac.attempts,
@@ -393,10 +393,12 @@ fn station(name: String, counts: &StationCounts) -> StationOutcome {
         ppdus_40_mhz: mhz40.ppdus,
         ppdus_80_mhz: mhz80.ppdus,
         ppdus_160_mhz: mhz160.ppdus,
+        ppdus_320_mhz: mhz320.ppdus,
         air_20_mhz_s: mhz20.air.nearest_secs(),
         air_40_mhz_s: mhz40.air.nearest_secs(),
         air_80_mhz_s: mhz80.air.nearest_secs(),
         air_160_mhz_s: mhz160.air.nearest_secs(),
-        held_back_by_secondary: channel.held_back,
+        air_320_mhz_s: mhz320.air.nearest_secs(),
+        held_back_by_secondary: *held_back,
     }
 }

@@ -1,9 +1,10 @@
 //! What stations count, access points included: frames, air time, and the drops and marks of their queues.
 
-use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{Channel, ChannelCounters, Counters};
+use wifair_mac::edcaf::{CategoryCounters, WidthCounters};
+use wifair_mac::{Channel, Counters};
+use wifair_phy::ChannelWidth;
 use wifair_queue::Cause;
-use wifair_units::counters;
+use wifair_units::{Count, counters};
 
 use super::World;
 use super::measure::Loss;
@@ -31,8 +32,10 @@ counters! {
         pub(super) mac: Counters,
         /// Zero without four access categories.
         pub(super) categories: [CategoryCounters; 4],
-        /// Zero if channels do not overlap.
-        pub(super) channel: ChannelCounters,
+        /// What it sent by width: from 802.11n on, and on overlapping channels.
+        pub(super) widths: [WidthCounters; ChannelWidth::ALL.len()],
+        /// Number of backoffs drawn again because a secondary channel was busy.
+        pub(super) held_back: u64,
         pub(super) queue: QueueCounts,
     }
 }
@@ -75,11 +78,21 @@ impl World {
     pub(super) fn station_counts(&self) -> Vec<Vec<StationCounts>> {
         let of_channel = |(channel, drops): (&Channel, &Vec<QueueCounts>)| {
             let (categories, channels) = (channel.category_counters(), channel.channel_counters());
-            let of_station = |((number, mac), drops): ((u32, Counters), &QueueCounts)| StationCounts {
-                mac,
-                categories: categories.get(number as usize).copied().unwrap_or_default(),
-                channel: channels.get(number as usize).copied().unwrap_or_default(),
-                queue: QueueCounts { marks: channel.marks(number), ..*drops },
+            let of_station = |((number, mac), drops): ((u32, Counters), &QueueCounts)| {
+                let categories = categories.get(number as usize).copied().unwrap_or_default();
+                let mut widths = categories.iter().fold(Default::default(), |sum, own| own.widths.plus(&sum));
+                let on_channel = channels.get(number as usize);
+                if let Some(counters) = on_channel {
+                    widths = Default::default();
+                    widths[..counters.widths.len()].copy_from_slice(&counters.widths);
+                }
+                StationCounts {
+                    mac,
+                    categories,
+                    widths,
+                    held_back: on_channel.map_or(0, |counters| counters.held_back),
+                    queue: QueueCounts { marks: channel.marks(number), ..*drops },
+                }
             };
             (0..).zip(channel.all_counters()).zip(drops).map(of_station).collect()
         };

@@ -15,4 +15,5 @@ mod scenario;
 mod schemes;
 mod sweep;
 mod traffic;
+mod widths;
 mod world;

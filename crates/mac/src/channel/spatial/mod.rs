@@ -56,7 +56,7 @@ use self::bitset::StationSet;
 use self::edca::SpatialEdca;
 use self::fast::atomic_exchange::AtomicExchange;
 use self::fast::exchange_audience::ExchangeAudiences;
-pub use self::overlap::{Bandwidth, ChannelCounters, ChannelSettings, WidthCounters};
+pub use self::overlap::{Bandwidth, ChannelCounters, ChannelSettings};
 pub use self::radio_links::{Hearing, RadioLinks};
 use self::rate_choice::RateChoices;
 pub use self::rate_choice::RateSettings;

@@ -24,6 +24,7 @@ use super::rx_power::RxWord;
 use super::signal::Signals;
 use super::{ExchangeStage, SpatialChannel, SpatialFrameKind};
 use crate::Eifs;
+use crate::edcaf::WidthCounters;
 
 choice! {
     /// What a station does if it may send but a secondary channel that it needs has not been idle long enough.
@@ -48,16 +49,6 @@ pub struct ChannelSettings {
     pub signals_bandwidth: bool,
     /// How long a secondary channel must have been idle before a TXOP.
     pub idle_before: Duration,
-}
-
-counters! {
-    /// What a station sent at one width.
-    pub struct WidthCounters {
-        /// Data PPDUs.
-        pub ppdus: u64,
-        /// Their air time.
-        pub air: Duration,
-    }
 }
 
 counters! {
@@ -352,9 +343,7 @@ impl SpatialChannel {
         let idle_at_receiver = if is_rts { overlap.idle_width(now, transmission.to) } else { 0 };
         overlap.sent[sender as usize] = SentFrame { width, is_duplicate, idle_at_receiver };
         if !is_duplicate {
-            let counters = &mut overlap.counters[sender as usize].widths[width];
-            counters.ppdus += 1;
-            counters.air += transmission.end - transmission.start;
+            overlap.counters[sender as usize].widths[width].add(transmission.end - transmission.start);
         }
         let mut rx_row = signals.rx_powers.of(sender);
         for link_place in self.links.range(sender) {

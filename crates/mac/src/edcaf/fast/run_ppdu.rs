@@ -192,7 +192,7 @@ impl Edcafs {
     /// Forms the next PPDU of an EDCAF that sends datagrams without packets: the datagrams sent before, and as many
     /// more as are waiting and fit.
     pub(in crate::edcaf) fn form_run(&mut self, sender: usize, station: usize) {
-        let Edcaf { run: Some(run), source, waiting, ppdu, counters, .. } = &mut self.contenders[sender] else {
+        let Edcaf { run: Some(run), source, waiting, ppdu, .. } = &mut self.contenders[sender] else {
             return;
         };
         let Some(plan) = run.plan else { return };
@@ -208,13 +208,12 @@ impl Edcafs {
         let is_aggregate = count > 1;
         ppdu.begin(plan.to, if is_aggregate { Purpose::Aggregate } else { Purpose::Single });
         ppdu.retries = sent_before;
-        ppdu.count_as(count, counters);
         ppdu.psdu = if is_aggregate {
             Bytes(plan.psdu(count).psdu)
         } else {
             single_psdu(Bytes(plan.length), rules_between(&self.stations, station, plan.to))
         };
-        self.time_ppdu(sender, station);
+        self.time_ppdu(sender, station, count);
     }
 
     /// The receiver gets the datagrams of `sender`, and passes them up.

@@ -2,6 +2,7 @@
 //! times are looked up. Frame records, rate adaptation and noise need the windows.
 
 use wifair_packet::{Kind, Packet, PacketId};
+use wifair_phy::ChannelWidth;
 use wifair_units::{Bytes, Duration, Time};
 
 use super::super::ppdu::single_psdu;
@@ -28,6 +29,7 @@ pub(crate) struct SingleFrame {
 pub(crate) struct SingleAirs {
     pub psdu: Bytes,
     pub data: Duration,
+    pub width: ChannelWidth,
     pub ack: Duration,
     pub sequence: &'static [ExchangeStep],
     /// Duration of the whole exchange, with SIFS before it.
@@ -36,8 +38,14 @@ pub(crate) struct SingleAirs {
 
 impl SingleAirs {
     /// A place in a cache without air times.
-    pub const NONE: Self =
-        Self { psdu: Bytes(0), data: Duration::ZERO, ack: Duration::ZERO, sequence: &[], exchange: Duration::ZERO };
+    pub const NONE: Self = Self {
+        psdu: Bytes(0),
+        data: Duration::ZERO,
+        width: ChannelWidth::Mhz20,
+        ack: Duration::ZERO,
+        sequence: &[],
+        exchange: Duration::ZERO,
+    };
 }
 
 impl Edcafs {
@@ -120,6 +128,7 @@ impl Edcafs {
         let found = SingleAirs {
             psdu,
             data,
+            width: self.data_width(station, to),
             ack,
             sequence: sequence(Purpose::Single, self.protection(psdu, to, index, None)),
             exchange: self.protection_time(psdu, to, index) + data + self.access.timing.sifs * 2 + ack,
@@ -140,8 +149,9 @@ impl Edcafs {
         ppdu.first = frame.id;
         ppdu.retries = u64::from(frame.attempts > 0);
         frame.attempts = frame.attempts.saturating_add(1);
-        let SingleAirs { psdu, data, ack, sequence, .. } = frame.airs;
+        let SingleAirs { psdu, data, width, ack, sequence, .. } = frame.airs;
         ppdu.set_airs(psdu, data, ack, sequence);
+        ppdu.width = width;
         if !ppdu.has(ExchangeStep::Rts) {
             ppdu.count_as(1, counters);
         }
@@ -159,6 +169,7 @@ impl Edcafs {
         counters.ppdus += 1;
         counters.mpdus += 1;
         counters.retries += u64::from(frame.attempts > 0);
+        counters.widths[frame.airs.width as usize].add(frame.airs.data);
         frame.attempts = frame.attempts.saturating_add(1);
         self.counters[*station].attempts += 1;
         Some(frame.airs.data)
