@@ -39,10 +39,8 @@ pub struct Rtt {
     srtt8: u64,
     /// RTTVAR times four, in units.
     rttvar4: u64,
-    /// RTO without backoff and before the upper bound, in ns.
-    base: u64,
-    /// RTO with backoff.
-    rto: Duration,
+    /// RTO before the first sample.
+    initial: Duration,
     /// Length of a unit, in ns.
     unit: u64,
     /// Offset of the coarse clock's ticks, in ns.
@@ -62,8 +60,7 @@ impl Rtt {
         Self {
             srtt8: 0,
             rttvar4: 0,
-            base: config.initial_rto.as_nanos(),
-            rto: config.initial_rto.min(config.max_rto),
+            initial: config.initial_rto,
             unit,
             phase: phase.as_nanos() % unit,
             min: Duration::MAX,
@@ -112,13 +109,6 @@ impl Rtt {
         }
         self.min = self.min.min(exact);
         self.backoff = 0;
-        let (floor, variance) = if self.config.min_rto_on_variance {
-            (0, (self.rttvar4 * self.unit).max(self.config.min_rto.as_nanos()))
-        } else {
-            (self.config.min_rto.as_nanos(), self.rttvar4 * self.unit)
-        };
-        self.base = ((self.srtt8 >> 3) * self.unit + variance).max(floor).max(1);
-        self.rto = Duration::from_nanos(self.base).min(self.config.max_rto);
     }
 
     /// Adds a sample that counts towards the minimum RTT only.
@@ -127,15 +117,10 @@ impl Rtt {
         self.min = self.min.min(exact);
     }
 
-    fn set_backoff(&mut self, backoff: u32) {
-        self.backoff = backoff;
-        self.rto = Duration::from_nanos(self.base.saturating_mul(1 << backoff)).min(self.config.max_rto);
-    }
-
     /// Doubles the RTO (RFC 6298, rule 5.5).
     pub fn back_off(&mut self) {
-        if self.rto < self.config.max_rto && self.backoff < 32 {
-            self.set_backoff(self.backoff + 1);
+        if self.rto() < self.config.max_rto && self.backoff < 32 {
+            self.backoff += 1;
         }
         if self.backoff >= self.config.forget_after {
             self.sampled = false;
@@ -144,22 +129,31 @@ impl Rtt {
 
     /// Ends the backoff without a sample, as Linux does when new data is acknowledged.
     pub fn end_backoff(&mut self) {
-        self.set_backoff(0);
+        self.backoff = 0;
     }
 
-    /// Sets the RTO to at least `rto` if there is no sample yet (RFC 6298, rule 5.7).
+    /// Sets the RTO to at least `rto` if there was no sample yet (RFC 6298, rule 5.7).
     pub fn restart_from(&mut self, rto: Duration) {
-        if !self.sampled {
-            self.base = self.base.max(rto.as_nanos());
-            self.set_backoff(0);
+        self.initial = self.initial.max(rto);
+        self.backoff = 0;
+    }
+
+    /// The RTO without backoff and before the upper bound, in ns. The estimate is never zero after a sample.
+    #[inline]
+    fn base(&self) -> u64 {
+        if self.srtt8 == 0 {
+            return self.initial.as_nanos();
         }
+        let (smoothed, variance) = ((self.srtt8 >> 3) * self.unit, self.rttvar4 * self.unit);
+        let least = self.config.min_rto.as_nanos();
+        if self.config.min_rto_on_variance { smoothed + variance.max(least) } else { (smoothed + variance).max(least) }
     }
 
     /// The RTO, backoff included.
     #[inline]
     #[must_use]
-    pub const fn rto(&self) -> Duration {
-        self.rto
+    pub fn rto(&self) -> Duration {
+        Duration::from_nanos(self.base().saturating_mul(1 << self.backoff)).min(self.config.max_rto)
     }
 
     /// Number of doublings in force.
