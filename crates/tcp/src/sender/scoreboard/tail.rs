@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use wifair_units::Time;
 
 /// Segments sent at one instant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct SentRun {
     /// Offset after the last byte.
     end: u64,
@@ -22,12 +22,14 @@ pub(super) struct Tail {
     /// Offset of the first byte.
     start: u64,
     segments: u64,
-    runs: VecDeque<SentRun>,
+    /// The first run, to which most ACKs belong, and the others; meaningless without segments.
+    first: SentRun,
+    others: VecDeque<SentRun>,
 }
 
 impl Tail {
     pub(super) fn new(mss: u64) -> Self {
-        Self { mss, start: 0, segments: 0, runs: VecDeque::new() }
+        Self { mss, start: 0, segments: 0, first: SentRun::default(), others: VecDeque::new() }
     }
 
     #[inline]
@@ -54,14 +56,14 @@ impl Tail {
     /// Adds `count` segments that end at `end`.
     #[inline]
     pub(super) fn push(&mut self, sent: Time, end: u64, count: u64) {
-        match self.runs.back_mut() {
-            Some(run) if run.sent == sent => run.end = end,
-            before => {
-                if before.is_none() {
-                    self.start = end - count * self.mss;
-                }
-                self.runs.push_back(SentRun { end, sent });
-            }
+        let last = self.others.back_mut().unwrap_or(&mut self.first);
+        if self.segments == 0 {
+            self.start = end - count * self.mss;
+            self.first = SentRun { end, sent };
+        } else if last.sent == sent {
+            last.end = end;
+        } else {
+            self.others.push_back(SentRun { end, sent });
         }
         self.segments += count;
     }
@@ -79,16 +81,17 @@ impl Tail {
     pub(super) fn acknowledge(&mut self, count: u64) -> (Time, Time) {
         self.start += count * self.mss;
         self.segments -= count;
-        let first = self.runs.front().map_or(Time::ZERO, |run| run.sent);
-        let mut last = first;
-        while let Some(&SentRun { end, sent }) = self.runs.front() {
-            last = sent;
-            if end <= self.start {
-                self.runs.pop_front();
-            }
-            if end >= self.start {
-                break;
-            }
+        let first = self.first.sent;
+        while self.first.end < self.start
+            && let Some(next) = self.others.pop_front()
+        {
+            self.first = next;
+        }
+        let last = self.first.sent;
+        if self.first.end == self.start
+            && let Some(next) = self.others.pop_front()
+        {
+            self.first = next;
         }
         (first, last)
     }
