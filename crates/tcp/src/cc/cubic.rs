@@ -101,6 +101,32 @@ impl Cubic {
         Epoch { begin: now, k: libm::cbrt((self.w_max - cwnd) / self.params.c), w_est: cwnd }
     }
 
+    /// Whether ACKs are processed by [`Cubic::on_ack_in_avoidance`].
+    #[inline]
+    pub(super) fn avoids_congestion(&self) -> bool {
+        self.curve.is_none() && !self.window.in_slow_start()
+    }
+
+    /// Processes an ACK in congestion avoidance.
+    #[inline(always)]
+    pub(super) fn on_ack_in_avoidance(&mut self, ack: &Ack) {
+        if self.note_use(ack) && !ack.in_recovery && ack.segments > 0.0 {
+            self.avoid_congestion(ack);
+        }
+    }
+
+    /// Notes whether the window limits sending, and returns that; the curve excludes the time in which it does not.
+    #[inline]
+    fn note_use(&mut self, ack: &Ack) -> bool {
+        if !ack.window_limited {
+            self.idle_since = self.idle_since.or(Some(ack.now));
+        } else if let (Some(since), Some(epoch)) = (self.idle_since.take(), &mut self.epoch) {
+            epoch.begin += ack.now.saturating_since(since);
+        }
+        ack.window_limited
+    }
+
+    #[inline(always)]
     fn avoid_congestion(&mut self, ack: &Ack) {
         let mut epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -182,26 +208,14 @@ impl Cubic {
 impl CongestionControl for Cubic {
     by_window!(only on_recovery_exit);
 
-    #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if self.curve.is_some() {
+        if self.avoids_congestion() {
+            self.on_ack_in_avoidance(ack);
+        } else if self.curve.is_some() {
             self.grow_in_whole_segments(ack);
-            return;
-        }
-        if !ack.window_limited {
-            self.idle_since = self.idle_since.or(Some(ack.now));
+        } else if !self.note_use(ack) {
             self.hystart.watch(&mut self.window, ack);
-            return;
-        }
-        if let (Some(since), Some(epoch)) = (self.idle_since.take(), &mut self.epoch) {
-            epoch.begin += ack.now.saturating_since(since);
-        }
-        if ack.in_recovery || ack.segments <= 0.0 {
-            return;
-        }
-        if !self.window.in_slow_start() {
-            self.avoid_congestion(ack);
-        } else {
+        } else if !ack.in_recovery && ack.segments > 0.0 {
             self.hystart.grow(&mut self.window, ack);
         }
     }

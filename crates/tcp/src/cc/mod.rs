@@ -504,15 +504,23 @@ algorithms! {
 }
 
 impl Algorithm {
-    /// Calls [`CongestionControl::on_ack`] and returns the new window, with one jump for both. For NewReno, the common
-    /// case, `ack` is inlined, so that fields it does not read are not computed.
+    /// Calls [`CongestionControl::on_ack`] and returns the new window, with one jump for both. For NewReno and CUBIC,
+    /// the common cases, the conversion is inlined, so that fields they do not read are not computed.
     #[inline(always)]
-    pub(crate) fn process_ack(&mut self, ack: impl Fn() -> Ack) -> f64 {
-        if let Self::NewReno(reno) = self {
-            reno.on_ack(&ack());
-            reno.cwnd()
-        } else {
-            self.process_any_ack(&ack())
+    pub(crate) fn process_ack<T>(&mut self, ack: T) -> f64
+    where
+        Ack: From<T>,
+    {
+        match self {
+            Self::NewReno(reno) => {
+                reno.on_ack(&Ack::from(ack));
+                reno.cwnd()
+            }
+            Self::Cubic(cubic) if cubic.avoids_congestion() => {
+                cubic.on_ack_in_avoidance(&Ack::from(ack));
+                cubic.cwnd()
+            }
+            _ => self.process_any_ack(&Ack::from(ack)),
         }
     }
 

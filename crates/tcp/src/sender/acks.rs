@@ -8,6 +8,53 @@ use super::{AckSummary, RecoveryPhase, Sender, SenderState, due};
 use crate::cc::{Ack, Algorithm, CongestionControl};
 use crate::clock;
 use crate::config::{Growth, Handshake, IdleRestart, Recovery, ReduceFrom};
+use crate::rtt::Rtt;
+
+/// What an [`Ack`] is made of; most congestion controls need little of it.
+struct AckFacts<'a> {
+    now: Time,
+    packet: &'a Packet,
+    summary: &'a AckSummary,
+    segments: f64,
+    rtt: Option<Duration>,
+    estimate: &'a Rtt,
+    /// Whether packets carry timestamps.
+    is_stamped: bool,
+    una: u64,
+    nxt: u64,
+    window_limited: bool,
+    mss: f64,
+    paced: bool,
+}
+
+impl From<AckFacts<'_>> for Ack {
+    #[inline(always)]
+    fn from(facts: AckFacts<'_>) -> Self {
+        let AckFacts { packet, summary, .. } = facts;
+        let delay = || Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr)));
+        Self {
+            now: facts.now,
+            segments: facts.segments,
+            bytes: summary.acked,
+            rtt: facts.rtt,
+            one_way_delay: facts.is_stamped.then(delay),
+            srtt: facts.estimate.srtt(),
+            min_rtt: facts.estimate.min(),
+            una: facts.una,
+            nxt: facts.nxt,
+            in_flight: summary.in_flight.cast_signed() as f64 / facts.mss,
+            delivered: facts.una + summary.sacked,
+            lost: f64::from(summary.lost),
+            rate: summary.rate,
+            window_limited: facts.window_limited,
+            ecn_echo: packet.has(flag::ECE),
+            in_recovery: summary.in_recovery,
+            duplicate: summary.acked == 0,
+            mss: facts.mss,
+            paced: facts.paced,
+        }
+    }
+}
 
 impl Sender {
     /// Processes a segment from the data receiver.
@@ -356,32 +403,19 @@ impl Sender {
             Growth::TwoSegments => self.segments(ack_summary.acked).min(2.0),
             Growth::Bytes => self.segments(ack_summary.delivered),
         };
-        let one_way_delay = self
-            .options
-            .timestamps
-            .then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
-        let Self { sample: rtt, una, max: nxt, grows_unused, mss_f64: mss, .. } = *self;
         let window_limited = if self.options.track_use { self.uses_window() } else { self.window_limited };
-        let estimate = &self.rtt;
-        self.cwnd = self.cc.process_ack(|| Ack {
+        self.cwnd = self.cc.process_ack(AckFacts {
             now,
+            packet,
+            summary: ack_summary,
             segments,
-            bytes: ack_summary.acked,
-            rtt,
-            one_way_delay,
-            srtt: estimate.srtt(),
-            min_rtt: estimate.min(),
-            una,
-            nxt,
-            in_flight: ack_summary.in_flight.cast_signed() as f64 / mss,
-            delivered: una + ack_summary.sacked,
-            lost: f64::from(ack_summary.lost),
-            rate: ack_summary.rate,
-            window_limited: window_limited | grows_unused,
-            ecn_echo: packet.has(flag::ECE),
-            in_recovery: ack_summary.in_recovery,
-            duplicate: ack_summary.acked == 0,
-            mss,
+            rtt: self.sample,
+            estimate: &self.rtt,
+            is_stamped: self.options.timestamps,
+            una: self.una,
+            nxt: self.max,
+            window_limited: window_limited | self.grows_unused,
+            mss: self.mss_f64,
             paced: self.paces,
         });
     }
