@@ -40,6 +40,16 @@ impl Histogram {
         self.sum = self.sum.wrapping_add(sample.as_nanos()); // 584 years
     }
 
+    /// Counts one sample `times` times, at least once.
+    #[inline]
+    pub fn add_repeated(&mut self, sample: Duration, times: u32) {
+        self.add(sample);
+        if times > 1 {
+            self.counts[bucket_of(sample)] += times - 1;
+            self.sum = self.sum.wrapping_add(sample.as_nanos() * u64::from(times - 1));
+        }
+    }
+
     /// Counts samples between `most`, the first, and `least`, the last. If both are in one octave, all samples share
     /// what depends on it.
     #[inline]
@@ -245,6 +255,8 @@ mod tests {
                 alone.add(Duration::from_nanos(nanos));
             }
             let samples = (0..count).rev().map(|place| Duration::from_nanos(least + step * place));
+            together.add_repeated(Duration::from_nanos(least), count as u32);
+            (0..count).for_each(|_| alone.add(Duration::from_nanos(least)));
             let most = samples.clone().next().unwrap_or_default();
             together.add_between(most, Duration::from_nanos(least), samples.clone());
             samples.for_each(|sample| alone.add(sample));

@@ -105,6 +105,12 @@ impl Delays {
         self.measured.add(delay);
     }
 
+    /// Adds `delay` this many times, at least once.
+    #[inline]
+    pub(super) fn add_repeated(&mut self, delay: Duration, times: u32) {
+        self.measured.add_repeated(delay, times);
+    }
+
     /// Ends the warm-up.
     pub(super) fn restart(&mut self) {
         self.shortest = self.shortest_of_all();

@@ -91,31 +91,31 @@ impl Sender {
 }
 
 /// What some ACKs have released.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckTrain {
     /// Number of ACKs processed, from the first on.
     pub acks: usize,
-    /// The first segment released and the number of segments, which differ in their offset alone.
-    pub first: Packet,
-    /// See `first`.
+    /// Number of segments released; see [`Sender::first_released`].
     pub segments: u64,
 }
 
 impl Sender {
     /// Processes ACKs that arrive at one instant, as far as everything arrives in order and the windows alone decide
-    /// what is sent: what they release is sent at once, and timers are set once. `take_rtt` gets the RTT samples.
+    /// what is sent: what they release is sent at once, and timers are set once. `take_rtts` gets the RTT samples, each
+    /// with how often it came in a row.
     #[inline]
     pub fn on_acks<'a>(
         &mut self,
         now: Time,
         acks: impl Iterator<Item = &'a Packet>,
-        mut take_rtt: impl FnMut(Duration),
+        mut take_rtts: impl FnMut(Duration, u32),
     ) -> AckTrain {
-        let mut train = AckTrain { acks: 0, first: Packet { seq: self.nxt, ..self.full }, segments: 0 };
+        let mut train = AckTrain::default();
         if self.annotates || self.phase != RecoveryPhase::Open || self.nxt < self.max {
             return train;
         }
         let is_in_order = self.is_in_order();
+        let mut rtt = None;
         for ack in acks {
             let is_plain = self.run > 0 && ack.flags == flag::ACK && u32::from(ack.window) == self.window_field;
             self.sample = None;
@@ -124,38 +124,61 @@ impl Sender {
             }
             if self.selective.is_none() && self.una < ack.ack && ack.ack <= self.max {
                 self.on_new_ack(now, ack);
-            } else if !is_in_order || !self.acknowledge_in_order(now, ack) {
+                self.refresh();
+            } else if is_in_order && self.acknowledge_in_order(now, ack) {
+                self.refresh_in_order();
+            } else {
                 break;
             }
-            self.refresh();
-            if let Some(rtt) = self.sample {
-                take_rtt(rtt);
-            }
+            rtt = note_rtt(rtt, self.sample, &mut take_rtts);
             train.acks += 1;
-            if self.is_running() {
-                let count = (self.run - self.nxt) / self.mss;
-                if self.timed == 0 {
-                    (self.timed, self.timed_at) = (self.nxt + self.mss, now);
-                }
-                self.nxt += count * self.mss;
-                self.max = self.nxt;
-                if let Some(s) = &mut self.selective {
-                    s.push(now, self.nxt, self.mss, count, false);
-                }
-                train.segments += count;
-            }
-            self.is_held(); // notes what limits it
+            train.segments += self.release(now);
         }
+        note_rtt(rtt, None, &mut take_rtts);
         if train.acks > 0 {
             self.restart_timers(now);
         }
         if train.segments > 0 {
             self.last_send = now;
-            if self.options.timestamps {
-                train.first.ts_val = clock(now);
-            }
         }
         train
+    }
+
+    /// The first of the segments that ACKs have just [released](Sender::on_acks); they differ in their offset alone.
+    #[inline]
+    #[must_use]
+    pub fn first_released(&self, now: Time, segments: u64) -> Packet {
+        let ts_val = if self.options.timestamps { clock(now) } else { self.full.ts_val };
+        Packet { seq: self.nxt - segments * self.mss, ts_val, ..self.full }
+    }
+
+    /// Sends all that the windows allow, and notes what limits that; the caller writes the segments. Returns their
+    /// number.
+    #[inline(always)]
+    fn release(&mut self, now: Time) -> u64 {
+        let mut count = 0;
+        if self.is_running() {
+            count = (self.run - self.nxt) / self.mss;
+            if self.timed == 0 {
+                (self.timed, self.timed_at) = (self.nxt + self.mss, now);
+            }
+            self.nxt += count * self.mss;
+            self.max = self.nxt;
+            if let Some(s) = &mut self.selective {
+                s.push(now, self.nxt, self.mss, count, false);
+            }
+        }
+        self.is_held(); // notes what limits it
+        count
+    }
+
+    /// [`Sender::refresh`] after [`Sender::acknowledge_in_order`], before which the windows alone decided.
+    #[inline(always)]
+    fn refresh_in_order(&mut self) {
+        let in_flight = self.selective.as_ref().map_or(0, |s| s.in_flight());
+        self.window = self.open_window();
+        self.reach = self.nxt.saturating_add(self.window.saturating_sub(in_flight));
+        self.run = if in_flight > 0 { self.end_of_run() } else { 0 };
     }
 
     /// Whether nothing is lost and everything has arrived in order, so that [`Sender::acknowledge_in_order`] may be
@@ -195,6 +218,24 @@ impl Sender {
         self.restart_timer(now, true);
         self.restart_probe(now);
         self.finish_without_fin();
+    }
+}
+
+/// Adds an RTT sample to those in a row with the same value, which `take_rtts` gets once another one follows.
+#[inline(always)]
+fn note_rtt(
+    row: Option<(Duration, u32)>,
+    sample: Option<Duration>,
+    take_rtts: &mut impl FnMut(Duration, u32),
+) -> Option<(Duration, u32)> {
+    match (row, sample) {
+        (Some((rtt, count)), Some(sample)) if rtt == sample => Some((rtt, count + 1)),
+        _ => {
+            if let Some((rtt, count)) = row {
+                take_rtts(rtt, count);
+            }
+            sample.map(|sample| (sample, 1))
+        }
     }
 }
 

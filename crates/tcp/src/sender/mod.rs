@@ -399,20 +399,30 @@ impl Sender {
     /// one.
     #[inline(always)]
     fn refresh(&mut self) {
-        let cwnd = (self.cwnd * self.mss_f64) as i64;
-        let window = if self.inflation == 0 { cwnd } else { cwnd.saturating_add(self.inflation).max(0) };
-        self.window = window.cast_unsigned().min(self.max_window).max(self.mss);
+        self.window = self.open_window();
+        if self.inflation != 0 {
+            let inflated = ((self.cwnd * self.mss_f64) as i64).saturating_add(self.inflation).max(0);
+            self.window = inflated.cast_unsigned().min(self.max_window).max(self.mss);
+        }
         self.reach = match &self.selective {
             None => self.una + self.window,
             Some(s) => self.nxt.saturating_add(self.allowance(s)),
         };
-        self.run = if self.only_windows_limit() {
-            let end = self.reach.min(self.una.saturating_add(self.rwnd));
-            // After a reduction the window may end before what was already sent.
-            if end.max(self.nxt).saturating_add(self.mss) <= self.supplied { end } else { 0 }
-        } else {
-            0
-        };
+        self.run = if self.only_windows_limit() { self.end_of_run() } else { 0 };
+    }
+
+    /// The congestion window in bytes, without inflation.
+    #[inline(always)]
+    fn open_window(&self) -> u64 {
+        ((self.cwnd * self.mss_f64) as i64).cast_unsigned().min(self.max_window).max(self.mss)
+    }
+
+    /// Where `run` ends if the windows alone limit it: at the windows' end, if that much data is there, else at 0.
+    #[inline(always)]
+    fn end_of_run(&self) -> u64 {
+        let end = self.reach.min(self.una.saturating_add(self.rwnd));
+        // After a reduction the window may end before what was already sent.
+        if end.max(self.nxt).saturating_add(self.mss) <= self.supplied { end } else { 0 }
     }
 
     /// Calls the congestion control with an event that may change its window.

@@ -101,7 +101,7 @@ impl World {
             let behind = &channel.passed_up()[count..];
             let acks = behind.iter().map(|(_, id)| &packets[*id]);
             let mut acks = acks.take_while(|packet| (packet.hop, packet.flow) == (hop, flow));
-            let mut train = sender.on_acks(now, acks.clone(), |rtt| rtts.add(rtt));
+            let mut train = sender.on_acks(now, acks.clone(), |rtt, times| rtts.add_repeated(rtt, times));
             if train.acks == 0 {
                 let Some(ack) = acks.next() else { break };
                 sender.on_packet(now, ack);
@@ -111,7 +111,10 @@ impl World {
                 train.acks = 1;
             }
             let mut free = behind[..train.acks].iter().map(|(_, id)| *id);
-            let (mut segment, mut segments) = (train.first, train.segments);
+            let (mut segment, mut segments) = (Packet::default(), train.segments);
+            if segments > 0 {
+                segment = sender.first_released(now, segments);
+            }
             loop {
                 segment.hop = forward;
                 segment.set_sent_at(now);

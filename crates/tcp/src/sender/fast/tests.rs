@@ -20,9 +20,9 @@ fn one_by_one(sender: &mut Sender, now: Time, acks: &[Packet]) -> (Vec<Packet>, 
 fn together(sender: &mut Sender, now: Time, mut acks: &[Packet]) -> (Vec<Packet>, Vec<Duration>, usize) {
     let (mut released, mut rtts, mut taken) = (vec![], vec![], 0);
     while !acks.is_empty() {
-        let train = sender.on_acks(now, acks.iter(), |rtt| rtts.push(rtt));
-        let AckTrain { first, segments, .. } = train;
-        for number in 0..segments {
+        let train = sender.on_acks(now, acks.iter(), |rtt, count| rtts.extend((0..count).map(|_| rtt)));
+        let first = sender.first_released(now, train.segments);
+        for number in 0..train.segments {
             released.push(Packet { seq: first.seq + number * 1000, ..first });
         }
         taken += train.acks;
