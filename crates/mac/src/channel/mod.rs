@@ -181,6 +181,15 @@ impl Channel {
         general.edcafs_mut().append_train(station, category, train, packets, before, joins)
     }
 
+    /// Appends packets of `size` bytes that arrive at a station at once to the queue of one of its categories, if it
+    /// has something to send in this category and the arrivals have no other effect. Returns the number of packets
+    /// appended.
+    #[inline]
+    pub fn append_together(&mut self, now: Time, station: u32, category: usize, ids: &[PacketId], size: u16) -> usize {
+        let Self::General(general) = self else { return 0 };
+        general.edcafs_mut().append_together(now, station, category, ids, size)
+    }
+
     /// Whether a station may [expect](Channel::expect_packet) packets.
     #[must_use]
     pub fn can_expect(&self, station: u32) -> bool {

@@ -541,9 +541,7 @@ impl World {
                 let index = usize::from(channel);
                 let is_taken = match &mut self.channels[index] {
                     Channel::Shared(cell) => cell.fast_offer(from, id, &mut self.packets),
-                    Channel::General(_) => {
-                        self.kept.take((hop, self.packets[id].flow), id) || self.append(index, from, id)
-                    }
+                    Channel::General(_) => self.kept.take(id, &self.packets[id]) || self.append(index, from, id),
                     Channel::Spatial(_) => false,
                 };
                 if !is_taken {

@@ -195,6 +195,37 @@ impl Edcafs {
         count
     }
 
+    /// Appends packets of `size` bytes that arrive at a station at once to the queue of one of its categories, up to the
+    /// first that may not fit; returns their number. Does nothing unless the category has something to send and its
+    /// queue is a single FIFO that marks nothing.
+    pub(crate) fn append_together(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        ids: &[PacketId],
+        size: u16,
+    ) -> usize {
+        let Some((index, ap)) = self.joined_by_trains(station, category) else { return 0 };
+        let mut count = 0;
+        self.contenders[index].waiting.change_fifo(|fifo| {
+            if !fifo.may_mark() {
+                let room = fifo.room_until_full(size);
+                count = ids.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+                let ids = &ids[..count];
+                fifo.reserve(count as u64, size);
+                fifo.fill_reserved(ids.iter().copied());
+                ids.iter().for_each(|id| self.arrived.note(*id, now));
+            }
+            if let (Some(ap), true) = (ap, count > 0) {
+                let gauge = &mut self.ap_queues[ap];
+                let (level, was_full) = gauge.level();
+                gauge.set(now, level + count, was_full || fifo.is_full());
+            }
+        });
+        count
+    }
+
     /// Index of a station's category, and its access point if it is one, if packets that arrive have no effect but to
     /// join the queue of the category.
     fn joined_by_trains(&self, station: u32, category: usize) -> Option<(usize, Option<usize>)> {

@@ -18,17 +18,21 @@ use crate::world::{TIMERS, World};
 pub(in crate::world) struct Train {
     /// Whether packets are kept now.
     is_on: bool,
-    /// Hop and connection of the last packet that joined a queue.
+    /// Hop and connection of the last packet that joined a queue, and its size.
     way: Option<(u32, u32)>,
+    size: u16,
+    /// Whether packets of other sizes are kept.
+    is_mixed: bool,
     packets: Vec<PacketId>,
 }
 
 impl Train {
     /// Keeps a packet if it goes the same way as the last one; returns whether it did.
     #[inline]
-    pub(in crate::world) fn take(&mut self, way: (u32, u32), id: PacketId) -> bool {
-        let is_taken = self.way == Some(way);
+    pub(in crate::world) fn take(&mut self, id: PacketId, packet: &Packet) -> bool {
+        let is_taken = self.way == Some((packet.hop, packet.flow));
         if is_taken {
+            self.is_mixed |= packet.size != self.size;
             self.packets.push(id);
         }
         is_taken
@@ -44,6 +48,7 @@ impl Train {
     pub(in crate::world) fn follow(&mut self, packet: &Packet) {
         if self.is_on {
             self.way = Some((packet.hop, packet.flow));
+            self.size = packet.size;
         }
     }
 }
@@ -93,7 +98,7 @@ impl World {
         if self.kept.way != Some((forward, flow)) || connection.single || connection.sessions.is_some() {
             return;
         }
-        let (channel, kept, packets) = (&mut self.channels[channel], &mut self.kept.packets, &mut self.packets);
+        let (channel, kept, packets) = (&mut self.channels[channel], &mut self.kept, &mut self.packets);
         let (counters, rtts) = (&mut connection.counters, &mut self.flows[connection.flow as usize].rtt);
         let mut count = 0;
         let mut is_due = self.now >= self.next_events.earliest().min(self.until);
@@ -119,10 +124,11 @@ impl World {
                 segment.hop = forward;
                 segment.set_sent_at(now);
                 counters.data_sent += segments;
+                kept.is_mixed |= segments > 0 && segment.size != kept.size;
                 for _ in 0..segments {
                     let id = free.next().unwrap_or_else(|| packets.add().0);
                     packets[id] = segment;
-                    kept.push(id);
+                    kept.packets.push(id);
                     segment.seq += u64::from(segment.payload);
                 }
                 if sender.is_running() {
@@ -212,16 +218,21 @@ impl World {
         let Some((hop, flow)) = self.kept.way.take() else { return };
         let Hop::Air { channel, from, .. } = self.hops[hop as usize] else { return };
         let (channel, category) = (usize::from(channel), self.connections[flow as usize].category);
-        let kept = std::mem::take(&mut self.kept.packets);
+        let (kept, size) = (std::mem::take(&mut self.kept.packets), self.kept.size);
+        let is_mixed = std::mem::take(&mut self.kept.is_mixed);
         let mut waiting = &kept[..];
         while let Some((first, others)) = waiting.split_first() {
-            let train = waiting.iter().map(|id| (self.now, *id));
-            match self.channels[channel].append_train(from, category, train, &mut self.packets, Time::NEVER, |_| true) {
-                0 => {
-                    self.offer(channel, from, *first);
-                    waiting = others;
-                }
-                count => waiting = &waiting[count..],
+            let (now, to) = (self.now, &mut self.channels[channel]);
+            let count = if is_mixed {
+                let train = waiting.iter().map(|id| (now, *id));
+                to.append_train(from, category, train, &mut self.packets, Time::NEVER, |_| true)
+            } else {
+                to.append_together(now, from, category, waiting, size)
+            };
+            waiting = &waiting[count..];
+            if count == 0 {
+                self.offer(channel, from, *first);
+                waiting = others;
             }
         }
         self.kept.packets = kept;
