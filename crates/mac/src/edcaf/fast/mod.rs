@@ -195,8 +195,8 @@ impl Edcafs {
         count
     }
 
-    /// Appends packets of `size` bytes that arrive at a station at once to the queue of one of its categories, up to the
-    /// first that may not fit; returns their number. Does nothing unless the category has something to send and its
+    /// Appends packets of `size` bytes that arrive at a station at once to the queue of one of its categories, as far
+    /// as they certainly fit; returns their number. Does nothing unless the category has something to send and its
     /// queue is a single FIFO that marks nothing.
     pub(crate) fn append_together(
         &mut self,
