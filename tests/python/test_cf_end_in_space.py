@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import wifair
 
@@ -54,6 +56,21 @@ def test_a_hidden_station_that_reads_no_cf_end_starves() -> None:
     assert goodput.max(axis=1) == pytest.approx(10e6, rel=0.01)
     without = wifair.run(cell.with_({"wlan.cf_end": False}), seeds=range(1, 6)).flows["goodput_bps"]
     assert (without > 5e6).all()
+
+
+def test_an_access_point_that_repeats_the_cf_end_prevents_that() -> None:
+    """Each station needs 10 Mb/s, and the channel has room for both if no time stays reserved: without CF-End they get
+    more than 15 Mb/s together, although their RTS collide.
+    """
+    cell = wifair.Scenario.from_text(HIDDEN).with_({"wlan.repeat_cf_end": True})
+    results = wifair.run(cell, seeds=range(1, 6), frames=True)
+    assert (results.flows["goodput_bps"] > 5e6).all()
+    assert results.frames is not None
+    kinds = [(row["kind"], row["sender"], row["start_s"]) for row in results.frames.where(seed=1).records()]
+    ends = [(sender, start) for kind, sender, start in kinds if kind == "cf-end"]
+    repeated = [start - before for (_, before), (sender, start) in itertools.pairwise(ends) if sender == "ap"]
+    assert len(repeated) > 100
+    assert repeated == pytest.approx([52e-6 + 16e-6] * len(repeated), abs=1e-9)  # CF-End at 6 Mb/s, and SIFS
 
 
 def test_the_timeline_ends_a_nav_where_a_cf_end_is_read() -> None:

@@ -295,6 +295,7 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
         )
         for outage in ("outage_up", "outage_down")
     ),
+    (r"wlan\.repeat_cf_end", "categories", {"wlan.cf_end": True}, [True]),
     (r"wlan\.protect_by_rts", "categories", {"wlan.band": "2.4 GHz", "wlan.protection": "2 Mb/s"}, [True]),
     (r"(wlan|ap|stations)\.edca\..*", "categories", {}, []),
     *(

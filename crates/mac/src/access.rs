@@ -58,6 +58,9 @@ pub struct Access {
     /// protection). A holder that finishes early then releases the channel with a CF-End (10.22.2.9). If false, each
     /// frame reserves the channel for its own exchange.
     pub cf_end: bool,
+    /// Whether an access point that has read a CF-End of its BSS sends another after SIFS (10.22.2.9, where it is
+    /// optional).
+    pub repeats_cf_end: bool,
     /// Rate of broadcast frames: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,
     /// When EIFS applies.
@@ -90,6 +93,7 @@ impl Access {
             protection: None,
             protects_by_rts: false,
             cf_end: false,
+            repeats_cf_end: false,
             broadcast_rate: timing.basic_rate,
             eifs: Eifs::AfterError,
             nav_reset: true,

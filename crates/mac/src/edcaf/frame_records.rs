@@ -45,9 +45,8 @@ impl Edcafs {
         left > Duration::ZERO && left >= self.access.timing.sifs + self.access.cf_end_air()
     }
 
-    /// Record of the CF-End of `sender` that ends at `end`.
-    pub(crate) fn cf_end_record(&self, sender: usize, end: Time, fate: Fate) -> FrameRecord {
-        let from = number(self.station_of(sender));
+    /// Record of the CF-End of a station that ends at `end`.
+    pub(crate) fn cf_end_record(&self, from: u32, end: Time, fate: Fate) -> FrameRecord {
         let span = (end - self.access.cf_end_air(), end);
         let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), span, fate);
         FrameRecord { rate: self.access.cf_end_rate(), length: frame_length::CF_END, ..frame }

@@ -34,6 +34,10 @@ fn micros(micros: u64) -> Duration {
 
 struct Cell {
     cf_end: bool,
+    /// Whether the access point repeats the CF-End of other stations.
+    repeats: bool,
+    /// Whether the disturber has sent data to station 2 just before.
+    disturbs: bool,
     rts_threshold: u64,
     /// Probability that the access point loses what the holder sends.
     error: f64,
@@ -45,7 +49,9 @@ struct Cell {
 
 impl Cell {
     fn released(hearing: fn(u32, u32) -> Hearing) -> Self {
-        Self { cf_end: true, rts_threshold: u64::MAX, error: 0.0, hearing, class: ModulationClass::Ht, aps: [0; 4] }
+        let class = ModulationClass::Ht;
+        let (repeats, disturbs) = (false, false);
+        Self { cf_end: true, repeats, disturbs, rts_threshold: u64::MAX, error: 0.0, hearing, class, aps: [0; 4] }
     }
 
     /// The frames after the holder has begun to send one packet to the access point. Other stations get packets that
@@ -64,7 +70,7 @@ impl Cell {
     fn record(&self, later: &[(u64, u32, u16, bool)]) -> (Tap, Time) {
         let mut settings = settings(1, 4, self.rts_threshold, 7);
         settings.classifier = Classifier::One;
-        settings.access.cf_end = self.cf_end;
+        (settings.access.cf_end, settings.access.repeats_cf_end) = (self.cf_end, self.repeats);
         for (number, station) in settings.stations.iter_mut().enumerate() {
             (station.newest, station.ap) = (self.class, Some(self.aps[number]));
             // The holder and the disturber do not soon repeat what is lost.
@@ -79,8 +85,14 @@ impl Cell {
         let mut channel = SpatialChannel::with_categories(settings, links);
         channel.set_tap(true);
         let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
-        let next_hops = NextHops(&[0, BROADCAST]);
+        let next_hops = NextHops(&[0, BROADCAST, OTHER]);
         let mut begins = Time::ZERO;
+        if self.disturbs {
+            let mut call = Call::new(begins, &mut packets, &mut dropped, &mut lost, next_hops);
+            let id = call.packets.insert(Packet { hop: 2, size: 1500, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(DISTURBER, 0, id, &mut call);
+            begins = channel.next() + micros(DATA_US + 1);
+        }
         let offers = [(0, HOLDER, 1500, false)].into_iter().chain(later.iter().copied());
         for (at, station, size, is_broadcast) in offers {
             let now = begins + micros(at);
@@ -184,6 +196,50 @@ fn a_station_hidden_from_the_holder_keeps_its_nav() {
     for hearing in [all, by_ap_only] {
         let cell = Cell { cf_end: false, ..Cell::released(hearing) };
         assert_eq!(cell.other_begins(&[]), after_ack + AIFS_US);
+    }
+}
+
+/// The access point repeats the CF-End after SIFS, and a station that is hidden from the holder sends AIFS later,
+/// instead of at the end of the TXOP (10.22.2.9). One that hears the holder, too, senses the second CF-End before its
+/// AIFS is over. The access point does not repeat a CF-End of another BSS.
+#[test]
+fn an_access_point_repeats_the_cf_end_of_its_bss() {
+    let second_begins = DATA_US + SIFS_US + ACK_US + SIFS_US + CF_END_US + SIFS_US;
+    let seconds = |cell: &Cell| {
+        let frames = cell.run(&[]);
+        let cf_ends = frames.iter().filter(|frame| (frame.kind, frame.from) == (FrameKind::CfEnd, 0));
+        cf_ends.map(|frame| (frame.start - Time::ZERO).as_nanos() / 1000).collect::<Vec<_>>()
+    };
+    for hearing in [all as fn(u32, u32) -> Hearing, by_ap_only] {
+        let cell = Cell { repeats: true, ..Cell::released(hearing) };
+        assert_eq!(seconds(&cell), [second_begins]);
+        assert_eq!(cell.other_begins(&[]), second_begins + CF_END_US + AIFS_US);
+        let other_bss = Cell { aps: [0, HOLDER, 0, 0], ..cell };
+        assert_eq!(seconds(&other_bss), [0_u64; 0]);
+    }
+}
+
+/// The access point has read data of the disturber, which nobody answers and which reserve the channel. The CF-End of
+/// the holder resets its only NAV, and it repeats the CF-End. An HE access point of another BSS keeps its basic NAV
+/// (802.11ax-2021, 26.2.4), and is silent.
+#[test]
+fn an_access_point_with_a_basic_nav_repeats_no_cf_end() {
+    fn beside(from: u32, to: u32) -> Hearing {
+        let is_alone = from.max(to) == DISTURBER && from.min(to) != 0;
+        if is_alone { Hearing::Nothing } else { Hearing::Reads }
+    }
+    for (class, ap_of_disturber, repeats) in [
+        (ModulationClass::Ht, DISTURBER, true),
+        (ModulationClass::He, 0, true),
+        (ModulationClass::He, DISTURBER, false),
+    ] {
+        let aps = [0, 0, 0, ap_of_disturber];
+        let cell = Cell { repeats: true, disturbs: true, class, aps, ..Cell::released(beside) };
+        let (tap, _) = cell.record(&[]);
+        let senders = |kind| tap.frames().iter().filter(move |frame| frame.kind == kind).map(|frame| frame.from);
+        assert_eq!(senders(FrameKind::Data).next(), Some(DISTURBER));
+        assert_eq!(senders(FrameKind::CfEnd).next(), Some(HOLDER));
+        assert_eq!(senders(FrameKind::CfEnd).any(|from| from == 0), repeats, "{class:?}, {ap_of_disturber}");
     }
 }
 

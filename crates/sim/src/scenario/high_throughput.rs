@@ -308,6 +308,7 @@ impl Wlan {
             ("dscp_mapping", self.dscp_mapping != DscpMapping::Rfc8325),
             ("protect_by_rts", self.protect_by_rts),
             ("cf_end", self.cf_end),
+            ("repeat_cf_end", self.repeat_cf_end),
         ];
         for (key, is_set) in set {
             if is_set || self.is_misplaced(at, key) {

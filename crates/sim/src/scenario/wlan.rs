@@ -229,6 +229,9 @@ table! {
         /// finishes early (802.11n and later). RTS and CTS, or a CTS-to-self, then precede only the first data to each
         /// receiver in a TXOP. Otherwise each frame reserves the channel for its own exchange.
         pub cf_end: bool = false;
+        /// Whether an access point that has read a CF-End of its own BSS repeats it after SIFS (IEEE Std 802.11-2016,
+        /// 10.22.2.9, where it is optional), for stations that do not hear the holder of the TXOP; with `cf_end`.
+        pub repeat_cf_end: bool = false;
         /// Highest rate of an ACK or CTS to frames at 1, 2, 5.5 and 11 Mb/s, in 802.11g and the 2.4 GHz of later
         /// standards.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
@@ -373,6 +376,7 @@ impl Wlan {
             protection,
             protects_by_rts: self.protect_by_rts,
             cf_end: self.cf_end,
+            repeats_cf_end: self.repeat_cf_end,
             broadcast_rate: self.broadcast_rate.or(protection).unwrap_or(self.basic_rate),
         }
     }

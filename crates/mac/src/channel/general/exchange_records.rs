@@ -25,7 +25,15 @@ impl GeneralChannel {
                 let fate = if lost { Fate::Error } else { Fate::Read };
                 tap.push(self.edcafs.response_record(self.senders[0], now, fate));
             }
-            GeneralPhase::CfEnd => tap.push(self.edcafs.cf_end_record(self.senders[0], now, Fate::Read)),
+            GeneralPhase::CfEnd => {
+                let station = self.edcafs.station_of(self.senders[0]);
+                tap.push(self.edcafs.cf_end_record(number(station), now, Fate::Read));
+            }
+            GeneralPhase::RepeatedCfEnd => {
+                if let Some(ap) = self.repeats_cf_end {
+                    tap.push(self.edcafs.cf_end_record(ap, now, Fate::Read));
+                }
+            }
             GeneralPhase::Collision => {
                 for &sender in &self.senders {
                     let first = self.before_data(sender).first();

@@ -309,6 +309,22 @@ impl GeneralChannel {
         self.accounted = now;
     }
 
+    /// The CF-End of a TXOP holder ends at `now`, and with it the TXOP: a backoff follows.
+    pub(super) fn end_cf_end(&mut self, now: Time) {
+        self.navs.reset(now);
+        let sender = self.senders[0];
+        let station = number(self.edcafs.station_of(sender));
+        let contender = &mut self.edcafs.contenders[sender];
+        let has_more = contender.task.is_some();
+        if self.repeats_cf_end.is_none_or(|ap| ap == station) {
+            return self.finish(now, Duration::ZERO, has_more);
+        }
+        let slots = u64::from(contender.contention.draw());
+        self.backoffs.start(number(sender), slots, has_more);
+        self.phase = GeneralPhase::RepeatedCfEnd;
+        self.next = now + self.edcafs.access.timing.sifs + self.edcafs.access.cf_end_air();
+    }
+
     /// Ends the sender's turn on an idle channel. If its TXOP stays reserved for `left`, it waits as well: a backoff
     /// follows when the TXNAV timer has expired, whether or not there is `more` to send (10.22.2.2).
     pub(super) fn finish(&mut self, now: Time, left: Duration, more: bool) {

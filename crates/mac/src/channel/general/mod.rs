@@ -47,6 +47,8 @@ enum GeneralPhase {
     Response { lost: bool },
     /// SIFS and CF-End of a TXOP holder that has finished.
     CfEnd,
+    /// SIFS and the CF-End with which the access point repeats it.
+    RepeatedCfEnd,
     /// Several frames are on the air.
     Collision,
     /// An RTS is on the air that gets no answer: it is `lost`, or its receiver has a NAV.
@@ -78,6 +80,8 @@ pub struct GeneralChannel {
     navs: Navs,
     /// Stations that count slots from another time than most after the last exchange.
     late: Vec<(usize, SlotStart)>,
+    /// The access point that repeats the CF-End of other stations, if it does.
+    repeats_cf_end: Option<u32>,
     /// Contenders that wait EIFS after a response in extended range, which they do not read.
     older: Vec<u32>,
     tap: Option<Box<Tap>>,
@@ -127,6 +131,8 @@ impl GeneralChannel {
     /// If stations differ in the number of their categories, or have none.
     #[must_use]
     pub fn new(settings: EdcaSettings) -> Self {
+        let repeats_cf_end = settings.stations.first().and_then(|station| station.ap);
+        let repeats_cf_end = repeats_cf_end.filter(|_| settings.access.repeats_cf_end);
         let mut edcafs = Edcafs::new(settings);
         edcafs.set_single_frames(true);
         let is_older = |index: &usize| edcafs.stations[edcafs.station_of(*index)].reads_only_preambles_of_he;
@@ -147,6 +153,7 @@ impl GeneralChannel {
             next: Time::NEVER,
             navs: Navs::IDLE,
             late: vec![],
+            repeats_cf_end,
             older,
             tap: None,
             air: AirTime::default(),
@@ -244,7 +251,7 @@ impl GeneralChannel {
                     air.error += spend(ppdu.lost_air());
                 }
             }
-            GeneralPhase::Response { .. } | GeneralPhase::CfEnd => {
+            GeneralPhase::Response { .. } | GeneralPhase::CfEnd | GeneralPhase::RepeatedCfEnd => {
                 air.idle += spend(self.edcafs.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -399,9 +406,12 @@ impl GeneralChannel {
             GeneralPhase::Response { lost: true } => self.ack_timeout(call),
             GeneralPhase::CfEnd => {
                 self.account_cf_end(now);
-                self.navs.reset(now);
-                let has_more = self.edcafs.contenders[self.senders[0]].task.is_some();
-                self.finish(now, Duration::ZERO, has_more);
+                self.end_cf_end(now);
+            }
+            GeneralPhase::RepeatedCfEnd => {
+                self.account_cf_end(now);
+                self.idle_from(now, &[]);
+                self.next = self.backoffs.next();
             }
             GeneralPhase::Collision => self.end_collision(call),
             GeneralPhase::Unanswered { lost } => self.end_rts(lost, call),

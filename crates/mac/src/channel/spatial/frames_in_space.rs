@@ -216,6 +216,7 @@ impl SpatialChannel {
         if self.edca.is_some() {
             self.close_reception(now, sender);
         }
+        let repeater = if transmission.kind == SpatialFrameKind::CfEnd { self.repeater_of(sender) } else { None };
         let fate = self.end_reception(now, sender, &transmission);
         if self.edca.is_some() {
             self.watch_receptions(now);
@@ -269,6 +270,9 @@ impl SpatialChannel {
                 self.conclude(station, call);
             }
             self.finished = finished;
+        }
+        if let Some(ap) = repeater {
+            self.repeat_cf_end(now, ap, sender);
         }
         event
     }

@@ -56,7 +56,7 @@ impl SpatialChannel {
             SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
                 vec![edca.edcafs.response_record(index, transmission.end, fate)]
             }
-            SpatialFrameKind::CfEnd => vec![edca.edcafs.cf_end_record(index, transmission.end, fate)],
+            SpatialFrameKind::CfEnd => vec![edca.edcafs.cf_end_record(sender, transmission.end, fate)],
             SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
                 let unread_fate = if transmission.collided { Fate::Collision } else { Fate::Error };
                 let whole = (!read).then_some(fate);

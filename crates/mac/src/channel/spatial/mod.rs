@@ -22,8 +22,9 @@
 //! - A bystander has read an A-MPDU only if it could read all of it; the receiver gets the MPDUs that nothing
 //!   disturbed, if the preamble was undisturbed too. With bit errors a bystander has read an A-MPDU if any MPDU was
 //!   correct.
-//! - With `cf_end`, a TXOP ends without a CF-End when a frame gets no response. An access point does not repeat a
-//!   CF-End (10.22.2.9, where it is optional).
+//! - With `cf_end`, a TXOP ends without a CF-End when a frame gets no response. With `repeats_cf_end` an access point
+//!   repeats each CF-End of its BSS that it reads (10.22.2.9, where it is optional), unless its NAV for other BSSs says
+//!   that the channel is busy.
 
 mod air_accounting;
 mod audience;

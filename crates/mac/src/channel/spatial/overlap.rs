@@ -324,8 +324,11 @@ impl SpatialChannel {
     /// Width of the frame that `sender` sends, in doublings of 20 MHz.
     fn width_of(&self, sender: u32) -> usize {
         let transmission = &self.transmissions[sender as usize];
-        let is_answer = transmission.kind.is_answer();
-        let initiator = if is_answer { transmission.to } else { sender };
+        let initiator = match transmission.kind {
+            SpatialFrameKind::CfEnd => self.stations[sender as usize].peer, // the holder of the TXOP
+            kind if kind.is_answer() => transmission.to,
+            _ => sender,
+        };
         self.edca.as_ref().map_or(0, |edca| edca.edcafs.width_of(edca.current_of(initiator)))
     }
 

@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn general_equals_reference(
         scenario in scenario(),
-        (eifs_is_nav, cf_end) in any::<(bool, bool)>(),
+        (eifs_is_nav, cf_end) in (any::<bool>(), cf_end()),
         (data_error, control_error) in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..4),
         first in prop_oneof![Just(Prioritized::None), Just(Prioritized::Udp)],
@@ -72,7 +72,8 @@ proptest! {
         errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
-        (by_receiver, is_dcf, is_narrow, is_extended, cf_end) in any::<(bool, bool, bool, bool, bool)>(),
+        (by_receiver, is_dcf, is_narrow, is_extended) in any::<(bool, bool, bool, bool)>(),
+        cf_end in cf_end(),
         protection in protection(),
     ) {
         let mut scenario = scenario.protected(protection).with_cf_end(cf_end);

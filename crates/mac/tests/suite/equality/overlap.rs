@@ -70,11 +70,10 @@ proptest! {
     fn one_channel_for_all_is_one_channel(
         scenario in scenario(),
         reception in reception(),
-        (fades, is_plain, cf_end) in any::<(bool, bool, bool)>(),
+        (fades, is_plain, cf_end) in (any::<bool>(), any::<bool>(), cf_end()),
         categories in prop::collection::vec(category(), 1..4),
     ) {
-        let mut scenario = scenario;
-        scenario.access.cf_end = cf_end;
+        let scenario = scenario.with_cf_end(cf_end);
         let space = || {
             let links = random_links(&scenario);
             let space = if is_plain {
@@ -97,10 +96,9 @@ proptest! {
         reception in reception(),
         (fades, is_static, detects_secondary, asks, agrees) in any::<(bool, bool, bool, bool, bool)>(),
         categories in prop::collection::vec(category(), 1..4),
-        (rts, cf_end) in any::<(bool, bool)>(),
+        (rts, cf_end) in (any::<bool>(), cf_end()),
     ) {
-        let mut scenario = scenario;
-        scenario.access.cf_end = cf_end;
+        let mut scenario = scenario.with_cf_end(cf_end);
         scenario.access.rts_threshold = Bytes(if rts { 500 } else { u64::MAX });
         let mut draws = stream(scenario.seed, "channel", "");
         let mut pick = |count: u32| draws.below(count) as usize;

@@ -93,6 +93,7 @@ pub fn access() -> impl Strategy<Value = Access> {
                 protection: None,
                 protects_by_rts: false,
                 cf_end: false,
+                repeats_cf_end: false,
                 broadcast_rate: BitRate::from_mbps(if unit % 2 == 0 { 1 } else { 11 }),
                 timing,
             }
@@ -103,6 +104,11 @@ pub fn access() -> impl Strategy<Value = Access> {
 pub fn protection() -> impl Strategy<Value = (Option<BitRate>, bool)> {
     let rate = prop_oneof![Just(None), Just(Some(2)), Just(Some(24))];
     (rate.prop_map(|rate| rate.map(BitRate::from_mbps)), any::<bool>())
+}
+
+/// Whether the access point repeats a CF-End, if there are any.
+pub fn cf_end() -> impl Strategy<Value = Option<bool>> {
+    prop_oneof![Just(None), any::<bool>().prop_map(Some)]
 }
 
 impl Scenario {
@@ -123,10 +129,11 @@ impl Scenario {
         self
     }
 
-    /// The scenario with CF-End, or without. NAVs are not rounded with CF-End.
-    pub fn with_cf_end(mut self, cf_end: bool) -> Self {
-        if cf_end {
-            (self.access.cf_end, self.access.nav_unit) = (true, Duration::ZERO);
+    /// The scenario with CF-End, which the access point may repeat, or without. NAVs are not rounded with CF-End.
+    pub fn with_cf_end(mut self, repeats: Option<bool>) -> Self {
+        if let Some(repeats) = repeats {
+            (self.access.cf_end, self.access.repeats_cf_end) = (true, repeats);
+            self.access.nav_unit = Duration::ZERO;
         }
         self
     }
@@ -457,7 +464,8 @@ pub fn with_categories(
             limit: 0,
             backoff: stream(scenario.seed, "backoff", &format!("{number}/{place}")),
         };
-        EdcaStation::without_mcs(common.clone(), categories.iter().enumerate().map(category).collect())
+        let categories = categories.iter().enumerate().map(category).collect();
+        EdcaStation { ap: Some(0), ..EdcaStation::without_mcs(common.clone(), categories) }
     });
     EdcaSettings {
         access: scenario.access,
@@ -482,7 +490,7 @@ pub fn edca_settings(
         let first_backoff = stream(scenario.seed, "first-backoff", &index.to_string());
         let prioritized = CategorySettings::with_queue(parameters.clone(), first_queue, first_backoff);
         let best_effort = CategorySettings::with_queue(parameters, common.queue.clone(), common.backoff.clone());
-        EdcaStation::without_mcs(common, vec![prioritized, best_effort])
+        EdcaStation { ap: Some(0), ..EdcaStation::without_mcs(common, vec![prioritized, best_effort]) }
     });
     EdcaSettings {
         access: scenario.access,

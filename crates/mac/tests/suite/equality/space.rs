@@ -180,7 +180,7 @@ proptest! {
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
         protection in protection(),
         older in prop_oneof![Just(0), 2_u32..4],
-        (cf_end, is_extended) in any::<(bool, bool)>(),
+        (cf_end, is_extended) in (cf_end(), any::<bool>()),
         errors in errors(),
     ) {
         // Older stations in space do not read newer PPDUs, and wait EIFS if these are lost.
@@ -227,11 +227,10 @@ proptest! {
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
         (fades, for_all, eifs_is_nav, by_bits, asks_and_agrees) in any::<(bool, bool, bool, bool, (bool, bool))>(),
-        (cf_end, is_extended, bsss) in (any::<bool>(), any::<bool>(), 1_u32..4),
+        (cf_end, is_extended, bsss) in (cf_end(), any::<bool>(), 1_u32..4),
         categories in prop::collection::vec(category(), 1..4),
     ) {
-        let mut scenario = scenario;
-        scenario.access.cf_end = cf_end;
+        let mut scenario = scenario.with_cf_end(cf_end);
         let spoils = if by_bits { Spoils::Bits } else { Spoils::Threshold };
         let reception = Reception { spoils, ..reception };
         if eifs_is_nav {

@@ -85,6 +85,8 @@ enum ReferencePhase {
     Response { lost: bool },
     /// SIFS and CF-End of a TXOP holder that has finished.
     CfEnd,
+    /// SIFS, and the access point repeats the CF-End.
+    SecondCfEnd,
     /// Several frames are on the air.
     Collision,
     /// An RTS is on the air that its receiver does not read, or to which it does not answer because of its NAV.
@@ -361,6 +363,11 @@ impl ReferenceChannel {
             }
             ReferencePhase::Response { lost: true } => self.miss_response(call),
             ReferencePhase::CfEnd => self.end_cf_end(now),
+            ReferencePhase::SecondCfEnd => {
+                self.account_cf_end(now);
+                self.idle_from(now);
+                self.reschedule();
+            }
             ReferencePhase::Collision => self.end_collision(call),
             ReferencePhase::Unanswered { .. } | ReferencePhase::LostCts => self.end_rts(call),
         }

@@ -121,13 +121,16 @@ impl ReferenceChannel {
 
     /// A CF-End ends at `now`, which all stations read: it resets their NAV.
     pub(super) fn end_cf_end(&mut self, now: Time) {
-        let (sender, air) = (self.senders[0], self.access.cf_end_air());
-        self.air.idle += self.access.timing.sifs;
-        self.air.ack += air;
-        self.accounted = now;
-        self.nodes[self.functions[sender].station].counters.control += air;
+        let sender = self.senders[0];
+        self.account_cf_end(now);
         self.nodes.iter_mut().for_each(|node| node.nav.until = node.nav.until.min(now));
-        self.end_turn(now, sender);
+        if self.access.repeats_cf_end && self.aps[0] as usize != self.functions[sender].station {
+            self.functions[sender].draw();
+            self.phase = ReferencePhase::SecondCfEnd;
+            self.next = now + self.access.timing.sifs + self.access.cf_end_air();
+        } else {
+            self.end_turn(now, sender);
+        }
     }
 
     /// A backoff follows a sender's TXOP that ends at `now`.

@@ -52,7 +52,7 @@ impl ReferenceChannel {
                     air.error += spend(ppdu.lost_air());
                 }
             }
-            ReferencePhase::Response { .. } | ReferencePhase::CfEnd => {
+            ReferencePhase::Response { .. } | ReferencePhase::CfEnd | ReferencePhase::SecondCfEnd => {
                 air.idle += spend(self.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -101,6 +101,15 @@ impl ReferenceChannel {
         self.accounted = now;
     }
 
+    /// Accounts for a CF-End that ends at `now`, as part of the holder's TXOP.
+    pub(super) fn account_cf_end(&mut self, now: Time) {
+        let (station, air) = (self.functions[self.senders[0]].station, self.access.cf_end_air());
+        self.air.idle += self.access.timing.sifs;
+        self.air.ack += air;
+        self.accounted = now;
+        self.nodes[station].counters.control += air;
+    }
+
     /// Records what ends at `now`.
     pub(super) fn record(&mut self, now: Time, packets: &Packets) {
         let Some(mut frames) = self.frames.take() else { return };
@@ -131,11 +140,12 @@ impl ReferenceChannel {
             ReferencePhase::Response { lost } => {
                 frames.push(self.response_record(now, if lost { Fate::Error } else { Fate::Read }));
             }
-            ReferencePhase::CfEnd => {
-                let (air, sender) = (self.access.cf_end_air(), self.functions[self.senders[0]].station);
+            ReferencePhase::CfEnd | ReferencePhase::SecondCfEnd => {
+                let (air, holder) = (self.access.cf_end_air(), self.functions[self.senders[0]].station);
+                let sender = if self.phase == ReferencePhase::CfEnd { holder as u32 } else { self.aps[0] };
                 frames.push(ComparedFrame {
                     span: (now - air, now),
-                    ends: (sender as u32, BROADCAST),
+                    ends: (sender, BROADCAST),
                     kind: FrameKind::CfEnd,
                     rate: self.access.cf_end_rate(),
                     length: frame_length::CF_END,

@@ -342,6 +342,10 @@ impl Builder<'_> {
                 "no station needs protection: write `protection`, or rts_threshold = \"0 B\" for RTS before all data";
             self.problem("wlan.protect_by_rts", "`protect_by_rts` has no effect", note);
         }
+        if wlan.repeat_cf_end && !wlan.cf_end {
+            let note = "there is no CF-End to repeat: write cf_end = true";
+            self.problem("wlan.repeat_cf_end", "`repeat_cf_end` has no effect", note);
+        }
         let modes = groups.iter().map(Stations::own_mode).chain([OwnMode::default()]);
         let mut codings = modes.filter_map(|own| wlan.mode(own).ok()?.1.coding());
         if wlan.ldpc_extra_symbol && !codings.any(|coding| coding == Coding::Ldpc) {

@@ -4,7 +4,7 @@ use wifair_units::{Duration, Time};
 
 use super::AggregateReception;
 use crate::channel::spatial::backoff_timers::TimerAction;
-use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, SpatialStation, Transmission};
 use crate::edcaf::{Edcaf, SlotRules};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, MacEvent};
@@ -219,24 +219,52 @@ impl SpatialChannel {
     /// Whether this category of `station` has finished its TXOP, but not yet the CF-End that releases the rest.
     pub(super) fn is_releasing(&self, station: u32, index: usize) -> bool {
         let is_current = self.edca.as_ref().is_some_and(|edca| edca.current_of(station) == index);
+        let SpatialStation { stage, peer, .. } = &self.stations[station as usize];
         is_current
-            && match self.stations[station as usize].stage {
-                ExchangeStage::Due(kind) => kind == SpatialFrameKind::CfEnd,
+            && *peer == station
+            && match stage {
+                ExchangeStage::Due(kind) => *kind == SpatialFrameKind::CfEnd,
                 ExchangeStage::Sends => self.transmissions[station as usize].kind == SpatialFrameKind::CfEnd,
                 _ => false,
             }
     }
 
-    /// Ends the CF-End of `sender`, and with it the TXOP: a backoff follows.
+    /// Ends a CF-End of `sender`. It is either the TXOP holder, whose TXOP ends and a backoff follows, or the access
+    /// point that has repeated the CF-End of the holder.
     pub(in crate::channel::spatial) fn end_of_cf_end(&mut self, now: Time, sender: u32) {
         let air = self.access.cf_end_air();
+        let SpatialStation { stage, peer: holder, .. } = &mut self.stations[sender as usize];
+        *stage = ExchangeStage::Rest;
+        let holder = *holder;
         let edca = self.categories();
-        edca.edcafs.counters[sender as usize].control += air;
-        let index = edca.current_of(sender);
-        let more = edca.edcafs.contenders[index].task.is_some();
-        self.stations[sender as usize].stage = ExchangeStage::Rest;
-        self.start_backoff(sender, index, more);
+        edca.edcafs.counters[holder as usize].control += air;
+        if holder == sender {
+            let index = edca.current_of(sender);
+            let more = edca.edcafs.contenders[index].task.is_some();
+            self.start_backoff(sender, index, more);
+        } else {
+            self.backoffs[sender as usize].engaged = false;
+        }
         self.resume(now, sender);
+    }
+
+    /// The access point that is receiving the CF-End of `sender`, a station of its BSS, and may repeat it.
+    #[cold]
+    pub(in crate::channel::spatial) fn repeater_of(&self, sender: u32) -> Option<u32> {
+        let ap = self.edca.as_deref()?.aps[sender as usize].filter(|ap| self.access.repeats_cf_end && *ap != sender)?;
+        (self.signals.receiving.has(ap) && self.signals.sender_at(ap) == sender).then_some(ap)
+    }
+
+    /// An access point has received a CF-End of `holder` that ends at `now`. It repeats it after SIFS, unless it takes
+    /// part in an exchange, has not read the frame, or has a NAV that it has not reset.
+    #[cold]
+    pub(in crate::channel::spatial) fn repeat_cf_end(&mut self, now: Time, ap: u32, holder: u32) {
+        let backoff = &self.backoffs[ap as usize];
+        if backoff.engaged || self.signals.eifs_pending.has(ap) || backoff.nav.end() > now {
+            return;
+        }
+        self.stop_categories(now, ap);
+        self.plan(now, ap, SpatialFrameKind::CfEnd, holder);
     }
 
     /// Draws a backoff for a category of `station`, which contends if it has `more` to send.
