@@ -100,7 +100,17 @@ impl Histogram {
 
     /// Samples counted.
     pub fn samples(&self) -> u64 {
-        self.counts.iter().map(|count| u64::from(*count)).sum()
+        total(&self.counts[self.first_bucket()..])
+    }
+
+    /// Whether no sample was counted.
+    pub fn is_empty(&self) -> bool {
+        self.minimum > self.maximum
+    }
+
+    /// The lowest bucket that may have samples.
+    fn first_bucket(&self) -> usize {
+        bucket_of(self.minimum).min(self.counts.len())
     }
 
     /// Mean in seconds; NaN without samples.
@@ -126,12 +136,20 @@ impl Histogram {
             return None;
         }
         let rank = ((p * samples as f64).ceil() as u64).clamp(1, samples);
-        let mut passed = 0;
-        for (bucket, count) in self.counts.iter().enumerate() {
-            passed += u64::from(*count);
-            if passed >= rank {
-                return Some(end_of(bucket).min(self.maximum).max(self.minimum()));
+        let (mut passed, mut bucket) = (0, self.first_bucket());
+        for counts in self.counts[bucket..].chunks(STEPS as usize) {
+            let all = total(counts);
+            if passed + all >= rank {
+                for count in counts {
+                    passed += u64::from(*count);
+                    if passed >= rank {
+                        return Some(end_of(bucket).min(self.maximum).max(self.minimum()));
+                    }
+                    bucket += 1;
+                }
             }
+            passed += all;
+            bucket += counts.len();
         }
         Some(self.maximum)
     }
@@ -158,6 +176,10 @@ impl Histogram {
     pub fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+fn total(counts: &[u32]) -> u64 {
+    counts.iter().map(|count| u64::from(*count)).sum()
 }
 
 /// Buckets are one unit wide below `STEPS` units and in the octave above; the width doubles with each further octave.

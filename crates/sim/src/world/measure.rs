@@ -125,8 +125,7 @@ impl Delays {
     }
 
     fn shortest_of_all(&self) -> Duration {
-        let has_samples = self.measured.maximum() > Duration::ZERO || self.measured.samples() > 0;
-        if has_samples { self.shortest.min(self.measured.minimum()) } else { self.shortest }
+        if self.measured.is_empty() { self.shortest } else { self.shortest.min(self.measured.minimum()) }
     }
 }
 

@@ -182,7 +182,7 @@ impl World {
             _ => f64::NAN,
         };
         let seconds = |times: &Histogram, p: f64| times.percentile(p).map_or(f64::NAN, Duration::nearest_secs);
-        let some = |times: &Histogram, time: Duration| if times.samples() > 0 { time.nearest_secs() } else { f64::NAN };
+        let some = |times: &Histogram, time: Duration| if times.is_empty() { f64::NAN } else { time.nearest_secs() };
         let (lost, arrived) = (counters.data_lost.iter().sum::<u64>() as f64, counters.data_arrived as f64);
         let loss = lost / (lost + arrived);
         let is_udp = matches!(flow.transport, TransportPlan::Udp { .. });
