@@ -40,7 +40,7 @@ impl Task {
 #[derive(Clone, Debug)]
 pub(crate) struct Edcaf {
     /// The station to which it belongs.
-    pub(super) station: usize,
+    pub station: usize,
     pub waiting: CategoryQueues,
     /// Limit of each queue, in packets.
     pub(super) limit: usize,

@@ -516,16 +516,24 @@ impl Edcafs {
 
     /// Completes an exchange of `sender` without response; `by_rts` if its RTS got none. Returns whether there is more
     /// to send: the same frames or, if they were given up, the next.
+    #[inline(always)]
     pub(crate) fn fail(&mut self, sender: usize, by_rts: bool, call: &mut Call<'_>) -> bool {
         let contender = &mut self.contenders[sender];
-        let is_short = by_rts || !contender.ppdu.has(ExchangeStep::Rts);
+        let is_short = by_rts || !contender.ppdu.begins_with(ExchangeStep::Rts);
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
-        let to = contender.ppdu.to;
         if !exhausted && matches!(contender.task, Some(Task::Single(_))) {
             self.settle_single(sender, false, by_rts);
             return true;
         }
+        self.settle_failure(sender, by_rts, exhausted, call)
+    }
+
+    /// Completes an exchange without response, as in [`Edcafs::fail`], with `exhausted` if the retry limit is reached.
+    #[inline(never)]
+    fn settle_failure(&mut self, sender: usize, by_rts: bool, exhausted: bool, call: &mut Call<'_>) -> bool {
+        let contender = &mut self.contenders[sender];
+        let to = contender.ppdu.to;
         if contender.sends_run() && self.repeats_run(sender, call.packets) {
             return true;
         }

@@ -91,6 +91,12 @@ impl Ppdu {
         self.sequence.contains(&step)
     }
 
+    /// Whether the exchange begins with this frame.
+    #[inline]
+    pub fn begins_with(&self, step: ExchangeStep) -> bool {
+        self.sequence.first() == Some(&step)
+    }
+
     /// The frames before the data.
     #[inline]
     pub fn before_data(&self) -> &'static [ExchangeStep] {
@@ -500,7 +506,7 @@ impl Edcafs {
         let is_always_alike = choice.is_none() && *max_width == ANY_WIDTH && !self.access.cf_end;
         let timed = is_always_alike.then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
-            if !ppdu.has(ExchangeStep::Rts) {
+            if !ppdu.begins_with(ExchangeStep::Rts) {
                 ppdu.count_as(mpdus, counters);
             }
             return; // the same as the previous one
@@ -514,7 +520,7 @@ impl Edcafs {
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, protection);
         ppdu.timed = timed;
-        if !ppdu.has(ExchangeStep::Rts) {
+        if !ppdu.begins_with(ExchangeStep::Rts) {
             ppdu.count_as(mpdus, counters);
         }
     }

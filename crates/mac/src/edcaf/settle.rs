@@ -32,7 +32,7 @@ impl Edcafs {
         }
         // To and from stations without block ACK, data after RTS and CTS have a retry limit of their own.
         let own = &self.contenders[sender].ppdu;
-        let is_long = own.has(ExchangeStep::Rts) && rules_between(&self.stations, station, own.to).is_none();
+        let is_long = own.begins_with(ExchangeStep::Rts) && rules_between(&self.stations, station, own.to).is_none();
         let long = is_long.then_some(self.access.long_retry_limit);
         let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();

@@ -6,6 +6,8 @@
 //! start counting at another instant, so each AIFS has its own grid. Contenders that send without a backoff, or whose
 //! slots are not aligned with the grid of their AIFS, are kept in a short list until a station sends.
 
+use std::ops::Range;
+
 use wifair_units::{Duration, Time};
 
 use super::super::slots::Slots;
@@ -53,10 +55,19 @@ struct BackoffPlace {
     grid: usize,
     /// Slot of the grid in which the backoff ends; in the past if it has ended.
     end: u64,
-    /// Whether it has something to send.
+    /// Whether it has something to send, and is not sending it now.
     waits: bool,
     /// Whether it is listed in the slots of its grid.
     entered: bool,
+    /// Whether its slots are not aligned with its grid, so that it is listed off the grid.
+    is_apart: bool,
+}
+
+impl BackoffPlace {
+    /// It sends, and is listed nowhere.
+    fn send(&mut self) {
+        (self.waits, self.entered, self.is_apart) = (false, false, false);
+    }
 }
 
 /// A contender whose slots are not aligned with the grid of its AIFS.
@@ -94,7 +105,7 @@ impl Backoffs {
         let mut backoffs = Self { slot, grids: vec![], places, off_grid, changes };
         for own in contenders {
             let grid = backoffs.grid_of(*own, Time::ZERO, contenders.len());
-            backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, entered: false });
+            backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, entered: false, is_apart: false });
         }
         backoffs
     }
@@ -110,7 +121,9 @@ impl Backoffs {
 
     /// Start of a contender's slot count, and the number of slots left; the channel must be idle.
     pub fn position(&self, contender: u32) -> (Time, u64) {
-        if let Some(off) = self.off_grid.iter().find(|off| off.contender == contender) {
+        if self.is_apart(contender)
+            && let Some(off) = self.off_grid.iter().find(|off| off.contender == contender)
+        {
             return (off.from, off.slots);
         }
         (self.grids[self.places[contender as usize].grid].origin, self.left(contender))
@@ -128,7 +141,7 @@ impl Backoffs {
 
     /// Whether the slots of a contender are not aligned with its grid.
     pub fn is_apart(&self, contender: u32) -> bool {
-        self.off_grid.iter().any(|off| off.contender == contender)
+        self.places[contender as usize].is_apart
     }
 
     /// Whether a contender has something to send.
@@ -152,6 +165,7 @@ impl Backoffs {
 
     /// Starts a backoff of `slots`, counted once the channel has been idle for the contender's AIFS. The contender must
     /// be neither on its grid nor off it.
+    #[inline(always)]
     pub fn start(&mut self, contender: u32, slots: u64, waits: bool) {
         let place = &mut self.places[contender as usize];
         place.waits = waits;
@@ -163,14 +177,13 @@ impl Backoffs {
     }
 
     /// Starts a backoff of `slots`, counted from `from`; the channel must be idle by then.
-    #[inline]
+    #[inline(always)]
     pub fn start_at(&mut self, contender: u32, from: Time, slots: u64, waits: bool) {
         let place = &mut self.places[contender as usize];
         let grid = &mut self.grids[place.grid];
         place.waits = waits;
         if from != grid.origin {
-            place.end = 0;
-            self.off_grid.push(OffGrid { contender, from, slots, drew: true });
+            self.list(OffGrid { contender, from, slots, drew: true });
         } else if waits {
             grid.enter(contender, slots, place);
         } else {
@@ -178,17 +191,23 @@ impl Backoffs {
         }
     }
 
+    /// Lists a contender off its grid.
+    fn list(&mut self, off: OffGrid) {
+        let place = &mut self.places[off.contender as usize];
+        place.end = 0;
+        place.is_apart = true;
+        self.off_grid.push(off);
+    }
+
     /// Lets a contender send at `from` without a backoff, unless another station sends first.
     pub fn send_without_backoff(&mut self, contender: u32, from: Time) {
-        self.off_grid.retain(|off| off.contender != contender);
         self.leave(contender);
         self.places[contender as usize].waits = true;
-        self.off_grid.push(OffGrid { contender, from, slots: 0, drew: false });
+        self.list(OffGrid { contender, from, slots: 0, drew: false });
     }
 
     /// Replaces the backoff of a contender by `slots` counted from `from`.
     pub fn restart_at(&mut self, contender: u32, from: Time, slots: u64) {
-        self.off_grid.retain(|off| off.contender != contender);
         self.leave(contender);
         self.start_at(contender, from, slots, true);
     }
@@ -196,35 +215,40 @@ impl Backoffs {
     /// Lets a contender count from `from`, before or after the others with its AIFS.
     pub fn resume_apart(&mut self, contender: u32, from: Time) {
         if !self.is_apart(contender) {
-            self.leave_grid(contender, from);
+            self.resume_at(contender, from);
         }
     }
 
     /// Lets a contender count from `from`, also if it was to count from another time off its grid.
     pub fn resume_at(&mut self, contender: u32, from: Time) {
-        match self.off_grid.iter_mut().find(|off| off.contender == contender) {
-            Some(off) => off.from = from,
-            None => self.leave_grid(contender, from),
+        if !self.is_apart(contender) {
+            let slots = self.left(contender);
+            self.leave(contender);
+            self.list(OffGrid { contender, from, slots, drew: true });
+        } else if let Some(off) = self.off_grid.iter_mut().find(|off| off.contender == contender) {
+            off.from = from;
         }
     }
 
-    /// A contender on its grid leaves it, and counts the slots that are left from `from`.
-    fn leave_grid(&mut self, contender: u32, from: Time) {
-        let slots = self.left(contender);
-        self.leave(contender);
-        self.places[contender as usize].end = 0;
-        self.off_grid.push(OffGrid { contender, from, slots, drew: true });
+    /// The first of these contenders that has something to send or slots left.
+    pub fn first_counting(&self, own: Range<usize>) -> Option<usize> {
+        let counts =
+            |place: &BackoffPlace| place.waits || place.is_apart || place.end > self.grids[place.grid].slots.count();
+        Some(own.start + self.places[own].iter().position(counts)?)
     }
 
-    /// Removes a contender from the slots of its grid, if it is there.
+    /// Removes a contender from the slots of its grid, or from those off their grids.
     fn leave(&mut self, contender: u32) {
         let place = &mut self.places[contender as usize];
         if std::mem::take(&mut place.entered) {
             self.grids[place.grid].slots.remove(contender, place.end);
             self.grids[place.grid].entered -= 1;
+        } else if std::mem::take(&mut place.is_apart) {
+            self.off_grid.retain(|off| off.contender != contender);
         }
     }
 
+    #[inline(always)]
     fn enter(&mut self, contender: u32, slots: u64) {
         let place = &mut self.places[contender as usize];
         self.grids[place.grid].enter(contender, slots, place);
@@ -291,7 +315,7 @@ impl Backoffs {
         }
         let contender = grid.slots.take_only(grid.next_slot)?;
         grid.entered -= 1;
-        self.places[contender as usize].entered = false;
+        self.places[contender as usize].send();
         Some(contender)
     }
 
@@ -307,16 +331,17 @@ impl Backoffs {
             }
         }
         for contender in &*into {
-            self.places[*contender as usize].entered = false;
+            self.places[*contender as usize].send();
         }
         if !self.off_grid.is_empty() {
-            let places = &self.places;
+            let places = &mut self.places;
             self.off_grid.retain(|off| {
-                let sends = places[off.contender as usize].waits && off.due(slot) == now;
-                if sends {
+                let place = &mut places[off.contender as usize];
+                if place.waits && off.due(slot) == now {
+                    place.send();
                     into.push(off.contender);
                 }
-                !sends
+                place.is_apart
             });
         }
         if into.len() > 1 {
@@ -348,7 +373,9 @@ impl Backoffs {
             } else {
                 draw(off.contender)
             };
-            self.start(off.contender, left, self.waits(off.contender));
+            let waits = self.waits(off.contender);
+            self.places[off.contender as usize].is_apart = false;
+            self.start(off.contender, left, waits);
         }
         self.off_grid = off_grid;
     }

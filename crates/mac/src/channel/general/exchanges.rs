@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase, SlotStart};
 use crate::channel::nav::Nav;
-use crate::edcaf::{control_air, control_rate, number};
+use crate::edcaf::{Edcaf, control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
 
@@ -90,7 +90,7 @@ impl GeneralChannel {
         let station = self.edcafs.station_of(sender);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         let to = ppdu.to;
-        if ppdu.has(ExchangeStep::Rts) {
+        if ppdu.begins_with(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
             let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
@@ -169,7 +169,7 @@ impl GeneralChannel {
     /// Air time of what a sender has sent in a collision.
     fn spoilt_air(&self, sender: usize) -> Duration {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let reserves = ppdu.has(ExchangeStep::CtsToSelf);
+        let reserves = ppdu.begins_with(ExchangeStep::CtsToSelf);
         if reserves {
             control_air(&self.edcafs.access, ExchangeStep::CtsToSelf) + ppdu.air
         } else {
@@ -178,6 +178,7 @@ impl GeneralChannel {
     }
 
     /// End of the last frame of a sender in a collision, including data that follow its CTS-to-self.
+    #[inline(always)]
     pub(super) fn last_end(&self, sender: usize) -> Time {
         if self.goes_on(sender) {
             self.data_begin() + self.edcafs.contenders[sender].ppdu.air
@@ -369,7 +370,7 @@ impl GeneralChannel {
             return after_cts_to_self;
         }
         let after_rts = ppdu
-            .has(ExchangeStep::Rts)
+            .begins_with(ExchangeStep::Rts)
             .then(|| access.timing.sifs * 3 + control_air(access, ExchangeStep::Cts) + ppdu.air + ppdu.response);
         access.nav_excess(ppdu.response, after_rts).max(after_cts_to_self)
     }
@@ -519,19 +520,18 @@ impl GeneralChannel {
     /// `station` has received a frame in error that ends at `now`.
     fn wait_after_error(&mut self, now: Time, station: u32) {
         let start = SlotStart::Idle(self.idle_after_error(now, station));
-        self.start_late(station, start, None);
+        self.start_late(station, start);
     }
 
-    /// The categories of `station`, but for a sender among them, count slots from `start`, on a channel that is idle.
-    fn start_late(&mut self, station: u32, start: SlotStart, sender: Option<usize>) {
+    /// The categories of `station`, but for one that has sent, count slots from `start`, on a channel that is idle.
+    #[inline(always)]
+    fn start_late(&mut self, station: u32, start: SlotStart) {
         self.late.push((station as usize, start));
-        for index in self.edcafs.own(station).filter(|index| Some(*index) != sender) {
-            let contender = number(index);
-            let backoffs = &mut self.backoffs;
-            // The others need it only when they get something to send.
-            if backoffs.waits(contender) || backoffs.left(contender) > 0 || backoffs.is_apart(contender) {
-                backoffs.resume_at(contender, start.of(&self.edcafs, index));
-            }
+        let mut own = self.edcafs.own(station);
+        // The others need it only when they get something to send.
+        while let Some(index) = self.backoffs.first_counting(own.clone()) {
+            self.backoffs.resume_at(number(index), start.of(&self.edcafs, index));
+            own.start = index + 1;
         }
     }
 
@@ -542,7 +542,6 @@ impl GeneralChannel {
         self.air.idle += self.began.saturating_since(self.accounted);
         self.air.collision += now - self.accounted.max(self.began);
         self.accounted = now;
-        let timing = self.edcafs.access.timing;
         let mut senders = std::mem::take(&mut self.senders);
         let mut remaining: Vec<usize> = vec![];
         if self.edcafs.access.protection.is_some() && now <= self.data_begin() {
@@ -550,9 +549,10 @@ impl GeneralChannel {
         }
         if remaining.is_empty() {
             // EIFS - DIFS + AIFS (10.3.2.3.7).
-            let end = match self.edcafs.access.eifs {
-                Eifs::AfterCollision => now + (timing.eifs() - timing.difs),
-                Eifs::Nav => now + self.edcafs.access.eifs(),
+            let access = &self.edcafs.access;
+            let end = match access.eifs {
+                Eifs::AfterCollision => now + (access.timing.eifs() - access.timing.difs),
+                Eifs::Nav => now + access.eifs(),
                 Eifs::AfterError | Eifs::Off => now,
             };
             self.idle_from(end, &senders);
@@ -562,9 +562,9 @@ impl GeneralChannel {
             _ => 0, // not needed
         };
         for &sender in &senders {
-            let (to, air, station) =
-                (self.edcafs.contenders[sender].ppdu.to, self.spoilt_air(sender), self.edcafs.station_of(sender));
-            let ended = self.last_end(sender);
+            let (air, ended) = (self.spoilt_air(sender), self.last_end(sender));
+            let Edcaf { station, ref ppdu, .. } = self.edcafs.contenders[sender];
+            let (to, by_rts) = (ppdu.to, ppdu.begins_with(ExchangeStep::Rts));
             let nav = self.edcafs.access.nav_after_own(last > 1 || ended < now);
             let counters = &mut self.edcafs.counters[station];
             counters.collisions += 1;
@@ -576,7 +576,6 @@ impl GeneralChannel {
                 let more = self.edcafs.succeed(sender, call);
                 self.draw_backoff(sender, from, more);
             } else {
-                let by_rts = self.edcafs.contenders[sender].ppdu.has(ExchangeStep::Rts);
                 let start = match self.edcafs.access.eifs {
                     Eifs::Nav => SlotStart::Idle((ended + self.edcafs.access.answer_timeout).max(now + nav)),
                     _ => self.after_timeout(ended, now),
@@ -606,9 +605,10 @@ impl GeneralChannel {
 
     /// `sender` got no response. All categories of its station contend again from `start`, after its timeout
     /// (10.22.2.4): it with the same frames or the next.
+    #[inline(never)]
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, start: SlotStart, call: &mut Call<'_>) {
         if self.phase == GeneralPhase::Idle {
-            self.start_late(number(self.edcafs.station_of(sender)), start, Some(sender));
+            self.start_late(number(self.edcafs.station_of(sender)), start);
         }
         let from = start.of(&self.edcafs, sender);
         let more = self.edcafs.fail(sender, by_rts, call);
@@ -617,6 +617,7 @@ impl GeneralChannel {
 
     /// Draws a backoff of a sender in a collision, counted from `from`, or after the frames of others that follow: a
     /// sender that hears one waits for its response no longer (10.3.2.9).
+    #[inline(always)]
     fn draw_backoff(&mut self, sender: usize, from: Time, more: bool) {
         let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
         if self.phase == GeneralPhase::Idle {

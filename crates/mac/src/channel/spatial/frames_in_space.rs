@@ -458,7 +458,7 @@ impl SpatialChannel {
     /// Counts the air time of the CTS-to-self before the data of `station`, if there was one.
     pub(super) fn count_cts_to_self(&mut self, station: u32) {
         let is_sent = match (&self.edca, &self.stations[station as usize].frame) {
-            (Some(edca), _) => edca.ppdu_of(station).has(ExchangeStep::CtsToSelf),
+            (Some(edca), _) => edca.ppdu_of(station).begins_with(ExchangeStep::CtsToSelf),
             (None, frame) => frame.is_some_and(|frame| self.first_frame_of(&frame) == SpatialFrameKind::CtsToSelf),
         };
         if is_sent {

@@ -150,7 +150,7 @@ impl SpatialChannel {
         let contender = &mut edca.edcafs.contenders[index];
         let ppdu = &contender.ppdu;
         let counters = &mut edca.edcafs.counters[sender as usize];
-        if ppdu.has(ExchangeStep::Rts) {
+        if ppdu.begins_with(ExchangeStep::Rts) {
             counters.control += protection;
         }
         // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
