@@ -41,6 +41,8 @@ impl Task {
 pub(crate) struct Edcaf {
     /// The station to which it belongs.
     pub station: usize,
+    /// Index of that station among the access points, if it is one.
+    pub(super) ap: Option<usize>,
     pub waiting: CategoryQueues,
     /// Limit of each queue, in packets.
     pub(super) limit: usize,

@@ -69,8 +69,6 @@ pub(crate) struct Station {
     max_width: u8,
     /// Index among the access points, if it is one.
     pub ap: Option<usize>,
-    /// Whether its queues may have changed since their length was recorded, if it is an access point.
-    is_gauge_late: bool,
     /// Cache of air times by length.
     airs: [SingleAirs; 4],
 }
@@ -125,6 +123,8 @@ pub struct Edcafs {
     pub(crate) paused_queues: PausedQueues,
     pub(crate) air_use: AirUseMeter,
     ap_queues: Vec<Gauge>,
+    /// For each access point, whether its queues may have changed since their length was recorded.
+    late_gauges: Vec<bool>,
 }
 
 impl Edcafs {
@@ -152,6 +152,7 @@ impl Edcafs {
                 ap: _,
                 categories,
             } = plan;
+            let ap = aps.iter().position(|ap| *ap == own);
             stations.push(Station {
                 rate: station.rate,
                 link: StationLink::new(mode, &link, rules.as_ref(), responses),
@@ -162,8 +163,7 @@ impl Edcafs {
                 is_legacy,
                 reads_only_preambles_of_he: (ModulationClass::ErpOfdm..ModulationClass::He).contains(&newest),
                 max_width: ANY_WIDTH,
-                ap: aps.iter().position(|ap| *ap == own),
-                is_gauge_late: true,
+                ap,
                 airs: [SingleAirs::NONE; 4],
             });
             for CategorySettings { parameters, queues, limit, backoff } in categories {
@@ -172,6 +172,7 @@ impl Edcafs {
                 station.backoff = backoff;
                 contenders.push(Edcaf {
                     station: stations.len() - 1,
+                    ap,
                     waiting: CategoryQueues::new(queues),
                     limit,
                     held_since: None,
@@ -222,6 +223,7 @@ impl Edcafs {
                 stations.len(),
             ),
             ap_queues: vec![Gauge::default(); aps.len()],
+            late_gauges: vec![true; aps.len()],
             stations,
             contenders,
         }
@@ -334,21 +336,28 @@ impl Edcafs {
         &mut self.ap_queues
     }
 
+    /// Records the length of a station's queues, if it is an access point.
     fn read_gauge(&mut self, now: Time, station: usize) {
-        let Station { ap: Some(ap), is_gauge_late, .. } = &mut self.stations[station] else { return };
-        *is_gauge_late = false;
-        let ap = *ap;
-        let (waiting, is_full) = self.level(station);
-        self.ap_queues[ap].set(now, waiting, is_full);
+        if let Some(ap) = self.stations[station].ap {
+            let (waiting, is_full) = self.level(station);
+            self.ap_queues[ap].set(now, waiting, is_full);
+            self.late_gauges[ap] = false;
+        }
+    }
+
+    /// The queues of a station may have changed; their length is recorded when they next do.
+    fn note_change(&mut self, station: usize) {
+        if let Some(ap) = self.stations[station].ap {
+            self.late_gauges[ap] = true;
+        }
     }
 
     /// Updates the length of an access point's queues after an EDCAF, in whose queues `before` packets were waiting,
     /// has dequeued some.
-    #[inline]
+    #[inline(always)]
     fn note_departures(&mut self, now: Time, index: usize, before: usize) {
-        let Edcaf { station, ref waiting, .. } = self.contenders[index];
-        let Station { ap: Some(ap), is_gauge_late, .. } = self.stations[station] else { return };
-        if is_gauge_late {
+        let Edcaf { station, ap: Some(ap), ref waiting, .. } = self.contenders[index] else { return };
+        if self.late_gauges[ap] {
             return self.read_gauge(now, station);
         }
         let (len, was_full) = self.ap_queues[ap].level();
@@ -391,7 +400,7 @@ impl Edcafs {
             }
         }
         contender.waiting.enqueue(now, id, call.packets, call.dropped, call.next_hops);
-        self.stations[station as usize].is_gauge_late = true;
+        self.note_change(station as usize);
         let looks = self.contenders[index].task.is_none();
         let is_loaded = looks && self.load(index, call);
         if is_loaded {

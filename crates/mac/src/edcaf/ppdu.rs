@@ -365,7 +365,7 @@ impl Edcafs {
     fn form_of_window(&mut self, sender: usize, call: &mut Call<'_>) {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(sender);
-        self.stations[station].is_gauge_late = true;
+        self.note_change(station);
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         if self.contenders[sender].sends_run() {
             return self.form_run(sender, station);

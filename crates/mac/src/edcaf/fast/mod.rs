@@ -34,7 +34,7 @@ impl Edcafs {
         let packet = &mut packets[id];
         let index = self.index_for(station, category, packet);
         let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
-        let is_first = self.expected.first >= now || self.stations[station as usize].ap.is_none();
+        let is_first = self.expected.first >= now || self.contenders[index].ap.is_none();
         is_simple && is_first && self.join(now, index, id, packet)
     }
 
@@ -47,10 +47,9 @@ impl Edcafs {
         if is_taken {
             self.arrived.note(id, now);
             let station = contender.station;
-            let Station { ap, is_gauge_late, .. } = self.stations[station];
-            match ap {
+            match contender.ap {
                 None => {}
-                Some(_) if is_gauge_late => self.read_gauge(now, station),
+                Some(ap) if self.late_gauges[ap] => self.read_gauge(now, station),
                 Some(ap) => {
                     self.ap_queues[ap].grow(now, contender.waiting.is_full());
                     debug_assert_eq!(self.ap_queues[ap].level(), self.level(station));
@@ -229,7 +228,7 @@ impl Edcafs {
     /// Index of a station's category, and its access point if it is one, if packets that arrive have no effect but to
     /// join the queue of the category.
     fn joined_by_trains(&self, station: u32, category: usize) -> Option<(usize, Option<usize>)> {
-        let Station { is_legacy, ap, is_gauge_late, .. } = self.stations[station as usize];
+        let Station { is_legacy, ap, .. } = self.stations[station as usize];
         let category = match self.classifier {
             Classifier::Kind(_) => return None,
             Classifier::Caller if is_legacy => AccessCategory::Be.index(),
@@ -239,8 +238,8 @@ impl Edcafs {
         let index = self.index(station, category);
         let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
         let has_task = self.contenders[index].task.is_some();
-        let is_expected = self.expected.first < Time::NEVER;
-        (is_simple && has_task && !(ap.is_some() && (is_gauge_late || is_expected))).then_some((index, ap))
+        let is_ready = ap.is_none_or(|ap| !self.late_gauges[ap] && self.expected.first == Time::NEVER);
+        (is_simple && has_task && is_ready).then_some((index, ap))
     }
 
     #[inline(never)]

@@ -1,7 +1,7 @@
 //! Frames that an EDCAF sends one at a time, each acknowledged by an ACK: no window keeps their order, and their air
 //! times are looked up. Frame records, rate adaptation and noise need the windows.
 
-use wifair_packet::{Kind, Packet, PacketId};
+use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::ChannelWidth;
 use wifair_units::{Bytes, Duration, Time};
 
@@ -64,23 +64,19 @@ impl Edcafs {
     }
 
     /// Determines what an EDCAF sends next: the next packet of its queue.
+    #[inline(always)]
     pub(in crate::edcaf) fn load_single(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
-        if self.expected.first < now && self.stations[self.station_of(index)].ap.is_some() {
+        let Edcaf { ap, source, .. } = &self.contenders[index];
+        if ap.is_some() {
             self.arrive_before(now, packets, dropped);
-        }
-        if self.contenders[index].source.is_some() {
-            self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
-            if self.contenders[index].waiting.one_fifo().is_some_and(|fifo| fifo.written() == 0) {
-                self.write_out(index, u64::MAX, packets);
-            }
+        } else if source.is_some() {
+            self.feed_single(index, now, packets);
         }
         let contender = &mut self.contenders[index];
-        let (station, before) = (contender.station, contender.waiting.len());
+        let before = contender.waiting.len();
         let Some(id) = contender.waiting.dequeue(now, packets, dropped) else {
-            contender.task = None;
-            self.fall_silent(now, index);
-            self.read_gauge(now, station);
+            self.load_nothing(now, index);
             return false;
         };
         let packet = &packets[id];
@@ -93,6 +89,23 @@ impl Edcafs {
         }
         self.note_departures(now, index, before);
         true
+    }
+
+    /// The source of an EDCAF enqueues what has arrived, with packets.
+    #[inline(never)]
+    fn feed_single(&mut self, index: usize, now: Time, packets: &mut Packets) {
+        self.enqueue_arrivals_before_next(index, now + Duration::from_nanos(1), packets);
+        if self.contenders[index].waiting.one_fifo().is_some_and(|fifo| fifo.written() == 0) {
+            self.write_out(index, u64::MAX, packets);
+        }
+    }
+
+    /// An EDCAF has nothing more to send.
+    #[inline(never)]
+    fn load_nothing(&mut self, now: Time, index: usize) {
+        self.contenders[index].task = None;
+        self.fall_silent(now, index);
+        self.read_gauge(now, self.station_of(index));
     }
 
     /// Determines that an EDCAF sends a packet next that is not like the last one.
@@ -152,7 +165,7 @@ impl Edcafs {
         let SingleAirs { psdu, data, width, ack, sequence, .. } = frame.airs;
         ppdu.set_airs(psdu, data, ack, sequence);
         ppdu.width = width;
-        if !ppdu.has(ExchangeStep::Rts) {
+        if !ppdu.begins_with(ExchangeStep::Rts) {
             ppdu.count_as(1, counters);
         }
     }
