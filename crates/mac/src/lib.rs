@@ -26,8 +26,8 @@ pub use access_category::{AccessCategory, DscpMapping};
 pub use call::Call;
 pub use category::{AccessPlan, Categories, Category, Prioritized};
 pub use channel::{
-    Bandwidth, Channel, ChannelCounters, ChannelSettings, GeneralChannel, Hearing, RadioLinks, RateSettings,
-    SharedChannel, SignalSettings, SpatialChannel,
+    Bandwidth, Channel, ChannelCounters, ChannelSettings, ChannelVariant, GeneralChannel, Hearing, RadioLinks,
+    RateSettings, SharedChannel, SignalSettings, SpatialChannel,
 };
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 pub use fast::{DatagramRun, DatagramRuns, MpduLeads, SaturatedSource};

@@ -36,6 +36,47 @@ pub enum Channel {
     General(Box<GeneralChannel>),
 }
 
+/// A channel variant, for callers that advance it many times: generic code is compiled for each variant on its own.
+pub trait ChannelVariant {
+    /// The variant.
+    ///
+    /// # Panics
+    /// If the channel is another one.
+    fn of(channel: &mut Channel) -> &mut Self;
+
+    /// See [`Channel::next`].
+    fn next(&self) -> Time;
+
+    /// See [`Channel::advance_until`].
+    fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64);
+}
+
+macro_rules! variant {
+    ($variant:ident, $channel:ty) => {
+        impl ChannelVariant for $channel {
+            #[inline(always)]
+            fn of(channel: &mut Channel) -> &mut Self {
+                let Channel::$variant(channel) = channel else { panic!("the channel is another variant") };
+                channel
+            }
+
+            #[inline(always)]
+            fn next(&self) -> Time {
+                self.next()
+            }
+
+            #[inline(always)]
+            fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
+                self.advance_until(bound, call)
+            }
+        }
+    };
+}
+
+variant!(Shared, SharedChannel);
+variant!(Spatial, SpatialChannel);
+variant!(General, GeneralChannel);
+
 macro_rules! each {
     ($self:ident, $channel:ident => $call:expr) => {
         // A single comparison for the fast channel.
@@ -56,11 +97,6 @@ impl Channel {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        if let Self::Shared(shared) = self { shared.next() } else { self.next_of_others() }
-    }
-
-    #[inline(never)]
-    fn next_of_others(&self) -> Time {
         each!(self, channel => channel.next())
     }
 
@@ -92,22 +128,8 @@ impl Channel {
 
     /// Advances at the time of [`Channel::next`], which must be `call.now`, and further before `bound`, until a packet
     /// is received or lost. Updates `call.now`; also returns the number of steps.
-    #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
-        if let Self::Shared(shared) = self {
-            shared.advance_until(bound, call)
-        } else {
-            self.advance_others(bound, call)
-        }
-    }
-
-    #[inline(never)]
-    fn advance_others(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
-        match self {
-            Self::Spatial(spatial) => spatial.advance_until(bound, call),
-            Self::General(channel) => channel.advance_until(bound, call),
-            Self::Shared(_) => unreachable!("the fast channel goes on by itself"),
-        }
+        each!(self, channel => channel.advance_until(bound, call))
     }
 
     /// Whether a [`SaturatedSource`] may be attached to a station as the only source that feeds its queue in this

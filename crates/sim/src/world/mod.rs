@@ -29,7 +29,9 @@ mod wired_link;
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
-use wifair_mac::{AccessCategory, AirTime, Call, Channel, MacEvent};
+use wifair_mac::{
+    AccessCategory, AirTime, Call, Channel, ChannelVariant, GeneralChannel, MacEvent, SharedChannel, SpatialChannel,
+};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
 use wifair_queue::{Cause, Dropped};
@@ -338,14 +340,22 @@ impl World {
     }
 
     /// Advances a channel until `until`, or until the next event of another source.
-    #[inline(never)]
     fn advance_channel(&mut self, index: usize, until: Time) {
+        match self.channels[index] {
+            Channel::Shared(_) => self.advance_variant::<SharedChannel>(index, until),
+            Channel::Spatial(_) => self.advance_variant::<SpatialChannel>(index, until),
+            Channel::General(_) => self.advance_variant::<GeneralChannel>(index, until),
+        }
+    }
+
+    #[inline(never)]
+    fn advance_variant<C: ChannelVariant>(&mut self, index: usize, until: Time) {
         self.on_turn = Some(index);
         let mut bound = self.next_events.first_without(FIRST_CHANNEL + index).min(until);
         loop {
-            self.step_channel(index, bound);
-            let channel = &self.channels[index];
-            let next = channel.next();
+            self.step_channel::<C>(index, bound);
+            let channel = &mut self.channels[index];
+            let next = C::of(channel).next();
             bound = self.next_events.earliest_until(until); // the MAC event may have changed other sources
             if next >= bound {
                 self.next_events.set(FIRST_CHANNEL + index, next);
@@ -387,9 +397,9 @@ impl World {
 
     /// Advances a channel until it has an event to report, or until `bound`.
     #[inline(always)]
-    fn step_channel(&mut self, index: usize, bound: Time) {
+    fn step_channel<C: ChannelVariant>(&mut self, index: usize, bound: Time) {
         let (channel, mut call) = self.call_of(index);
-        let (event, steps) = channel.advance_until(bound, &mut call);
+        let (event, steps) = C::of(channel).advance_until(bound, &mut call);
         self.now = call.now;
         self.events = self.events + steps - 1;
         match event {

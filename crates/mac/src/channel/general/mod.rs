@@ -363,7 +363,7 @@ impl GeneralChannel {
     }
 
     /// Advances by one step, in any exchange.
-    #[inline(always)]
+    #[inline(never)]
     fn advance_any(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         if let Some(event) = self.edcafs.due(call) {
@@ -422,6 +422,7 @@ impl GeneralChannel {
 
     /// Advances at the time of [`GeneralChannel::next`], which must be `call.now`, and further before `bound`, until a
     /// packet is received or lost. Updates `call.now`; also returns the number of steps.
+    #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 1;
         loop {

@@ -534,6 +534,7 @@ impl SpatialChannel {
 
     /// Advances at the time of [`SpatialChannel::next`], which must be `call.now`, and further before `bound`, until a
     /// packet is received or lost. Updates `call.now`; also returns the number of steps.
+    #[inline(never)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 0;
         loop {
