@@ -7,9 +7,8 @@ use wifair_phy::ChannelWidth;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
-use super::psdu_builder::{DELIMITER, PsduBuilder};
+use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
 use super::settings::{AggregationRules, CategoryCounters};
-use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
@@ -300,36 +299,6 @@ impl Ppdu {
             counters.retries += self.retries;
             counters.widths[self.width as usize].add(self.air);
         }
-    }
-}
-
-/// A packet that was just made an MPDU of `length` bytes; `number` is the sequence number of the next MPDU.
-struct SameSizePackets {
-    packet: Packet,
-    length: u64,
-    number: u64,
-}
-
-impl SameSizePackets {
-    /// Adds the packets behind it that have the same size and receiver, all at once; returns their number.
-    #[inline]
-    fn add_following(
-        &self,
-        window: &mut SendWindow,
-        waiting: &mut CategoryQueues,
-        ppdu: &mut Ppdu,
-        builder: &mut PsduBuilder,
-        packets: &Packets,
-    ) -> u64 {
-        let Packet { size, hop, kind, .. } = self.packet;
-        let most = window.room().min(builder.how_many_fit(self.length));
-        let is_alike = |packet: &Packet| (packet.size, packet.hop, packet.kind) == (size, hop, kind);
-        let count = waiting.take_matching(most, size, |id| is_alike(&packets[id]), |ids| window.push_together(ids));
-        if count > 0 {
-            ppdu.add_mpdus(self.number, builder.end(self.length), builder.stride(self.length), count);
-            builder.add_many(self.length, count);
-        }
-        count
     }
 }
 
