@@ -70,8 +70,8 @@ pub struct Access {
     /// Access on an idle channel.
     pub idle_access: IdleAccess,
     /// Idle time after the end of a data frame or RTS after which the sender concludes that no response will come; its
-    /// backoff then starts (10.3.2.9, 10.3.2.11).
-    pub answer_timeout: Duration,
+    /// backoff then starts (10.3.2.9, 10.3.2.11). With `None` it is [`Timing::response_timeout`] of each response.
+    pub answer_timeout: Option<Duration>,
     /// Whether a sender resumes at the end of its timeout even if DIFS would be longer, as in ns-2.
     pub timeout_without_difs: bool,
     /// Unit to which the NAV is rounded; zero for no rounding. ns-2 uses whole microseconds. If an exchange does not
@@ -98,7 +98,7 @@ impl Access {
             eifs: Eifs::AfterError,
             nav_reset: true,
             idle_access: IdleAccess::Immediate,
-            answer_timeout: timing.ack_timeout(),
+            answer_timeout: None,
             timeout_without_difs: false,
             nav_unit: Duration::ZERO,
         }
@@ -175,10 +175,22 @@ impl Access {
         if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
     }
 
-    /// When a sender resumes after a frame that ended at `ended` and got no response; the channel is idle from `now`.
+    /// How long a sender waits for a response at this rate.
     #[inline]
-    pub(super) fn after_timeout(&self, ended: Time, now: Time) -> Time {
-        let expired = ended + self.answer_timeout;
+    #[must_use]
+    pub fn timeout_of(&self, response: BitRate) -> Duration {
+        self.answer_timeout.unwrap_or_else(|| self.timing.response_timeout(response))
+    }
+
+    /// How long a sender waits for any response, if that does not depend on its rate.
+    pub(super) fn timeout_of_any(&self) -> Option<Duration> {
+        let one = self.timing.has_one_preamble().then(|| self.timing.response_timeout(self.timing.basic_rate));
+        self.answer_timeout.or(one)
+    }
+
+    /// When a sender resumes whose timeout has expired; the channel is idle from `now`.
+    #[inline]
+    pub(super) fn after_timeout(&self, expired: Time, now: Time) -> Time {
         if self.timeout_without_difs { expired.max(now) } else { expired.max(now + self.timing.difs) }
     }
 

@@ -229,6 +229,11 @@ impl Timing {
         if by_dsss && preamble == SHORT && rate == DSSS_RATES[0] { LONG } else { preamble }
     }
 
+    /// Whether frames at all rates have the same preamble.
+    pub fn has_one_preamble(&self) -> bool {
+        self.dsss.is_none() && (self.preamble != SHORT || !matches!(self.modulation, Modulation::Dsss { .. }))
+    }
+
     /// Signal extension of a frame at `rate`.
     pub fn extension_of(&self, rate: BitRate) -> Duration {
         match self.modulation {
@@ -278,10 +283,10 @@ impl Timing {
         self.sifs + self.difs + self.frame(self.sizes.ack, self.lowest_rate)
     }
 
-    /// `SIFS + slot + time until the PHY reports the start of a frame` (10.3.2.9, 10.3.2.11). The PHY reports it at the
-    /// end of preamble and header.
-    pub fn ack_timeout(&self) -> Duration {
-        self.sifs + self.slot + self.preamble_of(self.basic_rate)
+    /// Timeout of a response at this rate: `SIFS + slot + time until the PHY reports the start of a frame` (10.3.2.9,
+    /// 10.3.2.11). The PHY reports it at the end of preamble and header.
+    pub fn response_timeout(&self, rate: BitRate) -> Duration {
+        self.sifs + self.slot + self.preamble_of(rate)
     }
 }
 
@@ -337,7 +342,7 @@ mod tests {
         assert_eq!(timing.frame(Bytes(1036), BitRate::from_mbps(11)), Duration::from_nanos(945_455));
         assert_eq!(timing.ack(), Duration::from_micros(192 + 56));
         assert_eq!(timing.eifs(), Duration::from_micros(10 + 50 + 192 + 112));
-        assert_eq!(timing.ack_timeout(), Duration::from_micros(10 + 20 + 192));
+        assert_eq!(timing.response_timeout(timing.basic_rate), Duration::from_micros(10 + 20 + 192));
     }
 
     /// 16.2.2.3: the short preamble is for 2, 5.5 and 11 Mb/s. An ACK takes 96 + 56 us at 2 Mb/s and 192 + 112 us at 1
@@ -348,7 +353,7 @@ mod tests {
         let short = Timing::hr_dsss(mbps(2), true);
         assert_eq!((short.ack(), short.ack_to(mbps(1))), (Duration::from_micros(152), Duration::from_micros(304)));
         assert_eq!(short.eifs(), Duration::from_micros(10 + 50 + 304));
-        assert_eq!(Timing::hr_dsss(mbps(1), true).ack_timeout(), Duration::from_micros(10 + 20 + 192));
+        assert_eq!(Timing::hr_dsss(mbps(1), true).response_timeout(mbps(1)), Duration::from_micros(10 + 20 + 192));
         let g = Timing::erp_ofdm(mbps(24));
         let mixed = Timing { dsss: Some(Dsss { preamble: short.preamble, basic_rate: mbps(2) }), ..g };
         assert_eq!(mixed.frame(Bytes(14), mbps(1)), Duration::from_micros(304));

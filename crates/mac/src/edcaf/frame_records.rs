@@ -1,4 +1,4 @@
-//! Records of the frames of EDCA functions.
+//! Duration fields, timeouts and records of the frames of EDCA functions.
 
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -55,6 +55,20 @@ impl Edcafs {
     /// SIFS and the response to a PPDU, if any.
     fn after_data(&self, ppdu: &Ppdu) -> Duration {
         if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response }
+    }
+
+    /// How long `sender` waits for the response to what it has formed or, if `by_rts`, to its RTS. In extended range it
+    /// waits as for a non-HT response.
+    #[inline]
+    pub(crate) fn timeout(&self, sender: usize, by_rts: bool) -> Duration {
+        self.timeout_of_any.unwrap_or_else(|| {
+            let (station, ppdu) = (self.station_of(sender), &self.contenders[sender].ppdu);
+            self.access.timeout_of(match ppdu.rate {
+                _ if by_rts => control_rate(&self.access),
+                Some(rate) => self.access.timing.answer_rate(rate),
+                None => self.control_rate(station, ppdu.to),
+            })
+        })
     }
 
     /// Record of a frame before the data that began at `began`.

@@ -89,6 +89,8 @@ const ANY_WIDTH: u8 = u8::MAX;
 #[derive(Clone, Debug)]
 pub struct Edcafs {
     pub(crate) access: Access,
+    /// How long senders wait for any response, if that does not depend on its rate.
+    timeout_of_any: Option<Duration>,
     classifier: Classifier,
     pub(crate) aggregation: Option<AggregationRules>,
     /// Whether all frames are single frames without windows: see [`fast`].
@@ -200,6 +202,7 @@ impl Edcafs {
         }
         Self {
             access,
+            timeout_of_any: access.timeout_of_any(),
             classifier,
             aggregation,
             sends_singly: false,

@@ -103,7 +103,7 @@ pub fn settings(
 ) -> EdcaSettings {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
-    let access = Access { answer_timeout: micros(45), ..Access::standard(timing) };
+    let access = Access { answer_timeout: Some(micros(45)), ..Access::standard(timing) };
     let station = |(number, (mode, parameters)): (usize, (TxMode, Category))| {
         let common = StationSettings {
             cw_min: 0,

@@ -31,7 +31,7 @@ pub fn settings(aps: u32, stations: u32, rts_threshold: u64, mcs: u8) -> EdcaSet
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
     let access = Access {
-        answer_timeout: Duration::from_micros(45),
+        answer_timeout: Some(Duration::from_micros(45)),
         rts_threshold: Bytes(rts_threshold),
         ..Access::standard(timing)
     };

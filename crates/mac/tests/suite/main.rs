@@ -18,3 +18,4 @@ mod reference;
 mod rts_air_time;
 mod saturation;
 mod signal;
+mod timeouts;

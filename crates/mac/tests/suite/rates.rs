@@ -221,7 +221,7 @@ fn one_slow_station_slows_all_down() {
         let mut rates = vec![mbps(11); n];
         rates[0] = mbps(1);
         let mut access = long_preamble();
-        access.answer_timeout = access.timing.difs; // all resume together, as in the slot-by-slot count
+        access.answer_timeout = Some(access.timing.difs); // all resume together, as in the slot-by-slot count
         let seconds = 200;
         let received = one_cell(access, &rates, 1500, seconds);
         let total: u64 = received.iter().sum();

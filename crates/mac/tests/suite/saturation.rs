@@ -45,11 +45,11 @@ impl Saturated {
         access.eifs = if value("bystanders") == "eifs" { Eifs::AfterCollision } else { Eifs::Off };
         access.rts_threshold = Bytes(if value("rts") == "on" { 0 } else { 2347 });
         match &*value("colliders") {
-            "difs" => access.answer_timeout = timing.difs,
+            "difs" => access.answer_timeout = Some(timing.difs),
             "timeout" => {}
             "ns2" => {
                 let answer = if access.rts_threshold == Bytes(0) { timing.cts() } else { timing.ack() };
-                access.answer_timeout = timing.sifs + answer + Duration::from_micros(4);
+                access.answer_timeout = Some(timing.sifs + answer + Duration::from_micros(4));
                 access.timeout_without_difs = true;
             }
             other => panic!("no rule {other}"),

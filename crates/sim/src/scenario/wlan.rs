@@ -181,8 +181,8 @@ table! {
             Profile::Standard => IdleAccess::Immediate,
             Profile::Ns2 => IdleAccess::Backoff,
         }, by profile;
-        /// Time after which a sender concludes that no ACK or CTS will come; if absent, SIFS, a slot and the preamble,
-        /// or with profile ns2, SIFS, an ACK and 4 us.
+        /// Time after which a sender concludes that no ACK or CTS will come; if absent, SIFS, a slot and the preamble
+        /// of the response, or with profile ns2, SIFS, an ACK and 4 us.
         pub answer_timeout: Option<Duration> = None, "at most 1 s" => |wait| wait.is_none_or(|wait| wait <= LONGEST);
         /// Whether a sender resumes at the end of its timeout even if DIFS would be longer.
         pub timeout_without_difs: bool = profile == Profile::Ns2, by profile;
@@ -366,9 +366,9 @@ impl Wlan {
             reset_cw_on_drop: self.reset_cw_on_drop,
             eifs: self.eifs,
             idle_access: self.idle_access,
-            answer_timeout: self.answer_timeout.unwrap_or_else(|| match self.profile {
-                Profile::Standard => timing.ack_timeout(),
-                Profile::Ns2 => timing.sifs + timing.ack() + Duration::from_micros(4),
+            answer_timeout: self.answer_timeout.or(match self.profile {
+                Profile::Standard => None,
+                Profile::Ns2 => Some(timing.sifs + timing.ack() + Duration::from_micros(4)),
             }),
             timeout_without_difs: self.timeout_without_difs,
             nav_unit: self.nav_unit,

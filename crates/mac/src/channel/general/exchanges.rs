@@ -401,14 +401,14 @@ impl GeneralChannel {
             self.set_navs(now, left.max(self.nav_excess(sender)), Duration::ZERO);
             self.idle_from(now, &[sender]);
             self.hold_older(now, sender);
-            let start = self.after_timeout_in_error(now - response - timing.sifs, now, number(station));
+            let start = self.after_timeout_in_error(sender, false, now - response - timing.sifs, now);
             self.fail(sender, false, start, call);
         } else {
             self.set_navs_by_data(now);
             self.idle_from(now, &[sender]);
             self.hold_older(now, sender);
             self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
-            self.fail(sender, false, self.after_timeout(now, now), call);
+            self.fail(sender, false, self.after_timeout(sender, false, now, now), call);
         }
         self.next = self.backoffs.next();
     }
@@ -426,7 +426,7 @@ impl GeneralChannel {
         if lost {
             self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
         }
-        self.fail(sender, true, self.after_timeout(now, now), call);
+        self.fail(sender, true, self.after_timeout(sender, true, now, now), call);
         self.next = self.backoffs.next();
     }
 
@@ -446,7 +446,7 @@ impl GeneralChannel {
             self.navs.set_of(now, to, Nav::new(until, BROADCAST));
         }
         self.idle_from(now, &[sender]);
-        let start = self.after_timeout_in_error(rts_end, now, number(self.edcafs.station_of(sender)));
+        let start = self.after_timeout_in_error(sender, true, rts_end, now);
         self.fail(sender, true, start, call);
         self.next = self.backoffs.next();
     }
@@ -492,16 +492,16 @@ impl GeneralChannel {
         self.navs.set(Nav::new(until.max(by_cts_to_self), holder), [(holder, Time::ZERO), (to, by_cts_to_self)]);
     }
 
-    /// From when a sender counts slots whose frame ended at `ended`, if the channel is idle from `now`.
-    fn after_timeout(&self, ended: Time, now: Time) -> SlotStart {
-        SlotStart::Timeout { expired: ended + self.edcafs.access.answer_timeout, idle: now, in_error: false }
+    /// From when `sender` counts slots, whose frame (an RTS, if `by_rts`) ended at `ended`, if the channel is idle from
+    /// `now`.
+    fn after_timeout(&self, sender: usize, by_rts: bool, ended: Time, now: Time) -> SlotStart {
+        SlotStart::Timeout { expired: ended + self.edcafs.timeout(sender, by_rts), idle: now, in_error: false }
     }
 
-    /// Like [`GeneralChannel::after_timeout`] if the sender, a category of `station`, has received the response in
-    /// error.
-    fn after_timeout_in_error(&mut self, ended: Time, now: Time, station: u32) -> SlotStart {
-        let (expired, eifs) = (ended + self.edcafs.access.answer_timeout, self.edcafs.access.eifs);
-        let idle = self.idle_after_error(now, station);
+    /// Like [`GeneralChannel::after_timeout`] if the sender has received the response in error.
+    fn after_timeout_in_error(&mut self, sender: usize, by_rts: bool, ended: Time, now: Time) -> SlotStart {
+        let (expired, eifs) = (ended + self.edcafs.timeout(sender, by_rts), self.edcafs.access.eifs);
+        let idle = self.idle_after_error(now, number(self.edcafs.station_of(sender)));
         match eifs {
             Eifs::Nav => SlotStart::Idle(expired.max(idle)),
             _ => SlotStart::Timeout { expired, idle, in_error: true },
@@ -577,8 +577,8 @@ impl GeneralChannel {
                 self.draw_backoff(sender, from, more);
             } else {
                 let start = match self.edcafs.access.eifs {
-                    Eifs::Nav => SlotStart::Idle((ended + self.edcafs.access.answer_timeout).max(now + nav)),
-                    _ => self.after_timeout(ended, now),
+                    Eifs::Nav => SlotStart::Idle((ended + self.edcafs.timeout(sender, by_rts)).max(now + nav)),
+                    _ => self.after_timeout(sender, by_rts, ended, now),
                 };
                 self.fail(sender, by_rts, start, call);
             }

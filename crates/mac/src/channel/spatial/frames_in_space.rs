@@ -142,6 +142,15 @@ impl SpatialChannel {
         if kind == SpatialFrameKind::Data { rate } else { self.access.timing.answer_rate(rate) }
     }
 
+    /// How long `initiator` waits for the response to its RTS, if `by_rts`, or to its data or BlockAckReq.
+    fn timeout_of(&self, initiator: u32, by_rts: bool) -> Duration {
+        match &self.edca {
+            Some(edca) => edca.edcafs.timeout(edca.current_of(initiator), by_rts),
+            None if by_rts => self.access.timeout_of(self.guard_rate),
+            None => self.access.timeout_of(self.rate_of(initiator, SpatialFrameKind::Ack)),
+        }
+    }
+
     /// The counters of a station.
     pub(super) fn counters_mut(&mut self, station: u32) -> &mut Counters {
         let counters = self.edca.as_mut().map_or(&mut self.counters, |edca| &mut edca.edcafs.counters);
@@ -433,6 +442,7 @@ impl SpatialChannel {
                 }
             }
             ExchangeStage::Failed { collided } => {
+                timeout = Some(end + self.timeout_of(station, by_rts));
                 let counters = self.counters_mut(station);
                 *(if collided { &mut counters.collisions } else { &mut counters.errors }) += 1;
                 if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
@@ -444,7 +454,6 @@ impl SpatialChannel {
                 } else {
                     self.fail_dcf(station, by_rts, call)
                 }
-                timeout = Some(end + self.access.answer_timeout);
             }
             stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
         }

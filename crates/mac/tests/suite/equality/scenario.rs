@@ -10,8 +10,8 @@ use wifair_mac::{
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
-    Band, CaptureEffect, CarrierSense, ChannelWidth, GuardInterval, HeMode, HeOptions, HeRange, HtMode, Interference,
-    ModulationClass, Outage, OutageProcess, Radio, Reception, Spoils, Timing, TxMode,
+    Band, CaptureEffect, CarrierSense, ChannelWidth, Dsss, GuardInterval, HeMode, HeOptions, HeRange, HtMode,
+    Interference, ModulationClass, Outage, OutageProcess, Radio, Reception, Spoils, Timing, TxMode,
 };
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
@@ -49,6 +49,10 @@ pub fn timing() -> impl Strategy<Value = Timing> {
     prop_oneof![
         any::<bool>().prop_map(|short| Timing::hr_dsss(BitRate::from_mbps(2), short)),
         Just(Timing::erp_ofdm(BitRate::from_mbps(24))),
+        prop_oneof![Just(96), Just(192)].prop_map(|preamble| Timing {
+            dsss: Some(Dsss { preamble: Duration::from_micros(preamble), basic_rate: BitRate::from_mbps(2) }),
+            ..Timing::erp_ofdm(BitRate::from_mbps(24))
+        }),
         Just(Timing::ofdm_5ghz(BitRate::from_mbps(6))),
         Just(Timing {
             preamble: Timing::plcp_at(BitRate::from_mbps(11), false),
@@ -84,11 +88,10 @@ pub fn access() -> impl Strategy<Value = Access> {
                 idle_access,
                 timeout_without_difs: no_difs,
                 nav_unit: Duration::from_nanos(unit),
-                answer_timeout: match timeout {
-                    None => timing.ack_timeout(),
-                    Some(n) if n >= 1_000_000 => timing.difs + timing.slot * (n / 1_000_000),
-                    Some(n) => timing.difs + Duration::from_nanos(n),
-                },
+                answer_timeout: timeout.map(|n| match n {
+                    1_000_000.. => timing.difs + timing.slot * (n / 1_000_000),
+                    _ => timing.difs + Duration::from_nanos(n),
+                }),
                 nav_reset: true,
                 protection: None,
                 protects_by_rts: false,

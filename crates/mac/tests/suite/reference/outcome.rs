@@ -344,7 +344,7 @@ impl ReferenceChannel {
             } else {
                 self.fail(sender, rts, ended, call);
                 if go_on.is_empty() && self.access.eifs == Eifs::Nav {
-                    let expired = ended + self.access.answer_timeout;
+                    let expired = ended + self.timeout(sender, rts);
                     for index in self.own(station) {
                         self.functions[index].from = expired.max(now + nav) + self.functions[index].aifs;
                     }
@@ -367,9 +367,19 @@ impl ReferenceChannel {
         }
     }
 
+    /// How long a sender waits: SIFS, a slot, and the preamble of the CTS to its RTS or of the response to its data.
+    fn timeout(&self, sender: usize, by_rts: bool) -> Duration {
+        let timing = &self.access.timing;
+        let response = match by_rts {
+            true => self.guard_rate(),
+            false => self.control_rate(self.functions[sender].station, self.functions[sender].ppdu().to),
+        };
+        self.access.answer_timeout.unwrap_or_else(|| timing.sifs + timing.slot + timing.preamble_of(response))
+    }
+
     /// Like [`ReferenceChannel::fail`] if the sender has received the response in error, which ends now.
     fn fail_in_error(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
-        let (station, expired) = (self.functions[sender].station, ended + self.access.answer_timeout);
+        let (station, expired) = (self.functions[sender].station, ended + self.timeout(sender, by_rts));
         let is_nav = self.access.eifs == Eifs::Nav;
         self.wait_after_error(station, call.now);
         for index in self.own(station) {
@@ -387,7 +397,7 @@ impl ReferenceChannel {
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
         let now = call.now;
         let access = self.access;
-        let expired = ended + access.answer_timeout;
+        let expired = ended + self.timeout(sender, by_rts);
         // 10.22.2.4: the other categories of the station wait for its timeout, too.
         for index in self.own(self.functions[sender].station) {
             let function = &mut self.functions[index];

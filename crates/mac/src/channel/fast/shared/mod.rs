@@ -36,12 +36,16 @@ struct SharedStation {
     frame: Option<Frame>,
     /// Whether the exchange cannot fail: unicast, without RTS, and without errors.
     is_simple: bool,
+    /// How long it waits for the ACK to its frame.
+    timeout: Duration,
     /// Slot of the common grid in which the pending backoff ends; in the past if it has ended.
     backoff_end: u64,
     contention: Contention,
     rate: BitRate,
     /// Air time of the ACK to a frame at the station's rate.
     ack: Duration,
+    /// How long the sender of such a frame waits for it.
+    ack_timeout: Duration,
     /// Bytes that a frame of the station adds to its packet, except for routing messages.
     overhead: Bytes,
     counters: Counters,
@@ -244,6 +248,8 @@ impl SharedChannel {
                 contention: Contention::new(&station),
                 rate: station.rate,
                 ack: cell.access.timing.ack_to(station.rate),
+                ack_timeout: cell.access.timeout_of(cell.access.timing.answer_rate(station.rate)),
+                timeout: Duration::ZERO,
                 overhead: cell.access.timing.frame_length(station.routing_overhead),
                 counters: Counters::default(),
                 queue: station.queue,
@@ -256,15 +262,20 @@ impl SharedChannel {
 
     /// Whether it gives the results of the [general channel](SharedChannel::general). It has one NAV, that of all but
     /// sender and receiver until the next exchange ends. That is not enough if an RTS or CTS may be lost to an error,
-    /// if an RTS could end before the NAV of lost data, or if EIFS, which follows errors, is off or is a NAV.
+    /// if another frame could end before the NAV of lost data, or if EIFS, which follows errors, is off or is a NAV.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        let Access { timing, answer_timeout, nav_unit, .. } = &self.access;
+        let Access { timing, nav_unit, .. } = &self.access;
         let loses_control = self.stations.iter().any(|station| station.errors.control_to > 0.0);
-        let longest_ack = self.stations.iter().map(|station| station.ack).fold(Duration::ZERO, Duration::max);
-        let outlasts_rts = timing.sifs + longest_ack + *nav_unit > *answer_timeout + timing.rts();
+        let outlasts_rts = self
+            .stations
+            .iter()
+            .any(|station| timing.sifs + station.ack + *nav_unit > station.ack_timeout + timing.rts());
+        // An ACK by DSSS, if it is missing, lasts longer than EIFS and a short frame of OFDM.
+        let is_mixed = timing.dsss.is_some() && self.stations.iter().any(|station| timing.is_dsss(station.rate));
         let may_silence = self.access.rts_threshold < Bytes(u64::MAX) && (loses_control || self.lossy && outlasts_rts);
-        !(may_silence || self.lossy && matches!(self.access.eifs, Eifs::Nav | Eifs::Off))
+        let is_hard = is_mixed || matches!(self.access.eifs, Eifs::Nav | Eifs::Off);
+        !(may_silence || self.lossy && is_hard)
     }
 
     /// When to call [`SharedChannel::advance`] next.
@@ -435,11 +446,12 @@ impl SharedChannel {
     #[inline(always)]
     fn set_current_frame(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
         let whose = if station == self.ap && to != BROADCAST { to } else { station };
-        let SharedStation { rate, ack, .. } = self.stations[whose as usize];
+        let SharedStation { rate, ack, ack_timeout, .. } = self.stations[whose as usize];
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
         let air = self.airs.of(&self.access.timing, length, rate);
         let state = &mut self.stations[station as usize];
         state.is_simple = !self.lossy && to != BROADCAST && !self.access.protects(length);
+        state.timeout = ack_timeout;
         state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
     }
 

@@ -54,7 +54,7 @@ impl SharedChannel {
             let air = state.sent().air;
             state.counters.collisions += 1;
             state.counters.collided += air;
-            let resumes = self.access.after_timeout(began + air, now);
+            let resumes = self.access.after_timeout(began + air + state.timeout, now);
             if state.contention.fail(&self.access, true) {
                 self.drop_at_retry_limit(sender, resumes, call);
             } else {
@@ -80,7 +80,8 @@ impl SharedChannel {
         let ended = began + self.opening(sender);
         let nav = self.access.nav_after_own(last > 1 || ended < now);
         let state = &mut self.stations[sender as usize];
-        let Frame { id, to, .. } = *state.sent();
+        let frame = *state.sent();
+        let (Frame { id, to, .. }, timeout) = (frame, state.timeout);
         state.counters.collisions += 1;
         state.counters.collided += ended - began;
         if to == BROADCAST {
@@ -92,9 +93,11 @@ impl SharedChannel {
             self.back_off(sender, now + nav + difs);
             return;
         }
+        let of_cts = self.access.timeout_of(self.access.timing.basic_rate);
+        let expired = ended + if self.is_protected(&frame) { of_cts } else { timeout };
         let resumes = match self.access.eifs {
-            Eifs::Nav => (ended + self.access.answer_timeout).max(now + nav) + difs,
-            _ => self.access.after_timeout(ended, now),
+            Eifs::Nav => expired.max(now + nav) + difs,
+            _ => self.access.after_timeout(expired, now),
         };
         // An RTS, or a frame too short for one: counts as a short retry.
         self.fail(sender, true, resumes, call);
@@ -207,6 +210,7 @@ impl SharedChannel {
         let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
         self.stations[sender as usize].counters.errors += 1;
         let after_error = self.access.after_error(now);
+        let timeout = self.stations[sender as usize].timeout;
         let resumes = if self.phase == SharedPhase::LostAck {
             self.stations[sender as usize].counters.control += frame.ack;
             let excess = self.access.nav_excess(frame.ack, self.after_rts(&frame));
@@ -215,14 +219,14 @@ impl SharedChannel {
             if excess > Duration::ZERO {
                 self.resume_apart(frame.to, now + difs);
             }
-            (after_error + difs).max(now - frame.ack - sifs + self.access.answer_timeout)
+            (after_error + difs).max(now - frame.ack - sifs + timeout)
         } else {
             self.account_exchange(sender, true);
             // The NAV of bystanders covers the missing ACK.
             self.nav = now + self.access.nav_after_data(frame.ack, self.after_rts(&frame));
             self.idle_from(self.nav + difs);
             self.resume_apart(frame.to, after_error + difs);
-            self.access.after_timeout(now, now)
+            self.access.after_timeout(now + timeout, now)
         };
         self.fail(sender, !self.access.protects(frame.length), resumes, call);
         self.reschedule();
