@@ -178,6 +178,11 @@ impl StationLink {
         if !is_narrow { Some(mode) } else { self.narrower[place].get(usize::from(max_width)) }
     }
 
+    /// Whether responses may be in extended range.
+    pub fn has_extended_responses(&self) -> bool {
+        self.modes.iter().any(|mode| mode.response.is_some())
+    }
+
     /// Whether frames can be lost to noise.
     #[inline]
     pub const fn is_noisy(&self) -> bool {

@@ -63,8 +63,8 @@ pub(crate) struct Station {
     /// Aggregation rules for data to and from it.
     rules: Option<AggregationRules>,
     pub is_legacy: bool,
-    /// Whether it reads the legacy preamble of HE PPDUs, and nothing more.
-    pub reads_only_preambles_of_he: bool,
+    /// The newest modulation class that it reads.
+    pub newest: ModulationClass,
     /// Maximum width of PPDUs in its TXOP, in doublings of 20 MHz.
     max_width: u8,
     /// Index among the access points, if it is one.
@@ -163,7 +163,7 @@ impl Edcafs {
                 errors: Errors::new(&station),
                 rules,
                 is_legacy,
-                reads_only_preambles_of_he: (ModulationClass::ErpOfdm..ModulationClass::He).contains(&newest),
+                newest,
                 max_width: ANY_WIDTH,
                 ap,
                 airs: [SingleAirs::NONE; 4],

@@ -217,3 +217,22 @@ fn older_stations_do_not_read_the_response() {
         assert_eq!(starts(&cell), starts(&space), "{standard}");
     }
 }
+
+/// A station of 802.11a waits EIFS after an ACK in extended range, which it does not read, with shortcuts as without.
+#[test]
+fn an_older_station_waits_with_shortcuts_too() {
+    let older = "[[stations]]
+        name = 'old'
+        standard = '802.11a'
+        [[flows]]
+        name = 'old'
+        station = 'old'
+        transport = 'udp'
+        udp = { rate = '40 Mb/s', payload = '1472 B' }";
+    let scenario = scenario("mcs = 0, extended_range = 242, aggregation.max_ampdu = '0 B'", "", older);
+    let goodputs = [true, false].map(|fast_paths| {
+        let outcome = run(&scenario, 1, &RunOptions { fast_paths, ..RunOptions::default() });
+        outcome.flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>()
+    });
+    assert_eq!(goodputs[0], goodputs[1]);
+}

@@ -1,6 +1,6 @@
 //! Frame exchanges: who starts, what is received, and the consequences of their end.
 
-use wifair_phy::FrameMode;
+use wifair_phy::{Band, FrameMode, ModulationClass};
 use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase, SlotStart};
@@ -283,21 +283,46 @@ impl GeneralChannel {
         self.hold_older(now, sender);
     }
 
-    /// Stations that read the preamble of HE alone wait EIFS after a PPDU in extended range, or its response, that ends
-    /// at `end` (10.3.2.3.7).
-    fn hold_older(&mut self, end: Time, sender: usize) {
+    /// The stations that take no part in the exchange of `sender`, and read of a PPDU of this class only the legacy
+    /// preamble (10.26).
+    fn unread_by(&self, sender: usize, class: ModulationClass) -> impl Iterator<Item = u32> {
+        let ends = [number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to];
+        let unread = self.older.iter().filter(move |(station, newest)| *newest < class && !ends.contains(station));
+        unread.map(|(station, _)| *station)
+    }
+
+    /// The class of the data of `sender`, or of a request.
+    fn class_of_data(&self, sender: usize) -> ModulationClass {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        if self.older.is_empty()
-            || self.edcafs.extended_response(self.edcafs.station_of(sender), ppdu.to, ppdu.purpose).is_none()
-        {
-            return;
+        let mode = self.edcafs.mode_towards(self.edcafs.station_of(sender), ppdu.to);
+        let mode = mode.filter(|_| ppdu.to != BROADCAST && !ppdu.is_dataless());
+        mode.map_or(ModulationClass::ErpOfdm, |mode| mode.tx.class(Band::Ghz5))
+    }
+
+    /// The class of the response to `sender`.
+    fn class_of_response(&self, sender: usize) -> ModulationClass {
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        let extended = self.edcafs.extended_response(self.edcafs.station_of(sender), ppdu.to, ppdu.purpose);
+        extended.map_or(ModulationClass::ErpOfdm, |extended| extended.mode.class(Band::Ghz5))
+    }
+
+    /// Stations that read only the preamble of a response to `sender` that ends at `end` wait EIFS (10.3.2.3.7).
+    fn hold_older(&mut self, end: Time, sender: usize) {
+        if !self.older.is_empty() {
+            self.hold_if_unread(end, sender, self.class_of_response(sender));
+            self.next = self.backoffs.next();
         }
-        let timing = &self.edcafs.access.timing;
-        let eifs = end + (timing.eifs() - timing.difs);
-        for &index in &self.older {
-            self.backoffs.resume_apart(index, eifs + self.edcafs.contenders[index as usize].aifs);
+    }
+
+    /// The same after a frame of this class in the exchange of `sender`.
+    #[inline(never)]
+    fn hold_if_unread(&mut self, end: Time, sender: usize, class: ModulationClass) {
+        let mut unread = std::mem::take(&mut self.unread);
+        unread.extend(self.unread_by(sender, class).map(|station| (station, end)));
+        for (station, end) in unread.drain(..) {
+            self.wait_after_error(end, station);
         }
-        self.next = self.backoffs.next();
+        self.unread = unread;
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.
@@ -355,7 +380,22 @@ impl GeneralChannel {
         let by_cts = by_cts.max(self.excess_at_receiver(sender));
         let of_sender = (holder, now + by_sender);
         let of_receiver = if to == BROADCAST { of_sender } else { (to, now + by_cts) };
-        self.navs.set(Nav::new(now + excess, holder), [of_sender, of_receiver]);
+        let mut unread = std::mem::take(&mut self.unread);
+        if !self.older.is_empty() {
+            let ppdu = &self.edcafs.contenders[sender].ppdu;
+            let data_end = if to == BROADCAST { now } else { now - ppdu.response - self.edcafs.access.timing.sifs };
+            let (by_rts, by_cts_to_self) = self.reserved_before(sender, data_end);
+            let before = by_rts.max(by_cts_to_self);
+            // Those who have not read the data may have read the response, which reserves the rest of the TXOP.
+            for (class, until) in
+                [(self.class_of_response(sender), before), (self.class_of_data(sender), before.max(now + left))]
+            {
+                unread.extend(self.unread_by(sender, class).map(|station| (station, until)));
+            }
+        }
+        self.navs.set(Nav::new(now + excess, holder), [of_sender, of_receiver], &unread);
+        unread.clear();
+        self.unread = unread;
     }
 
     /// How much longer than its exchange the rounded NAV of bystanders is.
@@ -406,7 +446,7 @@ impl GeneralChannel {
         } else {
             self.set_navs_by_data(now);
             self.idle_from(now, &[sender]);
-            self.hold_older(now, sender);
+            self.hold_if_unread(now, sender, self.class_of_data(sender));
             self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
             self.fail(sender, false, self.after_timeout(sender, false, now, now), call);
         }
@@ -468,28 +508,40 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let until = end + self.edcafs.reserved_by_rts(sender, end);
-        self.navs.set(Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)]);
+        self.navs.set(Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)], &[]);
     }
 
-    /// Bystanders have read data that end at `now` and were not received, and what preceded them.
+    /// Bystanders have read data that end at `now` and were not received, and what preceded them. Stations that do not
+    /// read the data have read only that.
     fn set_navs_by_data(&mut self, now: Time) {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let (by_rts, by_cts_to_self) = self.reserved_before(sender, now);
+        let before = by_rts.max(by_cts_to_self);
+        let mut unread = std::mem::take(&mut self.unread);
+        unread.extend(self.unread_by(sender, self.class_of_data(sender)).map(|station| (station, before)));
+        let until = before.max(now + self.edcafs.reserved_by_data(sender, now));
+        self.navs.set(Nav::new(until, holder), [(holder, Time::ZERO), (to, by_cts_to_self)], &unread);
+        unread.clear();
+        self.unread = unread;
+    }
+
+    /// Until when the RTS, or the CTS-to-self, reserves the channel that precedes the data of `sender`, which end at
+    /// `data_end`.
+    fn reserved_before(&self, sender: usize, data_end: Time) -> (Time, Time) {
         let sifs = self.edcafs.access.timing.sifs;
-        let data_began = now - self.edcafs.contenders[sender].ppdu.air;
-        let (mut until, mut by_cts_to_self) = (now + self.edcafs.reserved_by_data(sender, now), Time::ZERO);
+        let data_began = data_end - self.edcafs.contenders[sender].ppdu.air;
         match self.before_data(sender).first() {
             Some(ExchangeStep::Rts) => {
                 let rts_ended = data_began - sifs * 2 - control_air(&self.edcafs.access, ExchangeStep::Cts);
-                until = until.max(rts_ended + self.edcafs.reserved_by_rts(sender, rts_ended));
+                (rts_ended + self.edcafs.reserved_by_rts(sender, rts_ended), Time::ZERO)
             }
             Some(_) => {
                 let cts_ended = data_began - sifs;
-                by_cts_to_self = cts_ended + self.edcafs.reserved_by_cts_to_self(sender, cts_ended);
+                (Time::ZERO, cts_ended + self.edcafs.reserved_by_cts_to_self(sender, cts_ended))
             }
-            None => {}
+            None => (Time::ZERO, Time::ZERO),
         }
-        self.navs.set(Nav::new(until.max(by_cts_to_self), holder), [(holder, Time::ZERO), (to, by_cts_to_self)]);
     }
 
     /// From when `sender` counts slots, whose frame (an RTS, if `by_rts`) ended at `ended`, if the channel is idle from

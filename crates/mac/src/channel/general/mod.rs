@@ -22,6 +22,7 @@ mod fast;
 mod navs;
 
 use wifair_packet::{PacketId, Packets};
+use wifair_phy::ModulationClass;
 use wifair_units::{Duration, Time};
 
 use self::backoffs::Backoffs;
@@ -82,8 +83,10 @@ pub struct GeneralChannel {
     late: Vec<(usize, SlotStart)>,
     /// The access point that repeats the CF-End of other stations, if it does.
     repeats_cf_end: Option<u32>,
-    /// Contenders that wait EIFS after a response in extended range, which they do not read.
-    older: Vec<u32>,
+    /// Stations that read only the legacy preamble of newer PPDUs, and the newest class that they read.
+    older: Vec<(u32, ModulationClass)>,
+    /// Those that do not read a frame, and a time, while they are handled.
+    unread: Vec<(u32, Time)>,
     tap: Option<Box<Tap>>,
     air: AirTime,
     accounted: Time,
@@ -135,8 +138,9 @@ impl GeneralChannel {
         let repeats_cf_end = repeats_cf_end.filter(|_| settings.access.repeats_cf_end);
         let mut edcafs = Edcafs::new(settings);
         edcafs.set_single_frames(true);
-        let is_older = |index: &usize| edcafs.stations[edcafs.station_of(*index)].reads_only_preambles_of_he;
-        let older = (0..edcafs.contenders.len()).filter(is_older).map(number).collect();
+        let newest = (0..).zip(edcafs.stations.iter().map(|station| station.newest));
+        let of_all = newest.clone().map(|(_, newest)| newest).max().unwrap_or(ModulationClass::Dsss);
+        let older = newest.filter(|(_, newest)| (ModulationClass::ErpOfdm..of_all).contains(newest)).collect();
         let own = |contender: &Edcaf| (contender.aifs, contender.slot_rules);
         let contenders: Vec<_> = edcafs.contenders.iter().map(own).collect();
         Self {
@@ -155,6 +159,7 @@ impl GeneralChannel {
             late: vec![],
             repeats_cf_end,
             older,
+            unread: vec![],
             tap: None,
             air: AirTime::default(),
             accounted: Time::ZERO,

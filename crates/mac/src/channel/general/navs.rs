@@ -33,13 +33,14 @@ impl Navs {
         self.apart.iter().find(|(other, _)| *other == station).map_or(self.common, |(_, nav)| *nav)
     }
 
-    /// All stations read that the channel is reserved, except that it is for two of them until other times.
-    pub fn set(&mut self, reserved: Nav, others: [(u32, Time); 2]) {
-        for (station, _) in others {
-            self.part(station);
+    /// All stations read that the channel is reserved, except that it is until other times for both ends of an exchange
+    /// and for those who have not read everything.
+    pub fn set(&mut self, reserved: Nav, ends: [(u32, Time); 2], unread: &[(u32, Time)]) {
+        for (station, _) in ends.iter().chain(unread) {
+            self.part(*station);
         }
         for (station, nav) in &mut self.apart {
-            let own = others.iter().find(|(other, _)| other == station);
+            let own = ends.iter().chain(unread).find(|(other, _)| other == station);
             nav.extend(own.map_or(reserved, |(_, until)| Nav::new(*until, reserved.holder)));
         }
         self.common.extend(reserved);

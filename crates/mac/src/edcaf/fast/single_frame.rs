@@ -60,7 +60,10 @@ impl Edcafs {
         self.sends_singly = is_on && is_plain && has_fixed_modes && !cf_end;
         let can_fail = self.stations.iter().any(|station| station.errors.are_possible());
         let is_nav_exact = nav_unit == Duration::ZERO;
-        self.is_reliable = self.sends_singly && !can_fail && is_nav_exact && !self.air_use.is_wanted();
+        // Older stations may not read the response, and wait EIFS.
+        let is_read_by_all = !self.stations.iter().any(|station| station.link.has_extended_responses());
+        let is_reliable = self.sends_singly && !can_fail && is_nav_exact && is_read_by_all;
+        self.is_reliable = is_reliable && !self.air_use.is_wanted();
     }
 
     /// Determines what an EDCAF sends next: the next packet of its queue.

@@ -589,10 +589,17 @@ pub fn in_extended_range(mut settings: EdcaSettings, is_extended: bool) -> EdcaS
     settings
 }
 
-/// These settings, with every `older`-th station but the first an 802.11g or a station; with 0 there is none.
-pub fn beside_older(mut settings: EdcaSettings, older: u32) -> EdcaSettings {
+/// These settings, in extended range if `is_extended`, and with every `older`-th station but the first an 802.11g or a
+/// station, and every fourth an 802.11n station; with 0 there is none.
+pub fn beside_older(settings: EdcaSettings, is_extended: bool, older: u32) -> EdcaSettings {
+    let modes: Vec<_> = settings.stations.iter().map(|station| station.mode).collect();
+    let mut settings = in_extended_range(settings, is_extended);
+    for (number, station) in (0..).zip(&mut settings.stations).filter(|(number, _)| older > 0 && number % 4 == 3) {
+        (station.mode, station.newest) = (modes[number], ModulationClass::Ht);
+    }
     for (_, station) in (0..).zip(&mut settings.stations).filter(|(number, _)| older > 0 && number % older == 1) {
         (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
+        station.newest = ModulationClass::Ofdm;
     }
     settings
 }

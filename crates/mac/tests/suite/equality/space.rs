@@ -183,12 +183,9 @@ proptest! {
         (cf_end, is_extended) in (cf_end(), any::<bool>()),
         errors in errors(),
     ) {
-        // Older stations in space do not read newer PPDUs, and wait EIFS if these are lost.
-        let errors = if older > 0 { (0.0, 0.0) } else { errors };
         let mut scenario = scenario.protected(protection).with_cf_end(cf_end).with_lossy_unicast(errors);
         if older > 0 {
             (scenario.by_ap, scenario.answers) = (true, false); // stations do not know what other stations read
-            scenario.access.nav_unit = Duration::ZERO; // older stations do not read NAVs in newer PPDUs
         }
         // With agreements the first category responds to requests.
         let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
@@ -201,14 +198,14 @@ proptest! {
             settings.slot_rules = slot_rules;
             match aggregates {
                 Some((asks_and_agrees, amsdu)) => {
-                    // Older stations read no response in extended range, and wait for EIFS in space alone.
-                    let settings = with_aggregates(settings, asks_and_agrees, amsdu);
-                    beside_older(in_extended_range(settings, is_extended && older == 0), older)
+                    beside_older(with_aggregates(settings, asks_and_agrees, amsdu), is_extended, older)
                 }
                 None => settings,
             }
         };
         let general = run!(GeneralChannel::new(settings()), &scenario);
+        let (by_leaps, _) = run!(GeneralChannel::new(settings()), &scenario, false, leap);
+        assert_same(&without_records(general.clone()), &by_leaps);
         let links = RadioLinks::full(scenario.stations);
         let space = SpatialChannel::with_categories(settings(), links);
         let without_capture = Reception { capture: CaptureEffect::None, ..Reception::default() };
