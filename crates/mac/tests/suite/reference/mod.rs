@@ -394,10 +394,13 @@ impl ReferenceChannel {
     fn start(&mut self, call: &mut Call<'_>) {
         let (now, slot) = (call.now, self.access.timing.slot);
         for node in &mut self.nodes {
-            // 10.3.2.4: a NAV is not reset if the start of a frame has been reported.
+            // 10.3.2.4: a NAV is not reset if the start of a frame has been reported by then. A frame that begins
+            // before may also end before.
             let reported = now + self.access.timing.preamble;
-            if node.nav.reset.take().is_some_and(|reset| reset < reported) {
-                node.nav.until = Time::ZERO;
+            if let Some(reset) = node.nav.reset.take()
+                && reset < reported
+            {
+                node.nav.until = node.nav.until.min(reset);
             }
         }
         let mut due = vec![];
