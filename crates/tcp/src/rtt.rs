@@ -139,7 +139,7 @@ impl Rtt {
     }
 
     /// The RTO without backoff and before the upper bound, in ns. The estimate is never zero after a sample.
-    #[inline]
+    #[inline(always)]
     fn base(&self) -> u64 {
         if self.srtt8 == 0 {
             return self.initial.as_nanos();
