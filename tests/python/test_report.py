@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
-from wifair import _toml, report
+import wifair
+from wifair import _toml, gallery, report
 from wifair.statistics import Interval
 
 
@@ -58,3 +60,12 @@ def test_python_values_as_toml() -> None:
     )
     with pytest.raises(TypeError, match=r"e\.f\[1\] is a complex"):
         _toml.document({"e": {"f": [1, 2j]}})
+
+
+def test_the_shares_of_the_air_time_sum_to_one() -> None:
+    """Where channels overlap, several frames on the air at once have a share of their own."""
+    bonded = wifair.Scenario.from_text(gallery.example("bonded-channels").text).with_({"duration": "2 s"})
+    shown = str(wifair.run(bonded, seeds=[1]))
+    air = next(line for line in shown.splitlines() if line.startswith("air time"))
+    assert "reuse" in air
+    assert sum(map(float, re.findall(r"([\d.]+) %", air))) == pytest.approx(100, abs=0.3)
