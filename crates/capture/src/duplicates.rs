@@ -78,42 +78,100 @@ fn mix(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Frames remembered per transmitter.
-const FRAMES: usize = 128;
+/// Frames remembered per number space: the largest window of a block ACK agreement (802.11be), since a frame is sent
+/// again only while its number is in that window.
+const FRAMES: usize = 1024;
 
 /// Recognises 802.11 retries of frames that the capture already contains (IEEE 802.11-2020, 10.3.2.14).
 #[derive(Debug, Default)]
 pub(crate) struct RetryFilter {
-    senders: Registry<NumberSpace, RecentFrames>,
+    spaces: Registry<NumberSpace, RecentFrames>,
     pub(crate) dropped: u64,
 }
 
-/// Who numbers frames independently: a transmitter, for every traffic identifier.
+/// What is numbered independently: a transmitter's QoS data for each receiver and traffic identifier, and all its other
+/// frames together (IEEE 802.11-2020, 10.3.2.14.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct NumberSpace {
     transmitter: Mac,
-    tid: Option<u8>,
+    qos: Option<(Mac, u8)>,
 }
 
-#[derive(Debug)]
+/// Sequence control of the latest frames, in a ring.
+#[derive(Debug, Default)]
 struct RecentFrames {
-    seen: [u16; FRAMES],
-    next: usize,
+    seen: Vec<u16>,
+    oldest: usize,
+}
+
+impl RecentFrames {
+    fn push(&mut self, sequence: u16) {
+        if self.seen.len() < FRAMES {
+            self.seen.push(sequence);
+        } else {
+            self.seen[self.oldest] = sequence;
+            self.oldest = (self.oldest + 1) % FRAMES;
+        }
+    }
 }
 
 impl RetryFilter {
     /// Whether a copy of the frame was seen before.
     pub(crate) fn is_copy(&mut self, frame: &WifiFrame<'_>) -> bool {
         let (Some(transmitter), Some(sequence)) = (frame.transmitter, frame.sequence) else { return false };
-        // 0xffff marks an empty entry: fragment 15 of the last number does not occur in practice.
-        let none = || RecentFrames { seen: [0xffff; FRAMES], next: 0 };
-        let Some(sender) = self.senders.entry(NumberSpace { transmitter, tid: frame.tid }, none) else { return false };
-        if frame.retry && sender.seen.contains(&sequence) {
+        let space = NumberSpace { transmitter, qos: frame.tid.map(|tid| (frame.receiver, tid)) };
+        let Some(recent) = self.spaces.entry(space, RecentFrames::default) else { return false };
+        if frame.retry && recent.seen.contains(&sequence) {
             self.dropped += 1;
             return true;
         }
-        sender.seen[sender.next] = sequence;
-        sender.next = (sender.next + 1) % FRAMES;
+        recent.push(sequence);
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::wifi::WifiFrameKind;
+
+    /// Whether each of these data frames is a copy: receiver, number and retry bit; all from one transmitter.
+    fn copies(tid: Option<u8>, frames: impl IntoIterator<Item = (u8, u16, bool)>) -> Vec<bool> {
+        let mut filter = RetryFilter::default();
+        let said = frames.into_iter().map(|(receiver, number, retry)| {
+            let frame = WifiFrame {
+                kind: WifiFrameKind::Data,
+                retry,
+                transmitter: Some(Mac([2, 0, 0, 0, 0, 0])),
+                sequence: Some(number << 4),
+                tid,
+                ..WifiFrame::cts(Mac([2, 0, 0, 0, 0, receiver]), 1500)
+            };
+            filter.is_copy(&frame)
+        });
+        said.collect()
+    }
+
+    /// The window of a block ACK agreement has up to 1024 frames. Until it moves, its first frame may be sent again.
+    #[test]
+    fn a_retry_is_a_copy_after_a_whole_window() {
+        let window = (0..1024).map(|n| (1, n, false));
+        assert_eq!(copies(Some(0), window.chain([(1, 0, true)])).last(), Some(&true));
+    }
+
+    /// Numbers come round after 4096 frames. A retry whose first copy was not captured is no copy of the last round's.
+    #[test]
+    fn a_retry_after_the_numbers_have_come_round_is_no_copy() {
+        let round = (0..4096).map(|n| (1, n, false));
+        let last = copies(Some(0), round.chain([(1, 0, true), (1, 0, true)]));
+        assert_eq!(last[4096..], [false, true]);
+    }
+
+    /// QoS data has a counter for each receiver and TID, so the same number to another receiver is another frame.
+    #[test]
+    fn qos_data_is_numbered_for_each_receiver() {
+        let frames = [(1, 7, false), (2, 7, true), (2, 7, true), (1, 7, true)];
+        assert_eq!(copies(Some(0), frames), [false, false, true, true]);
+        assert_eq!(copies(None, [(1, 7, false), (1, 7, true)]), [false, true]);
     }
 }
