@@ -243,11 +243,6 @@ impl Contention {
         self.cw = self.cw.min(cw_max);
     }
 
-    /// Doubles the window after an internal collision with a category of higher priority (10.22.2.2).
-    pub fn widen(&mut self) {
-        self.cw = (2 * self.cw + 1).min(self.cw_max);
-    }
-
     /// Resets the short retry count when a CTS arrives.
     #[inline]
     pub fn clear(&mut self) {
@@ -265,7 +260,7 @@ impl Contention {
             self.long_retries += 1;
             self.long_retries >= access.long_retry_limit
         };
-        self.widen();
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
         if exhausted {
             let cw = self.cw;
             self.reset();

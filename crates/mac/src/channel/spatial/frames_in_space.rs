@@ -31,7 +31,7 @@ impl SpatialChannel {
             }
             opened = Some(kind);
         } else if !self.allows_atomic && self.signals.varies {
-            self.ask_secondary_channels(now);
+            self.ask_secondary_channels(call);
         }
         let starters = std::mem::take(&mut self.starters);
         for &sender in &starters {

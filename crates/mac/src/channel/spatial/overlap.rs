@@ -23,8 +23,8 @@ use super::radio_links::{RadioLevels, milliwatts};
 use super::rx_power::RxWord;
 use super::signal::Signals;
 use super::{ExchangeStage, SpatialChannel, SpatialFrameKind};
-use crate::Eifs;
 use crate::edcaf::WidthCounters;
+use crate::{Call, Eifs};
 
 choice! {
     /// What a station does if it may send but a secondary channel that it needs has not been idle long enough.
@@ -391,15 +391,15 @@ impl SpatialChannel {
     /// Removes, from the stations about to send, those that must draw a new backoff because a secondary channel is
     /// busy. Sets the width of the others' TXOP (10.22.2.5 for VHT; for HT the rules of 20/40 MHz operation).
     #[cold]
-    pub(super) fn ask_secondary_channels(&mut self, now: Time) {
+    pub(super) fn ask_secondary_channels(&mut self, call: &mut Call<'_>) {
         if self.signals.overlap.is_none() {
             return;
         }
         let mut starters = std::mem::take(&mut self.starters);
         starters.retain(|sender| {
             let Some(overlap) = &self.signals.overlap else { return true };
-            let (policy, idle) = (overlap.settings.bandwidth, overlap.idle_width(now, *sender));
-            self.stations[*sender as usize].stage != ExchangeStage::Rest || self.opens_txop(now, *sender, idle, policy)
+            let (policy, idle) = (overlap.settings.bandwidth, overlap.idle_width(call.now, *sender));
+            self.stations[*sender as usize].stage != ExchangeStage::Rest || self.opens_txop(*sender, idle, policy, call)
         });
         self.starters = starters;
     }
