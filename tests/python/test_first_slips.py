@@ -27,6 +27,8 @@ from command import wifair as command
         ),
         ('name = "up"', 'name = "up"\npoisson.size = "1 kB"\npoisson.interval = "1 s"', "`poisson` is set but", "only"),
         ('name = "up"', 'name = "up"\ncc = "vegas"', "unknown key `cc`", "write tcp.cc"),
+        ("[ap]", "[[ap]]", "`ap` is a list, not a table", "`ap.count` says how many they are"),
+        ("[wlan]", "[[wlan]]", "`wlan` is a list, not a table", "write it as [wlan]"),
     ],
 )
 def test_a_first_slip_gets_the_right_hint(text: str, old: str, new: str, message: str, hint: str) -> None:

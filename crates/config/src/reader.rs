@@ -30,9 +30,14 @@ impl Reader {
         describe: fn() -> Description,
     ) -> bool {
         if !matches!(node.content, Content::Table(_)) {
-            let note = match node.text() {
-                Some(text) if element.is_none() => describe().where_to_write(key, text),
-                _ => format!("write it as {}", if element.is_some() { "[[...]]" } else { "[...]" }),
+            let is_several = matches!(node.content, Content::List(_)) && self.labels.is_empty();
+            let note = match (node.text(), element) {
+                (Some(text), None) => describe().where_to_write(key, text),
+                (None, None) if is_several && describe().keys.iter().any(|inner| inner.name == "count") => {
+                    format!("there is one [{key}]; `{key}.count` says how many they are")
+                }
+                (_, None) => format!("write it as [{}]", if self.labels.is_empty() { key } else { "..." }),
+                (_, Some(_)) => "write it as [[...]]".to_owned(),
             };
             self.problem(&node.place, Some(key), &format!("`{key}` is {}, not a table", kind(node)), &note);
             return false;
