@@ -119,6 +119,9 @@ impl RetryFilter {
     /// Whether a copy of the frame was seen before.
     pub(crate) fn is_copy(&mut self, frame: &WifiFrame<'_>) -> bool {
         let (Some(transmitter), Some(sequence)) = (frame.transmitter, frame.sequence) else { return false };
+        if frame.tid.is_some() && frame.body.is_empty() {
+            return false; // a QoS Null frame may have any number (10.3.2.14.2)
+        }
         let space = NumberSpace { transmitter, qos: frame.tid.map(|tid| (frame.receiver, tid)) };
         let Some(recent) = self.spaces.entry(space, RecentFrames::default) else { return false };
         if frame.retry && recent.seen.contains(&sequence) {
@@ -137,14 +140,20 @@ mod tests {
 
     /// Whether each of these data frames is a copy: receiver, number and retry bit; all from one transmitter.
     fn copies(tid: Option<u8>, frames: impl IntoIterator<Item = (u8, u16, bool)>) -> Vec<bool> {
+        copies_of(tid, frames.into_iter().map(|frame| (frame, &b"data"[..])))
+    }
+
+    /// The same for frames with these bodies.
+    fn copies_of<'a>(tid: Option<u8>, frames: impl IntoIterator<Item = ((u8, u16, bool), &'a [u8])>) -> Vec<bool> {
         let mut filter = RetryFilter::default();
-        let said = frames.into_iter().map(|(receiver, number, retry)| {
+        let said = frames.into_iter().map(|((receiver, number, retry), body)| {
             let frame = WifiFrame {
                 kind: WifiFrameKind::Data,
                 retry,
                 transmitter: Some(Mac([2, 0, 0, 0, 0, 0])),
                 sequence: Some(number << 4),
                 tid,
+                body,
                 ..WifiFrame::cts(Mac([2, 0, 0, 0, 0, receiver]), 1500)
             };
             filter.is_copy(&frame)
@@ -173,5 +182,12 @@ mod tests {
         let frames = [(1, 7, false), (2, 7, true), (2, 7, true), (1, 7, true)];
         assert_eq!(copies(Some(0), frames), [false, false, true, true]);
         assert_eq!(copies(None, [(1, 7, false), (1, 7, true)]), [false, true]);
+    }
+
+    /// QoS Null frames may have any number, so data with the number of one before is no copy of it.
+    #[test]
+    fn the_number_of_a_qos_null_frame_means_nothing() {
+        let frames = [((1, 7, false), &b""[..]), ((1, 7, true), b""), ((1, 7, true), b"data"), ((1, 7, true), b"data")];
+        assert_eq!(copies_of(Some(0), frames), [false, false, false, true]);
     }
 }
