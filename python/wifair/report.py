@@ -173,7 +173,7 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
             ("RTS/CTS", "air_rts_cts"),
             ("collisions", "air_collision"),
             ("errors", "air_error"),
-            ("reuse", "air_reuse"),
+            ("spatial reuse", "air_reuse"),
             ("idle", "air_idle"),
         )
         if name in summary and not math.isnan(summary[name].mean) and (summary[name].mean > 0 or label == "collisions")

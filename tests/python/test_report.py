@@ -67,5 +67,5 @@ def test_the_shares_of_the_air_time_sum_to_one() -> None:
     bonded = wifair.Scenario.from_text(gallery.example("bonded-channels").text).with_({"duration": "2 s"})
     shown = str(wifair.run(bonded, seeds=[1]))
     air = next(line for line in shown.splitlines() if line.startswith("air time"))
-    assert "reuse" in air
+    assert "spatial reuse" in air
     assert sum(map(float, re.findall(r"([\d.]+) %", air))) == pytest.approx(100, abs=0.3)

@@ -54,7 +54,7 @@ NAMES = {
     "air_rts_cts": "air time of RTS and CTS",
     "air_collision": "air time of collisions",
     "air_error": "air time of errors",
-    "air_reuse": "air time of reuse",
+    "air_reuse": "air time of spatial reuse",
     "air_idle": "idle air",
     "collision_probability": "collision probability",
     "ap_queue_mean_packets": "mean AP queue",
