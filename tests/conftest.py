@@ -19,6 +19,16 @@ settings.load_profile("wifair")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What commands print is as wide as the terminal; here always as if there were none, wherever tests are started from.
+os.environ.pop("COLUMNS", None)
+
+
+def _no_terminal(_descriptor: int = 1) -> os.terminal_size:
+    raise OSError("tests have no terminal")
+
+
+os.get_terminal_size = _no_terminal
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """Two processes for each core: many tests wait for programs that they start."""
