@@ -7,6 +7,7 @@ import math
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from wifair.columns import Columns
 from wifair.drawable import Drawable
 from wifair.figures.style import Look
 from wifair.files import json_text
+from wifair.flow_figures import by_flow, figures_of_flows, flow_of, is_telling, label_of, only_in
 from wifair.report import WIDE, figure_text, named
 from wifair.results import Results
 from wifair.saved import SavedResults
@@ -52,7 +54,7 @@ LABELS = {
 WAYS = ("up_goodput_bps", "down_goodput_bps")
 MANY = 9.0
 """Larger relative differences are shown as multiples."""
-PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "uplink_share")
+PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "loss_fraction", "uplink_share")
 ABOUT = {
     "figure": "Figure of the cell, or, behind a colon, of a flow.",
     "baseline": "Name of the first.",
@@ -64,13 +66,13 @@ ABOUT = {
     "difference": "Mean difference, candidate minus first.",
     "difference_ci95": "Half width of its 95 % interval: Student t of pairs of equal seeds, else Welch.",
     "relative": "Difference over the mean of the first.",
-    "pairs": "Pairs of equal seeds; 0 where runs are independent.",
+    "pairs": "Pairs of equal seeds; 0 where runs are independent, or one of the two lacks the figure.",
     "shown": "Whether the interval of the difference leaves out zero.",
 }
 
 
 class Difference(NamedTuple):
-    """The difference between a candidate and the reference (the first source) in a figure."""
+    """The difference between a candidate and the reference (the first source) in a figure; NaN if one lacks it."""
 
     figure: str
     baseline: str
@@ -91,6 +93,11 @@ class Difference(NamedTuple):
         """Whether the interval of the difference leaves out zero."""
         mean, half = self.difference
         return not math.isnan(half) and abs(mean) > half
+
+    @property
+    def both(self) -> bool:
+        """Whether both have the figure."""
+        return not math.isnan(self.first.mean) and not math.isnan(self.second.mean)
 
 
 class _Side:
@@ -113,24 +120,34 @@ class _Side:
         """Compute figures from those of the flows."""
         if not flows.rows:
             return
-        goodput, sent = flows["goodput_bps"], float(flows["data_packets_sent"].sum())
+        sent = float(flows["data_packets_sent"].sum())
         # A capture point sees only part of a round trip, unless it is at the sender or there are timestamps.
         path = "rtt_path_mean_s" if "rtt_path_mean_s" in flows else "rtt_mean_s"
         rtt = np.asarray(flows[path], dtype=np.float64)
         known = rtt[~np.isnan(rtt)]
         found = {
-            "least_goodput_bps": float(goodput.min()),
+            "least_goodput_bps": float(flows["goodput_bps"].min()),
             "rtt_mean_s": float(known.mean()) if known.size else math.nan,
             "retransmitted_fraction": float(flows["retransmissions"].sum()) / sent if sent else math.nan,
         }
         if each:
-            found |= {f"goodput_bps: {name}": float(value) for name, value in zip(flows["name"], goodput)}
+            found |= figures_of_flows(flows)
         for figure, value in found.items():
             self.figures.setdefault(figure, {})[seed] = value
 
     def values(self, figure: str) -> dict[int, float]:
-        """Values of a figure by seed, NaN left out."""
-        return {seed: v for seed, v in self.figures.get(figure, {}).items() if not math.isnan(v)}
+        """Values of a figure by seed; what is not a finite number is left out."""
+        return {seed: v for seed, v in self.figures.get(figure, {}).items() if math.isfinite(v)}
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Figures with a value for some seed."""
+        return frozenset(figure for figure in self.figures if self.values(figure))
+
+    @cached_property
+    def flows(self) -> list[str]:
+        """Names of the flows, if each is compared."""
+        return list(dict.fromkeys(flow_of(figure) for figure in self.figures if flow_of(figure)))
 
 
 class Comparison(Drawable):
@@ -141,7 +158,7 @@ class Comparison(Drawable):
     names : tuple of str
         Names of the sources; the first is the reference.
     differences : list of Difference
-        For each candidate, each figure that both have.
+        For each candidate, each figure that one of the two has.
     """
 
     def __init__(self, found: list[tuple[str, Found]], *, flows: bool = False) -> None:
@@ -152,7 +169,7 @@ class Comparison(Drawable):
         self.differences = [
             difference
             for side in self._sides[1:]
-            for figure in _ordered(first.figures)
+            for figure in _ordered([*first.figures, *side.figures])
             if (difference := _difference(figure, first, side)) is not None
         ]
 
@@ -226,8 +243,17 @@ class Comparison(Drawable):
         room = width or shutil.get_terminal_size((WIDE, 24)).columns
         blocks = []
         for side in self._sides[1:]:
-            rows = [d for d in self.differences if d.candidate == side.name and (everything or self._tells(d))]
-            blocks.append(_block(self.names[0], side.name, rows, room))
+            first = self._sides[0]
+            flows = {*first.flows} ^ {*side.flows}
+            rows = [
+                d
+                for d in self.differences
+                if d.candidate == side.name and flow_of(d.figure) not in flows and (everything or self._tells(d))
+            ]
+            blocks.append(_block(first.name, side.name, rows, room))
+            for one in (first, side):
+                if missing := [flow for flow in one.flows if flow in flows]:
+                    blocks[-1] = "\n".join([blocks[-1], *textwrap.wrap(only_in(one.name, missing), room)])
         for side in self._sides:
             table = getattr(side.results, "datagrams", None)
             if table is not None and table.rows:
@@ -274,13 +300,16 @@ class Comparison(Drawable):
 
     def telling(self) -> list[str]:
         """List the figures that are shown unless all are asked for."""
-        return list(dict.fromkeys(d.figure for d in self.differences if self._tells(d)))
+        return list(dict.fromkeys(d.figure for d in self.differences if d.both and self._tells(d)))
 
     def _tells(self, d: Difference) -> bool:
         """Whether a figure is shown by default, and is not zero everywhere."""
         if d.figure in WAYS:  # with one direction, the goodput of the cell is enough
             return len({one.figure for one in self.differences if one.figure in WAYS and _is_something(one)}) > 1
-        return (d.figure in LABELS or ": " in d.figure) and _is_something(d)
+        if flow_of(d.figure):
+            known = next(side for side in self._sides if side.name == d.candidate).known | self._sides[0].known
+            return is_telling(d.figure, known) and _is_something(d)
+        return d.figure in LABELS and _is_something(d)
 
     def __repr__(self) -> str:
         return self.text()
@@ -313,7 +342,7 @@ def compare(
     names : iterable of str, optional
         Names of the sources.
     flows : bool, default False
-        Also compare the goodput of flows of equal names.
+        Also compare the figures of flows of equal names.
     threads : int, optional
         Runs at the same time; all available cores by default.
     progress : bool, default False
@@ -399,16 +428,21 @@ def _seeds(scenarios: list[Scenario]) -> list[int]:
 
 
 def _ordered(figures: Iterable[str]) -> list[str]:
-    """Put the most important figures first."""
-    figures = list(figures)
-    return [name for name in LABELS if name in figures] + [name for name in figures if name not in LABELS]
+    """Put the most important figures first, and those of flows last."""
+    figures = list(dict.fromkeys(figures))
+    of_cell = [name for name in LABELS if name in figures]
+    of_cell += [name for name in figures if name not in LABELS and not flow_of(name)]
+    return of_cell + by_flow(name for name in figures if flow_of(name))
 
 
 def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
-    """Compute the difference in a figure; None if one of the two lacks it."""
+    """Compute the difference in a figure, NaN if one of the two lacks it; None if both do."""
     a, b = first.values(figure), second.values(figure)
-    if not a or not b:
+    if not a and not b:
         return None
+    if not a or not b:
+        means = mean_interval(a.values()), mean_interval(b.values())
+        return Difference(figure, first.name, second.name, *means, Interval(math.nan, math.nan), 0)
     common = [seed for seed in a if seed in b] if first.paired and second.paired else []
     if len(common) > 1 or (len(a) == len(b) == len(common)):
         # The difference of the means is then the mean difference.
@@ -422,7 +456,7 @@ def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
 
 
 def _is_something(d: Difference) -> bool:
-    return bool(d.first.mean or d.second.mean)
+    return any(side.mean != 0 and not math.isnan(side.mean) for side in (d.first, d.second))
 
 
 def _cells(d: Difference, pairs: int, *, bare: bool, relative: bool) -> list[str]:
@@ -430,8 +464,8 @@ def _cells(d: Difference, pairs: int, *, bare: bool, relative: bool) -> list[str
 
     The label says so if fewer than `pairs` have the figure.
     """
-    label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
-    if d.pairs != pairs:
+    label = label_of(d.figure) if flow_of(d.figure) else LABELS.get(d.figure, d.figure)
+    if d.pairs != pairs and d.both:
         label += f" ({counted(d.pairs, 'pair')})" if d.pairs else " (unpaired)"
     change = "" if math.isnan(d.relative) or not relative else _relative(d.relative)
     verdict = "" if not d.shown else "higher" if d.difference.mean > 0 else "lower"
@@ -457,7 +491,7 @@ def _block(baseline: str, candidate: str, rows: list[Difference], width: int) ->
         if sum(max(map(len, column)) + 2 for column in zip(*cells)) - 2 <= width:
             break
     lines = [*above, *aligned(cells, left=(0, 5))]
-    if all(math.isnan(d.difference.half_width) for d in rows):
+    if all(math.isnan(d.difference.half_width) for d in rows if d.both):
         return "\n".join([*lines, f"({NO_INTERVAL})"])
     if pairs > 1:
         basis = f"95 % intervals of {pairs} pairs of equal seeds"

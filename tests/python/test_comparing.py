@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import wifair
-from wifair import Pcap, ResultsError, Scenario, compare, read_capture, read_results, run
+from wifair import Comparison, Pcap, ResultsError, Scenario, compare, read_capture, read_results, run
 from wifair.statistics import paired_difference, welch_difference
 from wifair.sweeps import query
 from wifair.sweeps.texts import averages
@@ -117,6 +117,69 @@ def test_least_goodput_and_flows(file: Path) -> None:
     assert up1[2] == results.flows.where(seed=2, name="up1")["goodput_bps"][0]
 
 
+CALL = """
+name = "call"
+duration = "3 s"
+warm_up = "1 s"
+seeds = "1..3"
+wlan.standard = "802.11n"
+servers = [{ name = "server" }]
+stations = [{ name = "phone" }, { name = "laptop", count = 2 }]
+[[flows]]
+name = "call"
+station = "phone"
+direction = "down"
+transport = "udp"
+udp.rate = "64 kb/s"
+udp.payload = "160 B"
+[[flows]]
+name = "up"
+station = "laptop"
+"""
+
+
+def rows_of(comparison: Comparison, *, everything: bool = False) -> dict[str, list[str]]:
+    """Cells of each line of the only table, by its label."""
+    lines = [re.split(r"  +", line) for line in comparison.text(everything=everything, width=200).splitlines()]
+    return {line[0]: line[1:] for line in lines if len(line) > 1}
+
+
+def test_flows_are_compared_by_what_their_transport_has() -> None:
+    """Once flows were compared by goodput alone, so that a call that broke off looked as before."""
+    a = run(Scenario.from_text(CALL))
+    b = run(Scenario.from_text(CALL).with_({"flows.call.category": "voice"}))
+    comparison = compare(a, b, names=["a", "b"], flows=True)
+    for figure in ("goodput_bps", "owd_mean_s", "owd_p99_s", "jitter_s", "loss_fraction", "mos", "rtt_p95_s"):
+        for name, results in (("a", a), ("b", b)):
+            of_flow = results.flows.where(name="up1" if figure.startswith("rtt") else "call")
+            assert list(comparison.values(f"{figure}: {of_flow['name'][0]}")[name].values()) == of_flow[figure].tolist()
+    up1 = a.flows.where(name="up1")
+    fractions = up1["retransmissions"] / up1["data_packets_sent"]
+    assert list(comparison.values("retransmitted_fraction: up1")["a"].values()) == fractions.tolist()
+    shown = rows_of(comparison)
+    assert {"call: goodput", "call: delay", "call: delay 99 %", "call: MOS", "up1: RTT", "up1: RTT 95 %"} <= set(shown)
+    assert shown["call: delay"][-1] == "lower"  # AIFSN 2 and CWmin 3 against 3 and 15 (IEEE 802.11-2020, table 9-155)
+    assert not {"call: RTT", "call: owd_p50_s", "up1: delay", "up1: MOS", "up1: lost"} & set(shown)
+    assert {"call: owd_p50_s", "up2: delay 99 %", "up2: rtt_min_s"} <= set(rows_of(comparison, everything=True))
+
+
+def test_figures_that_one_side_lacks_are_shown() -> None:
+    """They were left out of the table, of `--all` and of JSON."""
+    call = Scenario.from_text(CALL)
+    comparison = compare(call, call.with_({"flows.call.transport": "tcp", "stations.laptop.count": 3}), flows=True)
+    shown = rows_of(comparison)
+    assert shown["call: MOS"][1:] == ["-", "-"]
+    assert shown["call: RTT"][0::2] == ["-", "-"]
+    assert not [label for label in shown if label.startswith("up3")]
+    assert comparison.text().endswith("has the flow up3)")
+    (mos,) = [row for row in comparison.to_dict()["differences"] if row["figure"] == "mos: call"]
+    assert mos["baseline_mean"] > 1
+    assert (mos["mean"], mos["difference"], mos["pairs"], mos["shown"]) == (None, None, 0, False)
+    ways = compare(call.with_({"flows.call.direction": "up"}), call, names=["up", "down"])  # no ratio without downlink
+    assert rows_of(ways)["uplink / downlink"][0::2] == ["-", "-"]
+    assert "up_down_ratio" not in ways.telling()
+
+
 def test_saved_results_are_the_same_tables(file: Path, tmp_path: Path) -> None:
     results = run(file, seeds=[1, 2], series="500 ms")
     results.save(tmp_path / "out", formats=["csv"])
@@ -206,7 +269,8 @@ udp.rate = "64 kb/s"
     results = run(scenario, pcap=Pcap(tmp_path, at=("ap", "sta1"), snap=160))
     comparison = compare(results, read_capture(tmp_path / "ap-wire.pcap"), names=["run", "wire"])
     assert comparison.text().endswith("(wire: TCP alone, without 2 flows of datagrams)")
-    assert "rtt_mean_s" not in {d.figure for d in comparison.differences}
+    (rtt,) = [d for d in comparison.differences if d.figure == "rtt_mean_s"]
+    assert not rtt.both
     (rtt,) = [d for d in compare(results, read_capture(tmp_path / "sta1.pcap")).differences if d.figure == "rtt_mean_s"]
     assert rtt.second.mean == pytest.approx(results.flows.where(name="up1")["rtt_mean_s"][0], rel=0.1)
 

@@ -14,6 +14,9 @@ from wifair.emulation.beside import carried_by_the_kernel
 from wifair.files import write_text
 from wifair.sources import is_scenario
 
+EACH_FLOW = """Also compare flows of equal names: goodput, round-trip time, retransmissions and timeouts; for datagrams delay,
+jitter, loss and MOS. --all, --json and --csv have every figure of theirs."""
+
 
 @click.command(name="compare")
 @click.argument("files", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
@@ -32,7 +35,7 @@ from wifair.sources import is_scenario
 @click.option("--seeds", type=Seeds(), metavar="LIST", help="Seeds of scenarios; as the first says, or 1..10.")
 @click.option("--duration", metavar="TIME", help="Simulated time of every scenario, as in '100 s'.")
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change every scenario; may be repeated.")
-@click.option("--flows", is_flag=True, help="Also compare the goodput of flows of equal names.")
+@click.option("--flows", is_flag=True, help=EACH_FLOW)
 @click.option("--all", "everything", is_flag=True, help="Show all figures, not only the most telling ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print all differences as JSON instead of tables.")
 @click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all differences as a table.")
