@@ -119,6 +119,10 @@ impl ExchangeTime {
             let message = format!("no ACK for {count} MPDUs: an ACK answers one, a block ACK answers several");
             return Err(ModeError { key: "response", message });
         }
+        if query.response == Some(Response::Ack) && query.amendment == Amendment::N && in_ampdu {
+            let message = "no ACK to an A-MPDU in 802.11n, not even of one MPDU: a block ACK answers it";
+            return Err(ModeError { key: "response", message: message.to_owned() });
+        }
         if query.response == Some(Response::BlockAck) && query.amendment < Amendment::N {
             let name = query.amendment.name();
             let message =
@@ -358,8 +362,10 @@ fn micros(duration: Duration) -> f64 {
 mod tests {
     use super::*;
 
+    /// IEEE Std 802.11-2020, table 9-13: an MPDU in an A-MPDU is answered by a block ACK, unless it is an S-MPDU, which
+    /// HT PPDUs, whose delimiters have no EOF bit, cannot carry.
     #[test]
-    fn several_mpdus_are_not_answered_by_an_ack() {
+    fn only_an_s_mpdu_is_answered_by_an_ack() {
         let answer = |amendment, count, response| {
             let mode = ModeRequest { mcs: Some(7), ..ModeRequest::default() };
             ExchangeTime::new(&ExchangeQuery {
@@ -375,7 +381,7 @@ mod tests {
         for amendment in [Amendment::N, Amendment::Ac, Amendment::Ax, Amendment::Be] {
             assert_eq!(answer(amendment, 4, Response::Ack).unwrap_err().key, "response");
             assert!(answer(amendment, 4, Response::BlockAck).is_ok());
-            assert!(answer(amendment, 1, Response::Ack).is_ok());
+            assert_eq!(answer(amendment, 1, Response::Ack).is_ok(), amendment != Amendment::N);
         }
     }
 

@@ -6,7 +6,7 @@
 use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::data_field::{DataField, PreambleFields};
-use crate::{Band, Coding, OfdmMode, TxMode, TxVector, ldpc};
+use crate::{Band, ChannelWidth, Coding, OfdmMode, TxMode, TxVector, ldpc};
 
 /// Nominal packet padding of an HE or EHT receiver: the processing time that it needs after a PPDU whose last symbol is
 /// full (27.3.13).
@@ -19,8 +19,17 @@ pub enum PacketPadding {
     Us8,
     /// 16 us.
     Us16,
-    /// 20 us, EHT only.
+    /// 20 us with 4096-QAM or 320 MHz, 16 us in other modes; EHT only.
     Us20,
+}
+
+impl PacketPadding {
+    /// What a receiver that needs this in its most demanding modes needs in `mode`: 20 us are for constellations above
+    /// 1024-QAM and channels above 160 MHz, whatever it announces (802.11be, Common Nominal Packet Padding subfield).
+    fn in_mode(self, mode: TxMode) -> Self {
+        let demanding = mode.mcs().is_some_and(|mcs| mcs > 11) || mode.width() == ChannelWidth::Mhz320;
+        if self == Self::Us20 && !demanding { Self::Us16 } else { self }
+    }
 }
 
 /// Details of air time that depend on the receiver and the code.
@@ -86,6 +95,7 @@ impl PpduTiming {
     pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
         let dsss = matches!(mode, TxMode::Dsss(_));
         let signal_extension = if dsss { Duration::ZERO } else { band.signal_extension() };
+        let options = PpduOptions { packet_padding: options.packet_padding.in_mode(mode), ..options };
         Self { options, ..Self::of_fields(mode.fields(), signal_extension) }
     }
 

@@ -174,12 +174,9 @@ fn eht_at_its_widest() {
 #[test]
 fn packet_extension() {
     let (band, mode) = mode("802.11ax", ModeRequest { mcs: Some(0), ..ModeRequest::default() });
-    for (padding, expected) in [
-        (PacketPadding::Us0, [0, 0, 0, 0]),
-        (PacketPadding::Us8, [0, 0, 4, 8]),
-        (PacketPadding::Us16, [4, 8, 12, 16]),
-        (PacketPadding::Us20, [8, 12, 16, 20]),
-    ] {
+    for (padding, expected) in
+        [(PacketPadding::Us0, [0, 0, 0, 0]), (PacketPadding::Us8, [0, 0, 4, 8]), (PacketPadding::Us16, [4, 8, 12, 16])]
+    {
         let options = PpduOptions { packet_padding: padding, ..PpduOptions::default() };
         let timing = PpduTiming::with_options(mode, band, options);
         for (bytes, expected) in [1, 4, 8, 11].into_iter().zip(expected) {
@@ -187,5 +184,21 @@ fn packet_extension() {
             assert_eq!(parts.packet_extension, Duration::from_micros(expected), "{bytes} bytes, {padding:?}");
             assert_eq!(timing.duration(Bytes(bytes)), Duration::from_nanos(43_200 + 13_600 + 1_000 * expected));
         }
+    }
+}
+
+/// 802.11be: a receiver with a nominal packet padding of 20 us needs it with 4096-QAM (MCS 12, 13) and in 320 MHz, and
+/// 16 us in other modes. A PSDU that fills the last symbol: the extension is all of the padding.
+#[test]
+fn padding_of_20_us_is_for_the_most_demanding_modes() {
+    let options = PpduOptions { packet_padding: PacketPadding::Us20, ..PpduOptions::default() };
+    for (mcs, width, expected) in [(0, 20, 16), (11, 160, 16), (12, 20, 20), (13, 160, 20), (0, 320, 20), (13, 320, 20)]
+    {
+        let request =
+            ModeRequest { mcs: Some(mcs), width_mhz: Some(width), band: Some(Band::Ghz6), ..ModeRequest::default() };
+        let (band, mode) = mode("802.11be", request);
+        let bits = mode.bits_per_symbol().unwrap();
+        let parts = PpduTiming::with_options(mode, band, options).parts(Bytes(u64::from(bits - 22) / 8));
+        assert_eq!(parts.packet_extension, Duration::from_micros(expected), "MCS {mcs}, {width} MHz");
     }
 }
