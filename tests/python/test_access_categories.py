@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import edca
 import pytest
+from command import wifair
 from wifair import Scenario, ScenarioError, run
 
 SCENARIO = """
@@ -49,6 +53,44 @@ def test_dscp_selects_the_category(dscp: int, mapping: str, category: str) -> No
     assert by_dscp == goodput({"flows.first.category": category})
 
 
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("CS0", 0),
+        ("cs7", 56),  # RFC 2474, section 4.2.2: xxx000
+        ("AF11", 10),  # RFC 2597, section 6: 001010
+        ("af43", 38),  # 100110
+        ("EF", 46),  # RFC 3246: 101110
+        ("va", 44),  # RFC 5865: 101100
+        ("LE", 1),  # RFC 8622: 000001
+    ],
+)
+def test_a_code_point_has_a_name(name: str, number: int, tmp_path: Path) -> None:
+    """Names mean the same as numbers in files, in `with_` and in `--set`, and are resolved to numbers."""
+    by_number = Scenario.from_text(f"{SCENARIO}dscp = {number}\n")
+    by_name = Scenario.from_text(f'{SCENARIO}dscp = "{name}"\n')
+    assert by_name.resolved == by_number.resolved
+    assert f"dscp = {number}\n" in by_name.resolved
+    changed = Scenario.from_text(SCENARIO).with_({"flows.second.dscp": name})
+    assert f"dscp = {number}\n" in changed.resolved
+    file = tmp_path / "named.toml"
+    file.write_text(SCENARIO)
+    results = [
+        wifair("run", file, "--duration", "2 s", "--seed", 1, "--json", "--set", f"flows.first.dscp={dscp}")[0]
+        for dscp in (name, number)
+    ]
+    runs = [json.loads(text)["runs"] for text in results]
+    assert runs[0] == runs[1]
+
+
+def test_names_of_code_points_are_swept(tmp_path: Path) -> None:
+    file = tmp_path / "named.toml"
+    file.write_text(SCENARIO)
+    wifair("sweep", file, "--vary", "flows.first.dscp=EF,0", "--seeds", 1, "--duration", "2 s", "--out", tmp_path / "s")
+    out, _ = wifair("results", tmp_path / "s", "--csv", "-")
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["EF", "0"]
+
+
 def test_default_category_is_best_effort() -> None:
     plain = goodput({})
     assert plain == goodput({"flows.first.category": "best-effort"}) == goodput({"flows.first.dscp": 0})
@@ -61,6 +103,15 @@ def test_default_category_is_best_effort() -> None:
     ("change", "part"),
     [
         ("dscp = 64", "from 0 to 63"),
+        ("dscp = -1", "from 0 to 63"),
+        ("dscp = true", "`dscp` is true, not a code point"),
+        ('dscp = "46"', "without quotes"),
+        ('dscp = "AF44"', "unknown dscp `AF44`"),
+        (
+            'dscp = "expedited"',
+            "one of CS0, CS1, CS2, CS3, CS4, CS5, CS6, CS7, AF11, AF12, AF13, AF21, AF22, AF23, AF31",
+        ),
+        ('dscp = "voice"', "AF32, AF33, AF41, AF42, AF43, EF, VA, LE"),
         ('dscp = 46\ncategory = "voice"', "`category` and `dscp` exclude each other"),
         ('category = "gold"', "best-effort"),
     ],

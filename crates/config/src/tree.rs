@@ -170,7 +170,7 @@ impl PlacedValue {
     }
 
     /// The value as a message may show it.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         match &self.content {
             Content::Bool(b) => b.to_string(),
             Content::Integer(i) => i.to_string(),

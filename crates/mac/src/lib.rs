@@ -10,6 +10,7 @@ mod access_category;
 mod call;
 mod category;
 mod channel;
+mod dscp;
 pub mod edcaf;
 pub mod exchange;
 mod exchange_time;
@@ -29,6 +30,7 @@ pub use channel::{
     Bandwidth, Channel, ChannelCounters, ChannelSettings, ChannelVariant, GeneralChannel, Hearing, RadioLinks,
     RateSettings, SharedChannel, SignalSettings, SpatialChannel,
 };
+pub use dscp::Dscp;
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 pub use fast::{DatagramRun, DatagramRuns, MpduLeads, SaturatedSource};
 pub use station::{AirTime, Counters, MacEvent, Outages, StationSettings};

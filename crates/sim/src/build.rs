@@ -564,6 +564,6 @@ fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
 /// Access category of the packets of a group of flows.
 fn category(scenario: &Scenario, group: &scenario::Flows) -> AccessCategory {
     let mapping = scenario.file.wlan.as_ref().map(|wlan| wlan.dscp_mapping);
-    let by_dscp = group.dscp.zip(mapping).map(|(dscp, mapping)| mapping.category(dscp));
+    let by_dscp = group.dscp.zip(mapping).map(|(dscp, mapping)| mapping.category(dscp.number()));
     group.category.or(by_dscp).unwrap_or(AccessCategory::Be)
 }

@@ -91,11 +91,12 @@ impl Headers {
             Transport::Udp(_) => None,
         };
         let is_ping = |flow| matches!(scenario.flows_of(flow).workload, Workload::Ping(_));
+        let dscp = |flow| scenario.flows_of(flow).dscp.unwrap_or_default().number();
         let nodes: BTreeSet<Node> = legs.iter().map(|leg| leg.node).collect();
         Self {
             announced: scenario.network.flows.iter().map(announced).collect(),
             pings: scenario.network.flows.iter().map(is_ping).collect(),
-            dscp: scenario.network.flows.iter().map(|flow| scenario.flows_of(flow).dscp.unwrap_or(0)).collect(),
+            dscp: scenario.network.flows.iter().map(dscp).collect(),
             ends: scenario.network.flows.iter().map(|flow| (flow.from, flow.to)).collect(),
             names: nodes.into_iter().map(|node| (node, scenario.name_of(node))).collect(),
             legs,
