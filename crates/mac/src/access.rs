@@ -4,6 +4,7 @@ use wifair_config::choice;
 use wifair_phy::Timing;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use crate::extended_response::ExtendedResponse;
 use crate::frame_length;
 
 choice! {
@@ -182,9 +183,17 @@ impl Access {
         self.answer_timeout.unwrap_or_else(|| self.timing.response_timeout(response))
     }
 
-    /// How long a sender waits for any response, if that does not depend on its rate.
-    pub(super) fn timeout_of_any(&self) -> Option<Duration> {
-        let one = self.timing.has_one_preamble().then(|| self.timing.response_timeout(self.timing.basic_rate));
+    /// How long a sender waits for a response in HE extended range.
+    pub(super) fn timeout_of_extended(&self) -> Duration {
+        let delay = ExtendedResponse::RX_START_DELAY;
+        self.answer_timeout.unwrap_or(self.timing.sifs + self.timing.slot + delay)
+    }
+
+    /// How long a sender waits for any response, if that is the same for all; `may_extend` if some may be in extended
+    /// range.
+    pub(super) fn timeout_of_any(&self, may_extend: bool) -> Option<Duration> {
+        let has_one = self.timing.has_one_preamble() && !may_extend;
+        let one = has_one.then(|| self.timing.response_timeout(self.timing.basic_rate));
         self.answer_timeout.or(one)
     }
 

@@ -13,6 +13,9 @@ pub(crate) struct ExtendedResponse {
 }
 
 impl ExtendedResponse {
+    /// aRxPHYStartDelay of HE ER SU PPDUs: the time until HE-SIG-A ends (IEEE Std 802.11ax-2021, table 27-54).
+    pub const RX_START_DELAY: Duration = Duration::from_micros(40);
+
     /// The response to data in this mode; `None` if it is in non-HT format.
     pub fn to(data: TxMode, band: Band) -> Option<Self> {
         data.extended_response().map(|mode| Self { mode, timing: PpduTiming::new(mode, band) })

@@ -202,7 +202,7 @@ impl Edcafs {
         }
         Self {
             access,
-            timeout_of_any: access.timeout_of_any(),
+            timeout_of_any: access.timeout_of_any(stations.iter().any(|one| one.link.has_extended_responses())),
             classifier,
             aggregation,
             sends_singly: false,

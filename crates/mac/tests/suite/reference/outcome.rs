@@ -367,14 +367,21 @@ impl ReferenceChannel {
         }
     }
 
-    /// How long a sender waits: SIFS, a slot, and the preamble of the CTS to its RTS or of the response to its data.
+    /// How long a sender waits: SIFS, a slot, and aRxPHYStartDelay of the CTS to its RTS or the response to its data:
+    /// 40 us in HE extended range (IEEE Std 802.11ax-2021, table 27-54), and the preamble in other formats.
     fn timeout(&self, sender: usize, by_rts: bool) -> Duration {
-        let timing = &self.access.timing;
-        let response = match by_rts {
-            true => self.guard_rate(),
-            false => self.control_rate(self.functions[sender].station, self.functions[sender].ppdu().to),
+        let (timing, station) = (&self.access.timing, self.functions[sender].station);
+        let start_delay = || {
+            if by_rts {
+                return timing.preamble_of(self.guard_rate());
+            }
+            let ppdu = self.functions[sender].ppdu();
+            match self.extended_response(station, ppdu.to, ppdu.content) {
+                Some(_) => Duration::from_micros(40),
+                None => timing.preamble_of(self.control_rate(station, ppdu.to)),
+            }
         };
-        self.access.answer_timeout.unwrap_or_else(|| timing.sifs + timing.slot + timing.preamble_of(response))
+        self.access.answer_timeout.unwrap_or_else(|| timing.sifs + timing.slot + start_delay())
     }
 
     /// Like [`ReferenceChannel::fail`] if the sender has received the response in error, which ends now.

@@ -132,7 +132,7 @@ impl ReferenceChannel {
     }
 
     /// Data in HE extended range are answered in extended range, at MCS 0.
-    fn extended_response(&self, station: usize, to: u32, content: Content) -> Option<(TxMode, PpduTiming)> {
+    pub(super) fn extended_response(&self, station: usize, to: u32, content: Content) -> Option<(TxMode, PpduTiming)> {
         let (TxMode::He(data), band) = self.nodes[self.governing(station, to)].mode? else { return None };
         if data.range() == HeRange::Normal || content == Content::Request {
             return None;
