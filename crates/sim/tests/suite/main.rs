@@ -8,6 +8,7 @@ mod extended_range;
 mod fast_paths;
 mod golden;
 mod layers;
+mod older_stations;
 mod overlap;
 mod queue_drops;
 mod routing;
