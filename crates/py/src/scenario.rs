@@ -390,10 +390,8 @@ pub fn parse(
 ) -> PyResult<PyScenario> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
     let mut load = |file: &str| std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| why.to_string());
-    let scenario = Source::from_bytes(name, data).and_then(|source| match for_programs {
-        true => scenario::Scenario::parse_for_programs(source, &overrides, &mut load),
-        false => scenario::Scenario::parse_with(source, &overrides, &mut load),
-    });
+    let scenario = Source::from_bytes(name, data)
+        .and_then(|source| scenario::Scenario::read(source, &overrides, &mut load, !for_programs));
     let whole = |inner: scenario::Scenario| {
         let custom_classes = !inner.classes().is_empty();
         PyScenario { inner, custom_classes, folder: folder.to_owned() }

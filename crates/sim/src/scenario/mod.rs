@@ -79,19 +79,11 @@ impl Scenario {
         Self::read(source, overrides, load, true)
     }
 
-    /// The same for an emulation, which may have no flows because real programs send the data.
+    /// The same; an emulation needs no flows, because real programs send the data.
     ///
     /// # Errors
     /// All problems together, each with its place.
-    pub fn parse_for_programs(
-        source: Source,
-        overrides: &[Override],
-        load: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Result<Self, Problems> {
-        Self::read(source, overrides, load, false)
-    }
-
-    fn read(
+    pub fn read(
         source: Source,
         overrides: &[Override],
         load: &mut dyn FnMut(&str) -> Result<String, String>,
