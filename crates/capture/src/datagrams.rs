@@ -56,7 +56,6 @@ pub(crate) struct Quic {
     pub(crate) destination_id: Vec<u8>,
     pub(crate) source_id: Vec<u8>,
     pub(crate) long_headers: u64,
-    pub(crate) short_headers: u64,
     spin: Option<bool>,
     turned: Option<u64>,
     pub(crate) spin_rtt: Spread,
@@ -142,7 +141,6 @@ impl Quic {
         if first & 0x80 != 0 {
             self.take_long(bytes);
         } else if first & 0x40 != 0 {
-            self.short_headers += 1;
             let spin = first & 0x20 != 0;
             if self.spin.replace(spin).is_some_and(|before| before != spin)
                 && let Some(turned) = self.turned.replace(nanos)
@@ -227,7 +225,7 @@ mod tests {
         let flow = &all.flows.entries[0];
         assert_eq!((all.kind(flow), flow.quic.version), ("quic", Some(1)));
         assert_eq!((&flow.quic.destination_id[..], &flow.quic.source_id[..]), (&long[6..10], &long[11..13]));
-        assert_eq!((flow.packets, flow.bytes, flow.quic.short_headers), (31, 37_200, 30));
+        assert_eq!((flow.packets, flow.bytes), (31, 37_200));
         assert!((flow.quic.spin_rtt.mean().expect("it turns") - 0.03).abs() < 1e-9);
     }
 

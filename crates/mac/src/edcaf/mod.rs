@@ -573,7 +573,6 @@ impl Edcafs {
     /// send.
     pub(crate) fn collide_internally(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let contender = &mut self.contenders[index];
-        contender.counters.internal_collisions += 1;
         if !contender.contention.fail(&self.access, true) || self.has_block_ack() {
             return true;
         }

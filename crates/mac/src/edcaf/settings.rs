@@ -286,8 +286,6 @@ counters! {
         pub requests: u64,
         /// Exchanges without response.
         pub unanswered: u64,
-        /// Internal collisions lost to a category of higher priority (10.22.2.2).
-        pub internal_collisions: u64,
         /// Air time of the data PPDUs that did not collide.
         pub data_air: Duration,
         /// The data PPDUs by width, whether they collided or not.

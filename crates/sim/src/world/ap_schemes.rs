@@ -69,7 +69,6 @@ impl World {
                 }
                 PacketVerdict::Absorb => {
                     self.packets.remove(id);
-                    self.echoes_gone += 1;
                     return false;
                 }
             }
@@ -105,10 +104,8 @@ impl World {
                         continue;
                     };
                     packet.hop = hop as u32;
-                    self.echoes_sent += 1;
-                    let hop = packet.hop;
                     let id = self.packets.insert(packet);
-                    self.launch(id, hop);
+                    self.launch(id, hop as u32);
                 }
                 Request::Contend { ap: category } => {
                     let ApWithSchemes { channel, ap, .. } = self.scheme_aps[index];
@@ -141,7 +138,6 @@ impl World {
         debug_assert_eq!(packet.kind, Kind::Icmp);
         if packet.has(flag::ACK) {
             self.packets.remove(id);
-            self.echoes_gone += 1;
             return;
         }
         packet.flags |= flag::ACK;

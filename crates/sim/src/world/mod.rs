@@ -137,8 +137,6 @@ pub struct World {
     retry_limit_drops: Vec<(u32, PacketId)>,
     sample_every: Option<Duration>,
     series: Series,
-    echoes_sent: u64,
-    echoes_gone: u64,
     /// Packets of real programs, if there are any.
     real: Option<Box<RealTraffic>>,
     lazy_links: LazyLinks,
@@ -216,12 +214,6 @@ impl World {
         self.links.iter().map(WiredLink::packets_held).sum::<usize>()
             + self.channels.iter().map(Channel::packets_held).sum::<usize>()
             + self.routing.as_ref().map_or(0, |routing| routing.packets_held())
-    }
-
-    /// Echoes sent by the schemes of access points, and those that returned or were lost.
-    #[must_use]
-    pub fn echoes(&self) -> (u64, u64) {
-        (self.echoes_sent, self.echoes_gone)
     }
 
     /// The use of each channel's air time since the start of the run.
@@ -628,7 +620,7 @@ impl World {
         self.count_hops_until_loss(id);
         let packet = &self.packets[id];
         match (packet.kind, &mut self.routing) {
-            (Kind::Icmp, _) => self.echoes_gone += 1,
+            (Kind::Icmp, _) => {}
             (Kind::Routing, Some(routing)) => routing.forget(packet),
             (Kind::Udp, _) if packet.has(flag::ACK) => {
                 self.connections[packet.flow as usize].counters.lose(Kind::Ack, loss); // an echo reply

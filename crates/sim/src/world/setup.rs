@@ -169,8 +169,6 @@ impl World {
             routing,
             routing_at_warm_up: RoutingCounters::default(),
             watch: None,
-            echoes_sent: 0,
-            echoes_gone: 0,
             real: None,
             lazy_links: LazyLinks::never(),
             kept: Train::default(),
