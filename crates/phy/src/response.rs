@@ -59,13 +59,6 @@ impl BasicRates {
         Self { set: MANDATORY }
     }
 
-    /// The rates, those of DSSS and CCK first.
-    pub fn rates(self) -> impl Iterator<Item = BitRate> {
-        (0..RATES_KBPS.len())
-            .filter(move |index| self.set & 1 << index != 0)
-            .map(|index| BitRate::from_kbps(u64::from(RATES_KBPS[index])))
-    }
-
     /// The mode of a CTS, ACK or block ACK that answers a PPDU sent in `mode`.
     ///
     /// DSSS and CCK are answered in the same class, with the same preamble. All other classes are answered in OFDM, at

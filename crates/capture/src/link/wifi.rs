@@ -30,12 +30,6 @@ impl Mac {
         let [first, b, c, d, e, f] = self.0;
         Self([first & !1, b, c, d, e, f])
     }
-
-    /// The address as a number.
-    pub const fn bits(self) -> u64 {
-        let [a, b, c, d, e, f] = self.0;
-        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
-    }
 }
 
 /// Kinds of frames.
