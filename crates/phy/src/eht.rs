@@ -15,19 +15,6 @@ pub struct EhtMode {
     ltf: Ltf,
 }
 
-/// An EHT MU PPDU has no 1x LTF: its field GI+LTF Size has four values.
-fn check_training(ltf: Ltf, guard_interval: GuardInterval) -> Result<(), ModeError> {
-    if ltf != Ltf::X1 && ltf.goes_with(guard_interval) {
-        return Ok(());
-    }
-    let message = format!(
-        "no {}x LTF with a guard interval of {guard_interval} in 802.11be: there are 2x and 4x with 800 ns, 2x with \
-         1600 ns, 4x with 3200 ns",
-        ltf.multiple()
-    );
-    Err(ModeError::new("ltf", message))
-}
-
 pub(crate) const LIMITS: McsLimits = McsLimits {
     name: "802.11be",
     highest_mcs: 13,
@@ -49,7 +36,7 @@ impl EhtMode {
     ) -> Result<Self, ModeError> {
         let common = LIMITS.mode(mcs, streams, width, guard_interval)?;
         let ltf = ltf.unwrap_or(Ltf::usual(guard_interval));
-        check_training(ltf, guard_interval)?;
+        ltf.check(guard_interval, true)?;
         Ok(Self { common: he::with_coding(common, coding)?, ltf })
     }
 

@@ -63,7 +63,7 @@ impl HeMode {
     ) -> Result<Self, ModeError> {
         let common = LIMITS.mode(mcs, streams, width, guard_interval)?;
         let ltf = options.ltf.unwrap_or(Ltf::usual(guard_interval));
-        ltf.check(guard_interval)?;
+        ltf.check(guard_interval, false)?;
         if options.dcm && !(matches!(mcs, 0 | 1 | 3 | 4) && streams <= 2) {
             let message = format!(
                 "no dual carrier modulation with MCS {mcs} and {}: it exists with MCS 0, 1, 3 and 4 and at most 2 streams",

@@ -1,6 +1,6 @@
 //! What the modes of 802.11n and later have in common.
 
-use crate::mode_parts::list;
+use crate::mode_parts::streams_text;
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, PpduFormat, TxVector};
 
 /// MCS, streams, width, guard interval and code.
@@ -35,7 +35,7 @@ pub(crate) struct McsLimits {
 }
 
 impl McsLimits {
-    /// This mode with BCC, if there is one.
+    /// This mode with BCC, if there is one. [`Amendment::mode`](crate::Amendment::mode) says what there is instead.
     pub fn mode(
         &self,
         mcs: u8,
@@ -43,21 +43,14 @@ impl McsLimits {
         width: ChannelWidth,
         guard_interval: GuardInterval,
     ) -> Result<McsMode, ModeError> {
-        let Self { name, highest_mcs, note, .. } = self;
-        if mcs > *highest_mcs {
-            return Err(ModeError::new("mcs", format!("no MCS {mcs} in {name}: there are 0 to {highest_mcs}{note}")));
-        }
-        if !(1..=8).contains(&streams) {
-            return Err(ModeError::new("streams", format!("no {streams} streams in {name}: there are 1 to 8")));
-        }
-        if !self.widths.contains(&width) {
-            let there: Vec<u32> = self.widths.iter().map(|width| width.mhz()).collect();
-            return Err(ModeError::new("width", format!("no {width} in {name}: there are {} MHz", list(&there))));
-        }
-        if !self.guard_intervals.contains(&guard_interval) {
-            let there: Vec<u64> = self.guard_intervals.iter().map(|there| there.duration().as_nanos()).collect();
-            let message = format!("no guard interval of {guard_interval} in {name}: there are {} ns", list(&there));
-            return Err(ModeError::new("guard_interval", message));
+        let is_there = mcs <= self.highest_mcs
+            && (1..=8).contains(&streams)
+            && self.widths.contains(&width)
+            && self.guard_intervals.contains(&guard_interval);
+        if !is_there {
+            let streams = streams_text(streams);
+            let message = format!("no MCS {mcs}, {streams}, {width}, guard interval {guard_interval} in {}", self.name);
+            return Err(ModeError::new("mcs", message));
         }
         Ok(McsMode { mcs, streams, width, guard_interval, coding: Coding::Bcc })
     }

@@ -132,13 +132,15 @@ impl Ltf {
         matches!((self, guard_interval), (Self::X1 | Self::X4, Ns800) | (Self::X2, Ns800 | Ns1600) | (Self::X4, Ns3200))
     }
 
-    pub(crate) fn check(self, guard_interval: GuardInterval) -> Result<(), ModeError> {
-        if self.goes_with(guard_interval) {
+    /// An EHT MU PPDU has no 1x LTF: its field GI+LTF Size has four values.
+    pub(crate) fn check(self, guard_interval: GuardInterval, is_eht: bool) -> Result<(), ModeError> {
+        if self.goes_with(guard_interval) && !(is_eht && self == Self::X1) {
             return Ok(());
         }
+        let (of, shortest) = if is_eht { (" in 802.11be", "2x") } else { ("", "1x, 2x") };
         let message = format!(
-            "no {}x LTF with a guard interval of {guard_interval}: there are 1x, 2x and 4x with 800 ns, 2x with 1600 ns, \
-             4x with 3200 ns",
+            "no {}x LTF with a guard interval of {guard_interval}{of}: there are {shortest} and 4x with 800 ns, 2x with \
+             1600 ns, 4x with 3200 ns",
             self.multiple()
         );
         Err(ModeError::new("ltf", message))
