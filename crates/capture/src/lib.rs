@@ -41,7 +41,7 @@ pub use link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
 pub use reader::{CaptureReader, Interface, Record};
 pub use report::{ConnectionReport, Definition, Field, about};
 pub use rows::{COLUMNS, Rows, SegmentRow, mark};
-pub use segment::{Address, EchoMessage, Endpoint, Payload, Segment, TcpOptions, flag, parse};
+pub use segment::{Address, EchoMessage, Endpoint, Payload, Segment, TcpOptions, addresses, flag, parse};
 pub use tcp::connection::SegmentVerdict;
 pub use tcp::observed_scoreboard::{Flight, RetransmissionCause};
 pub use tcp::side::{StationDirection, TransmissionSession};

@@ -279,8 +279,8 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
         return Payload::Fragment;
     }
     let ip = IpFields {
-        source: address_v4([head[12], head[13], head[14], head[15]]),
-        destination: address_v4([head[16], head[17], head[18], head[19]]),
+        source: address_v4(head, 12),
+        destination: address_v4(head, 16),
         id: u16::from_be_bytes([head[4], head[5]]),
         ttl: head[8],
         marked: head[1] & 3 == 3,
@@ -289,9 +289,24 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     above(head[9], &ip, bytes, header)
 }
 
+/// Source and destination of an IP packet.
+pub fn addresses(bytes: &[u8]) -> Option<[Address; 2]> {
+    match bytes.first()? >> 4 {
+        4 => bytes.first_chunk::<20>().map(|head| [12, 16].map(|at| address_v4(head, at))),
+        6 => bytes.first_chunk::<40>().map(|head| [8, 24].map(|at| address_v6(head, at))),
+        _ => None,
+    }
+}
+
 #[inline]
-fn address_v4(bytes: [u8; 4]) -> Address {
-    Address::v4(u32::from_be_bytes(bytes))
+fn address_v4(head: &[u8; 20], at: usize) -> Address {
+    Address::v4(u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]))
+}
+
+fn address_v6(head: &[u8; 40], at: usize) -> Address {
+    let mut all = [0; 16];
+    all.copy_from_slice(&head[at..at + 16]);
+    Address::v6(u128::from_be_bytes(all))
 }
 
 struct IpFields {
@@ -306,11 +321,6 @@ struct IpFields {
 fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     let bytes = datagram.bytes;
     let Some(head) = bytes.first_chunk::<40>() else { return Payload::Short };
-    let address = |at: usize| {
-        let mut all = [0; 16];
-        all.copy_from_slice(&head[at..at + 16]);
-        Address::v6(u128::from_be_bytes(all))
-    };
     let mut length = 40 + u32::from(u16::from_be_bytes([head[4], head[5]]));
     let mut next = head[6];
     let mut at = 40;
@@ -342,7 +352,14 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
         at += step;
     }
     let marked = head[1] >> 4 & 3 == 3;
-    let ip = IpFields { source: address(8), destination: address(24), id: 0, ttl: head[7], marked, length };
+    let ip = IpFields {
+        source: address_v6(head, 8),
+        destination: address_v6(head, 24),
+        id: 0,
+        ttl: head[7],
+        marked,
+        length,
+    };
     above(next, &ip, bytes, at)
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::net::{IpAddr, Ipv6Addr};
 
-use wifair_capture::{Address, Analysis, Analyzer, LinkType, Record, adjust};
+use wifair_capture::{Address, Analysis, Analyzer, LinkType, Record, addresses, adjust};
 use wifair_mac::{AccessCategory, DscpMapping};
 use wifair_packet::{Packet, flag};
 use wifair_sim::capture::{CaptureWriter, EPOCH, FrameLog, WriteError};
@@ -14,7 +14,7 @@ use wifair_sim::world::{Loss, RealPacket, WatchPlan};
 use wifair_sim::{Host, Run, RunOptions};
 use wifair_units::{Duration, Time};
 
-use crate::flows::{RealConnections, addresses, dscp};
+use crate::flows::{RealConnections, dscp};
 
 /// Longest IP packet: an MSDU (IEEE Std 802.11-2020, table 9-25) without its LLC and SNAP.
 pub const LONGEST_PACKET: usize = 2296;
@@ -270,19 +270,19 @@ impl EmulatedCell {
     }
 
     fn accept(&mut self, from: usize, bytes: &[u8]) -> Result<(), Refusal> {
-        let (source, destination) = addresses(bytes).ok_or(Refusal::Malformed)?;
+        let [source, destination] = addresses(bytes).ok_or(Refusal::Malformed)?;
         if length(bytes) != bytes.len() {
             return Err(Refusal::Malformed);
         }
         if bytes.len() > LONGEST_PACKET {
             return Err(Refusal::TooLong);
         }
-        if is_for_many(destination.address.into()) {
+        if is_for_many(destination.into()) {
             return Err(Refusal::Multicast);
         }
-        let to = *self.owners.get(&destination.address).ok_or(Refusal::UnknownDestination)?;
+        let to = *self.owners.get(&destination).ok_or(Refusal::UnknownDestination)?;
         let (path, reverse) = self.run.hosts().path(from, to).ok_or(Refusal::UnknownDestination)?;
-        if self.owners.get(&source.address) != Some(&from) {
+        if self.owners.get(&source) != Some(&from) {
             return Err(Refusal::ForeignSource);
         }
         let category = self.mapping.map_or(AccessCategory::Be, |mapping| mapping.category(dscp(bytes)));

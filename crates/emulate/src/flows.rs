@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use wifair_capture::{Datagram, Endpoint, Payload, Segment, TcpOptions, flag as wire, parse};
+use wifair_capture::{Datagram, Endpoint, Payload, Segment, TcpOptions, addresses, flag as wire, parse};
 use wifair_packet::{Kind, Packet, flag};
 use wifair_sim::capture::FLAGS;
 use wifair_sim::world::World;
@@ -101,20 +101,20 @@ impl RealConnections {
         self.sweep(world, now);
         let datagram = Datagram { bytes, original: bytes.len() as u32, place: 0 };
         let mut packet = Packet { size: bytes.len() as u16, flags: ecn(bytes), kind: Kind::Udp, ..Packet::default() };
-        let (source, destination) = addresses(bytes).ok_or(Malformed)?;
+        let hosts = addresses(bytes).ok_or(Malformed)?.map(|address| Endpoint { address, port: 0 });
         let (ends, protocol, segment) = match parse(&datagram) {
             Payload::Tcp(segment) => ([segment.source, segment.destination], 6, Some(segment)),
             Payload::Udp(source, destination, payload, _) => {
                 packet.payload = payload.min(u32::from(u16::MAX)) as u16;
                 ([source, destination], 17, None)
             }
-            Payload::Echo(_) | Payload::Other(_) | Payload::Fragment => ([source, destination], 0, None),
+            Payload::Echo(_) | Payload::Other(_) | Payload::Fragment => (hosts, 0, None),
             Payload::Short | Payload::Malformed => return Err(Malformed),
         };
         let side = usize::from(ends[0] > ends[1]);
         let mut key = ([ends[side], ends[1 - side]], protocol);
         if self.connections.len() >= MOST_CONNECTIONS && !self.connections.contains_key(&key) {
-            key = ([source, destination], u8::MAX);
+            key = (hosts, u8::MAX);
             key.0.sort();
         }
         let connection = self.connections.entry(key).or_insert_with(|| RealConnection {
@@ -192,28 +192,6 @@ impl RealConnection {
         let mss = self.sides.iter().filter_map(|side| side.mss).min().unwrap_or(DEFAULT_MSS);
         let stamped = self.sides.iter().all(|side| side.timestamps);
         mss.saturating_sub(if stamped { TIMESTAMPS } else { 0 }).max(1)
-    }
-}
-
-/// Source and destination of an IP packet, with port 0.
-pub fn addresses(bytes: &[u8]) -> Option<(Endpoint, Endpoint)> {
-    use wifair_capture::Address;
-    let endpoint = |address| Endpoint { address, port: 0 };
-    match bytes.first()? >> 4 {
-        4 if bytes.len() >= 20 => {
-            let v4 =
-                |at: usize| Address::v4(u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
-            Some((endpoint(v4(12)), endpoint(v4(16))))
-        }
-        6 if bytes.len() >= 40 => {
-            let v6 = |at: usize| {
-                let mut all = [0; 16];
-                all.copy_from_slice(&bytes[at..at + 16]);
-                Address::v6(u128::from_be_bytes(all))
-            };
-            Some((endpoint(v6(8)), endpoint(v6(24))))
-        }
-        _ => None,
     }
 }
 
