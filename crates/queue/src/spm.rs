@@ -41,9 +41,7 @@ pub struct Spm {
 impl Spm {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
-        let mut lines = Lines::default();
-        lines.open(SELECTED);
-        Self { room: site.room(), protect: params.protect.0, lines, arrivals: 0 }
+        Self { room: site.room(), protect: params.protect.0, lines: Lines::default(), arrivals: 0 }
     }
 
     const fn is_selected(&self, packet: &Packet) -> bool {
