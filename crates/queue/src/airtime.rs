@@ -17,8 +17,6 @@
 //! Departures: each flow has a line of its own, not a hashed one; the air time queued in hardware is not limited (AQL),
 //! because the MAC here takes one frame at a time; CoDel's parameters do not depend on a station's rate.
 
-use std::collections::VecDeque;
-
 use wifair_config::table;
 use wifair_packet::{Packet, PacketId, Packets, entry};
 use wifair_units::{Bytes, Duration, Time};
@@ -64,8 +62,7 @@ pub struct Airtime {
     quantum: i64,
     count_received: bool,
     stations: Vec<AirtimeStation>,
-    new: VecDeque<usize>,
-    old: VecDeque<usize>,
+    turns: NewAndOldLists,
 }
 
 impl Airtime {
@@ -78,8 +75,7 @@ impl Airtime {
             quantum: params.quantum.as_nanos() as i64,
             count_received: params.count_received,
             stations: vec![],
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            turns: NewAndOldLists::default(),
         }
     }
 
@@ -88,11 +84,11 @@ impl Airtime {
     }
 
     /// Credits every listed station with several quanta at once: as many full rounds as pass before one of them is
-    /// ready. All have been visited, so none is new.
+    /// ready.
     fn catch_up(&mut self) {
-        let rounds = self.old.iter().map(|station| -self.stations[*station].deficit / self.quantum).min().unwrap_or(0);
-        for station in &self.old {
-            self.stations[*station].deficit += rounds * self.quantum;
+        let rounds = self.turns.all().map(|station| -self.stations[station].deficit / self.quantum).min().unwrap_or(0);
+        for station in self.turns.all() {
+            self.stations[station].deficit += rounds * self.quantum;
         }
     }
 }
@@ -109,23 +105,19 @@ impl Discipline for Airtime {
         if !station.listed {
             station.listed = true;
             station.deficit = station.deficit.min(0) + quantum;
-            self.new.push_back(number);
+            self.turns.push(number);
         }
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         let mut visits = 0;
         loop {
-            let is_new = !self.new.is_empty();
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let number = *list.front()?;
-            let station = &mut self.stations[number];
+            let station = &mut self.stations[self.turns.first()?];
             if station.deficit <= 0 {
                 station.deficit += self.quantum;
-                list.pop_front();
-                self.old.push_back(number);
+                self.turns.defer();
                 visits += 1;
-                if visits > self.old.len() + self.new.len() {
+                if visits > self.turns.len() {
                     self.catch_up();
                     visits = 0;
                 }
@@ -135,12 +127,7 @@ impl Discipline for Airtime {
                 station.busy = now;
                 return Some(id);
             }
-            list.pop_front();
-            if is_new && !self.old.is_empty() {
-                self.old.push_back(number);
-            } else {
-                station.listed = false;
-            }
+            station.listed = !self.turns.remove_empty();
         }
     }
 
@@ -175,7 +162,7 @@ impl Discipline for Airtime {
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("stations", (self.new.len() + self.old.len()) as f64);
+        see("stations", self.turns.len() as f64);
     }
 }
 

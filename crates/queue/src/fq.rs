@@ -32,11 +32,53 @@ struct CodelLine {
     listed: bool,
 }
 
-/// A pair of lists of lines: new and old.
+/// A pair of lists of those that take turns, lines or stations: new and old.
 #[derive(Clone, Debug, Default)]
 pub struct NewAndOldLists {
     new: VecDeque<usize>,
     old: VecDeque<usize>,
+}
+
+impl NewAndOldLists {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.new.len() + self.old.len()
+    }
+
+    /// All: the new ones, then the old ones.
+    pub fn all(&self) -> impl Iterator<Item = usize> {
+        self.new.iter().chain(&self.old).copied()
+    }
+
+    /// Adds a new one.
+    pub fn push(&mut self, number: usize) {
+        self.new.push_back(number);
+    }
+
+    /// The one in turn.
+    pub fn first(&self) -> Option<usize> {
+        self.all().next()
+    }
+
+    /// Sends the one in turn, if any, to the end of the old ones.
+    pub fn defer(&mut self) {
+        let first = self.new.pop_front().or_else(|| self.old.pop_front());
+        self.old.extend(first);
+    }
+
+    /// Removes the one in turn, which is empty, unless it is new and others are old: then it goes to their end. Returns
+    /// whether it was removed.
+    pub fn remove_empty(&mut self) -> bool {
+        match self.new.pop_front() {
+            Some(first) if !self.old.is_empty() => {
+                self.old.push_back(first);
+                return false;
+            }
+            Some(_) => {}
+            None => drop(self.old.pop_front()),
+        }
+        true
+    }
 }
 
 /// See the [module](self).
@@ -76,7 +118,7 @@ impl Fq {
         if !state.listed {
             state.listed = true;
             state.credits = self.quantum;
-            group.new.push_back(line);
+            group.push(line);
         }
         while self.room.overflows() {
             self.relieve(dropped);
@@ -103,14 +145,11 @@ impl Fq {
         dropped: &mut Dropped,
     ) -> Option<PacketId> {
         loop {
-            let is_new = !group.new.is_empty();
-            let list = if is_new { &mut group.new } else { &mut group.old };
-            let line = *list.front()?;
+            let line = group.first()?;
             let state = &mut self.states[line];
             if state.credits <= 0 {
                 state.credits += self.quantum;
-                list.pop_front();
-                group.old.push_back(line);
+                group.defer();
                 continue;
             }
             let (lines, room) = (&mut self.lines, &mut self.room);
@@ -123,12 +162,7 @@ impl Fq {
                 state.credits -= i64::from(packets[id].size);
                 return Some(id);
             }
-            list.pop_front();
-            if is_new && !group.old.is_empty() {
-                group.old.push_back(line);
-            } else {
-                state.listed = false;
-            }
+            state.listed = !group.remove_empty();
         }
     }
 
