@@ -9,8 +9,8 @@
 //! STBC, dual carrier modulation, greenfield format and extended range are taken as absent where they are unknown: they
 //! are rare, and not every driver reports them.
 
-use wifair_phy::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
-use wifair_units::BitRate;
+use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, PpduTiming, TxVector};
+use wifair_units::{BitRate, Duration};
 
 /// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +39,10 @@ pub struct RadioInfo {
     pub ampdu: Option<u32>,
     /// Whether the radio reports that LDPC needed no extra symbol.
     pub has_no_extra_symbol: bool,
+    /// The packet extension of an HE SU or HE ER SU PPDU, if the radio reports what it follows from; else zero.
+    pub packet_extension: Duration,
+    /// The PE Disambiguity field of HE-SIG-A, if what else determines the packet extension is known, too.
+    pub pe_disambiguity: Option<bool>,
     /// Whether the PPDU carried no frame (a sounding PPDU, for instance), or none that could be captured.
     pub is_empty: bool,
 }
@@ -52,6 +56,10 @@ pub enum RadioRate {
     Mcs(TxVector),
 }
 
+/// Duration of L-STF, L-LTF and L-SIG.
+const TO_L_SIG: Duration = Duration::from_micros(20);
+/// Duration of a symbol of HE without its guard interval.
+const HE_SYMBOL: Duration = Duration::from_nanos(12_800);
 /// Presence bit of TLVs (type, length, value), which follow the fields.
 const TLV: u32 = 1 << 28;
 /// Bits that say of which namespace the next presence word is.
@@ -202,6 +210,9 @@ impl RadioInfo {
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
             (26, _) => self.is_empty = true,
+            (27, &[known, _, low, high]) if known & 0x02 != 0 => {
+                self.take_l_length(u16::from_le_bytes([low, high]) >> 4);
+            }
             _ => {}
         }
     }
@@ -283,8 +294,27 @@ impl RadioInfo {
         let ltf = TRAINING[usize::from(fifth >> 6 & 3)].unwrap_or(vector.ltf);
         let coding = (known & 0x0080 != 0).then(|| code(third & 0x2000 != 0));
         self.has_no_extra_symbol = known & 0x0100 != 0 && third & 0x4000 == 0;
+        // The preamble is known of PPDUs to one user that are not triggered, and whose training field is; with a high
+        // Doppler shift there are further ones among the data.
+        let is_single_user = known & 0x0003 < 2 && fifth >> 6 & 3 != 0 && sixth & 0x0010 == 0;
+        self.pe_disambiguity = (is_single_user && more_known & 0x0020 != 0).then_some(fifth & 0x8000 != 0);
         self.take_mode(TxVector { stbc, ltf, dcm, coding, ..vector });
         Some(())
+    }
+
+    /// Finds the packet extension from the LENGTH field of L-SIG, which gives the duration of the PPDU behind it in
+    /// units of 4 us: what symbols leave of it, rounded down to 4 us (IEEE Std 802.11ax-2021, 27.3.13). LENGTH is not a
+    /// multiple of 3, which distinguishes HE from EHT.
+    fn take_l_length(&mut self, l_length: u16) {
+        let (Some(disambiguity), Some(RadioRate::Mcs(vector))) = (self.pe_disambiguity, self.rate) else { return };
+        let behind = Duration::from_micros(4) * u64::from((l_length + 3).div_ceil(3));
+        let before = PpduTiming::of(&vector, Band::Ghz5).preamble().saturating_sub(TO_L_SIG);
+        let symbol = HE_SYMBOL + vector.guard_interval.duration();
+        let data = behind.saturating_sub(before);
+        let symbols = data.div_floor(symbol).saturating_sub(disambiguity.into());
+        let left = data.saturating_sub(symbol * symbols).as_nanos() / 4_000 * 4;
+        let is_he = before < behind && l_length % 3 != 0;
+        self.packet_extension = Duration::from_micros(if is_he && left <= 16 { left } else { 0 });
     }
 }
 

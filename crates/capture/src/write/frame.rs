@@ -263,6 +263,9 @@ pub struct Heard {
     pub ampdu: Option<(u32, bool)>,
     /// Whether to say that LDPC had no extra symbol, whatever the length (802.11ac and later).
     pub has_no_extra_symbol: bool,
+    /// Of an HE PPDU, the LENGTH field of L-SIG and the PE Disambiguity field of HE-SIG-A, which give its packet
+    /// extension.
+    pub l_length: Option<(u16, bool)>,
 }
 
 /// Appends a radiotap header. The frame after it must end with its check sequence, see [`fcs`].
@@ -283,7 +286,8 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
     let ampdu = u32::from(heard.ampdu.is_some()) << 20;
-    let present: u32 = 1 << 1 | 1 << 3 | levels | rate_bit | ampdu;
+    let l_length = heard.l_length.filter(|_| rate_bit == 1 << 23);
+    let present: u32 = 1 << 1 | 1 << 3 | levels | rate_bit | ampdu | u32::from(l_length.is_some()) << 27;
     frame.extend([0, 0, 0, 0]);
     frame.extend(present.to_le_bytes());
     frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
@@ -332,9 +336,16 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     }
     if let Some(vector @ TxVector { format: PpduFormat::He | PpduFormat::HeExtended, .. }) = vector {
         align(frame, 2);
-        frame.extend(
-            he_field(&vector, is_ldpc.into(), heard.has_no_extra_symbol.into()).map(u16::to_le_bytes).as_flattened(),
-        );
+        let mut words = he_field(&vector, is_ldpc.into(), heard.has_no_extra_symbol.into());
+        if let Some((_, disambiguity)) = l_length {
+            words[1] |= 0x0020;
+            words[4] |= u16::from(disambiguity) << 15;
+        }
+        frame.extend(words.map(u16::to_le_bytes).as_flattened());
+    }
+    if let Some((length, _)) = l_length {
+        // Rate and length of L-SIG are known; the rate of HE is that of 6 Mb/s, 1101 from the first bit on.
+        frame.extend([0x0003, 0x000b | length << 4].map(u16::to_le_bytes).as_flattened());
     }
     let length = u16::try_from(frame.len() - start).expect("a radiotap header is short");
     frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());

@@ -136,6 +136,44 @@ fn ldpc_has_an_extra_symbol_unless_the_radio_reports_none() {
     assert_eq!(reported, [false, false, true]);
 }
 
+/// By hand (IEEE Std 802.11ax-2021, 27.3.11.5 and 27.3.13), MCS 0 in 20 MHz. HE SU with a guard interval of 0.8 us:
+/// 23.2 us of preamble follow L-SIG, 31.2 us with extended range; with 3.2 us they are 32 us. LENGTH is three times the
+/// duration behind L-SIG in units of 4 us, rounded up, minus 5, with extended range minus 4.
+///
+/// One symbol and 16 us are 52.8 us behind L-SIG, so 14 units: LENGTH 37. The rounding and the extension together
+/// exceed a symbol, so PE Disambiguity is 1. One symbol with 4 us: 11 units; with none: 10. With extended range and 8
+/// us: 14.
+/// One symbol of 16 us with an extension of 16 us has the same LENGTH as two symbols without.
+#[test]
+fn the_packet_extension_follows_from_l_sig() {
+    let extension = |format: u16, (more_known, fifth, sixth): (u16, u16, u16), l_length: u16| {
+        let he = [0x4020 | format, 0x0002 | more_known, 0, 0, fifth, sixth, 0x0002, l_length << 4];
+        read(&[1 << 23 | 1 << 27], he.map(u16::to_le_bytes).as_flattened())
+    };
+    let (su, er, mu, known, short, long, is_set) = (0, 1, 2, 0x20, 0x80, 0xe0, 0x8000);
+    for (format, fields, l_length, expected) in [
+        (su, (known, short | is_set, 1), 37, 16),
+        (su, (known, short, 1), 28, 4),
+        (su, (known, short, 1), 25, 0),
+        (er, (known, short, 1), 38, 8),
+        (su, (known, long | is_set, 1), 43, 16),
+        (su, (known, long, 1), 43, 0),
+        // Not known: the disambiguity, the training field, the length of HE-SIG-B, the number of midambles. No HE.
+        (su, (0, short | is_set, 1), 37, 0),
+        (su, (known, is_set, 1), 37, 0),
+        (mu, (known, short | is_set, 1), 38, 0),
+        (su, (known, short | is_set, 0x11), 37, 0),
+        (su, (known, short | is_set, 1), 39, 0),
+    ] {
+        let found = extension(format, fields, l_length).packet_extension;
+        assert_eq!(found.as_nanos(), 1_000 * expected, "{format} {fields:x?} {l_length}");
+    }
+    // 11 bytes fill the symbol. The extension belongs to the first frame of a PPDU.
+    let radio = extension(su, (known, short | is_set, 1), 37);
+    let air = |range| air_time_us(range, radio.rate.expect("a rate"), &radio);
+    assert!((air(0..11) - 72.8).abs() < 1e-9 && (air(11..25) - 13.6).abs() < 1e-9, "{} {}", air(0..11), air(11..25));
+}
+
 /// radiotap.org, channel flags: 0x4000 is a channel of 10 MHz, 0x8000 one of 5 MHz.
 #[test]
 fn narrow_channels_are_read() {

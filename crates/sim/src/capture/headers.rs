@@ -16,8 +16,9 @@ use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
-use wifair_phy::{Amendment, Band, TxMode};
+use wifair_phy::{Amendment, Band, PpduFormat, PpduTiming, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
+use wifair_units::Duration;
 
 use super::aggregates::{Acknowledged, AgreedParameters};
 use super::air::Known;
@@ -74,6 +75,8 @@ pub(super) struct Headers {
     frequency: u16,
     /// Whether air times leave out the extra symbol of LDPC.
     has_no_extra_symbol: bool,
+    /// Padding that receivers need after a PPDU, which determines its packet extension.
+    packet_padding: Duration,
     /// Derived from the seed; the source of initial sequence numbers.
     key: u64,
     /// Packets of real programs by their number.
@@ -112,6 +115,7 @@ impl Headers {
                 _ => 2_437,
             },
             has_no_extra_symbol: scenario.file.wlan.as_ref().is_some_and(|wlan| !wlan.ldpc_extra_symbol),
+            packet_padding: scenario.file.wlan.as_ref().map_or(Duration::ZERO, |wlan| wlan.packet_padding),
             key: mix(seed),
             real: vec![],
         }
@@ -305,6 +309,33 @@ impl Headers {
         Tcp { flags, options, ..segment }
     }
 
+    /// The LENGTH field of L-SIG and the PE Disambiguity field of data in HE (IEEE Std 802.11ax-2021, 27.3.11.5 and
+    /// 27.3.13), if there are packet extensions.
+    fn l_length(&self, record: &FrameRecord) -> Option<(u16, bool)> {
+        let vector = record.mode.filter(|_| record.kind == FrameKind::Data)?.vector()?;
+        let less = match vector.format {
+            PpduFormat::He => 5,
+            PpduFormat::HeExtended => 4,
+            _ => return None,
+        };
+        let band = if self.frequency < 3_000 { Band::Ghz2_4 } else { Band::Ghz5 };
+        let behind = record.end - record.start - band.signal_extension() - TO_L_SIG;
+        let data = behind - (PpduTiming::of(&vector, band).preamble() - TO_L_SIG);
+        let symbol = Duration::from_nanos(12_800) + vector.guard_interval.duration();
+        // What leaves whole symbols (table 27-46).
+        let possible = match self.packet_padding.as_nanos() {
+            0 => return None,
+            8_000 => 0..=2,
+            _ => 1..=4,
+        };
+        let mut possible = possible.map(|units| L_SIG_UNIT * units);
+        let extension = possible
+            .find(|extension| symbol * data.saturating_sub(*extension).div_floor(symbol) + *extension == data)?;
+        let units = behind.as_nanos().div_ceil(L_SIG_UNIT.as_nanos());
+        let disambiguity = extension + (L_SIG_UNIT * units - behind) >= symbol;
+        Some((u16::try_from(3 * units - less).ok()?, disambiguity))
+    }
+
     /// Appends a frame as captured by a sniffer, with at least `keep` bytes written out; returns its full length.
     /// `context` holds what earlier frames determine about this one.
     pub(super) fn air_frame(
@@ -318,8 +349,9 @@ impl Headers {
         // A-MPDU numbers wrap.
         let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
         let rate = Some(modulation(record));
-        let has_no_extra_symbol = self.has_no_extra_symbol;
-        frame::radiotap(to, &Heard { rate, ampdu, frequency: self.frequency, has_no_extra_symbol, ..Heard::default() });
+        let heard = Heard { rate, ampdu, frequency: self.frequency, ..Heard::default() };
+        let l_length = self.l_length(record);
+        frame::radiotap(to, &Heard { has_no_extra_symbol: self.has_no_extra_symbol, l_length, ..heard });
         let start = to.len();
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
@@ -437,6 +469,11 @@ pub(super) struct FrameContext {
     /// Of an ADDBA or DELBA frame, what is agreed.
     pub agreement: Option<AgreedParameters>,
 }
+
+/// Duration of L-STF, L-LTF and L-SIG.
+const TO_L_SIG: Duration = Duration::from_micros(20);
+/// Unit of the duration in L-SIG.
+const L_SIG_UNIT: Duration = Duration::from_micros(4);
 
 /// How a frame was modulated, for radiotap.
 fn modulation(record: &FrameRecord) -> RadioRate {

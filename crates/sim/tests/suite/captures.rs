@@ -395,3 +395,43 @@ fn a_word_that_names_no_point_is_explained() {
     let points = CapturePoints::choose(&scenario, &["sta2".into(), "sta".into(), "ap".into()]).expect("all are there");
     assert_eq!(points.names().collect::<Vec<_>>(), ["sta2", "sta1", "sta3", "ap-air", "ap-wire"]);
 }
+
+/// A station sends datagrams of several lengths to its access point, which does not collide with it; what the analysis
+/// counts of a file is what was on the air, packet extensions included. A guard interval of 3.2 us makes symbols of 16
+/// us, as long as the longest extension.
+#[test]
+fn air_times_include_packet_extensions() {
+    for (wlan, payload) in [
+        ("mcs = 4, packet_padding = '16 us'", 1472),
+        ("mcs = 4, packet_padding = '16 us', guard_interval = '3200 ns', aggregation.max_ampdu = '0 B'", 700),
+        ("mcs = 4, packet_padding = '8 us', guard_interval = '3200 ns', aggregation.max_ampdu = '0 B'", 100),
+        ("mcs = 9, width = 80, packet_padding = '8 us', guard_interval = '1600 ns'", 100),
+        ("mcs = 9, width = 40, streams = 2, band = '2.4 GHz', packet_padding = '16 us'", 333),
+        ("mcs = 1, extended_range = 242, packet_padding = '16 us', coding = 'ldpc', ldpc_extra_symbol = true", 1472),
+        ("mcs = 3, packet_padding = '0 us'", 900),
+    ] {
+        let text = format!(
+            "duration = '1 s'
+            wlan = {{ standard = '802.11ax', {wlan} }}
+            [[servers]]
+            name = 'server'
+            [[stations]]
+            name = 'sta'
+            [[flows]]
+            name = 'up'
+            station = 'sta'
+            transport = 'udp'
+            stop = '900 ms'
+            udp = {{ rate = '20 Mb/s', payload = '{payload} B' }}"
+        );
+        let mut on_air = Duration::ZERO;
+        let (files, _) = captured(&scenario(&text), &["air"], Format::Pcapng, 0, |_, run| {
+            let (tap, _) = run.world().aired().next().expect("a channel");
+            let firsts = tap.frames().iter().filter(|frame| frame.aggregate.is_none_or(|place| place.place == 0));
+            firsts.for_each(|frame| on_air += frame.end - frame.start);
+        });
+        let counted: f64 = analysis(&files["air"]).stations.iter().map(|station| station.air_time_us).sum();
+        let on_air = on_air.as_nanos() as f64 / 1e3;
+        assert!((counted - on_air).abs() < 1.0, "{wlan}: {counted}, not {on_air} us");
+    }
+}
