@@ -34,9 +34,20 @@ impl Value for bool {
     }
 }
 
+/// The whole number in a text such as `80 MHz`.
+fn number_of(node: &PlacedValue) -> Option<u64> {
+    let text = node.text()?.trim();
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    digits.parse().ok().filter(|_| unit.trim_start().chars().all(char::is_alphabetic))
+}
+
 fn read_integer(node: &PlacedValue, key: &str, reader: &mut Reader, (least, most): (i128, i128)) -> Option<i128> {
     let Content::Integer(number) = node.content else {
-        return wrong_type(node, key, "a whole number", "write a whole number, without quotes", reader);
+        let note = match number_of(node) {
+            Some(number) => format!("write {number}, without quotes or unit"),
+            None => "write a whole number, without quotes".to_owned(),
+        };
+        return wrong_type(node, key, "a whole number", &note, reader);
     };
     if (least..=most).contains(&number) {
         return Some(number);

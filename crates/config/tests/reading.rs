@@ -245,6 +245,21 @@ error: `delay` has no unit
     );
 }
 
+/// `width = "80 MHz"` is what one writes beside `band = "5 GHz"`.
+#[test]
+fn a_whole_number_with_a_unit_is_shown_without() {
+    refused(
+        "name = 'house'\n[[stations]]\nname = 'near'\ncount = '80 MHz'\n",
+        &[],
+        "
+error: `count` is a string, not a whole number
+ --> a.toml:4:9
+4 | count = '80 MHz'
+  |         ^^^^^^^^ write 80, without quotes or unit
+",
+    );
+}
+
 #[test]
 fn values_that_clash_are_shown_with_both_lines() {
     refused(
