@@ -34,17 +34,30 @@ def output(*command: str) -> str:
     return subprocess.run(command, cwd=HERE.parent, check=True, text=True, capture_output=True).stdout.strip()
 
 
-def count(program: str, file: str, duration_s: int, payload: int | None) -> tuple[int, float]:
+def release_example(name: str) -> str:
+    """Build an example of `wifair-sim` as it is released; its path."""
+    output("cargo", "build", "--quiet", "--locked", "--release", "-p", "wifair-sim", "--example", name)
+    target = json.loads(output("cargo", "metadata", "--format-version=1", "--no-deps"))["target_directory"]
+    return str(Path(target, "release", "examples", name))
+
+
+def collected(command: list[str], folder: str) -> tuple[int, str]:
+    """Instructions of a command that is run in a folder, and what it prints."""
+    tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/callgrind.out"]
+    done = subprocess.run([*tool, *command], cwd=folder, check=True, text=True, capture_output=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    assert found is not None, done.stderr
+    return int(found[1]), done.stdout
+
+
+def count(program: str, file: str, duration_s: float, payload: int | None, *changes: str) -> tuple[int, float]:
     """Instructions and frames of a run, or packets of this payload that were received."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program]
-        command += [str(HERE / "scenarios" / file), f'duration="{duration_s} s"']
-        done = subprocess.run(command, check=True, text=True, capture_output=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    frames = re.search(rf"{'frames' if payload is None else 'received'} (\d+)", done.stdout)
-    assert collected is not None, done.stderr
-    assert frames is not None, done.stdout
-    return int(collected[1]), int(frames[1]) / (payload or 1)
+        command = [program, str(HERE / "scenarios" / file), f'duration="{duration_s} s"', *changes]
+        instructions, printed = collected(command, folder)
+    frames = re.search(rf"{'frames' if payload is None else 'received'} (\d+)", printed)
+    assert frames is not None, printed
+    return instructions, int(frames[1]) / (payload or 1)
 
 
 def per_frame(program: str, file: str, payload: int | None) -> float:
@@ -58,9 +71,7 @@ def main() -> int:
     if shutil.which("valgrind") is None:
         print("error: valgrind is not installed (Debian package valgrind)", file=sys.stderr)
         return 2
-    output("cargo", "build", "--quiet", "--locked", "--release", "-p", "wifair-sim", "--example", "run")
-    target = json.loads(output("cargo", "metadata", "--format-version=1", "--no-deps"))["target_directory"]
-    program = str(Path(target, "release", "examples", "run"))
+    program = release_example("run")
     compiler = output("rustc", "--version")
     now = {name: round(per_frame(program, *arguments), 1) for name, arguments in SCENARIOS.items()}
     if "--write" in sys.argv:
