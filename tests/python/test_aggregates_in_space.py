@@ -101,7 +101,9 @@ def at_distance(metres: float, how: str, mcs: int = 7) -> float:
     [(28.0, 31.5), (58.0, 22.0), (140.0, 10.5)],
 )
 def test_adaptation_gets_nearly_as_much_as_the_best_fixed_mode(metres: float, snr: float) -> None:
-    """Far away the fastest mode carries nothing; adaptation gets nearly what the best constant mode gets there."""
+    """Far away the fastest mode carries nothing; adaptation gets nearly what the best constant mode gets there. Every
+    20 ms Minstrel-HT spends up to 1 ms on a sample that fails and its repetition after RTS.
+    """
     fixed = [at_distance(metres, "fixed", mcs) for mcs in range(8)]
     best = max(fixed)
     assert snr == pytest.approx(74.9 - 30 * math.log10(metres), abs=0.1)
@@ -109,7 +111,7 @@ def test_adaptation_gets_nearly_as_much_as_the_best_fixed_mode(metres: float, sn
     assert best > 5.0
     assert fixed[7] == best or fixed[7] < 0.5
     assert at_distance(metres, "ideal") == pytest.approx(best, rel=0.03)
-    assert 0.94 * best < at_distance(metres, "minstrel-ht") < 1.01 * best
+    assert 0.9 * best < at_distance(metres, "minstrel-ht") < 1.01 * best
 
 
 def test_each_receiver_has_its_own_mode() -> None:

@@ -28,7 +28,7 @@ impl Edcafs {
         if rules.agreements_on_air && !self.has_agreement(sender) {
             return 0;
         }
-        if self.stations[station].choice.as_ref().is_some_and(|choice| choice.is_sample(to)) {
+        if self.stations[station].choice.as_ref().is_some_and(|choice| choice.is_single(to)) {
             return 1;
         }
         let longest = if self.contenders[sender].txop > Duration::ZERO {
@@ -69,7 +69,9 @@ impl Edcafs {
             psdu = psdu.min(self.longest_in_txop(now, sender, to, Purpose::Single, mode, rules));
         }
         let mpdu = psdu.0.saturating_sub(single_psdu(Bytes(0), Some(rules)).0).min(rules.max_mpdu.0);
-        rules.max_amsdu.0.min(mpdu.saturating_sub(self.access.timing.sizes.mac_overhead.0))
+        let longest = rules.max_amsdu.0.min(mpdu.saturating_sub(self.access.timing.sizes.mac_overhead.0));
+        let by_mode = self.stations[station].choice.as_ref().and_then(|choice| choice.longest_amsdu(to));
+        by_mode.map_or(longest, |limit| longest.min(limit.0))
     }
 
     /// Time taken by protection before data of a sender.
@@ -102,7 +104,7 @@ impl Edcafs {
         let is_in_burst = contender.in_a_row < contender.burst;
         if let Some(Task::Data(place)) = contender.task {
             let to = contender.windows[place].to;
-            self.choose_mode(now, sender, self.station_of(sender), to);
+            self.choose_mode(now, self.station_of(sender), to);
         }
         if is_in_burst {
             return true;

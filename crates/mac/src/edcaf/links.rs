@@ -12,7 +12,7 @@ use wifair_phy::{Band, ChannelWidth, FrameMode, PpduOptions, PpduTiming, Timing,
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{AggregationRules, LinkSettings};
-use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, number};
+use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, Task, number};
 use crate::exchange::Purpose;
 use crate::extended_response::ExtendedResponse;
 use crate::fast::MpduLeads;
@@ -112,7 +112,6 @@ pub(crate) struct StationLink {
     narrower: Vec<Vec<LinkMode>>,
     /// The longest PSDU that fits into the longest PPDU in every mode.
     pub longest_in_any: Bytes,
-    band: Band,
     /// Index of the best mode at the signal-to-noise ratio; 0, the station's own mode, if no best mode is needed.
     best: usize,
     snr: Option<f64>,
@@ -156,7 +155,6 @@ impl StationLink {
             longest_in_any: longest.min().unwrap_or(Bytes(0)),
             narrower,
             modes,
-            band,
             best,
             snr: *snr,
             noise: noise.clone(),
@@ -221,8 +219,6 @@ impl StationLink {
 struct ReceiverState {
     control: MinstrelHt,
     chosen: usize,
-    /// Number of consecutive PPDUs without a response.
-    unanswered: u32,
 }
 
 /// Rate adaptation of one sender.
@@ -251,36 +247,53 @@ impl ModeChoice {
         self.receivers.get(to as usize).and_then(Option::as_ref).map_or(0, |state| state.chosen)
     }
 
-    /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the duration of an exchange without its
-    /// data.
-    pub fn choose(&mut self, now: Time, to: u32, link: &StationLink, overhead: Duration) {
-        let Adaptation::MinstrelHt(params) = &self.adaptation else { return };
+    /// Chooses a mode of `link` for the next PPDU to a receiver.
+    pub fn choose(&mut self, now: Time, to: u32, link: &StationLink) {
+        let Self { adaptation: Adaptation::MinstrelHt(params), draws, receivers, .. } = self else { return };
         if link.modes.len() < 2 {
             return;
         }
         let place = to as usize;
-        if place >= self.receivers.len() {
-            self.receivers.resize_with(place + 1, || None);
+        if place >= receivers.len() {
+            receivers.resize_with(place + 1, || None);
         }
-        let state = self.receivers[place].get_or_insert_with(|| {
+        let state = receivers[place].get_or_insert_with(|| {
             let modes: Vec<TxMode> = link.modes.iter().map(|mode| mode.tx).collect();
-            let control = MinstrelHt::new(params, &modes, link.band, overhead);
-            Box::new(ReceiverState { control, chosen: 0, unanswered: 0 })
+            Box::new(ReceiverState { control: MinstrelHt::new(params, &modes, now, draws), chosen: 0 })
         });
-        state.chosen = state.control.mode(now, state.unanswered, &mut self.draws);
+        state.chosen = state.control.mode(now, draws);
     }
 
-    /// Whether the next PPDU to a receiver samples a mode, with a single MPDU.
-    pub fn is_sample(&self, to: u32) -> bool {
-        let state = self.receivers.get(to as usize).and_then(Option::as_ref);
-        state.is_some_and(|state| state.control.is_sample())
+    fn control(&self, to: u32) -> Option<&MinstrelHt> {
+        self.receivers.get(to as usize)?.as_ref().map(|state| &state.control)
+    }
+
+    /// Whether the next PPDU to a receiver has a single MPDU, because it samples a mode.
+    pub fn is_single(&self, to: u32) -> bool {
+        self.control(to).is_some_and(MinstrelHt::is_single)
+    }
+
+    /// Whether RTS and CTS should precede the next PPDU to a receiver, however short it is.
+    pub fn uses_rts(&self, to: u32) -> bool {
+        self.control(to).is_some_and(MinstrelHt::uses_rts)
+    }
+
+    /// Limit for the length of an A-MSDU to a receiver, if any.
+    pub fn longest_amsdu(&self, to: u32) -> Option<Bytes> {
+        self.control(to)?.longest_amsdu()
     }
 
     /// Reports that `acknowledged` of `sent` MPDUs to a receiver in the mode last chosen were acknowledged.
     pub fn report(&mut self, to: u32, sent: u32, acknowledged: u32) {
         let Some(state) = self.receivers.get_mut(to as usize).and_then(Option::as_mut) else { return };
-        state.control.on_result(state.chosen, sent, acknowledged);
-        state.unanswered = if acknowledged > 0 { 0 } else { state.unanswered + 1 };
+        state.control.on_result(sent, acknowledged);
+    }
+
+    /// Reports that an RTS to a receiver got no CTS.
+    pub fn report_lost_rts(&mut self, to: u32) {
+        if let Some(state) = self.receivers.get_mut(to as usize).and_then(Option::as_mut) {
+            state.control.on_lost_rts();
+        }
     }
 }
 
@@ -339,11 +352,15 @@ impl Edcafs {
         self.data_width(self.station_of(sender), self.contenders[sender].ppdu.to) as usize
     }
 
-    /// Width in which a sender would send its next frame, in doublings of 20 MHz.
-    pub(crate) fn wanted_width(&self, sender: usize) -> u8 {
+    /// Width in which a sender would send its next frame, in doublings of 20 MHz. Chooses the mode of its data.
+    pub(crate) fn wanted_width(&mut self, now: Time, sender: usize) -> u8 {
         let contender = &self.contenders[sender];
         let Some(to) = contender.task.map(|task| contender.windows[task.window()].to) else { return 0 };
+        let is_data = matches!(contender.task, Some(Task::Data(_)));
         let station = self.station_of(sender);
+        if is_data {
+            self.choose_mode(now, station, to);
+        }
         let link = &self.stations[self.rate_of(station, to)].link;
         let mode = link.mode(self.mode_place(station, to)).filter(|_| to != BROADCAST);
         mode.map_or(0, |mode| mode.tx.width() as u8)

@@ -544,6 +544,7 @@ impl Edcafs {
     /// Completes an exchange without response, as in [`Edcafs::fail`], with `exhausted` if the retry limit is reached.
     #[inline(never)]
     fn settle_failure(&mut self, sender: usize, by_rts: bool, exhausted: bool, call: &mut Call<'_>) -> bool {
+        let station = self.station_of(sender);
         let contender = &mut self.contenders[sender];
         let to = contender.ppdu.to;
         if contender.sends_run() && self.repeats_run(sender, call.packets) {
@@ -553,6 +554,8 @@ impl Edcafs {
         self.settle(sender, false, by_rts, call);
         if !by_rts {
             self.report_mode(sender, 0);
+        } else if let Some(choice) = &mut self.stations[station].choice {
+            choice.report_lost_rts(to);
         }
         let is_pending = self.is_pending(sender);
         if exhausted && is_pending && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {

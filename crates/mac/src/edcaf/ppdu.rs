@@ -10,7 +10,7 @@ use super::links::LinkMode;
 use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
 use super::settings::{AggregationRules, CategoryCounters};
 use super::window::{Mpdu, SendWindow};
-use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, rate_of};
+use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, control_rate, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::extended_response::ExtendedResponse;
 use crate::station::frame_length;
@@ -350,7 +350,7 @@ impl Edcafs {
         }
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);
         if self.contenders[sender].in_a_row == 0 {
-            self.choose_mode(now, sender, station, to); // later in a TXOP it is chosen before, by `fits_txop`
+            self.choose_mode(now, station, to); // later in a TXOP it is chosen before, by `fits_txop`
         }
         let mode = self.mode_towards(station, to);
         let aggregation = rules_between(&self.stations, station, to);
@@ -528,14 +528,10 @@ impl Edcafs {
     }
 
     /// Chooses the mode of the next data to another station, if the sender adapts.
-    pub(super) fn choose_mode(&mut self, now: Time, sender: usize, station: usize, to: u32) {
+    pub(super) fn choose_mode(&mut self, now: Time, station: usize, to: u32) {
         let Some(mut choice) = self.stations[station].choice.take() else { return };
         if to != BROADCAST {
-            let contender = &self.contenders[sender];
-            let timing = &self.access.timing;
-            let backoff = timing.slot * u64::from(contender.contention.cw_min()) / 2;
-            let overhead = contender.aifs + backoff + timing.sifs + timing.ack();
-            choice.choose(now, to, &self.stations[self.rate_of(station, to)].link, overhead);
+            choice.choose(now, to, &self.stations[self.rate_of(station, to)].link);
         }
         self.stations[station].choice = Some(choice);
     }
@@ -644,7 +640,13 @@ impl Edcafs {
         if self.contenders[sender].is_reserved_for(to) {
             return Protection::None;
         }
-        if to != BROADCAST && self.access.protects(psdu) {
+        // A mode that is more robust than RTS and CTS gains nothing from them.
+        let is_robust = || {
+            let mode = self.mode_towards(station, to);
+            mode.is_some_and(|mode| mode.reference_rate() < control_rate(&self.access))
+        };
+        let is_fallback = self.stations[station].choice.as_ref().is_some_and(|choice| choice.uses_rts(to));
+        if to != BROADCAST && (self.access.protects(psdu) || (is_fallback && !is_robust())) {
             return Protection::RtsCts;
         }
         let of_station = || match to {

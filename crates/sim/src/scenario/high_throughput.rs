@@ -4,7 +4,10 @@ use wifair_config::At;
 use wifair_mac::receiver_limits::{largest_window, longest_mpdu};
 use wifair_mac::{Category, DscpMapping, edcaf};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, Band, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming, TxMode};
+use wifair_phy::{
+    Amendment, Band, ChannelWidth, GuardInterval, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming,
+    TxMode,
+};
 use wifair_units::{BitRate, Bytes, Duration};
 
 use super::edca_keys::{Aggregation, AggregationPolicy, Agreements, EdcaParameterSet};
@@ -46,9 +49,13 @@ impl Wlan {
     /// # Errors
     /// If the standard has no such mode; the error names the key and the modes that exist.
     pub fn mode(&self, own: OwnMode) -> Result<(Band, TxMode), ModeError> {
+        own.standard.unwrap_or(self.standard).mode(&self.mode_request(own))
+    }
+
+    fn mode_request(&self, own: OwnMode) -> ModeRequest {
         let amendment = own.standard.unwrap_or(self.standard);
         let is_older = own.standard.is_some_and(|standard| standard != self.standard);
-        let request = ModeRequest {
+        ModeRequest {
             band: self.band,
             width_mhz: own.width.or(if is_older { None } else { self.width }),
             mcs: own.mcs.or(if is_older { None } else { self.mcs }).or(Some(match amendment {
@@ -66,8 +73,7 @@ impl Wlan {
             dcm: self.dcm && !is_older,
             extended_range: if is_older { None } else { self.extended_range },
             coding: self.coding,
-        };
-        amendment.mode(&request)
+        }
     }
 
     /// Options that affect the air time of PPDUs.
@@ -81,37 +87,48 @@ impl Wlan {
         PpduOptions { ldpc_extra_symbol: self.ldpc_extra_symbol, packet_padding }
     }
 
-    /// The modes available to rate adaptation in a group whose own mode is `highest`: those with the same width, up to
-    /// its MCS and its number of streams.
+    /// The modes available to rate adaptation in a group whose own mode is `highest`: up to its MCS, number of streams
+    /// and width, and with the long guard interval of HT and VHT besides the short one.
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
+        let (amendment, request) = (own.standard.unwrap_or(self.standard), self.mode_request(own));
         let top = u32::from(highest.mcs().unwrap_or(0));
         // In 802.11n the MCS determines the number of streams.
-        let streams: Vec<Option<u32>> = match own.standard.unwrap_or(self.standard) {
-            Amendment::N => vec![None],
+        let streams: Vec<Option<u32>> = match amendment {
+            Amendment::N => vec![request.streams],
             _ => (1..=u32::from(highest.streams())).map(Some).collect(),
         };
-        let of = |streams: Option<u32>, mcs: u32| {
-            let own = OwnMode { mcs: Some(mcs), streams: streams.or(own.streams), ..own };
-            self.mode(own).ok().map(|(_, mode)| mode)
-        };
-        streams.into_iter().flat_map(|streams| (0..=top).filter_map(move |mcs| of(streams, mcs))).collect()
+        let has_short = highest.guard_interval() == Some(GuardInterval::Ns400);
+        let long = has_short.then_some(Some(GuardInterval::Ns800.duration()));
+        let mut modes = vec![];
+        for width in ChannelWidth::ALL.into_iter().filter(|width| *width <= highest.width()) {
+            for guard_interval in long.into_iter().chain([request.guard_interval]) {
+                for streams in &streams {
+                    let with = |mcs: u32| ModeRequest {
+                        width_mhz: Some(width.mhz()),
+                        guard_interval,
+                        streams: *streams,
+                        mcs: Some(mcs),
+                        ..request
+                    };
+                    modes.extend((0..=top).filter_map(|mcs| Some(amendment.mode(&with(mcs)).ok()?.1)));
+                }
+            }
+        }
+        modes
     }
 
     /// Air time of a packet alone to or from a station of `group` in the slowest mode that it may use; nothing if it
     /// has no such mode.
     pub(super) fn longest_time(&self, group: &Stations, size: Bytes) -> Option<Duration> {
         let own = group.own_mode();
-        let adapts = [group.rate_adaptation.as_ref().unwrap_or(&self.rate_adaptation), &self.rate_adaptation];
-        let own = if adapts.iter().any(|chosen| **chosen != Adaptation::Fixed) {
-            let streams = own.streams.or(self.streams).map(|_| 1);
-            OwnMode { mcs: Some(0), streams, ..own }
-        } else {
-            own
-        };
         let (band, mode) = self.mode(own).ok()?;
+        let adapts = [group.rate_adaptation.as_ref().unwrap_or(&self.rate_adaptation), &self.rate_adaptation];
+        let is_adapted = adapts.iter().any(|chosen| **chosen != Adaptation::Fixed);
+        let modes = if is_adapted { self.modes_up_to(own, mode) } else { vec![mode] };
         let delimiter = if own.standard.unwrap_or(self.standard) >= Amendment::Ac { 4 } else { 0 };
         let psdu = size + self.llc_overhead + self.mac_overhead + Bytes(delimiter);
-        Some(PpduTiming::with_options(mode, band, self.ppdu_options()).duration(psdu))
+        let time = |mode: TxMode| PpduTiming::with_options(mode, band, self.ppdu_options()).duration(psdu);
+        modes.into_iter().map(time).max()
     }
 
     /// The band in which the stations operate.

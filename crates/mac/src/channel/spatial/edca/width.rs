@@ -1,7 +1,7 @@
 //! Width of a TXOP, if a secondary channel is busy when the backoff ends.
 
 use crate::channel::spatial::overlap::Bandwidth;
-use crate::channel::spatial::{Call, SpatialChannel};
+use crate::channel::spatial::{Call, SpatialChannel, SpatialEdca};
 
 impl SpatialChannel {
     /// Whether `station`, whose backoff has ended, may send if its channel is idle up to the width `idle` (in doublings
@@ -18,14 +18,16 @@ impl SpatialChannel {
         let now = call.now;
         let base = self.backoffs[station as usize].from();
         let Some(edca) = self.edca.as_deref_mut() else { return true };
-        let due = |index: &usize| edca.backoffs[*index].contends && edca.due(*index, base, &self.intervals) == now;
-        let Some(first) = edca.edcafs.own(station).find(due) else { return true };
-        let wanted = edca.edcafs.wanted_width(first);
+        let intervals = &self.intervals;
+        let due =
+            |edca: &SpatialEdca, index: usize| edca.backoffs[index].contends && edca.due(index, base, intervals) == now;
+        let Some(first) = edca.edcafs.own(station).find(|index| due(edca, *index)) else { return true };
+        let wanted = edca.edcafs.wanted_width(now, first);
         if policy == Bandwidth::Dynamic || wanted <= idle {
             edca.edcafs.set_max_width(station, idle);
             return true;
         }
-        let all_due: Vec<usize> = edca.edcafs.own(station).filter(due).collect();
+        let all_due: Vec<usize> = edca.edcafs.own(station).filter(|index| due(edca, *index)).collect();
         if let Some(tap) = &mut self.tap {
             edca.record_backoffs(tap, station, base, now, &self.intervals);
         }
