@@ -313,7 +313,7 @@ impl RadioInfo {
         let data = behind.saturating_sub(before);
         let symbols = data.div_floor(symbol).saturating_sub(disambiguity.into());
         let left = data.saturating_sub(symbol * symbols).as_nanos() / 4_000 * 4;
-        let is_he = before < behind && l_length % 3 != 0;
+        let is_he = before < behind && !l_length.is_multiple_of(3);
         self.packet_extension = Duration::from_micros(if is_he && left <= 16 { left } else { 0 });
     }
 }
