@@ -38,18 +38,23 @@ impl Words {
 #[derive(Debug)]
 pub struct RowTable {
     name: &'static str,
-    columns: Vec<(&'static str, ColumnData)>,
+    columns: Vec<(String, ColumnData)>,
 }
 
 impl RowTable {
+    /// A table without rows, which gets its columns with the first one.
+    pub fn empty(name: &'static str) -> Self {
+        Self { name, columns: vec![] }
+    }
+
     /// A table with these columns.
-    pub fn new(name: &'static str, columns: Vec<(&'static str, ColumnData)>) -> Self {
-        Self { name, columns }
+    pub fn new(name: &'static str, columns: impl IntoIterator<Item = (impl Into<String>, ColumnData)>) -> Self {
+        Self { name, columns: columns.into_iter().map(|(name, data)| (name.into(), data)).collect() }
     }
 
     /// A table with these rows.
     pub fn of<R: Row>(name: &'static str, rows: &[R]) -> Self {
-        let mut table = Self::new(name, vec![]);
+        let mut table = Self::empty(name);
         table.extend(rows);
         table
     }
@@ -86,7 +91,8 @@ impl RowTable {
                     Figure::Text(_) => ColumnData::Texts(vec![], Words::default()),
                     Figure::Count(_) | Figure::Number(_) => ColumnData::Numbers(vec![]),
                 };
-                self.columns = R::COLUMNS.iter().zip(&figures).map(|((name, _), one)| (*name, fresh(one))).collect();
+                let columns = R::COLUMNS.iter().zip(&figures).map(|((name, _), one)| (*name, fresh(one)));
+                self.columns = Self::new(self.name, columns).columns;
             }
             for ((_, data), figure) in self.columns.iter_mut().zip(figures) {
                 match (data, figure) {

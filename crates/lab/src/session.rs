@@ -47,27 +47,6 @@ struct Events {
     counts: [Vec<f64>; 2 + 2 * Loss::COUNT],
 }
 
-const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
-    "timeouts",
-    "retransmissions",
-    "data_ap_queue",
-    "data_station_queue",
-    "data_link_queue",
-    "data_retry_limit",
-    "data_ap_scheme",
-    "data_no_route",
-    "data_lifetime",
-    "data_late",
-    "ack_ap_queue",
-    "ack_station_queue",
-    "ack_link_queue",
-    "ack_retry_limit",
-    "ack_ap_scheme",
-    "ack_no_route",
-    "ack_lifetime",
-    "ack_late",
-];
-
 /// A run in progress.
 #[derive(Debug)]
 pub struct LabRun {
@@ -120,8 +99,8 @@ impl LabRun {
             run,
             step,
             wanted,
-            frames: RowTable::new("frames", vec![]),
-            backoffs: RowTable::new("backoffs", vec![]),
+            frames: RowTable::empty("frames"),
+            backoffs: RowTable::empty("backoffs"),
             complete: true,
             before: vec![FlowCounters::default(); scenario.network.flows.len()],
             events: Events::default(),
@@ -251,10 +230,12 @@ impl LabRun {
             ];
             reply = reply.with(&RowTable::new("series", flows)).with(&RowTable::new("queues", queues));
         }
-        let copied = |values: &Vec<f64>| ColumnData::Numbers(values.clone());
-        let mut columns = vec![("time_s", copied(&self.events.time_s)), ("flow", copied(&self.events.flow))];
-        columns.extend(EVENT_COLUMNS.into_iter().zip(self.events.counts.iter().map(copied)));
-        reply.with(&RowTable::new("events", columns)).with(&self.frames).with(&self.backoffs)
+        let Events { time_s, flow, counts } = &self.events;
+        let lost = |what: &'static str| Loss::NAMES.iter().map(move |place| format!("{what}_{place}"));
+        let names = ["time_s", "flow", "timeouts", "retransmissions"].map(str::to_owned).into_iter();
+        let names = names.chain(lost("data")).chain(lost("ack"));
+        let numbers = [time_s, flow].into_iter().chain(counts).map(|values| ColumnData::Numbers(values.clone()));
+        reply.with(&RowTable::new("events", names.zip(numbers))).with(&self.frames).with(&self.backoffs)
     }
 }
 
