@@ -15,7 +15,7 @@ use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
-use wifair_packet::{Kind, Packet, flag};
+use wifair_packet::{Kind, Packet, entry, flag};
 use wifair_phy::{Amendment, Band, PpduFormat, PpduTiming, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::Duration;
@@ -131,12 +131,9 @@ impl Headers {
 
     /// Stores the bytes of a packet of a real program.
     pub(super) fn store_packet(&mut self, number: u32, bytes: &[u8]) {
-        let index = number as usize;
-        if self.real.len() <= index {
-            self.real.resize(index + 1, vec![]);
-        }
-        self.real[index].clear();
-        self.real[index].extend_from_slice(bytes);
+        let stored = entry(&mut self.real, number as usize);
+        stored.clear();
+        stored.extend_from_slice(bytes);
     }
 
     fn real(&self, stamp: &Stamp) -> Option<&[u8]> {

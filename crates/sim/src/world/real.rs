@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{Packet, PacketId};
+use wifair_packet::{Packet, PacketId, entry};
 use wifair_units::Time;
 
 use super::World;
@@ -94,11 +94,7 @@ impl World {
         state.counters.data_sent += 1;
         let hop = packet.hop;
         let id = self.packets.insert(packet);
-        let traffic = self.real.get_or_insert_default();
-        if traffic.under_way.len() <= id.index() {
-            traffic.under_way.resize(id.index() + 1, None);
-        }
-        traffic.under_way[id.index()] = Some(real);
+        *entry(&mut self.real.get_or_insert_default().under_way, id.index()) = Some(real);
         self.launch(id, hop);
     }
 

@@ -4,7 +4,7 @@
 //! kept until [`World::clear_watch`], so an observer must collect them often.
 
 use wifair_mac::{Channel, Tap};
-use wifair_packet::{Kind, Packet, PacketId, flag};
+use wifair_packet::{Kind, Packet, PacketId, entry, flag};
 use wifair_units::Time;
 
 use super::World;
@@ -87,12 +87,8 @@ impl Watch {
     /// Registers `number` as a new connection of `flow`.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn identify(&mut self, flow: usize, number: u32) {
-        let index = number as usize;
-        if self.identities.len() <= index {
-            self.identities.resize(index + 1, Identity::default());
-        }
         let stamp = Stamp { connection: self.opened, flow: flow as u32, ..Stamp::default() };
-        self.identities[index] = Identity { stamp, sent: [0, 0] };
+        *entry(&mut self.identities, number as usize) = Identity { stamp, sent: [0, 0] };
         self.opened += 1;
     }
 
@@ -195,14 +191,11 @@ impl World {
             usize::from(packet.kind == Kind::Ack || (packet.kind == Kind::Icmp && packet.has(flag::ACK)));
         let count = &mut identity.sent[from_receiver];
         *count = count.wrapping_add(1);
-        if watch.stamps.len() <= id.index() {
-            watch.stamps.resize(id.index() + 1, Stamp::default());
-        }
         // Fixed paths are stored one after the other, the forward one first; an echo starts within one.
         let reverse = self.connections[packet.flow as usize].reverse;
         let is_reverse = if self.routing.is_some() { packet.hop == reverse } else { packet.hop >= reverse };
         let real = self.real.as_ref().and_then(|real| real.number(id));
-        watch.stamps[id.index()] = Stamp { ip_id: *count, is_reverse, real, ..identity.stamp };
+        *entry(&mut watch.stamps, id.index()) = Stamp { ip_id: *count, is_reverse, real, ..identity.stamp };
         self.watch_departure(id);
     }
 
