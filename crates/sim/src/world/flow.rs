@@ -108,14 +108,6 @@ pub const CONNECTION_KEPT: Duration = TIME_WAIT;
 const ECHO_HEADERS: u16 = 28;
 
 impl World {
-    /// Whether each session of a flow has a connection of its own.
-    pub(super) fn opens_fresh_connections(&self, flow: usize) -> bool {
-        matches!(
-            self.flows[flow].workload,
-            WorkloadPlan::Sessions { fresh: true, .. } | WorkloadPlan::Web(_) | WorkloadPlan::Outside
-        )
-    }
-
     /// Adds a connection to a flow, under a free number.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn add_connection(&mut self, flow: usize) -> usize {
@@ -485,7 +477,7 @@ impl World {
         if self.flows[flow].stopped {
             return;
         }
-        if self.opens_fresh_connections(flow) {
+        if self.flows[flow].workload.opens_fresh_connections() {
             self.open_for(flow, start, length, None);
             return;
         }

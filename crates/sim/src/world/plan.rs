@@ -171,6 +171,21 @@ pub enum WorkloadPlan {
     Bursts(OnOff),
 }
 
+impl WorkloadPlan {
+    /// Whether each session has a connection of its own. Then the order of events matters: packets leave the
+    /// simulation, users react to objects, and connection numbers are reused.
+    pub(super) fn opens_fresh_connections(&self) -> bool {
+        matches!(self, Self::Sessions { fresh: true, .. } | Self::Web(_) | Self::Outside)
+    }
+}
+
+/// The path that begins at `start`, with its end.
+pub(super) fn path_from(hops: &[Hop], start: u32) -> &[Hop] {
+    let path = &hops[start as usize..];
+    let end = path.iter().position(|hop| *hop == Hop::End).expect("a path ends somewhere");
+    &path[..=end]
+}
+
 /// One flow of data.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {

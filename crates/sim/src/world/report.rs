@@ -10,7 +10,7 @@ use wifair_units::{Count, Duration, Time};
 
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
-use super::plan::{Hop, TransportPlan, WorkloadPlan};
+use super::plan::{TransportPlan, WorkloadPlan, path_from};
 use super::station_counts::StationCounts;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
@@ -157,9 +157,7 @@ impl World {
         if self.routing.is_some() {
             return counters.air_hops;
         }
-        let way = &self.hops[flow.forward as usize..];
-        let end = way.iter().position(|hop| matches!(hop, Hop::End)).unwrap_or(way.len());
-        counters.air_hops + counters.data_arrived * air_hops(&way[..end])
+        counters.air_hops + counters.data_arrived * air_hops(path_from(&self.hops, flow.forward))
     }
 
     #[allow(clippy::cast_precision_loss)]

@@ -187,7 +187,7 @@ impl World {
             events: 0,
         };
         for flow in 0..world.flows.len() {
-            if !world.opens_fresh_connections(flow) {
+            if !world.flows[flow].workload.opens_fresh_connections() {
                 world.add_connection(flow);
             }
         }

@@ -121,12 +121,7 @@ impl WaitingRuns {
         let fits = self.room.fits(packet.size.into());
         if fits {
             self.room.enter(packet);
-            if self.last.size == packet.size && self.last.end == start && self.last.count > 0 {
-                self.last.count += 1;
-                self.last.end = start + air;
-            } else {
-                self.begin_run(PacketRun { start, air, end: start + air, size: packet.size, count: 1 });
-            }
+            self.append(PacketRun { start, air, end: start + air, size: packet.size, count: 1 });
         }
         fits
     }
@@ -146,13 +141,19 @@ impl WaitingRuns {
         let Ok(count) = u32::try_from(waits) else { return false };
         let end = start + air * waits;
         self.room.enter_together(count, size);
-        if self.last.size == size && self.last.end == start && self.last.count > 0 {
-            self.last.count += count;
-            self.last.end = end;
-        } else if count > 0 {
-            self.begin_run(PacketRun { start, end, air, size, count });
-        }
+        self.append(PacketRun { start, end, air, size, count });
         true
+    }
+
+    /// Adds packets, if any, to the last run, if they continue it, or else as a new one.
+    #[inline]
+    fn append(&mut self, run: PacketRun) {
+        if self.last.size == run.size && self.last.end == run.start && self.last.count > 0 {
+            self.last.count += run.count;
+            self.last.end = run.end;
+        } else if run.count > 0 {
+            self.begin_run(run);
+        }
     }
 
     /// Removes packets whose transmission starts by `now`.

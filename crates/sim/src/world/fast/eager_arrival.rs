@@ -17,7 +17,7 @@ use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{Duration, Time};
 
 use crate::world::flow::{Ends, Flow};
-use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
+use crate::world::plan::{Hop, TransportPlan, WorkloadPlan, path_from};
 use crate::world::wired_link::{Departure, EagerArrival};
 use crate::world::{FIRST_CHANNEL, World};
 
@@ -47,7 +47,7 @@ impl World {
     pub(in crate::world) fn find_eager_links(&mut self) {
         let mut origins: Vec<Option<LinkOrigin>> = vec![None; self.links.len()];
         for flow in &self.flows {
-            let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
+            let (forward, reverse) = (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse));
             let answered = match forward {
                 [.., Hop::Wired(last), Hop::End] => LinkOrigin::Answers(*last),
                 _ => LinkOrigin::Other,
@@ -73,7 +73,7 @@ impl World {
             .map(|link| if link.has_gate() { EagerArrival::Never } else { EagerArrival::Always })
             .collect();
         for flow in &self.flows {
-            let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
+            let (forward, reverse) = (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse));
             for hops in forward.windows(2) {
                 let Hop::Wired(link) = hops[0] else { continue };
                 let place = &mut eager_arrival[link as usize];
@@ -109,32 +109,21 @@ impl World {
         let goes_there =
             |hop: Hop| matches!(hop, Hop::Air { channel: to, from: station, .. } if (to, station) == (channel, from));
         let from_others = self.hops.windows(2).filter(|hops| matches!(hops[0], Hop::Wired(_)) && !is_wire(&hops[0]));
-        // Connection numbers are reused in some workloads, and packets leave the simulation.
-        let is_fixed = |flow: &Flow| {
-            !matches!(
-                flow.workload,
-                WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }
-            )
-        };
         !self.links[link].has_gate()
             && goes_there(place)
             && places.all(goes_there)
             && !from_others.map(|hops| hops[1]).any(goes_there)
-            && self.flows.iter().all(is_fixed)
+            && !self.flows.iter().any(|flow| flow.workload.opens_fresh_connections())
             && self.channels[usize::from(channel)].can_expect(from)
     }
 
     /// Whether packets of a flow that end at the far end of `link`, with responses by `answer`, may be processed early.
     fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<LinkOrigin>]) -> EagerArrival {
-        let waits = match (&flow.transport, &flow.workload) {
-            // In these workloads the order of events matters: packets leave the simulation, users react to objects, and
-            // connection numbers are reused.
-            (_, WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }) => {
-                return EagerArrival::Never;
-            }
-            (TransportPlan::Udp { .. }, _) => return EagerArrival::Always,
-            (TransportPlan::Ping { .. }, _) => return EagerArrival::Never,
-            (TransportPlan::Tcp { receiver, .. }, _) => receiver.has_timer(),
+        let waits = match &flow.transport {
+            _ if flow.workload.opens_fresh_connections() => return EagerArrival::Never,
+            TransportPlan::Udp { .. } => return EagerArrival::Always,
+            TransportPlan::Ping { .. } => return EagerArrival::Never,
+            TransportPlan::Tcp { receiver, .. } => receiver.has_timer(),
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };
         let is_alone = origins[back as usize] == Some(LinkOrigin::Answers(link));
@@ -143,13 +132,6 @@ impl World {
             true => EagerArrival::BeforeTimers,
             false => EagerArrival::Always,
         }
-    }
-
-    /// The path that begins at `start`.
-    fn path(&self, start: u32) -> &[Hop] {
-        let path = &self.hops[start as usize..];
-        let end = path.iter().position(|hop| *hop == Hop::End).expect("a path ends somewhere");
-        &path[..=end]
     }
 
     /// The access point at the far end of a wired link will get this packet.

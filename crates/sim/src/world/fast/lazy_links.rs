@@ -24,7 +24,7 @@ use wifair_units::{Duration, Time};
 
 use crate::world::flow::Flow;
 use crate::world::measure::Loss;
-use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
+use crate::world::plan::{Hop, TransportPlan, path_from};
 use crate::world::wired_link::WiredLink;
 use crate::world::{FIRST_CHANNEL, World};
 
@@ -109,35 +109,24 @@ impl LazyLinks {
 }
 
 impl<'a> Search<'a> {
-    /// The path that begins at `start`.
-    fn path(&self, start: u32) -> &'a [Hop] {
-        let path = &self.hops[start as usize..];
-        let end = path.iter().position(|hop| *hop == Hop::End).expect("a path ends somewhere");
-        &path[..=end]
-    }
-
     fn is_lazy(&self, hop: Hop) -> bool {
         matches!(hop, Hop::Wired(link) if self.links[link as usize])
     }
 
     /// Rules out links that cannot be lazy because of the path from `start`, whose answers return by `back`.
     fn narrow(&mut self, flow: &Flow, start: u32, back: u32) {
-        let (path, back) = (self.path(start), self.path(back));
+        let (path, back) = (path_from(self.hops, start), path_from(self.hops, back));
         for hops in path.windows(2) {
             let Hop::Wired(link) = hops[0] else { continue };
             let may = match hops[1] {
                 Hop::Wired(next) => self.links[next as usize],
                 Hop::Air { channel, .. } => self.channels[usize::from(channel)],
                 Hop::NoPath { .. } => false,
-                Hop::End => match (&flow.transport, &flow.workload) {
-                    // In these workloads the order of events matters: packets leave the simulation, users react to
-                    // objects, and connection numbers are reused.
-                    (_, WorkloadPlan::Outside | WorkloadPlan::Web(_) | WorkloadPlan::Sessions { fresh: true, .. }) => {
-                        false
-                    }
-                    (TransportPlan::Udp { .. }, _) => true,
-                    (TransportPlan::Ping { .. }, _) => false,
-                    (TransportPlan::Tcp { .. }, _) => self.is_lazy(back[0]),
+                Hop::End => match &flow.transport {
+                    _ if flow.workload.opens_fresh_connections() => false,
+                    TransportPlan::Udp { .. } => true,
+                    TransportPlan::Ping { .. } => false,
+                    TransportPlan::Tcp { .. } => self.is_lazy(back[0]),
                 },
             };
             if !may && std::mem::replace(&mut self.links[link as usize], false) {
@@ -155,7 +144,7 @@ impl<'a> Search<'a> {
     /// Calls `note` for the links of a path, each with the hop that its packets come from; answers come from the last
     /// hop of the opposite path.
     fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, Hop)) {
-        let (path, back) = (self.path(start), self.path(back));
+        let (path, back) = (path_from(self.hops, start), path_from(self.hops, back));
         let mut before = match &flow.transport {
             TransportPlan::Tcp { .. } | TransportPlan::Ping { .. } if back.len() > 1 => Some(back[back.len() - 2]),
             _ => None, // datagrams are not answered
