@@ -7,10 +7,10 @@
 //! (1 - b + a^2) s + b p - a^2 q,    a = exp(-pi sqrt(2) / period),    b = 2 a cos(2 pi sqrt(2) / period)
 //! ```
 //!
-//! The throughput of a mode, zero for `p < 0.1`, is
+//! The throughput of a mode with the average `r`, zero for `r < 0.1`, is
 //!
 //! ```text
-//! min(p, 0.9) / (overhead / mean MPDUs of a PPDU + air time of 1200 bytes without preamble)
+//! min(r, 0.9) / (overhead / mean MPDUs of a PPDU + air time of 1200 bytes without preamble)
 //! ```
 //!
 //! where the overhead is that of an empty OFDM frame and an ACK at 6 Mb/s, each with SIFS.
@@ -74,9 +74,8 @@ struct Group {
     streams: u8,
     /// Its modes, slowest first.
     modes: Range<usize>,
-    /// The modes with the best throughputs, best first, and the most reliable one.
+    /// The modes with the best throughputs, best first.
     best: [usize; 4],
-    surest: usize,
 }
 
 /// See the [module](self). Modes are identified by their index, with those of a group in a row.
@@ -114,7 +113,7 @@ impl Modes {
                 before: 0,
             }));
             let streams = members[0].1.streams();
-            groups.push(Group { streams, modes: first..modes.len(), best: [first; 4], surest: first });
+            groups.push(Group { streams, modes: first..modes.len(), best: [first; 4] });
         }
         let angle = std::f64::consts::SQRT_2 * std::f64::consts::PI / f64::from(period);
         let a = libm::exp(-angle);
@@ -231,7 +230,7 @@ impl Modes {
         }
     }
 
-    /// Finds the most reliable modes. Above a success rate of three quarters, those with higher throughput are
+    /// Finds the most reliable mode. Above a success rate of three quarters, those with higher throughput are
     /// preferred; and modes with fewer streams than that with the best throughput.
     fn find_surest(&mut self) {
         let fastest = self.best[0];
@@ -247,18 +246,17 @@ impl Modes {
             let candidates = modes.filter(|mode| !is_unlikely(*mode));
             candidates.fold(first, |surest, mode| if is_better(mode, surest) { mode } else { surest })
         };
-        let all = surest(0..self.modes.len(), 0);
-        let of_groups: Vec<usize> =
-            self.groups.iter().map(|group| surest(group.modes.clone(), group.modes.start)).collect();
-        self.surest = all;
-        let (mut highest, most) = (0, self.groups[self.modes[fastest].group].streams);
-        for (place, surest) in of_groups.into_iter().enumerate() {
-            self.groups[place].surest = surest;
-            let throughput = self.throughput(surest);
-            if throughput > highest && self.groups[place].streams < most {
-                (self.surest, highest) = (surest, throughput);
+        let most = self.groups[self.modes[fastest].group].streams;
+        let with_fewer_streams = self.groups.iter().filter(|group| group.streams < most);
+        let candidates = with_fewer_streams.map(|group| surest(group.modes.clone(), group.modes.start));
+        let mut found = (surest(0..self.modes.len(), 0), 0);
+        for mode in candidates {
+            let throughput = self.throughput(mode);
+            if throughput > found.1 {
+                found = (mode, throughput);
             }
         }
+        self.surest = found.0;
     }
 
     /// Replaces the best and the second best mode if fewer than a quarter of more than 30 MPDUs got through since the
