@@ -640,7 +640,7 @@ impl Edcafs {
         if self.contenders[sender].is_reserved_for(to) {
             return Protection::None;
         }
-        // A mode that is more robust than RTS and CTS gains nothing from them.
+        // No RTS and CTS before data in a mode that is more robust than theirs.
         let is_robust = || {
             let mode = self.mode_towards(station, to);
             mode.is_some_and(|mode| mode.reference_rate() < control_rate(&self.access))

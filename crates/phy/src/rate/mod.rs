@@ -1,7 +1,7 @@
 //! Rate adaptation: the rate at which the next attempt is sent.
 //!
 //! An algorithm serves one sender and one receiver. It identifies rates by their index in a ladder, lowest first, and
-//! learns for each attempt of a data frame whether the ACK arrived. An RTS without CTS is not reported to it.
+//! learns for each attempt of a data frame whether the ACK arrived. Only [`MinstrelHt`] learns of an RTS without CTS.
 
 mod aarf;
 mod arf;

@@ -87,8 +87,8 @@ impl Wlan {
         PpduOptions { ldpc_extra_symbol: self.ldpc_extra_symbol, packet_padding }
     }
 
-    /// The modes available to rate adaptation in a group whose own mode is `highest`: up to its MCS, number of streams
-    /// and width, and with the long guard interval of HT and VHT besides the short one.
+    /// The modes available to rate adaptation in a group whose own mode is `highest`: those up to its MCS, number of
+    /// streams and width. If it has the short guard interval of HT or VHT, those with the long one are available, too.
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
         let (amendment, request) = (own.standard.unwrap_or(self.standard), self.mode_request(own));
         let top = u32::from(highest.mcs().unwrap_or(0));

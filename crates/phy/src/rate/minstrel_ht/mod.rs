@@ -1,16 +1,21 @@
-//! Minstrel-HT: picks the mode with the best throughput, from statistics of MPDUs in aggregates.
+//! Minstrel-HT: picks the mode with the best throughput, from the success rates of MPDUs in aggregates.
 //!
-//! Source: Linux 6.18, mac80211, `rc80211_minstrel_ht` by F. Fietkau, its comments and commit messages. Twenty times a
-//! second the success rates of all modes are averaged ([`modes`]), and the modes of the next PPDUs are chosen among
-//! them: those with the three best throughputs, and the most reliable. The attempts of a PPDU go through these four in
-//! this order, up to seven times each, as often as fits into 6 ms, but twice if the mode hardly ever succeeds; all
-//! attempts but those in the first mode begin with RTS and CTS. If the mode with the best throughput suddenly fails,
-//! one with no more streams takes its place at once. Every 20 ms the first attempt is a sample of another mode
-//! ([`samples`]). Such a PPDU has a single MPDU, because drivers do not aggregate a frame that probes a rate (ath9k,
-//! mt76; in mac80211 the flag `IEEE80211_TX_CTL_RATE_CTRL_PROBE`). Lossy and slow modes limit the length of A-MSDUs.
+//! Source: Linux 6.18, mac80211, `rc80211_minstrel_ht` by F. Fietkau, its comments and commit messages.
 //!
-//! Linux has this for HT and VHT. Here HE and EHT have it too, in the same groups of modes: width, guard interval,
-//! streams. Left out: rates before HT. A PPDU that is repeated is formed anew, so MPDUs may join it.
+//! - Twenty times a second the success rates of all modes are averaged ([`modes`]). Four modes are chosen: those with
+//!   the three best throughputs, and the most reliable one.
+//! - The attempts of a PPDU go through these four modes in this order. Each mode has two to seven attempts, as many as
+//!   fit into 6 ms, and two if its success rate is below a fifth. Attempts in all modes but the first begin with RTS
+//!   and CTS.
+//! - If fewer than a quarter of the MPDUs get through in the best or the second best mode, a mode of the next lower
+//!   group that has no more streams takes its place at once.
+//! - Every 20 ms the first attempt is a sample of another mode ([`samples`]). A PPDU that begins with a sample has a
+//!   single MPDU, because drivers do not aggregate a frame that probes a rate (ath9k, mt76; in mac80211 the flag
+//!   `IEEE80211_TX_CTL_RATE_CTRL_PROBE`).
+//! - Lossy and slow modes limit the length of A-MSDUs.
+//!
+//! Linux has this for HT and VHT. Here HE and EHT have it too, with the same groups of modes: by width, guard interval
+//! and streams. Left out: rates before HT. Departure: a PPDU is formed anew for each attempt, so MPDUs may join it.
 
 mod modes;
 mod samples;
@@ -166,8 +171,8 @@ impl MinstrelHt {
     fn fill_table(&mut self) {
         let [first, second, third, _] = self.modes.best;
         let stage = |(place, mode)| {
-            let (with_rts, hardly_ever) = (place > 0, self.modes.probability(mode) < frac(20, 100));
-            let attempts = if hardly_ever { 2 } else { self.modes.attempts(mode, with_rts, &self.params) };
+            let (with_rts, is_poor) = (place > 0, self.modes.probability(mode) < frac(20, 100));
+            let attempts = if is_poor { 2 } else { self.modes.attempts(mode, with_rts, &self.params) };
             Stage { mode, attempts }
         };
         let table = [(0, first), (1, second), (2, third), (3, self.modes.surest)];

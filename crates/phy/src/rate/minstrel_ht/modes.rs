@@ -43,7 +43,8 @@ const CW_MAX: u64 = 1023;
 const PACKET_BITS: u64 = 8 * 1200;
 const AGGREGATE: u64 = 16;
 
-/// Up to which air time of [`PACKET_BITS`] an A-MSDU may have how many bytes: slower than HT MCS 1, 3 and 7 in 20 MHz.
+/// Limits for the length of an A-MSDU if [`PACKET_BITS`] take more than this air time: that of HT MCS 1, 3 and 7 in
+/// 20 MHz.
 const AMSDU_LIMITS: [(Duration, Bytes); 3] = [
     (Duration::from_nanos(738_500), Bytes(500)),
     (Duration::from_nanos(369_250), Bytes(1600)),
@@ -230,20 +231,21 @@ impl Modes {
         }
     }
 
-    /// Finds the most reliable mode. Above a success rate of three quarters, those with higher throughput are
-    /// preferred; and modes with fewer streams than that with the best throughput.
+    /// Finds the most reliable mode: the one with the highest success rate or, among those above three quarters, with
+    /// the best throughput. Modes that are both faster and less successful than the best one are left out. Modes with
+    /// fewer streams than the best one are preferred.
     fn find_surest(&mut self) {
         let fastest = self.best[0];
         let is_better = |mode: usize, than: usize| {
             let (known, other) = (self.modes[mode].average, self.modes[than].average);
             if known > frac(75, 100) { self.throughput(mode) > self.throughput(than) } else { known > other }
         };
-        let is_unlikely = |mode: usize| {
+        let is_risky = |mode: usize| {
             let (mode, fastest) = (&self.modes[mode], &self.modes[fastest]);
             mode.time < fastest.time && mode.average < fastest.average
         };
         let surest = |modes: Range<usize>, first: usize| {
-            let candidates = modes.filter(|mode| !is_unlikely(*mode));
+            let candidates = modes.filter(|mode| !is_risky(*mode));
             candidates.fold(first, |surest, mode| if is_better(mode, surest) { mode } else { surest })
         };
         let most = self.groups[self.modes[fastest].group].streams;
@@ -297,8 +299,8 @@ impl Modes {
         count
     }
 
-    /// Limit for the length of an A-MSDU, if any: a single packet if the most reliable mode fails every other time,
-    /// few bytes if it is slow.
+    /// Limit for the length of an A-MSDU, if any. Fewer than two packets fit if more than half of the MPDUs in the most
+    /// reliable mode are lost; the slower that mode, the shorter is the limit.
     pub fn longest_amsdu(&self) -> Option<Bytes> {
         let ModeStatistics { average, time, .. } = self.modes[self.surest];
         if average < frac(50, 100) {

@@ -1,11 +1,12 @@
 //! Which modes are sampled.
 //!
-//! Three lists of up to five modes are filled at each evaluation. The fast and the slow end are the shortest and the
-//! longest air time among the modes with the best and the second best throughput and the most reliable mode.
+//! Three lists of up to five modes are filled at each evaluation, from one group after the other. The modes in use are
+//! the best, the second best and the most reliable one.
 //!
-//! - Upgrades: the slowest mode that is faster than the best one, from one group after the other.
-//! - Jumps: any mode beyond the fast end, from one group after the other, in random order within a group.
-//! - Slower modes: those that jumps meet between both ends, unless they succeed more than 95 times in 100.
+//! - Upgrades: of each group, the slowest mode that is faster than the best one.
+//! - Jumps: modes that are faster than all in use, in random order within a group.
+//! - Slower modes: those that the search for jumps meets between the fastest and the slowest in use, unless their
+//!   success rate is above 95 %.
 
 use wifair_engine::Stream;
 use wifair_units::Duration;
@@ -47,7 +48,8 @@ impl SampleList {
         self.modes.len() < LENGTH
     }
 
-    /// Keeps the modes with a suitable air time, except the first one if none was sampled: so others have their turn.
+    /// Keeps the modes with a suitable air time. If none was sampled since the last evaluation, the first one is
+    /// dropped, so that others get their turn.
     fn keep(&mut self, is_suitable: impl Fn(usize) -> bool) {
         let stale = usize::from(!self.is_used).min(self.modes.len());
         self.modes.drain(..stale);
@@ -115,9 +117,9 @@ impl SampleLists {
     /// Fills the lists after an evaluation.
     pub fn refill(&mut self, modes: &Modes, draws: &mut Stream) {
         self.orders.resize_with(modes.group_count(), Order::default);
-        let ends = [modes.best[0], modes.best[1], modes.surest].map(|mode| modes.time(mode));
-        let fast = ends.into_iter().min().expect("there are three");
-        let slow = ends.into_iter().max().expect("there are three");
+        let in_use = [modes.best[0], modes.best[1], modes.surest].map(|mode| modes.time(mode));
+        let fast = in_use.into_iter().min().expect("there are three");
+        let slow = in_use.into_iter().max().expect("there are three");
         let is_faster = |mode: usize| modes.time(mode) < fast;
         self.upgrades.keep(is_faster);
         while self.upgrades.has_room() && self.upgrade(modes) {}

@@ -44,7 +44,7 @@ fn the_filter_follows_a_step_without_ringing_below_zero() {
     assert_eq!(values, [4096, 2923, 1413, 142, 1]);
 }
 
-/// What was never tried is as good as the best faster mode of its group.
+/// A mode that was never tried counts as good as the best of the faster modes of its group.
 #[test]
 fn slower_modes_inherit_the_success_rate() {
     let modes = evaluated(&[(5, 75), (6, 25), (14, 50)]);
@@ -53,8 +53,9 @@ fn slower_modes_inherit_the_success_rate() {
 }
 
 /// Throughputs by hand, with single MPDUs: MCS 14 0.9 / (108 + 82.25) us, MCS 13 and 12 as likely, MCS 7 0.9 / (108 +
-/// 147.75), MCS 15 0.5 / (108 + 74). MCS 14 is more likely than 0.75, but MCS 7 has fewer streams. If no mode is, nor
-/// has one stream, the most reliable is the slowest of the most likely.
+/// 147.75), MCS 15 0.5 / (108 + 74). MCS 14 succeeds more often than 0.75, but MCS 7 has fewer streams. In the second
+/// case no mode exceeds 0.75, and none with one stream succeeds: the most reliable one is the slowest of those with the
+/// highest success rate.
 #[test]
 fn the_best_throughputs_and_the_most_reliable_mode() {
     let modes = evaluated(&[(15, 50), (14, 90), (7, 96)]);
@@ -109,7 +110,8 @@ fn slow_and_lossy_modes_limit_amsdus() {
 }
 
 /// The best mode is MCS 14, the second best MCS 13, the most reliable MCS 7. Upgrades and jumps can only be MCS 15;
-/// slower modes are between MCS 14 and MCS 7, all of two streams, and none that is known to succeed.
+/// slower modes have an air time between those of MCS 14 and MCS 7: here all have two streams. MCS 12 is left out,
+/// because it is known to succeed.
 #[test]
 fn samples_are_faster_or_between_the_modes_in_use() {
     let modes = evaluated(&[(15, 20), (14, 90), (7, 96), (12, 98)]);
@@ -154,8 +156,7 @@ fn at(ms: u64) -> Time {
 }
 
 /// MCS 12 (78 Mb/s) succeeds nine times in ten, faster modes (13 to 15) once in five: 78 * 0.9 is above 130 * 0.2.
-/// After lucky samples a faster mode is tried, and once it fails, the best mode
-/// with one stream, until the next evaluation.
+/// After lucky samples a faster mode is used; once it fails, the best mode with one stream, until the next evaluation.
 #[test]
 fn it_finds_the_mode_of_the_best_throughput() {
     let (used, ppdus, sampled) = run(|mode| if mode >= 13 { 0.2 } else { 0.9 }, 20);
