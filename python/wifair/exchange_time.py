@@ -119,7 +119,7 @@ def airtime(
         Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths; refused if the code is BCC.
     packet_padding : str, optional
         Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; in 802.11be also 20 us, which
-        are 16 us below MCS 12 and 320 MHz.
+        hold for MCS 12 and 13 and for 320 MHz; other modes then have 16 us.
 
     Returns
     -------

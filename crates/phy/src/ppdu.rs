@@ -24,8 +24,8 @@ pub enum PacketPadding {
 }
 
 impl PacketPadding {
-    /// What a receiver that needs this in its most demanding modes needs in `mode`: 20 us are for constellations above
-    /// 1024-QAM and channels above 160 MHz, whatever it announces (802.11be, Common Nominal Packet Padding subfield).
+    /// The padding in `mode`: 20 us apply to constellations above 1024-QAM and channels above 160 MHz, 16 us to other
+    /// modes (802.11be, Common Nominal Packet Padding subfield).
     fn in_mode(self, mode: TxMode) -> Self {
         let demanding = mode.mcs().is_some_and(|mcs| mcs > 11) || mode.width() == ChannelWidth::Mhz320;
         if self == Self::Us20 && !demanding { Self::Us16 } else { self }

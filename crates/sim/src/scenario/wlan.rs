@@ -113,7 +113,8 @@ table! {
         /// it out.
         pub ldpc_extra_symbol: bool = false;
         /// Processing time that receivers need after a PPDU whose last symbol is full (802.11ax and be): 0, 8 or 16 us,
-        /// in be also 20 us, which are 16 us below MCS 12 and 320 MHz. It determines the packet extension.
+        /// in be also 20 us, which hold for MCS 12 and 13 and for 320 MHz; other modes then have 16 us. It determines
+        /// the packet extension.
         pub packet_padding: Duration = Duration::ZERO, "0 us, 8 us, 16 us or 20 us" => |padding| {
             [0, 8, 16, 20].map(Duration::from_micros).contains(padding)
         };
