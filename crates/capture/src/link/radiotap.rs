@@ -39,9 +39,9 @@ pub struct RadioInfo {
     pub ampdu: Option<u32>,
     /// Whether the radio reports that LDPC needed no extra symbol.
     pub has_no_extra_symbol: bool,
-    /// The packet extension of an HE SU or HE ER SU PPDU, if the radio reports what it follows from; else zero.
+    /// The packet extension of an HE SU or HE ER SU PPDU; zero if the radio reports too little to compute it.
     pub packet_extension: Duration,
-    /// The PE Disambiguity field of HE-SIG-A, if what else determines the packet extension is known, too.
+    /// The PE Disambiguity field of HE-SIG-A, if everything that determines the packet extension is known.
     pub pe_disambiguity: Option<bool>,
     /// Whether the PPDU carried no frame (a sounding PPDU, for instance), or none that could be captured.
     pub is_empty: bool,
@@ -294,8 +294,8 @@ impl RadioInfo {
         let ltf = TRAINING[usize::from(fifth >> 6 & 3)].unwrap_or(vector.ltf);
         let coding = (known & 0x0080 != 0).then(|| code(third & 0x2000 != 0));
         self.has_no_extra_symbol = known & 0x0100 != 0 && third & 0x4000 == 0;
-        // The preamble is known of PPDUs to one user that are not triggered, and whose training field is; with a high
-        // Doppler shift there are further ones among the data.
+        // The duration of the preamble is known for HE SU and HE ER SU PPDUs whose LTF size is reported. PPDUs with the
+        // Doppler field set are left out, because they have midambles among the data.
         let is_single_user = known & 0x0003 < 2 && fifth >> 6 & 3 != 0 && sixth & 0x0010 == 0;
         self.pe_disambiguity = (is_single_user && more_known & 0x0020 != 0).then_some(fifth & 0x8000 != 0);
         self.take_mode(TxVector { stbc, ltf, dcm, coding, ..vector });

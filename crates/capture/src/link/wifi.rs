@@ -222,11 +222,11 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// the padding before that, so the frames of a PPDU add up to its duration.
 ///
 /// [`PpduTiming`] has the formulas, which also give an air time to what is in no table of the standard. The packet
-/// extension counts with the first frame, if the radio reports the length in L-SIG and the field PE Disambiguity of an
-/// HE PPDU to one user; otherwise HE and EHT are counted without. They have the usual training fields for the guard
-/// interval if the radio does not report them. LDPC has the extra symbol that it needs for some lengths, unless the
-/// radio reports that it had none; for 802.11n radiotap has no such report. Other rates than those of the standard
-/// before 802.11n count as OFDM.
+/// extension of an HE PPDU to one user counts with the first frame, if the radio reports the length in L-SIG and the PE
+/// Disambiguity field. Otherwise HE and EHT PPDUs count without packet extension. If the radio does not report their
+/// training fields, the usual ones for the guard interval are assumed. LDPC has the extra symbol that it needs for some
+/// lengths, unless the radio reports that it had none; for 802.11n radiotap has no such report. Other rates than those
+/// of the standard before 802.11n count as OFDM.
 pub fn air_time_us(psdu: Range<u32>, rate: RadioRate, radio: &RadioInfo) -> f64 {
     let band = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { Band::Ghz2_4 } else { Band::Ghz5 };
     let slower = 1 << radio.halvings;

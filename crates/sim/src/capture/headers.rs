@@ -307,7 +307,7 @@ impl Headers {
     }
 
     /// The LENGTH field of L-SIG and the PE Disambiguity field of data in HE (IEEE Std 802.11ax-2021, 27.3.11.5 and
-    /// 27.3.13), if there are packet extensions.
+    /// 27.3.13); `None` for other frames, and if there are no packet extensions.
     fn l_length(&self, record: &FrameRecord) -> Option<(u16, bool)> {
         let vector = record.mode.filter(|_| record.kind == FrameKind::Data)?.vector()?;
         let less = match vector.format {
@@ -319,7 +319,7 @@ impl Headers {
         let behind = record.end - record.start - band.signal_extension() - TO_L_SIG;
         let data = behind - (PpduTiming::of(&vector, band).preamble() - TO_L_SIG);
         let symbol = Duration::from_nanos(12_800) + vector.guard_interval.duration();
-        // What leaves whole symbols (table 27-46).
+        // Of the extensions that this padding allows (table 27-46), the one that leaves whole symbols of data.
         let possible = match self.packet_padding.as_nanos() {
             0 => return None,
             8_000 => 0..=2,
