@@ -158,7 +158,7 @@ class Comparison(Drawable):
     names : tuple of str
         Names of the sources; the first is the reference.
     differences : list of Difference
-        For each candidate, each figure that one of the two has.
+        For each candidate, each figure that it or the reference has.
     """
 
     def __init__(self, found: list[tuple[str, Found]], *, flows: bool = False) -> None:
@@ -342,7 +342,7 @@ def compare(
     names : iterable of str, optional
         Names of the sources.
     flows : bool, default False
-        Also compare the figures of flows of equal names.
+        Also compare the figures of flows of the same name.
     threads : int, optional
         Runs at the same time; all available cores by default.
     progress : bool, default False
@@ -436,7 +436,7 @@ def _ordered(figures: Iterable[str]) -> list[str]:
 
 
 def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
-    """Compute the difference in a figure, NaN if one of the two lacks it; None if both do."""
+    """Compute the difference in a figure: NaN if one side lacks the figure, None if both lack it."""
     a, b = first.values(figure), second.values(figure)
     if not a and not b:
         return None

@@ -81,6 +81,6 @@ def _rank(figure: str) -> int:
 
 
 def only_in(side: str, flows: list[str]) -> str:
-    """Say that only one side has these flows."""
+    """Write a note that only one side has these flows."""
     shown = ", ".join(flows[:MOST_NAMES]) + (f" and {len(flows) - MOST_NAMES} more" * (len(flows) > MOST_NAMES))
     return f"(only {side} has the flow{'s' * (len(flows) > 1)} {shown})"

@@ -14,8 +14,8 @@ from wifair.emulation.beside import carried_by_the_kernel
 from wifair.files import write_text
 from wifair.sources import is_scenario
 
-EACH_FLOW = """Also compare flows of equal names: goodput, round-trip time, retransmissions and timeouts; for datagrams
-delay, jitter, loss and MOS. --all, --json and --csv have every figure of theirs."""
+EACH_FLOW = """Also compare flows of the same name: goodput, round-trip time, retransmissions and timeouts; for
+datagrams delay, jitter, loss and MOS. --all, --json and --csv include every figure of each flow."""
 
 
 @click.command(name="compare")
