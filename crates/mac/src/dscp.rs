@@ -2,11 +2,11 @@
 //!
 //! Sources: RFC 2474, section 4.2.2 (class selectors: CS0 to CS7), RFC 2597, section 6 (assured forwarding: AF11 to
 //! AF43), RFC 3246 (expedited forwarding: EF), RFC 5865 (VOICE-ADMIT, here VA), RFC 8622 (lower effort: LE). RFC 4594
-//! says which service class of applications uses which.
+//! recommends code points for classes of applications.
 
 use wifair_config::{Choice, Content, PlacedValue, Plain, Reader, Shape, Value, Variant, nearest};
 
-/// Name, code point, what it is, and the RFC that defines it.
+/// Name, code point, service class, and the RFC that defines it.
 const NAMES: [(&str, u8, &str, &str); 23] = [
     ("CS0", 0, "Default forwarding: standard service.", "RFC 2474, section 4.2.2"),
     ("CS1", 8, "Class selector 1: low-priority data.", "RFC 2474, section 4.2.2"),
@@ -30,15 +30,15 @@ const NAMES: [(&str, u8, &str, &str); 23] = [
     ("AF43", 38, "Multimedia conferencing, high drop precedence.", "RFC 2597, section 6"),
     ("EF", 46, "Expedited forwarding: telephony.", "RFC 3246"),
     ("VA", 44, "VOICE-ADMIT: telephony with admission control.", "RFC 5865"),
-    ("LE", 1, "Lower effort: what may starve.", "RFC 8622"),
+    ("LE", 1, "Lower effort: traffic that may starve.", "RFC 8622"),
 ];
 
-/// A differentiated services code point, 0 to 63: a number in a scenario, or a name in capitals or small letters.
+/// A differentiated services code point, 0 to 63. A scenario has a number, or a name in capitals or small letters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dscp(u8);
 
 impl Dscp {
-    /// The code point as it stands in the six high bits of the IP header's field.
+    /// The number: the six high bits of the DS field of the IP header.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0

@@ -32,7 +32,7 @@ struct CodelLine {
     listed: bool,
 }
 
-/// A pair of lists of those that take turns, lines or stations: new and old.
+/// The two lists, new and old, of the lines or stations that take turns.
 #[derive(Clone, Debug, Default)]
 pub struct NewAndOldLists {
     new: VecDeque<usize>,
@@ -40,34 +40,34 @@ pub struct NewAndOldLists {
 }
 
 impl NewAndOldLists {
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.new.len() + self.old.len()
     }
 
-    /// All: the new ones, then the old ones.
+    /// All entries, in the order of their turns: the new ones, then the old ones.
     pub fn all(&self) -> impl Iterator<Item = usize> {
         self.new.iter().chain(&self.old).copied()
     }
 
-    /// Adds a new one.
+    /// Adds a new entry.
     pub fn push(&mut self, number: usize) {
         self.new.push_back(number);
     }
 
-    /// The one in turn.
+    /// The entry whose turn it is.
     pub fn first(&self) -> Option<usize> {
         self.all().next()
     }
 
-    /// Sends the one in turn, if any, to the end of the old ones.
+    /// Moves the first entry, if any, to the end of the old ones.
     pub fn defer(&mut self) {
         let first = self.new.pop_front().or_else(|| self.old.pop_front());
         self.old.extend(first);
     }
 
-    /// Removes the one in turn, which is empty, unless it is new and others are old: then it goes to their end. Returns
-    /// whether it was removed.
+    /// Removes the first entry, whose line or station has become empty; but if it is new and there are old ones, it
+    /// moves to their end. Returns whether it was removed.
     pub fn remove_empty(&mut self) -> bool {
         match self.new.pop_front() {
             Some(first) if !self.old.is_empty() => {

@@ -1,4 +1,4 @@
-//! Many lines of packets, numbered.
+//! Numbered lines (FIFOs) of packets.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ struct Line {
     bytes: u64,
 }
 
-/// Numbered FIFOs, which know the bytes in them. A line begins to exist with its first packet.
+/// Numbered FIFOs with a count of their bytes. A line is created by its first packet.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     lines: Vec<Line>,

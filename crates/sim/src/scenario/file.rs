@@ -303,9 +303,9 @@ table! {
         /// Access category of the packets (802.11n and later); if absent, that of `dscp`, or best effort.
         pub category: Option<AccessCategory> = None;
         /// Differentiated services code point of the packets: a number from 0 to 63, or a name: CS0 to CS7 (RFC 2474),
-        /// AF11 to AF43 (RFC 2597), EF (RFC 3246), VA (VOICE-ADMIT, RFC 5865) or LE (RFC 8622). RFC 4594 says which
-        /// suits which application. `dscp_mapping` in `[wlan]` maps it to an access category (802.11n and later). What
-        /// stations of an older `standard` send has none: they use DCF for all.
+        /// AF11 to AF43 (RFC 2597), EF (RFC 3246), VA (VOICE-ADMIT, RFC 5865) or LE (RFC 8622). RFC 4594
+        /// recommends code points for applications. `dscp_mapping` in `[wlan]` maps it to an access category (802.11n
+        /// and later). What stations of an older `standard` send has none: they use DCF for all.
         pub dscp: Option<Dscp> = None;
         /// Start of the flow.
         pub start: Duration = Duration::ZERO;
