@@ -1,7 +1,10 @@
 //! Channel numbers and widths of access points, where channels overlap.
 
 use wifair_mac::{Bandwidth, ChannelSettings, Eifs};
-use wifair_phy::{Amendment, Band, CaptureEffect, ChannelError, ChannelWidth, Interference, OperatingChannel, TxMode};
+use wifair_phy::{
+    Amendment, Band, CaptureEffect, ChannelError, ChannelWidth, GuardInterval, Interference, ModeRequest,
+    OperatingChannel, TxMode,
+};
 
 use super::high_throughput::OwnMode;
 use super::network::{Builder, member_name};
@@ -18,14 +21,19 @@ impl Wlan {
         }
     }
 
-    /// The mode that replaces a wider one: with the same streams, and the highest MCS up to its own that exists in this
-    /// width.
+    /// The mode that replaces a wider one: with the same streams and guard interval, and the highest MCS up to its own
+    /// that exists in this width.
     fn narrow(&self, wide: TxMode, width: ChannelWidth, own: OwnMode) -> Option<TxMode> {
-        let streams = own.standard.unwrap_or(self.standard) != Amendment::N;
+        let amendment = own.standard.unwrap_or(self.standard);
+        let request = ModeRequest {
+            width_mhz: Some(width.mhz()),
+            streams: (amendment != Amendment::N).then(|| u32::from(wide.streams())),
+            guard_interval: wide.guard_interval().map(GuardInterval::duration),
+            ..self.mode_request(own)
+        };
         let of = |mcs: u32| {
-            let streams = streams.then(|| u32::from(wide.streams()));
-            let own = OwnMode { mcs: Some(mcs), streams, width: Some(width.mhz()), ..own };
-            self.mode(own).ok().map(|(_, mode)| mode).filter(|mode| mode.streams() == wide.streams())
+            let mode = amendment.mode(&ModeRequest { mcs: Some(mcs), ..request }).ok()?.1;
+            (mode.streams() == wide.streams()).then_some(mode)
         };
         (0..=u32::from(wide.mcs()?)).rev().find_map(of)
     }

@@ -52,7 +52,7 @@ impl Wlan {
         own.standard.unwrap_or(self.standard).mode(&self.mode_request(own))
     }
 
-    fn mode_request(&self, own: OwnMode) -> ModeRequest {
+    pub(super) fn mode_request(&self, own: OwnMode) -> ModeRequest {
         let amendment = own.standard.unwrap_or(self.standard);
         let is_older = own.standard.is_some_and(|standard| standard != self.standard);
         ModeRequest {

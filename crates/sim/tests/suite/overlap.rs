@@ -1,7 +1,7 @@
 //! Access points on channels that overlap, fully or in part.
 
 use wifair_sim::record::{Outcome, StationOutcome};
-use wifair_sim::scenario::Scenario;
+use wifair_sim::scenario::{OwnMode, Scenario};
 use wifair_sim::{RunOptions, run};
 
 fn outcome(text: &str) -> Outcome {
@@ -405,4 +405,32 @@ fn a_category_fails_beside_one_that_a_secondary_channel_holds_back() {
     let sta1 = outcome.stations.iter().find(|station| station.name == "sta1").expect("the station is there");
     assert!(given_up("video") > 60, "{}", given_up("video"));
     assert!(7 * given_up("voice") <= sta1.attempts, "{} of {}", given_up("voice"), sta1.attempts);
+}
+
+/// With the short guard interval, rate adaptation also has modes with the long one. In a narrower channel each mode is
+/// replaced by one with the same guard interval; once all were replaced by modes with the short one.
+#[test]
+fn narrower_modes_have_the_same_guard_interval() {
+    for wlan in [
+        "standard = '802.11n'\nband = '5 GHz'\nwidth = 40\nmcs = 15\nguard_interval = '400 ns'",
+        "standard = '802.11ac'\nwidth = 80\nmcs = 9\nstreams = 2\nguard_interval = '400 ns'",
+        "standard = '802.11ax'\nwidth = 80\nguard_interval = '3200 ns'",
+    ] {
+        let text = format!(
+            "duration = '1 s'\n[wlan]\n{wlan}\n[[servers]]\nname = 'server'\n[[stations]]\nname = 'sta'\n\
+             [[flows]]\nname = 'up'\nstation = 'sta'"
+        );
+        let scenario = Scenario::parse(&text, "overlap.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let wlan = scenario.file.wlan.as_ref().expect("there is a WLAN");
+        let (_, own) = wlan.mode(OwnMode::default()).expect("the mode exists");
+        for (wide, narrower) in wlan.narrower(&wlan.modes_up_to(OwnMode::default(), own), OwnMode::default()) {
+            let widths: Vec<u32> = narrower.iter().map(|mode| mode.width().mhz()).collect();
+            let below = [20, 40, 80].into_iter().filter(|width| *width < wide.width().mhz());
+            assert_eq!(widths, below.collect::<Vec<_>>(), "{wide:?}");
+            for mode in narrower {
+                let kept = |mode: &wifair_phy::TxMode| (mode.guard_interval(), mode.streams());
+                assert_eq!(kept(&mode), kept(&wide), "{wide:?} {mode:?}");
+            }
+        }
+    }
 }
