@@ -42,7 +42,7 @@ pub struct RowTable {
 }
 
 impl RowTable {
-    /// A table without rows, which gets its columns with the first one.
+    /// A table without rows, which gets its columns with its first row.
     pub fn empty(name: &'static str) -> Self {
         Self { name, columns: vec![] }
     }

@@ -142,8 +142,7 @@ fn ldpc_has_an_extra_symbol_unless_the_radio_reports_none() {
 ///
 /// One symbol and 16 us are 52.8 us behind L-SIG, so 14 units: LENGTH 37. The rounding and the extension together
 /// exceed a symbol, so PE Disambiguity is 1. One symbol with 4 us: 11 units; with none: 10. With extended range and 8
-/// us: 14.
-/// One symbol of 16 us with an extension of 16 us has the same LENGTH as two symbols without.
+/// us: 14. One symbol of 16 us with an extension of 16 us has the same LENGTH as two symbols without.
 #[test]
 fn the_packet_extension_follows_from_l_sig() {
     let extension = |format: u16, (more_known, fifth, sixth): (u16, u16, u16), l_length: u16| {
@@ -158,7 +157,8 @@ fn the_packet_extension_follows_from_l_sig() {
         (er, (known, short, 1), 38, 8),
         (su, (known, long | is_set, 1), 43, 16),
         (su, (known, long, 1), 43, 0),
-        // Not known: the disambiguity, the training field, the length of HE-SIG-B, the number of midambles. No HE.
+        // Unknown: the disambiguity, the LTF size, the length of HE-SIG-B, the number of midambles. In the last case
+        // LENGTH is a multiple of 3, as it is not in HE.
         (su, (0, short | is_set, 1), 37, 0),
         (su, (known, is_set, 1), 37, 0),
         (mu, (known, short | is_set, 1), 38, 0),

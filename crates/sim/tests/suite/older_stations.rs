@@ -49,7 +49,7 @@ const N: &str = "standard = '802.11n'";
 /// a newer PPDU was among them. The channel that decides it link by link has the same frames.
 #[test]
 fn no_station_waits_eifs_after_a_collision() {
-    // With the last one RTS collide.
+    // In the last network RTS collide, not data.
     for (wlan, standards, has_newer) in [
         ("standard = '802.11n', mcs = 7, aggregation.max_ampdu = '0 B'", ["", "", A, A, A], true),
         ("standard = '802.11ax', mcs = 5", ["", N, A, A, A], true),
