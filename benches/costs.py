@@ -1,8 +1,8 @@
 """What runs cost as they grow, for the tables of `docs/performance.md`: instructions, memory, CPU time.
 
 `python benches/costs.py` prints all tables, `python benches/costs.py cells chain` those named. Instructions are counted
-by callgrind between two durations of a run, so that its start is left out; memory is the largest of the whole process,
-CPU time its user time.
+by callgrind as the difference of two runs that differ in duration, so that the start is left out. Memory is the peak of
+the whole process, CPU time its user time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DCF = ("aifsn=2", "cw_min=15", "cw_max=1023", 'txop="0 s"')
 
 
 def between(file: str, short_s: float, long_s: float, *changes: str, payload: int | None = None) -> tuple[float, float]:
-    """Instructions per frame or packet, and per simulated second, between two durations."""
+    """Instructions per frame or packet, and per simulated second, from the difference of two durations."""
     few, many = (count(PROGRAM, file, duration, payload, *changes) for duration in (short_s, long_s))
     added = many[0] - few[0]
     return added / (many[1] - few[1]), added / (long_s - short_s)
@@ -46,6 +46,12 @@ def whole(name: str, *changes: str) -> list[str]:
     return [*COMMAND, scenario(name), *(part for change in changes for part in ("--set", change))]
 
 
+def print_memory(file: str, *changes: str) -> None:
+    """Memory of a run, by the engine alone and by the command."""
+    for name, command in (("engine", [PROGRAM, scenario(file), *changes]), ("command", whole(file, *changes))):
+        print(f"memory, 200 stations, {name} | {used(command)[1]:.1f} MB", flush=True)
+
+
 def uploads() -> None:
     """Uploads of many stations in one cell, and many flows of eight."""
     print("stations, one upload each | instructions per frame | million per simulated second | engine [MB]")
@@ -56,11 +62,9 @@ def uploads() -> None:
         print(f"{stations} | {a_frame:,.0f} | {a_second / 1e6:.2f} | {memory:.1f}")
     for flows in (1, 10, 100):
         print(f"{flows} uploads of each of eight | {between('uploads.toml', 5, 15, f'flows.count={flows}')[0]:,.0f}")
-    for name, command in (
-        ("engine", [PROGRAM, scenario("uploads.toml"), "stations.count=200"]),
-        ("command", whole("uploads.toml", "stations.count=200")),
-    ):
-        print(f"memory, 200 stations, {name} | {used(command)[1]:.1f} MB")
+    print_memory("uploads.toml", "stations.count=200")
+    a_second = between("uploads_ns2.toml", 5, 15)[1]
+    print(f"eight uploads in ns-2's profile | million per simulated second | {a_second / 1e6:.2f}")
 
 
 def chain() -> None:
@@ -98,22 +102,25 @@ def records() -> None:
     none = 0.0
     for name, options in kinds.items():
         counted = []
-        for duration in (5, 10):
+        for duration in (5, 25):
             with tempfile.TemporaryDirectory() as folder:
                 command = [*whole("uploads.toml", f'duration="{duration} s"'), *options]
                 counted.append(collected(command, folder)[0])
-        added = (counted[1] - counted[0]) / 5
+        added = (counted[1] - counted[0]) / 20
         none = none or added
-        print(f"{name} | {added / 1e6:.2f} | {added / none:.1f}")
+        print(f"{name} | {added / 1e6:.2f} | {added / none:.1f}", flush=True)
 
 
 def aggregates() -> None:
-    """Saturated uploads of 200 stations of 802.11ax, queues of 1000 packets each."""
+    """Saturated uploads of 200 stations of 802.11ax, queues of 1000 packets each; TCP with and without losses."""
     changes = ("wlan.standard=802.11ax", "stations.count=200")
-    print("million instructions per simulated second | instructions per MPDU | memory of the command, ten seconds [MB]")
+    print("million instructions per simulated second | instructions per MPDU")
     a_packet, a_second = between("aggregates.toml", 5, 15, *changes, payload=1472)
-    memory = used(whole("aggregates.toml", *changes, 'duration="10 s"'))[1]
-    print(f"{a_second / 1e6:.1f} | {a_packet:,.0f} | {memory:.0f}")
+    print(f"{a_second / 1e6:.1f} | {a_packet:,.0f}")
+    print_memory("aggregates.toml", *changes, 'duration="10 s"')
+    print("TCP | instructions per segment")
+    for name, limits in (("with losses", ()), ("without", ('tcp.max_cwnd="200 packets"',))):
+        print(f"{name} | {between('aggregates-tcp.toml', 5, 15, *limits, payload=1460)[0]:,.0f}", flush=True)
 
 
 def categories() -> None:
