@@ -56,6 +56,11 @@ impl LinkMode {
     pub fn reference_rate(&self) -> BitRate {
         BitRate::from_kbps(u64::from(self.tx.reference_rate_kbps()))
     }
+
+    /// Whether the mode is more robust than non-HT frames at `rate`: it is in extended range, or slower.
+    pub fn is_more_robust_than(&self, rate: BitRate) -> bool {
+        self.response.is_some() || self.reference_rate() < rate
+    }
 }
 
 /// When the bytes of a PSDU are on the air: evenly spread over the symbols that carry them.

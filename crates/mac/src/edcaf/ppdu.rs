@@ -643,7 +643,7 @@ impl Edcafs {
         // No RTS and CTS before data in a mode that is more robust than theirs.
         let is_robust = || {
             let mode = self.mode_towards(station, to);
-            mode.is_some_and(|mode| mode.reference_rate() < control_rate(&self.access))
+            mode.is_some_and(|mode| mode.is_more_robust_than(control_rate(&self.access)))
         };
         let is_fallback = self.stations[station].choice.as_ref().is_some_and(|choice| choice.uses_rts(to));
         if to != BROADCAST && (self.access.protects(psdu) || (is_fallback && !is_robust())) {

@@ -1,6 +1,6 @@
 //! HE extended range (802.11ax, HE ER SU): what answers it, and what a lone station gets.
 
-use wifair_mac::{ExchangeContent, ExchangeQuery, ExchangeTime, FrameKind, FrameRecord};
+use wifair_mac::{ExchangeContent, ExchangeQuery, ExchangeTime, Fate, FrameKind, FrameRecord};
 use wifair_phy::{Amendment, BasicRates, Coding, ModeRequest, PpduOptions};
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
@@ -235,4 +235,22 @@ fn an_older_station_waits_with_shortcuts_too() {
         outcome.flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>()
     });
     assert_eq!(goodputs[0], goodputs[1]);
+}
+
+/// Non-HT does not reach as far as extended range, so no RTS precedes the second and later modes of Minstrel-HT there,
+/// as it does in the normal range. The fastest mode fails at these SNRs.
+#[test]
+fn no_rts_before_fallback_modes_in_extended_range() {
+    let rts = |wlan: &str, snr: &str| {
+        let wlan = format!("{wlan}, basic_rate = '6 Mb/s', rate_adaptation = 'minstrel-ht'");
+        let mut run = Run::new(&scenario(&wlan, &format!("snr = '{snr}'"), ""), 1, &RunOptions::default());
+        run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
+        run.advance(Time::ZERO + Duration::from_secs(2));
+        let (tap, _) = run.world().aired().next().expect("a channel");
+        let lost = tap.frames().iter().filter(|frame| frame.kind == FrameKind::Data && frame.fate == Fate::Error);
+        assert!(lost.count() > 10, "{wlan}");
+        tap.frames().iter().filter(|frame| frame.kind == FrameKind::Rts).count()
+    };
+    assert_eq!(rts("mcs = 2, extended_range = 242", "1 dB"), 0);
+    assert!(rts("mcs = 7", "10 dB") > 0);
 }
