@@ -86,6 +86,9 @@ impl PpduParts {
 }
 
 impl PpduTiming {
+    /// Duration of L-STF, L-LTF and L-SIG, with which OFDM PPDUs of all generations begin.
+    pub const TO_L_SIG: Duration = Duration::from_micros(20);
+
     /// Air times of `mode` in `band`.
     pub fn new(mode: TxMode, band: Band) -> Self {
         Self::with_options(mode, band, PpduOptions::default())

@@ -94,6 +94,15 @@ impl TxVector {
         }
     }
 
+    /// Duration of a data symbol with its guard interval.
+    pub fn symbol(&self) -> Duration {
+        let useful = match self.format {
+            PpduFormat::Ht(_) | PpduFormat::Vht => 3_200,
+            PpduFormat::He | PpduFormat::HeExtended | PpduFormat::Eht => 12_800,
+        };
+        Duration::from_nanos(useful) + self.guard_interval.duration()
+    }
+
     pub(crate) fn data(&self) -> DataField {
         // EHT-MCS 15 is MCS 0 with dual carrier modulation. EHT-MCS 14 (EHT DUP) also sends it twice: on 484 tones in
         // 80 MHz, and in both halves of wider channels.
@@ -105,14 +114,10 @@ impl TxVector {
         };
         let McsParameters { bits_per_subcarrier, code_rate } = mcs::of(mcs);
         let coded = subcarriers * bits_per_subcarrier * u32::from(self.streams);
-        let (useful, is_he) = match self.format {
-            PpduFormat::Ht(_) | PpduFormat::Vht => (3_200, false),
-            PpduFormat::He | PpduFormat::HeExtended | PpduFormat::Eht => (12_800, true),
-        };
-        let bcc = !is_he || he::has_bcc(mcs, self.streams, self.subcarriers);
+        let is_older = matches!(self.format, PpduFormat::Ht(_) | PpduFormat::Vht);
+        let bcc = is_older || he::has_bcc(mcs, self.streams, self.subcarriers);
         let coding = self.coding.unwrap_or(if bcc { Coding::Bcc } else { Coding::Ldpc });
-        let symbol = Duration::from_nanos(useful) + self.guard_interval.duration();
-        let data = DataField::new(symbol, coded, code_rate, coding);
+        let data = DataField::new(self.symbol(), coded, code_rate, coding);
         let data = match self.format {
             PpduFormat::Ht(format) => ht::data(format, data),
             PpduFormat::Vht => vht::data(data),

@@ -56,10 +56,6 @@ pub enum RadioRate {
     Mcs(TxVector),
 }
 
-/// Duration of L-STF, L-LTF and L-SIG.
-const TO_L_SIG: Duration = Duration::from_micros(20);
-/// Duration of a symbol of HE without its guard interval.
-const HE_SYMBOL: Duration = Duration::from_nanos(12_800);
 /// Presence bit of TLVs (type, length, value), which follow the fields.
 const TLV: u32 = 1 << 28;
 /// Bits that say of which namespace the next presence word is.
@@ -308,8 +304,8 @@ impl RadioInfo {
     fn take_l_length(&mut self, l_length: u16) {
         let (Some(disambiguity), Some(RadioRate::Mcs(vector))) = (self.pe_disambiguity, self.rate) else { return };
         let behind = Duration::from_micros(4) * u64::from((l_length + 3).div_ceil(3));
-        let before = PpduTiming::of(&vector, Band::Ghz5).preamble().saturating_sub(TO_L_SIG);
-        let symbol = HE_SYMBOL + vector.guard_interval.duration();
+        let before = PpduTiming::of(&vector, Band::Ghz5).preamble().saturating_sub(PpduTiming::TO_L_SIG);
+        let symbol = vector.symbol();
         let data = behind.saturating_sub(before);
         let symbols = data.div_floor(symbol).saturating_sub(disambiguity.into());
         let left = data.saturating_sub(symbol * symbols).as_nanos() / 4_000 * 4;

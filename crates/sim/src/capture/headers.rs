@@ -316,9 +316,9 @@ impl Headers {
             _ => return None,
         };
         let band = if self.frequency < 3_000 { Band::Ghz2_4 } else { Band::Ghz5 };
-        let behind = record.end - record.start - band.signal_extension() - TO_L_SIG;
-        let data = behind - (PpduTiming::of(&vector, band).preamble() - TO_L_SIG);
-        let symbol = Duration::from_nanos(12_800) + vector.guard_interval.duration();
+        let behind = record.end - record.start - band.signal_extension() - PpduTiming::TO_L_SIG;
+        let data = behind - (PpduTiming::of(&vector, band).preamble() - PpduTiming::TO_L_SIG);
+        let symbol = vector.symbol();
         // Of the extensions that this padding allows (table 27-46), the one that leaves whole symbols of data.
         let possible = match self.packet_padding.as_nanos() {
             0 => return None,
@@ -467,8 +467,6 @@ pub(super) struct FrameContext {
     pub agreement: Option<AgreedParameters>,
 }
 
-/// Duration of L-STF, L-LTF and L-SIG.
-const TO_L_SIG: Duration = Duration::from_micros(20);
 /// Unit of the duration in L-SIG.
 const L_SIG_UNIT: Duration = Duration::from_micros(4);
 
