@@ -166,6 +166,8 @@ class Comparison(Drawable):
         self._sides = [_Side(name, results, flows=flows) for name, results in found]
         self.names = tuple(side.name for side in self._sides)
         first = self._sides[0]
+        # Figures that a candidate or the reference has, by candidate.
+        self._known = {side.name: side.known | first.known for side in self._sides[1:]}
         self.differences = [
             difference
             for side in self._sides[1:]
@@ -307,8 +309,7 @@ class Comparison(Drawable):
         if d.figure in WAYS:  # with one direction, the goodput of the cell is enough
             return len({one.figure for one in self.differences if one.figure in WAYS and _is_something(one)}) > 1
         if flow_of(d.figure):
-            known = next(side for side in self._sides if side.name == d.candidate).known | self._sides[0].known
-            return is_telling(d.figure, known) and _is_something(d)
+            return is_telling(d.figure, self._known[d.candidate]) and _is_something(d)
         return d.figure in LABELS and _is_something(d)
 
     def __repr__(self) -> str:

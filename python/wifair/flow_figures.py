@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from wifair.columns import Columns
 
@@ -61,7 +61,7 @@ def label_of(figure: str) -> str:
     return f"{flow}: {LABELS.get(name, name)}"
 
 
-def is_telling(figure: str, known: Iterable[str]) -> bool:
+def is_telling(figure: str, known: Collection[str]) -> bool:
     """Whether a flow's figure is shown by default, if the flow has the `known` ones."""
     name, _, flow = figure.partition(": ")
     return name in LABELS and (name not in NEEDS or f"{NEEDS[name]}: {flow}" in known)
