@@ -245,7 +245,7 @@ error: `delay` has no unit
     );
 }
 
-/// `width = "80 MHz"` is what one writes beside `band = "5 GHz"`.
+/// Users write `width = "80 MHz"`, because `band = "5 GHz"` has its unit, too.
 #[test]
 fn a_whole_number_with_a_unit_is_shown_without() {
     refused(

@@ -298,9 +298,9 @@ impl RadioInfo {
         Some(())
     }
 
-    /// Finds the packet extension from the LENGTH field of L-SIG, which gives the duration of the PPDU behind it in
-    /// units of 4 us: what symbols leave of it, rounded down to 4 us (IEEE Std 802.11ax-2021, 27.3.13). LENGTH is not a
-    /// multiple of 3, which distinguishes HE from EHT.
+    /// Finds the packet extension from the LENGTH field of L-SIG, which gives the duration of the PPDU after L-SIG in
+    /// units of 4 us. The extension is what remains after the preamble and the whole symbols, rounded down to 4 us
+    /// (IEEE Std 802.11ax-2021, 27.3.13). In HE, LENGTH is no multiple of 3; in EHT it is.
     fn take_l_length(&mut self, l_length: u16) {
         let (Some(disambiguity), Some(RadioRate::Mcs(vector))) = (self.pe_disambiguity, self.rate) else { return };
         let behind = Duration::from_micros(4) * u64::from((l_length + 3).div_ceil(3));

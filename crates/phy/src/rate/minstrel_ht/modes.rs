@@ -34,7 +34,7 @@ pub(super) const fn frac(count: u64, of: u64) -> u64 {
 /// 48 us for an empty OFDM frame and 60 us for an ACK at 6 Mb/s, each with SIFS; with RTS and CTS 60 us more for each.
 const OVERHEAD: Duration = Duration::from_micros(108);
 const OVERHEAD_RTS: Duration = Duration::from_micros(228);
-/// Slot and contention windows for the number of attempts.
+/// Slot and contention windows that are assumed for the number of attempts.
 const SLOT: Duration = Duration::from_micros(9);
 const CW_MIN: u64 = 15;
 const CW_MAX: u64 = 1023;
@@ -64,7 +64,7 @@ struct ModeStatistics {
     successes: u64,
     /// Whether it was ever tried.
     is_known: bool,
-    /// Average success rate, and the one before it; zero if unknown.
+    /// Average success rate, and the one before it; zero as long as nothing is known.
     average: u64,
     before: u64,
 }
