@@ -14,9 +14,8 @@ use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
 impl SpatialChannel {
-    /// All stations that are due start sending. If their data frames do not overlap with others and end before `bound`,
-    /// they are completed too, and `call.now` is advanced to their end.
-    pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
+    /// All stations that are due start sending.
+    pub(super) fn begin(&mut self, call: &mut Call<'_>) {
         let now = call.now;
         self.starters.clear();
         self.backoff_timers.take(now, &mut self.starters);
@@ -27,7 +26,7 @@ impl SpatialChannel {
         {
             let kind = self.take_turn(sender, call);
             if kind == SpatialFrameKind::Data && self.begins_exchange(now, sender) {
-                return self.skip_to_data_end(bound, call);
+                return;
             }
             opened = Some(kind);
         } else if !self.allows_atomic && self.signals.varies {
@@ -54,7 +53,6 @@ impl SpatialChannel {
         if self.edca.is_some() {
             self.watch_receptions(now);
         }
-        MacEvent::Nothing
     }
 
     /// Type of the frame that `sender` starts sending now.

@@ -196,8 +196,6 @@ pub struct SpatialChannel {
     allows_atomic: bool,
     /// The exchange in progress that no other frame overlaps.
     exchange: Option<AtomicExchange>,
-    /// Cache for the last data frame: time from its end to the end of its ACK, and its duration field.
-    reserved: (Duration, Duration),
     /// Stations with a backoff, a packet to send, or a NAV that may be reset, and possibly stations that no longer have
     /// any of these. A busy channel changes nothing for the other stations. Without shortcuts, all stations.
     alert: StationSet,
@@ -269,7 +267,6 @@ impl SpatialChannel {
             exchange_audiences: ExchangeAudiences::default(),
             allows_atomic: false,
             exchange: None,
-            reserved: (Duration::ZERO, Duration::ZERO),
             alert: StationSet::none(stations.len()),
             two_navs: StationSet::none(stations.len()),
             fast_paths: true,
@@ -576,9 +573,7 @@ impl SpatialChannel {
             } else if self.backoff_timers.next() > call.now {
                 break;
             } else {
-                let begun = call.now;
-                event = self.begin(bound, call);
-                *steps += u64::from(call.now > begun);
+                self.begin(call);
             }
         }
         self.next = self.upcoming();

@@ -25,7 +25,6 @@ use wifair_units::{Duration, Time};
 use crate::world::flow::Flow;
 use crate::world::measure::Loss;
 use crate::world::plan::{Hop, TransportPlan, path_from};
-use crate::world::wired_link::WiredLink;
 use crate::world::{FIRST_CHANNEL, World};
 
 /// The links that may be lazy, and whether they are now.
@@ -43,8 +42,6 @@ pub(in crate::world) struct LazyLinks {
     /// (unused if there is only one), `others` the rest.
     to_aps: NextEventTree,
     others: NextEventTree,
-    /// The minimum time between an arrival at an end and any effect of it at an access point.
-    lookahead: Duration,
     /// Whether links are lazy now, so that their arrivals are not events.
     pub(in crate::world) is_on: bool,
 }
@@ -55,10 +52,7 @@ enum LeadsTo {
     /// To the access point of a channel. Arrivals there have no effect before the access point dequeues a packet, so
     /// they can be processed after everything else.
     Ap(usize),
-    /// To the end of every path through it. Responses leave over links without a gate that nothing else enters.
-    /// Arrivals affect only these ends, so their order relative to other links does not matter.
-    End,
-    /// To several destinations, to another link, or to any other destination.
+    /// Anywhere else.
     On,
 }
 
@@ -74,16 +68,7 @@ impl LazyLinks {
     /// No link is ever lazy.
     pub(in crate::world) fn never() -> Self {
         let tree = NextEventTree::new(0, 0);
-        Self {
-            links: vec![],
-            aps: vec![],
-            leads: vec![],
-            only: None,
-            to_aps: tree.clone(),
-            others: tree,
-            lookahead: Duration::ZERO,
-            is_on: false,
-        }
+        Self { links: vec![], aps: vec![], leads: vec![], only: None, to_aps: tree.clone(), others: tree, is_on: false }
     }
 
     /// Sets the time of the next arrival on a link.
@@ -207,8 +192,7 @@ impl World {
                 self.hops.windows(2).filter(move |hops| matches!(hops[0], Hop::Wired(at) if at as usize == link));
             behind.map(|hops| match hops[1] {
                 Hop::Air { channel, .. } => LeadsTo::Ap(usize::from(channel)),
-                Hop::End => LeadsTo::End,
-                Hop::Wired(_) | Hop::NoPath { .. } => LeadsTo::On,
+                Hop::Wired(_) | Hop::NoPath { .. } | Hop::End => LeadsTo::On,
             })
         };
         let links = all(&search.links);
@@ -221,23 +205,7 @@ impl World {
                 leads[link] = first;
             }
         }
-        let mut entered_from = vec![vec![]; self.links.len()];
-        for flow in &self.flows {
-            for (start, back) in [(flow.forward, flow.reverse), (flow.reverse, flow.forward)] {
-                search.entries(flow, start, back, |link, by| entered_from[link].push(by));
-            }
-        }
-        for &link in &links {
-            let is_this = |hop: &Hop| matches!(hop, Hop::Wired(from) if *from as usize == link);
-            // A gate must release waiting packets before others arrive at it.
-            let is_free = |(entered, from): (&WiredLink, &Vec<Hop>)| {
-                !from.iter().any(is_this) || (from.iter().all(is_this) && !entered.has_gate())
-            };
-            if leads[link] == LeadsTo::End && !self.links.iter().zip(&entered_from).all(is_free) {
-                leads[link] = LeadsTo::On;
-            }
-        }
-        let (mut aps, mut lookahead) = (vec![], Duration::MAX);
+        let mut aps = vec![];
         for channel in all(&search.channels) {
             let ap = LeadsTo::Ap(channel);
             let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == ap));
@@ -246,9 +214,7 @@ impl World {
             let is_simple = wires().count() == 1 || wires().all(|link| self.links[link].delay() > Duration::ZERO);
             if !is_simple || wires().any(|link| leads[link] != ap) {
                 leads.iter_mut().filter(|lead| **lead == ap).for_each(|lead| *lead = LeadsTo::On);
-                lookahead = Duration::ZERO;
             }
-            lookahead = wires().map(|link| self.links[link].delay()).fold(lookahead, Duration::min);
             if wires().next().is_some() {
                 aps.push((channel, self.aps[channel][0]));
             }
@@ -261,8 +227,7 @@ impl World {
         let only = to_aps.next().filter(|_| to_aps.next().is_none());
         let tree = NextEventTree::new(0, self.links.len());
         // Without channels, links are lazy from the start.
-        self.lazy_links =
-            LazyLinks { links, aps, leads, only, to_aps: tree.clone(), others: tree, lookahead, is_on: !has_media };
+        self.lazy_links = LazyLinks { links, aps, leads, only, to_aps: tree.clone(), others: tree, is_on: !has_media };
     }
 
     /// Handles a departure that needs attention after a packet was put on a link.
@@ -325,11 +290,7 @@ impl World {
     #[inline(never)]
     pub(in crate::world) fn drain_arrivals(&mut self, channel: usize) {
         let now = self.now;
-        if now.saturating_since(self.lazy_links.others.earliest()) > self.lazy_links.lookahead {
-            self.catch_up_links(now);
-        } else {
-            self.arrive_at_aps(now);
-        }
+        self.catch_up_links(now);
         if let Some(shared) = self.channels[channel].as_shared() {
             shared.set_arrivals_until(now);
         }
@@ -382,20 +343,18 @@ impl World {
 
     /// Advances a link at `time`, and further before `end`, until another link is due first.
     fn advance_lazily(&mut self, index: usize, mut time: Time, end: Time) {
-        let ends_here = self.lazy_links.leads[index] == LeadsTo::End;
         self.lazy_links.others.set(index, Time::NEVER);
         loop {
             self.now = time;
             self.events += 1;
             let link = &mut self.links[index];
             match link.advance(time, &mut self.packets, &mut self.dropped) {
-                Some(id) if ends_here => self.arrive(id),
                 Some(id) => self.forward_lazily(id),
                 None if !self.dropped.is_empty() => self.lose_dropped(),
                 None => {}
             }
             time = self.links[index].next();
-            if time >= end || time >= self.timers.next() || (!ends_here && time >= self.lazy_links.others.earliest()) {
+            if time >= end.min(self.timers.next()).min(self.lazy_links.others.earliest()) {
                 self.lazy_links.others.set(index, time);
                 return;
             }

@@ -5,7 +5,7 @@
 //! at once when the ACK ends; until then, no other station is affected. If another station gets a frame to send before
 //! the ACK ends, the exchange is split into its individual frames at their current state.
 
-use wifair_units::{Duration, Time};
+use wifair_units::Time;
 
 use super::exchange_audience::Hears;
 use crate::channel::spatial::backoff_state::Intervals;
@@ -87,7 +87,7 @@ impl SpatialChannel {
         let data_end = start + frame.air;
         let ack_start = data_end + self.access.timing.sifs;
         let end = ack_start + frame.ack;
-        let nav = data_end + self.reserved(end - data_end);
+        let nav = data_end + self.access.round_nav(end - data_end);
         // Stations that hear the data but not the ACK stay silent until its end because of the NAV or EIFS.
         let nav_is_enough = nav + self.intervals.difs > end;
         let eifs_is_enough = self.eifs_if_unread && data_end + self.intervals.eifs > end;
@@ -123,25 +123,6 @@ impl SpatialChannel {
             nav,
         });
         true
-    }
-
-    /// Duration field of a data frame whose ACK ends `exact` later; almost always the same as the last.
-    #[inline]
-    fn reserved(&mut self, exact: Duration) -> Duration {
-        if self.reserved.0 != exact {
-            self.reserved = (exact, self.access.round_nav(exact));
-        }
-        self.reserved.1
-    }
-
-    /// Completes the data frame at once if `bound` is not before its end.
-    pub(in crate::channel::spatial) fn skip_to_data_end(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
-        let Some(AtomicExchange { data_end, .. }) = self.exchange else { return MacEvent::Nothing };
-        if data_end >= bound.min(self.paused_queues.next()) || call.has_losses() {
-            return MacEvent::Nothing;
-        }
-        call.now = data_end;
-        self.receive_data()
     }
 
     /// Continues the exchange at the time of the call, and completes it at once if `bound` is not before its end.
