@@ -87,13 +87,16 @@ def test_width_and_streams_share_the_signal() -> None:
         assert 0.4 < half / high < 0.75
 
 
-def at_distance(metres: float, how: str, mcs: int = 7) -> float:
+def at_distance(metres: float, how: str, mcs: int = 7, **of_minstrel_ht: object) -> float:
     """Log-distance: of 115 dB above noise, 40.1 dB are lost at 1 m and 30 dB per tenfold distance: 14.9 dB are left at
     100 m.
     """
     space = SPACE[: SPACE.index("[[space.paths]]")] + SPACE[SPACE.index("[[servers]]") :]
     changes: dict[str, object] = {"stations.position": [f"{metres} m", "0 m"], "wlan.rate_adaptation": how}
-    return goodput_mbps(space, changes | {"wlan.mcs": mcs, "duration": "4 s", "warm_up": "2 s"})
+    changes |= {f"wlan.minstrel-ht.{key}": value for key, value in of_minstrel_ht.items()}
+    seconds = 14 if of_minstrel_ht else 2
+    changes |= {"wlan.mcs": mcs, "duration": f"{2 * seconds} s", "warm_up": f"{seconds} s"}
+    return goodput_mbps(space, changes)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +104,8 @@ def at_distance(metres: float, how: str, mcs: int = 7) -> float:
     [(28.0, 31.5), (58.0, 22.0), (140.0, 10.5)],
 )
 def test_adaptation_gets_nearly_as_much_as_the_best_fixed_mode(metres: float, snr: float) -> None:
-    """Far away the fastest mode carries nothing; adaptation gets nearly what the best constant mode gets there. Every
-    20 ms Minstrel-HT spends up to 1 ms on a sample that fails and its repetition after RTS.
+    """Far away the fastest mode carries nothing; adaptation gets nearly what the best constant mode gets there. The
+    next test says where Minstrel-HT loses the rest.
     """
     fixed = [at_distance(metres, "fixed", mcs) for mcs in range(8)]
     best = max(fixed)
@@ -112,6 +115,17 @@ def test_adaptation_gets_nearly_as_much_as_the_best_fixed_mode(metres: float, sn
     assert fixed[7] == best or fixed[7] < 0.5
     assert at_distance(metres, "ideal") == pytest.approx(best, rel=0.03)
     assert 0.9 * best < at_distance(metres, "minstrel-ht") < 1.01 * best
+
+
+def test_what_minstrel_ht_loses() -> None:
+    """Where the next faster mode loses half of its MPDUs, lucky samples, single MPDUs all, make it the best one for a
+    while: the slower the filter, the more rarely. Where the next faster mode loses everything, it is the samples.
+    """
+    quick, usual, slow = (at_distance(58.0, "minstrel-ht", filter_period=period) for period in (4, 16, 64))
+    assert quick < 0.95 * usual
+    assert usual < 0.98 * slow
+    often, seldom = (at_distance(140.0, "minstrel-ht", sample_interval=time) for time in ("5 ms", "60 ms"))
+    assert often < 0.98 * seldom
 
 
 def test_each_receiver_has_its_own_mode() -> None:
