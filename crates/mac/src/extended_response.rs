@@ -13,7 +13,8 @@ pub(crate) struct ExtendedResponse {
 }
 
 impl ExtendedResponse {
-    /// aRxPHYStartDelay of HE ER SU PPDUs: the time until HE-SIG-A ends (IEEE Std 802.11ax-2021, table 27-54).
+    /// aRxPHYStartDelay of HE ER SU PPDUs: 24 us to the end of RL-SIG and 16 us of HE-SIG-A (IEEE Std
+    /// 802.11ax-2021, 27.3.4 and 27.4.4).
     pub const RX_START_DELAY: Duration = Duration::from_micros(40);
 
     /// The response to data in this mode; `None` if it is in non-HT format.

@@ -1,6 +1,6 @@
 //! How long senders wait for a response: SIFS, a slot and aRxPHYStartDelay of the response (IEEE Std 802.11-2016,
 //! 10.3.2.9 and 10.3.2.11), which is 192 or 96 us in HR/DSSS (table 16-4), 20 us in ERP-OFDM (table 18-5), and 40 us in
-//! HE ER SU PPDUs (IEEE Std 802.11ax-2021, table 27-54).
+//! HE ER SU PPDUs (IEEE Std 802.11ax-2021, 27.4.4).
 
 use wifair_mac::edcaf::EdcaSettings;
 use wifair_mac::{

@@ -368,7 +368,7 @@ impl ReferenceChannel {
     }
 
     /// How long a sender waits: SIFS, a slot, and aRxPHYStartDelay of the CTS to its RTS or the response to its data:
-    /// 40 us in HE extended range (IEEE Std 802.11ax-2021, table 27-54), and the preamble in other formats.
+    /// 40 us in HE extended range (IEEE Std 802.11ax-2021, 27.4.4), and the preamble in other formats.
     fn timeout(&self, sender: usize, by_rts: bool) -> Duration {
         let (timing, station) = (&self.access.timing, self.functions[sender].station);
         let start_delay = || {
