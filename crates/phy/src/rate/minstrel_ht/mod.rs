@@ -35,7 +35,7 @@ table! {
         pub interval: Duration = Duration::from_millis(50), "above 0" => |t| *t > Duration::ZERO;
         /// Period of the filter that averages success rates, in evaluations; changes faster than that are smoothed.
         pub filter_period: u32 = 16, "from 4 to 1000" => |n| (4..=1000).contains(n);
-        /// Time between two samples.
+        /// Time between two samples, at most `interval`: one follows each evaluation.
         pub sample_interval: Duration = Duration::from_millis(20), "above 0" => |t| *t > Duration::ZERO;
         /// Longest total time of all attempts in one mode.
         pub segment: Duration = Duration::from_millis(6);
