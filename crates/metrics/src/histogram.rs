@@ -50,27 +50,28 @@ impl Histogram {
         }
     }
 
-    /// Counts samples between `most`, the first, and `least`, the last. If both are in one octave, all samples share
-    /// what depends on it.
+    /// Counts samples, faster than one by one if most are in the octave of the one before.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn add_between(&mut self, most: Duration, least: Duration, samples: impl Iterator<Item = Duration>) {
-        let octave = octave_of(most);
-        if octave_of(least) != octave {
-            return samples.for_each(|sample| self.add(sample));
-        }
-        if least < self.minimum || most > self.maximum {
-            self.make_room(least, most);
-        }
-        let Some(counts) = self.counts.get_mut((octave as usize) << STEP_BITS..) else { return };
-        let mut sum = self.sum;
-        for sample in samples {
-            if let Some(count) = counts.get_mut((sample.as_nanos() >> (UNIT_BITS + octave)) as usize) {
-                *count = count.wrapping_add(1);
+    pub fn add_all(&mut self, mut samples: impl Iterator<Item = Duration>) {
+        let mut next = samples.next();
+        while let Some(sample) = next {
+            self.add(sample);
+            let octave = octave_of(sample);
+            let shift = UNIT_BITS + octave;
+            let begin = if octave == 0 { 0 } else { STEPS << shift };
+            let least = begin.max(self.minimum.as_nanos());
+            let span = ((STEPS << (shift + 1)) - 1).min(self.maximum.as_nanos()) - least;
+            let counts = &mut self.counts[(octave as usize) << STEP_BITS..];
+            loop {
+                next = samples.next();
+                let Some(nanos) = next.map(Duration::as_nanos).filter(|nanos| nanos.wrapping_sub(least) <= span) else {
+                    break;
+                };
+                let Some(count) = counts.get_mut((nanos >> shift) as usize) else { break };
+                *count += 1;
+                self.sum = self.sum.wrapping_add(nanos);
             }
-            sum = sum.wrapping_add(sample.as_nanos());
         }
-        self.sum = sum;
     }
 
     /// Widens the range to include a sample outside it.
@@ -265,23 +266,28 @@ mod tests {
     proptest! {
         /// Samples are counted together as they are one by one.
         #[test]
-        fn samples_between_two_count_as_one_by_one(
+        fn samples_count_together_as_one_by_one(
             before in prop::collection::vec(0_u64..20_000_000_000, 0..4),
-            least in 0_u64..20_000_000_000,
-            step in prop_oneof![0_u64..10_000_000, Just(0)],
-            count in 1_u64..70,
+            bits in prop::collection::vec(0_u32..35, 0..9),
+            repeated in 1_u32..70,
+            draws in prop::collection::vec(any::<u64>(), 9),
         ) {
             let (mut together, mut alone) = (Histogram::default(), Histogram::default());
             for nanos in before {
                 together.add(Duration::from_nanos(nanos));
                 alone.add(Duration::from_nanos(nanos));
             }
-            let samples = (0..count).rev().map(|place| Duration::from_nanos(least + step * place));
-            together.add_repeated(Duration::from_nanos(least), count as u32);
-            (0..count).for_each(|_| alone.add(Duration::from_nanos(least)));
-            let most = samples.clone().next().unwrap_or_default();
-            together.add_between(most, Duration::from_nanos(least), samples.clone());
-            samples.for_each(|sample| alone.add(sample));
+            let first = Duration::from_nanos(draws[0] >> 30);
+            together.add_repeated(first, repeated);
+            (0..repeated).for_each(|_| alone.add(first));
+            // Up to four samples to an octave, some at its ends.
+            let octaves = bits.iter().zip(&draws).flat_map(|(bits, draw)| {
+                let inside = |draw: u64| (1 << bits) + (draw & ((1 << bits) - 1));
+                [1 << bits, inside(*draw), inside(draw >> 20), (2 << bits) - 1]
+            });
+            let samples: Vec<_> = octaves.map(Duration::from_nanos).collect();
+            together.add_all(samples.iter().copied());
+            samples.iter().for_each(|sample| alone.add(*sample));
             prop_assert_eq!(format!("{together:?}"), format!("{alone:?}"));
         }
 

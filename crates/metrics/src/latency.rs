@@ -45,9 +45,9 @@ impl Jitter {
 
     /// Adds the transit times of packets that arrived one after the other.
     #[inline]
-    pub fn add_all(&mut self, transits: &[Duration]) {
+    pub fn add_all(&mut self, transits: impl Iterator<Item = Duration>) {
         if self.packets < 2 {
-            return transits.iter().for_each(|transit| self.add(transit.as_nanos().cast_signed()));
+            return transits.for_each(|transit| self.add(transit.as_nanos().cast_signed()));
         }
         let mut jitter = *self; // in registers
         for transit in transits {
@@ -118,8 +118,8 @@ mod tests {
         transits.iter().for_each(|transit| alone.add(transit.as_nanos().cast_signed()));
         for first in 0..transits.len() {
             let mut together = Jitter::default();
-            together.add_all(&transits[..first]);
-            together.add_all(&transits[first..]);
+            together.add_all(transits[..first].iter().copied());
+            together.add_all(transits[first..].iter().copied());
             assert_eq!(together.seconds().to_bits(), alone.seconds().to_bits());
         }
     }

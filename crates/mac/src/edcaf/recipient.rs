@@ -197,12 +197,10 @@ impl Edcafs {
         self.contenders[sender].counters.passed_up += up.len() as u64;
         if self.categories == self.delays.len() {
             let delays = &mut self.delays[sender % self.categories];
-            for ((_, id), lead) in up.iter().zip(leads) {
-                delays.add(now - *lead - self.arrived.of(*id));
-            }
-            for (_, id) in &up[leads.len()..] {
-                delays.add(now - self.arrived.of(*id));
-            }
+            let (apart, together) = up.split_at(leads.len());
+            let age = |id: PacketId| now - self.arrived.of(id);
+            delays.add_all(apart.iter().zip(leads).map(|((_, id), lead)| age(*id) - *lead));
+            delays.add_all(together.iter().map(|(_, id)| age(*id)));
         }
     }
 

@@ -89,36 +89,25 @@ impl DatagramRuns {
         self.runs.iter()
     }
 
-    /// Whether each datagram is younger at its reception than the one before, if `leads` gives the times of reception.
-    #[must_use]
-    pub fn are_ages_falling(&self, leads: &MpduLeads) -> bool {
-        self.interval > leads.of(0).saturating_sub(leads.of(1)) + Duration::from_nanos(1)
-    }
-
-    /// Ages of the datagrams when received, each at its lead before `end`, but at most `longest` before it. For each
-    /// run: age of the first, age of the last, and all ages.
+    /// Ages of the datagrams of each run when received, each at its lead before `end`, but at most `longest` before it.
     #[inline]
     pub fn ages(
         &self,
         end: Time,
         longest: Duration,
         leads: MpduLeads,
-    ) -> impl Iterator<Item = (Duration, Duration, impl Iterator<Item = Duration> + Clone)> {
-        let (mut place, interval) = (0, self.interval);
+    ) -> impl Iterator<Item = impl Iterator<Item = Duration> + Clone> {
+        let (mut place, interval) = (0, self.interval.as_nanos());
         self.runs.iter().map(move |run| {
-            let last = run.count - 1;
-            let most = end - leads.of(place).min(longest) - run.sent_at;
-            let least = end - leads.of(place + last).min(longest) - (run.sent_at + interval * last);
             let mut lead = leads.fraction(place);
             place += run.count;
             let mut age = (end - run.sent_at).as_nanos();
-            let ages = (0..run.count).map(move |_| {
+            (0..run.count).map(move |_| {
                 let received = age.wrapping_sub((lead >> 32).min(longest.as_nanos()));
                 lead = lead.wrapping_sub(leads.stride * leads.byte);
-                age = age.wrapping_sub(interval.as_nanos());
+                age = age.wrapping_sub(interval);
                 Duration::from_nanos(received)
-            });
-            (most, least, ages)
+            })
         })
     }
 

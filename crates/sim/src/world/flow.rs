@@ -516,35 +516,22 @@ impl World {
 impl Flow {
     /// Records the one-way delays of datagrams that arrive together.
     #[inline]
-    pub(super) fn record_delays(&mut self, delays: &[Duration]) {
-        self.jitter.add_all(delays);
-        delays.iter().for_each(|delay| self.one_way.add(*delay));
+    pub(super) fn record_delays(&mut self, delays: impl Iterator<Item = Duration> + Clone) {
+        self.jitter.add_all(delays.clone());
+        self.one_way.measured.add_all(delays);
     }
 
     /// Records the one-way delays of `count` datagrams, each shorter than the one before by `step`.
     #[inline]
     pub(super) fn record_falling_delays(&mut self, most: Duration, step: Duration, count: u64) {
         self.jitter.add_falling(most.as_nanos().cast_signed(), step.as_nanos().cast_signed(), count);
-        let least = most - step * (count - 1);
         let mut next = most.as_nanos();
         let delays = (0..count).map(|_| {
             let delay = Duration::from_nanos(next);
             next = next.wrapping_sub(step.as_nanos());
             delay
         });
-        self.one_way.measured.add_between(most, least, delays);
-    }
-
-    /// Records the one-way delays of datagrams, which are between `most`, the first, and `least`, the last.
-    #[inline]
-    pub(super) fn record_delays_between(
-        &mut self,
-        most: Duration,
-        least: Duration,
-        delays: impl Iterator<Item = Duration> + Clone,
-    ) {
-        delays.clone().for_each(|delay| self.jitter.add(delay.as_nanos().cast_signed()));
-        self.one_way.measured.add_between(most, least, delays);
+        self.one_way.measured.add_all(delays);
     }
 
     /// Records the one-way delay of a datagram.

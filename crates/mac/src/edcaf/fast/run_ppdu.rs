@@ -227,14 +227,7 @@ impl Edcafs {
         counters.passed_up += run.len();
         if self.categories == self.delays.len() {
             let delays = &mut self.delays[sender % self.categories];
-            let is_falling = run.datagrams.are_ages_falling(&run.leads);
-            for (most, least, ages) in run.datagrams.ages(now, Duration::MAX, run.leads) {
-                if is_falling {
-                    delays.add_between(most, least, ages);
-                } else {
-                    ages.for_each(|age| delays.add(age));
-                }
-            }
+            run.datagrams.ages(now, Duration::MAX, run.leads).for_each(|ages| delays.add_all(ages));
         }
         self.received_run = Some(number(sender));
     }

@@ -216,7 +216,7 @@ impl World {
                 }
                 let count = u32::try_from(delays.len()).expect("fewer than 2^32 packets are alive");
                 packets.release_together(next[..delays.len()].iter().map(|(_, id)| *id));
-                owner.record_delays(delays);
+                owner.record_delays(delays.iter().copied());
                 connection.counters.arrive_together(count.into(), payload);
                 channel.skip_passed_up(count as usize);
                 wire.send_together(count, size);
@@ -271,8 +271,7 @@ impl World {
             }
         } else {
             // Each datagram is put on the link when its MPDU ends, and arrives when the PPDU ends or later.
-            let are_alone = apart > air && datagrams.are_ages_falling(&leads);
-            if !are_alone || !wire.send_apart(*now - first, *now - last, *horizon, air) {
+            if apart <= air || !wire.send_apart(*now - first, *now - last, *horizon, air) {
                 return false;
             }
             let (behind, interval) = (air + wire.delay(), datagrams.interval());
@@ -291,9 +290,7 @@ impl World {
                     }
                 }
             } else {
-                for (most, least, ages) in datagrams.ages(*now + behind, behind, leads) {
-                    owner.record_delays_between(most, least, ages);
-                }
+                datagrams.ages(*now + behind, behind, leads).for_each(|ages| owner.record_delays(ages));
             }
         }
         connection.counters.arrive_together(count, payload);
