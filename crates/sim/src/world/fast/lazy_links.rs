@@ -36,11 +36,9 @@ pub(in crate::world) struct LazyLinks {
     aps: Vec<(usize, u32)>,
     /// Where each link leads, by link number.
     leads: Vec<LeadsTo>,
-    /// The only link that leads to an access point, if there is exactly one.
-    only: Option<usize>,
-    /// The time of the next arrival on each link, by link number. `to_aps` holds links that lead to access points
-    /// (unused if there is only one), `others` the rest.
-    to_aps: NextEventTree,
+    /// The links that lead to access points, in ascending order.
+    to_aps: Vec<usize>,
+    /// The time of the next arrival on each other link, by link number.
     others: NextEventTree,
     /// Whether links are lazy now, so that their arrivals are not events.
     pub(in crate::world) is_on: bool,
@@ -67,14 +65,15 @@ struct Search<'a> {
 impl LazyLinks {
     /// No link is ever lazy.
     pub(in crate::world) fn never() -> Self {
-        let tree = NextEventTree::new(0, 0);
-        Self { links: vec![], aps: vec![], leads: vec![], only: None, to_aps: tree.clone(), others: tree, is_on: false }
+        let others = NextEventTree::new(0, 0);
+        Self { links: vec![], aps: vec![], leads: vec![], to_aps: vec![], others, is_on: false }
     }
 
-    /// Sets the time of the next arrival on a link.
+    /// Sets the time of the next arrival on a link; links that lead to access points are asked for theirs.
     fn set(&mut self, link: usize, time: Time) {
-        let tree = if let LeadsTo::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
-        tree.set(link, time);
+        if self.leads[link] == LeadsTo::On {
+            self.others.set(link, time);
+        }
     }
 
     /// Defers the arrivals on a link if it is lazy; the next is due at `next`. Returns whether the link is lazy.
@@ -223,11 +222,10 @@ impl World {
         if links.is_empty() || (aps.is_empty() && has_media) {
             return;
         }
-        let mut to_aps = links.iter().copied().filter(|link| matches!(leads[*link], LeadsTo::Ap(_)));
-        let only = to_aps.next().filter(|_| to_aps.next().is_none());
-        let tree = NextEventTree::new(0, self.links.len());
+        let to_aps = links.iter().copied().filter(|link| leads[*link] != LeadsTo::On).collect();
+        let others = NextEventTree::new(0, self.links.len());
         // Without channels, links are lazy from the start.
-        self.lazy_links = LazyLinks { links, aps, leads, only, to_aps: tree.clone(), others: tree, is_on: !has_media };
+        self.lazy_links = LazyLinks { links, aps, leads, to_aps, others, is_on: !has_media };
     }
 
     /// Handles a departure that needs attention after a packet was put on a link.
@@ -321,24 +319,28 @@ impl World {
     /// Processes arrivals before `end` on the links that lead to access points.
     #[inline(always)]
     fn arrive_at_aps(&mut self, end: Time) {
-        let Some(link) = self.lazy_links.only else { return self.arrive_at_several(end) };
-        if self.links[link].next() < end {
-            self.arrive_lazily(link, end);
+        while let Some((link, others)) = self.first_to_ap(end) {
+            self.arrive_lazily(link, others);
+            if others == end {
+                break;
+            }
         }
     }
 
-    /// Like [`Self::arrive_at_aps`], for several links.
-    #[inline(never)]
-    fn arrive_at_several(&mut self, end: Time) {
-        loop {
-            let (time, link) = self.lazy_links.to_aps.first();
-            if time >= end {
-                break;
+    /// The link that leads to an access point and has the next arrival before `end`, and when others have arrivals, or
+    /// `end`.
+    #[inline]
+    fn first_to_ap(&self, end: Time) -> Option<(usize, Time)> {
+        let (mut first, mut time, mut others) = (None, end, end);
+        for &link in &self.lazy_links.to_aps {
+            let next = self.links[link].next();
+            if next < time {
+                (first, time, others) = (Some(link), next, time);
+            } else {
+                others = others.min(next);
             }
-            let others = self.lazy_links.to_aps.first_without(link);
-            self.arrive_lazily(link, end.min(others.max(time + Duration::from_nanos(1))));
-            self.lazy_links.to_aps.set(link, self.links[link].next());
         }
+        Some((first?, others.max(time + Duration::from_nanos(1))))
     }
 
     /// Advances a link at `time`, and further before `end`, until another link is due first.
