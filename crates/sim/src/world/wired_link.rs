@@ -302,8 +302,8 @@ impl WiredLink {
         self.let_go(earliest, horizon, id)
     }
 
-    /// Accepts packets of `size` bytes that came at these times behind others that are under way, as long as none has to
-    /// wait, and returns their number. The link is told of them at `earliest`: see [`WiredLink::send`].
+    /// Accepts packets of `size` bytes that came at these times, behind others that are under way, as long as none has
+    /// to wait, and returns their number. The link is told of them at `earliest`: see [`WiredLink::send`].
     #[inline]
     pub(super) fn send_behind(
         &mut self,
