@@ -71,14 +71,14 @@ enum ServiceOrder {
     Gate(Box<Gate>),
 }
 
-/// Packets on the line whose transmission has not started.
+/// Packets on the line that wait to be sent, and some that no longer wait: see [`WaitingRuns::let_go`].
 #[derive(Debug)]
 struct WaitingRuns {
     room: Room,
     /// The last run, and (below) the earlier ones.
     last: PacketRun,
     earlier: VecDeque<PacketRun>,
-    /// When the first of all waiting packets will be sent.
+    /// When the first of them is sent.
     first: Time,
 }
 
@@ -111,17 +111,17 @@ struct Bucket {
 }
 
 impl WaitingRuns {
-    /// Adds a packet that will be sent from `start` on, for `air`; returns whether there is room. Removes packets whose
-    /// transmission starts by `now`.
+    /// Adds a packet that will be sent from `start` on, for `air`; returns whether there is room.
     #[inline]
     fn join(&mut self, now: Time, start: Time, air: Duration, packet: &mut Packet) -> bool {
-        if self.first <= now {
+        let mut fits = self.room.fits(packet.size.into());
+        if !fits || self.room.may_mark() {
             self.let_go(now);
+            fits = self.room.fits(packet.size.into());
         }
-        let fits = self.room.fits(packet.size.into());
         if fits {
             self.room.enter(packet);
-            self.append(PacketRun { start, air, end: start + air, size: packet.size, count: 1 });
+            self.append(now, PacketRun { start, air, end: start + air, size: packet.size, count: 1 });
         }
         fits
     }
@@ -130,35 +130,39 @@ impl WaitingRuns {
     /// can be marked; packets sent by `now` do not wait. Returns whether it did.
     #[inline]
     fn join_run(&mut self, now: Time, start: Time, air: Duration, size: u16, count: u64) -> bool {
-        if self.first <= now {
-            self.let_go(now);
-        }
         let sent = if air == Duration::ZERO { count } else { u64::from(start == now).min(count) };
         let (start, waits) = (start + air * sent, count - sent);
+        if waits > self.room.fits_together(size) {
+            self.let_go(now);
+        }
         if self.room.may_mark() || waits > self.room.fits_together(size) {
             return false;
         }
         let Ok(count) = u32::try_from(waits) else { return false };
         let end = start + air * waits;
         self.room.enter_together(count, size);
-        self.append(PacketRun { start, end, air, size, count });
+        self.append(now, PacketRun { start, end, air, size, count });
         true
     }
 
     /// Adds packets, if any, to the last run, if they continue it, or else as a new one.
     #[inline]
-    fn append(&mut self, run: PacketRun) {
+    fn append(&mut self, now: Time, run: PacketRun) {
         if self.last.size == run.size && self.last.end == run.start && self.last.count > 0 {
             self.last.count += run.count;
             self.last.end = run.end;
         } else if run.count > 0 {
-            self.begin_run(run);
+            self.begin_run(now, run);
         }
     }
 
-    /// Removes packets whose transmission starts by `now`.
+    /// Removes packets whose transmission starts by `now`. Called if packets seem not to fit or may be marked, and
+    /// before a run begins, so that there are few runs.
     #[inline(never)]
     fn let_go(&mut self, now: Time) {
+        if self.first > now {
+            return;
+        }
         loop {
             let run = self.earlier.front_mut().unwrap_or(&mut self.last);
             let sent = run.sent_until(now);
@@ -173,7 +177,8 @@ impl WaitingRuns {
     }
 
     #[inline(never)]
-    fn begin_run(&mut self, run: PacketRun) {
+    fn begin_run(&mut self, now: Time, run: PacketRun) {
+        self.let_go(now);
         self.first = self.first.min(run.start);
         let before = std::mem::replace(&mut self.last, run);
         if before.count > 0 {
