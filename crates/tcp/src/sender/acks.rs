@@ -61,8 +61,9 @@ impl Sender {
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.sample = None;
-        self.process(now, packet);
-        self.refresh();
+        if !self.process(now, packet) {
+            self.refresh();
+        }
     }
 
     /// Like [`Sender::on_packet`]. If the segment also `brings` data of the other direction, it is not a duplicate ACK
@@ -89,20 +90,22 @@ impl Sender {
         }
     }
 
+    /// Processes a segment; returns whether nothing is left for [`Sender::refresh`] to do.
     #[inline(always)]
-    pub(super) fn process(&mut self, now: Time, packet: &Packet) {
+    fn process(&mut self, now: Time, packet: &Packet) -> bool {
         let new = self.una < packet.ack && packet.ack <= self.max;
         let usual = self.run > 0 && new && packet.flags == flag::ACK;
         if !usual && !self.accepts(now, packet) {
-            return;
+            return false;
         }
         let window_changed = u32::from(packet.window) != self.window_field && self.take_window(packet.window);
         if self.selective.is_some() {
             if usual && self.is_in_order() && self.acknowledge_in_order(now, packet) {
                 self.restart_timers(now);
-            } else {
-                self.on_ack_selective(now, packet, window_changed);
+                self.refresh_in_order();
+                return true;
             }
+            self.on_ack_selective(now, packet, window_changed);
         } else if self.tcp_linux.is_some() {
             self.on_ack_tcp_linux(now, packet);
         } else if packet.ack > self.una {
@@ -113,6 +116,7 @@ impl Sender {
         if !usual {
             self.handle_probe_and_fin(now, packet);
         }
+        false
     }
 
     /// Whether an ACK needs further processing. Segments of the handshake and the close are handled here; ACKs that are
@@ -261,7 +265,7 @@ impl Sender {
         self.sample = Some(exact);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_timed(&mut self, now: Time, packet: &Packet) {
         if self.timed != 0 && packet.ack >= self.timed {
             self.timed = 0;

@@ -174,7 +174,7 @@ impl Sender {
 
     /// [`Sender::refresh`] after [`Sender::acknowledge_in_order`], before which the windows alone decided.
     #[inline(always)]
-    fn refresh_in_order(&mut self) {
+    pub(super) fn refresh_in_order(&mut self) {
         let in_flight = self.selective.as_ref().map_or(0, |s| s.in_flight());
         self.window = self.open_window();
         self.reach = self.nxt.saturating_add(self.window.saturating_sub(in_flight));
@@ -213,7 +213,7 @@ impl Sender {
     }
 
     /// Restarts the timers after ACKs in order.
-    #[inline]
+    #[inline(always)]
     pub(super) fn restart_timers(&mut self, now: Time) {
         self.restart_timer(now, true);
         self.restart_probe(now);

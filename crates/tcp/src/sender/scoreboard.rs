@@ -94,6 +94,12 @@ impl Scoreboard {
         }
     }
 
+    /// Whether losses are detected by time (RACK).
+    #[inline]
+    pub const fn is_by_time(&self) -> bool {
+        self.by_time
+    }
+
     /// Bytes in flight.
     #[inline]
     pub const fn in_flight(&self) -> u64 {
@@ -320,7 +326,7 @@ impl Scoreboard {
     }
 
     /// Acknowledges the first `segments` segments of the tail, at least one.
-    #[inline]
+    #[inline(always)]
     fn acknowledge_tail(&mut self, now: Time, segments: u64) -> AckedRun {
         let first_end = self.tail.start() + self.mss;
         let (first_sent, last_sent) = self.tail.acknowledge(segments);
@@ -331,7 +337,7 @@ impl Scoreboard {
     }
 
     /// Updates the state for segments acknowledged in order.
-    #[inline]
+    #[inline(always)]
     fn note_in_order(&mut self, now: Time, acked: &AckedRun) {
         self.first += acked.segments;
         self.in_flight -= acked.bytes;

@@ -89,10 +89,12 @@ impl Selective {
 
     /// Whether new data, sent now after `before` other segments, restart the probe timer: the first segment of an
     /// instant does, and the second one in flight, which the receiver acknowledges at once. No probe is due
-    /// `in_recovery`.
+    /// `in_recovery`, and none at all without RACK.
     #[inline]
     pub fn is_probe_due(&self, now: Time, before: usize, in_recovery: bool) -> bool {
-        if self.probe_at == Time::NEVER {
+        if !self.scoreboard.is_by_time() {
+            false
+        } else if self.probe_at == Time::NEVER {
             !in_recovery && self.scoreboard.sacked() == 0
         } else {
             self.armed_at != now || (before < 2 && self.scoreboard.len() >= 2)

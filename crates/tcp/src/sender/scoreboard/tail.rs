@@ -69,15 +69,15 @@ impl Tail {
     }
 
     /// Number of segments before `una`, at least one, unless `una` lies inside a segment or outside of the tail.
-    #[inline]
+    #[inline(always)]
     pub(super) fn whole_before(&self, una: u64) -> Option<u64> {
         let acked = una.checked_sub(self.start)?;
         let count = acked / self.mss;
-        (acked.is_multiple_of(self.mss) && 0 < count && count <= self.segments).then_some(count)
+        (count * self.mss == acked && 0 < count && count <= self.segments).then_some(count)
     }
 
     /// Removes the first `count` segments, at least one; returns when the first and the last of them were sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, count: u64) -> (Time, Time) {
         self.start += count * self.mss;
         self.segments -= count;
