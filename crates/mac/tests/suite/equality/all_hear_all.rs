@@ -73,10 +73,14 @@ proptest! {
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
         (by_receiver, is_dcf, is_narrow, is_extended) in any::<(bool, bool, bool, bool)>(),
-        cf_end in cf_end(),
+        (cf_end, older) in (cf_end(), older()),
         protection in protection(),
     ) {
-        let mut scenario = scenario.protected(protection).with_cf_end(cf_end);
+        let mut scenario = scenario.protected(protection).with_cf_end(cf_end).with_older(older);
+        let mut rules = rules;
+        if older.is_some() {
+            rules.retry_limit = scenario.access.short_retry_limit; // stations from before HT have no other
+        }
         scenario.categories = categories.len();
         scenario.queue_limit *= 4;
         scenario.burst *= 3;
@@ -84,7 +88,7 @@ proptest! {
             let stations = with_errors(settings(&scenario), errors);
             let settings = with_categories(&scenario, stations, &categories, by_receiver);
             let settings = with_rules(settings, if is_narrow { 0 } else { 7 }, &rules);
-            let mut settings = in_extended_range(settings, is_extended);
+            let mut settings = beside_older(settings, is_extended, older);
             if is_dcf {
                 settings.slot_rules = SlotRules::Dcf;
             }

@@ -179,14 +179,12 @@ proptest! {
         slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
         aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
         protection in protection(),
-        older in prop_oneof![Just(0), 2_u32..4],
+        older in older(),
         (cf_end, is_extended) in (cf_end(), any::<bool>()),
         errors in errors(),
     ) {
         let mut scenario = scenario.protected(protection).with_cf_end(cf_end).with_lossy_unicast(errors);
-        if older > 0 {
-            (scenario.by_ap, scenario.answers) = (true, false); // stations do not know what other stations read
-        }
+        scenario = scenario.with_older(older);
         // With agreements the first category responds to requests.
         let uses_several = first != Prioritized::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
         if scenario.access.eifs == Eifs::AfterCollision && uses_several {

@@ -5,13 +5,15 @@
 //! exchange grows with the number of stations. Originator and recipient of a block ACK agreement are two ends that
 //! share nothing, and MPDUs are never forgotten. Modelled are DCF and up to four access categories (IEEE Std
 //! 802.11-2016, 10.3 and 10.22.2), TXOPs, RTS and CTS, errors of each MPDU and of control frames, EIFS, the NAV rounded
-//! as in ns-2, CF-End, A-MSDU, A-MPDU, and block ACK with requests and reordering (10.24.7). Not modelled are rate
-//! adaptation, agreements made on the air, lifetimes, waiting for more packets, older stations, and outages.
+//! as in ns-2, CF-End, A-MSDU, A-MPDU, block ACK with requests and reordering (10.24.7), and stations of standards older
+//! than that of the access point (10.26). Not modelled are rate adaptation, agreements made on the air, lifetimes,
+//! waiting for more packets, and outages.
 //!
 //! Where the standard leaves a choice, it is the one of [`wifair_mac::GeneralChannel`], whose documentation lists them.
 
 mod block_ack;
 mod function;
+mod hearing;
 mod outcome;
 mod ppdu;
 mod records;
@@ -19,9 +21,11 @@ mod records;
 use std::collections::VecDeque;
 
 use wifair_mac::edcaf::{AggregationRules, Classifier, EdcaSettings, SlotRules};
-use wifair_mac::{Access, AirTime, BROADCAST, BackoffRecord, Call, Counters, IdleAccess, MacEvent, StationSettings};
+use wifair_mac::{
+    Access, AccessCategory, AirTime, BROADCAST, BackoffRecord, Call, Counters, IdleAccess, MacEvent, StationSettings,
+};
 use wifair_packet::PacketId;
-use wifair_phy::{Band, TxMode};
+use wifair_phy::{Band, ModulationClass, TxMode};
 use wifair_queue::{Cause, Discipline, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -41,6 +45,12 @@ struct ReferenceNode {
     /// Its counters when its air time was last reported to a queue.
     reported: Counters,
     nav: ReferenceNav,
+    /// The newest modulation class that it reads.
+    newest: ModulationClass,
+    /// Whether it is from before HT: its data have no QoS field, and are all best effort.
+    is_legacy: bool,
+    /// End of the last frame that it heard since the channel was last idle, if it did not read it.
+    in_error: Option<Time>,
 }
 
 impl ReferenceNode {
@@ -101,6 +111,7 @@ pub struct ReferenceChannel {
     access: Access,
     aps: Vec<u32>,
     classifier: Classifier,
+    /// Whether MPDUs have limits of their own. Block ACK acknowledges them, except to and from stations from before HT.
     has_block_ack: bool,
     /// Whether data have sequence numbers, and MPDUs counts of their own attempts.
     has_rules: bool,
@@ -154,6 +165,9 @@ impl ReferenceChannel {
                 counters: Counters::default(),
                 reported: Counters::default(),
                 nav: ReferenceNav { until: Time::ZERO, reset: None, by: number },
+                newest: plan.newest,
+                is_legacy: plan.is_legacy,
+                in_error: None,
                 settings: plan.common,
             });
         }
@@ -229,6 +243,7 @@ impl ReferenceChannel {
         let to = call.next_hops.of(packet);
         let category = match self.classifier {
             Classifier::Kind(first) => usize::from(!first.takes(packet)),
+            Classifier::Caller if self.nodes[station as usize].is_legacy => AccessCategory::Be.index(),
             Classifier::Caller => category,
             Classifier::One => 0,
         };
@@ -249,7 +264,8 @@ impl ReferenceChannel {
         {
             let station = function.station;
             let packet = &call.packets[id];
-            let (to, length) = (call.next_hops.of(packet), self.mpdu_length(station, packet));
+            let to = call.next_hops.of(packet);
+            let length = self.mpdu_length(station, to, packet);
             let peer = self.peer(index, to);
             self.functions[index].peers[peer].push(id, length);
             self.functions[index].task = Some(Task::Data(peer));
@@ -394,6 +410,7 @@ impl ReferenceChannel {
     fn start(&mut self, call: &mut Call<'_>) {
         let (now, slot) = (call.now, self.access.timing.slot);
         for node in &mut self.nodes {
+            node.in_error = None;
             // 10.3.2.4: a NAV is not reset if the start of a frame has been reported by then. A frame that begins
             // before may also end before.
             let reported = now + self.access.timing.preamble;

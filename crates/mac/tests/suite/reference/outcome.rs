@@ -4,22 +4,20 @@ use wifair_mac::{BROADCAST, Call, Counters, Eifs};
 use wifair_queue::{AirUse, Discipline};
 use wifair_units::{Duration, Time};
 
+use super::hearing::{HeardFrame, NOBODY};
 use super::ppdu::{Content, ReferencePpdu};
-use super::{ReferenceChannel, ReferenceNav, ReferencePhase, SlotRules};
+use super::{ReferenceChannel, ReferencePhase, SlotRules};
 
 /// How long a BlockAckReq is repeated after a missing block ACK: dot11EDCATableMSDULifetime, 500 TU.
 const LIFETIME: Duration = Duration::from_micros(500 * 1024);
 
-/// Holder of no TXOP.
-const NOBODY: usize = usize::MAX;
-
 impl ReferenceChannel {
-    /// The channel is idle from `end`; all contenders count slots after their AIFS, from the NAV of their station if it
-    /// ends later.
+    /// The channel is idle from `end`; all contenders count slots after their AIFS, some later.
     pub(super) fn idle_from(&mut self, end: Time) {
         self.phase = ReferencePhase::Idle;
-        for function in &mut self.functions {
-            function.from = self.nodes[function.station].nav.end().max(end) + function.aifs;
+        for index in 0..self.functions.len() {
+            let idle = self.idle_for(self.functions[index].station, end);
+            self.functions[index].from = idle + self.functions[index].aifs;
         }
     }
 
@@ -30,76 +28,14 @@ impl ReferenceChannel {
         until.saturating_since(now)
     }
 
-    /// All stations but the sender and the receiver have read the data that ended, or what preceded them. With CF-End
-    /// their NAV lasts to the end of the TXOP, and so does that of the receiver after a CTS-to-self, which goes to its
-    /// own sender. A NAV that is rounded up outlasts the exchange.
-    fn set_navs(&mut self, now: Time, sender: usize) {
-        let (ppdu, station) = (self.functions[sender].ppdu().clone(), self.functions[sender].station);
-        let left = self.left_of_txop(sender, now);
-        let by_cts = if ppdu.cts_to_self && !self.is_after_cts { left } else { Duration::ZERO };
-        for node in (0..self.nodes.len()).filter(|node| *node != station) {
-            let reserved = match node == ppdu.to as usize {
-                true => by_cts.max(self.excess_by_cts(&ppdu)),
-                false => left.max(self.nav_excess(&ppdu)),
-            };
-            self.extend_nav(node, now + reserved, None, station);
-        }
-    }
-
-    /// All stations but the sender have read the data that ended and what preceded them, except the receiver, which has
-    /// read a CTS-to-self alone: the NAV is that of the longest Duration.
-    fn set_navs_by_frames(&mut self, now: Time, sender: usize) {
-        let (ppdu, station) = (self.functions[sender].ppdu().clone(), self.functions[sender].station);
-        let sifs = self.access.timing.sifs;
-        let began = now - ppdu.air;
-        let by_data = now + self.reserves(sender, now, sifs + ppdu.response);
-        let by_cts_to_self = (ppdu.cts_to_self && !self.is_after_cts).then(|| {
-            let ended = began - sifs;
-            ended + self.reserves(sender, ended, sifs + ppdu.air + sifs + ppdu.response)
-        });
-        let by_rts = ppdu.rts.then(|| {
-            let ended = began - sifs - self.cts() - sifs;
-            ended + self.reserved_by_rts(sender, ended)
-        });
-        for node in (0..self.nodes.len()).filter(|node| *node != station) {
-            let is_receiver = node == ppdu.to as usize;
-            let read = [by_cts_to_self, by_rts.filter(|_| !is_receiver), Some(by_data).filter(|_| !is_receiver)];
-            for until in read.into_iter().flatten() {
-                self.extend_nav(node, until, None, station);
-            }
-        }
-    }
-
-    /// A frame of `by` reserves the channel for `node`, which resets its NAV then if no other frame follows.
-    fn extend_nav(&mut self, node: usize, until: Time, reset: Option<Time>, by: usize) {
-        if until > self.nodes[node].nav.end() {
-            self.nodes[node].nav = ReferenceNav { until, reset, by };
-        }
-    }
-
-    /// `station` has received a frame in error that ends at `now`, and waits.
-    fn wait_after_error(&mut self, station: usize, now: Time) {
-        let timing = self.access.timing;
-        let eifs = match self.access.eifs {
-            Eifs::Off => Duration::ZERO,
-            Eifs::Nav => {
-                self.extend_nav(station, now + self.access.eifs(), None, NOBODY);
-                Duration::ZERO
-            }
-            // EIFS - DIFS + AIFS (10.3.2.3.7).
-            Eifs::AfterError | Eifs::AfterCollision => timing.eifs() - timing.difs,
-        };
-        let idle = (now + eifs).max(self.nodes[station].nav.end());
-        for index in self.own(station) {
-            self.functions[index].from = idle + self.functions[index].aifs;
-        }
-    }
-
     /// Completes an exchange: contention window and retry counts are reset. Another follows at once if the TXOP allows
     /// it, otherwise a backoff, whether or not there is more to send (10.3.4.3).
     pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
         let (now, sender, sifs) = (call.now, self.senders[0], self.access.timing.sifs);
-        self.set_navs(now, sender);
+        let ppdu = self.functions[sender].ppdu();
+        let is_answered = ppdu.to != BROADCAST;
+        let data_end = if is_answered { now - ppdu.response - sifs } else { now };
+        self.hear(sender, &self.exchange_heard(sender, data_end, is_answered));
         let more = self.complete(sender, call);
         if more && self.fits_txop(now, sender) {
             self.phase = ReferencePhase::Gap;
@@ -123,7 +59,10 @@ impl ReferenceChannel {
     pub(super) fn end_cf_end(&mut self, now: Time) {
         let sender = self.senders[0];
         self.account_cf_end(now);
-        self.nodes.iter_mut().for_each(|node| node.nav.until = node.nav.until.min(now));
+        for node in &mut self.nodes {
+            node.nav.until = node.nav.until.min(now);
+            node.in_error = None;
+        }
         if self.access.repeats_cf_end && self.aps[0] as usize != self.functions[sender].station {
             self.functions[sender].draw();
             self.phase = ReferencePhase::SecondCfEnd;
@@ -156,24 +95,18 @@ impl ReferenceChannel {
         self.load(sender, call)
     }
 
-    /// How much longer than its exchange the rounded NAV is.
-    pub(super) fn nav_excess(&self, done: &ReferencePpdu) -> Duration {
-        if done.to == BROADCAST {
-            return self.excess_by_cts(done);
+    /// Most attempts of an MPDU, and most RTS for it without an answer.
+    fn limits(&self, station: usize, ppdu: &ReferencePpdu) -> (u32, u32) {
+        let access = &self.access;
+        if !self.has_block_ack {
+            return (u32::MAX, u32::MAX); // the contender has the limits
         }
-        let sifs = self.access.timing.sifs;
-        let after_rts = done.rts.then(|| sifs * 3 + self.cts() + done.air + done.response);
-        self.access.nav_excess(done.response, after_rts).max(self.excess_by_cts(done))
-    }
-
-    /// How much longer than its exchange the NAV set by a CTS-to-self is.
-    fn excess_by_cts(&self, done: &ReferencePpdu) -> Duration {
-        if !done.cts_to_self || self.is_after_cts {
-            return Duration::ZERO;
-        }
-        let sifs = self.access.timing.sifs;
-        let exact = sifs + done.air + if done.to == BROADCAST { Duration::ZERO } else { sifs + done.response };
-        self.access.round_nav(exact).saturating_sub(exact)
+        let (attempts, rts) = match self.rules(station, ppdu.to) {
+            Some(rules) => (rules.retry_limit, rules.retry_limit),
+            None if ppdu.rts => (access.long_retry_limit, access.short_retry_limit),
+            None => (access.short_retry_limit, access.short_retry_limit),
+        };
+        (attempts.into(), rts.into())
     }
 
     /// Completes an exchange for the originator; `answered` if it got a response, `by_rts` if its RTS got no CTS and
@@ -181,8 +114,7 @@ impl ReferenceChannel {
     pub(super) fn settle(&mut self, sender: usize, answered: bool, by_rts: bool, call: &mut Call<'_>) -> u64 {
         let (peer, ppdu) = (self.task_peer(sender), self.functions[sender].ppdu().clone());
         let station = self.functions[sender].station;
-        let limit = self.rules(station, ppdu.to).filter(|rules| rules.max_ampdu.0 > 0);
-        let limit = limit.map(|rules| u32::from(rules.retry_limit));
+        let (most_attempts, most_rts) = self.limits(station, &ppdu);
         let (now, request_after_miss) = (call.now, self.request_after_miss);
         let function = &mut self.functions[sender];
         let originator = &mut function.peers[peer];
@@ -207,7 +139,7 @@ impl ReferenceChannel {
                 continue;
             }
             let mpdu = originator.mpdu(*number);
-            if limit.is_some_and(|limit| mpdu.attempts >= limit || mpdu.rts_failures >= limit) {
+            if mpdu.attempts >= most_attempts || mpdu.rts_failures >= most_rts {
                 given_up += u64::from(originator.give_up(*number, &mut lost));
             }
         }
@@ -246,14 +178,15 @@ impl ReferenceChannel {
         let (ended, to) = (now, self.functions[sender].ppdu().to as usize);
         if self.phase == (ReferencePhase::Response { lost: true }) {
             self.account_response(now);
-            self.set_navs(now, sender);
+            let data_end = now - response - sifs;
+            self.hear(sender, &self.exchange_heard(sender, data_end, true));
+            self.receive_in_error(self.functions[sender].station, now);
             self.idle_from(now);
-            self.fail_in_error(sender, false, now - response - sifs, call);
+            self.fail_in_error(sender, false, data_end, call);
         } else {
-            // The NAV of bystanders covers the missing response.
-            self.set_navs_by_frames(now, sender);
+            self.hear(sender, &self.exchange_heard(sender, now, false));
+            self.receive_in_error(to, now);
             self.idle_from(now);
-            self.wait_after_error(to, now);
             self.fail(sender, false, ended, call);
         }
         self.reschedule();
@@ -275,19 +208,21 @@ impl ReferenceChannel {
         let timing = &self.access.timing;
         // 10.3.2.4: 2 SIFS, CTS, the delay until the start of a frame is reported, and two slots.
         let reset = ends + sifs * 2 + self.cts() + timing.preamble_of(guard_rate) + timing.slot * 2;
-        let until = ends + self.reserved_by_rts(sender, ends);
-        for node in (0..self.nodes.len()).filter(|node| *node != station && *node != to) {
-            self.extend_nav(node, until, (self.access.nav_reset && !has_cts).then_some(reset), station);
+        let rts = self.rts_heard(sender, ends);
+        if has_cts {
+            self.hear(sender, &[rts, self.cts_heard(sender, now)]);
+            self.receive_in_error(station, now);
+        } else {
+            self.hear(sender, &[HeardFrame { reset: self.access.nav_reset.then_some(reset), ..rts }]);
         }
         if has_cts && self.access.eifs == Eifs::Nav {
             // ns-2's receivers wait for the data.
             self.extend_nav(to, now + sifs + self.functions[sender].ppdu().air, None, NOBODY);
         }
-        let lost = self.phase == (ReferencePhase::Unanswered { lost: true });
-        self.idle_from(now);
-        if lost {
-            self.wait_after_error(to, now);
+        if self.phase == (ReferencePhase::Unanswered { lost: true }) {
+            self.receive_in_error(to, now);
         }
+        self.idle_from(now);
         if has_cts {
             self.fail_in_error(sender, true, ends, call);
         } else {
@@ -388,7 +323,6 @@ impl ReferenceChannel {
     fn fail_in_error(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
         let (station, expired) = (self.functions[sender].station, ended + self.timeout(sender, by_rts));
         let is_nav = self.access.eifs == Eifs::Nav;
-        self.wait_after_error(station, call.now);
         for index in self.own(station) {
             let function = &mut self.functions[index];
             let late = function.aifs.saturating_sub(self.access.timing.difs);

@@ -54,6 +54,9 @@ impl ReferencePpdu {
 /// Header of a subframe of an A-MSDU (9.3.2.2.2).
 const SUBFRAME_HEADER: u64 = 14;
 
+/// QoS Control field (9.2.4.5).
+const QOS_CONTROL: u64 = 2;
+
 /// Length of an A-MSDU of `body` bytes with a further packet of `msdu` bytes, LLC header included; without MAC header
 /// and FCS. `is_single` if it consists of one packet so far, which has no subframe header.
 fn amsdu_with(body: u64, is_single: bool, msdu: u64) -> u64 {
@@ -229,8 +232,9 @@ impl ReferenceChannel {
     }
 
     /// Length of the MPDU of a packet.
-    pub(super) fn mpdu_length(&self, station: usize, packet: &Packet) -> u64 {
-        self.access.timing.frame_length(packet.bytes() + self.nodes[station].routing_overhead).0
+    pub(super) fn mpdu_length(&self, station: usize, to: u32, packet: &Packet) -> u64 {
+        let length = self.access.timing.frame_length(packet.bytes() + self.nodes[station].routing_overhead).0;
+        if self.nodes[self.governing(station, to)].is_legacy { length - QOS_CONTROL } else { length }
     }
 
     /// Takes the next packet for the receiver from the queue, if it is at most `room` bytes long, as part of the last
@@ -238,7 +242,7 @@ impl ReferenceChannel {
     fn take_next(&mut self, index: usize, peer: usize, room: u64, longest_amsdu: u64, call: &mut Call<'_>) -> bool {
         let to = self.functions[index].peers[peer].to;
         let Some(id) = self.functions[index].dequeue_for(to, room, call) else { return false };
-        let length = self.mpdu_length(self.functions[index].station, &call.packets[id]);
+        let length = self.mpdu_length(self.functions[index].station, to, &call.packets[id]);
         let overhead = self.access.timing.sizes.mac_overhead.0;
         let originator = &mut self.functions[index].peers[peer];
         if longest_amsdu > 0

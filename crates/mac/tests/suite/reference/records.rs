@@ -179,18 +179,6 @@ impl ReferenceChannel {
         self.frames = Some(frames);
     }
 
-    /// How long a frame that ends at `end` reserves the channel: for what follows in its exchange, `rest`, or with
-    /// CF-End to the end of the TXOP.
-    pub(super) fn reserves(&self, sender: usize, end: Time, rest: Duration) -> Duration {
-        self.access.round_nav(rest.max(self.left_of_txop(sender, end)))
-    }
-
-    /// How long an RTS that ends at `end` reserves the channel: for CTS, data and response.
-    pub(super) fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
-        let ppdu = self.functions[sender].ppdu();
-        self.reserves(sender, end, self.access.timing.sifs * 3 + self.cts() + ppdu.air + ppdu.response)
-    }
-
     fn rts_record(&self, sender: usize, began: Time, fate: Fate) -> ComparedFrame {
         let timing = &self.access.timing;
         let ends = (self.functions[sender].station as u32, self.functions[sender].ppdu().to);
@@ -209,7 +197,6 @@ impl ReferenceChannel {
     fn cts_record(&self, sender: usize, began: Time, fate: Fate) -> ComparedFrame {
         let timing = &self.access.timing;
         let (ppdu, station) = (self.functions[sender].ppdu(), self.functions[sender].station as u32);
-        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { timing.sifs + ppdu.response };
         ComparedFrame {
             span: (began, began + self.cts()),
             ends: (if ppdu.cts_to_self { station } else { ppdu.to }, station),
@@ -217,11 +204,7 @@ impl ReferenceChannel {
             fate,
             rate: self.guard_rate(),
             length: timing.sizes.cts,
-            reserves: if ppdu.cts_to_self {
-                self.reserves(sender, began + self.cts(), timing.sifs + ppdu.air + answer)
-            } else {
-                self.reserved_by_rts(sender, began - timing.sifs) - timing.sifs - self.cts()
-            },
+            reserves: self.reserved_by_cts(sender, began + self.cts()),
             ..ComparedFrame::plain()
         }
     }
@@ -231,7 +214,6 @@ impl ReferenceChannel {
     fn data_records(&self, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) -> Vec<ComparedFrame> {
         let function = &self.functions[sender];
         let (station, ppdu) = (function.station, function.ppdu());
-        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
         let originator = &function.peers[self.task_peer(sender)];
         let fate_of = |is_lost: bool| fate.unwrap_or(if is_lost { Fate::Error } else { Fate::Read });
         let sequence_of = |number: u64| self.has_rules.then(|| u16::try_from(number % 4096).expect("12 bits"));
@@ -240,7 +222,7 @@ impl ReferenceChannel {
             ends: (station as u32, ppdu.to),
             kind: FrameKind::Data,
             rate: self.data_rate(station, ppdu.to),
-            reserves: self.reserves(sender, end, answer),
+            reserves: self.reserved_by_data(sender, end),
             ..ComparedFrame::plain()
         };
         if ppdu.is_request() {
