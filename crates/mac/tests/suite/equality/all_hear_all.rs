@@ -8,6 +8,7 @@ use wifair_packet::Packets;
 use wifair_queue::Discipline;
 use wifair_units::{Bytes, Duration, Time};
 
+use super::older::{beside_older, older};
 use super::scenario::*;
 use crate::common::NEXT_HOPS;
 use crate::reference::ReferenceChannel;
@@ -72,7 +73,7 @@ proptest! {
         errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
-        (by_receiver, is_dcf, is_narrow, is_extended) in any::<(bool, bool, bool, bool)>(),
+        (by_receiver, is_dcf, is_narrow, is_extended, eifs_is_nav) in any::<(bool, bool, bool, bool, bool)>(),
         (cf_end, older) in (cf_end(), older()),
         protection in protection(),
     ) {
@@ -80,6 +81,9 @@ proptest! {
         let mut rules = rules;
         if older.is_some() {
             rules.retry_limit = scenario.access.short_retry_limit; // stations from before HT have no other
+        }
+        if eifs_is_nav && older.is_none() {
+            scenario.access.eifs = Eifs::Nav;
         }
         scenario.categories = categories.len();
         scenario.queue_limit *= 4;

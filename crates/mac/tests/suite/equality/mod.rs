@@ -6,6 +6,7 @@ mod scenario;
 
 mod all_hear_all;
 mod observed;
+mod older;
 mod overlap;
 mod space;
 

@@ -11,7 +11,7 @@ use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
     Band, CaptureEffect, CarrierSense, ChannelWidth, Dsss, GuardInterval, HeMode, HeOptions, HeRange, HtMode,
-    Interference, ModulationClass, Outage, OutageProcess, Radio, Reception, Spoils, Timing, TxMode, VhtMode,
+    Interference, Outage, OutageProcess, Radio, Reception, Spoils, Timing, TxMode,
 };
 use wifair_queue::{Cause, Chosen, Limit, Queue, QueueSettings};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
@@ -587,77 +587,6 @@ pub fn in_extended_range(mut settings: EdcaSettings, is_extended: bool) -> EdcaS
         station.mode = Some((TxMode::He(mode), Band::Ghz5));
     }
     settings
-}
-
-/// Stations of older standards than that of the access point.
-#[derive(Clone, Copy, Debug)]
-pub struct Older {
-    /// Modulation class of the access point and the newest stations.
-    network: ModulationClass,
-    /// Every which station is from before HT; 0 for none.
-    legacy: u32,
-}
-
-pub fn older() -> impl Strategy<Value = Option<Older>> {
-    let network = prop_oneof![Just(ModulationClass::Ht), Just(ModulationClass::Vht), Just(ModulationClass::He)];
-    prop::option::of((network, prop_oneof![Just(0), 2_u32..4]).prop_map(|(network, legacy)| Older { network, legacy }))
-}
-
-impl Scenario {
-    /// Without traffic between stations if some are older: they do not know what others read.
-    pub fn with_older(mut self, older: Option<Older>) -> Self {
-        if older.is_some() {
-            (self.by_ap, self.answers) = (true, false);
-        }
-        self
-    }
-}
-
-/// These settings, in extended range if `is_extended` and the network has it, and beside older stations. The first is
-/// the access point.
-pub fn beside_older(settings: EdcaSettings, is_extended: bool, older: Option<Older>) -> EdcaSettings {
-    let ht: Vec<_> = settings.stations.iter().map(|station| station.mode).collect();
-    let Some(Older { network, legacy }) = older else { return in_extended_range(settings, is_extended) };
-    let has_best_effort = settings.classifier != Classifier::Caller || settings.stations[0].categories.len() > 2;
-    let mut settings = in_extended_range(settings, is_extended && network == ModulationClass::He);
-    for (number, station) in (0..).zip(&mut settings.stations) {
-        let Some(rules) = &mut station.aggregation else { continue };
-        let is_legacy = legacy > 0 && number as u32 % legacy == 1 && has_best_effort;
-        station.newest = match number % 4 {
-            _ if is_legacy => ModulationClass::Ofdm,
-            3 => ModulationClass::Ht,
-            2 => ModulationClass::Vht,
-            _ => ModulationClass::He,
-        };
-        station.newest = station.newest.min(network);
-        let width = ChannelWidth::Mhz20;
-        match station.newest {
-            ModulationClass::He if is_extended => {}
-            ModulationClass::He => {
-                let mode = HeMode::new(5, 1, width, GuardInterval::Ns800, HeOptions::default());
-                station.mode = Some((TxMode::He(mode.expect("the mode exists")), Band::Ghz5));
-            }
-            ModulationClass::Vht => {
-                let mode = VhtMode::new(6, 1, width, GuardInterval::Ns800).expect("the mode exists");
-                station.mode = Some((TxMode::Vht(mode), Band::Ghz5));
-            }
-            _ => station.mode = ht[number],
-        }
-        if station.newest == ModulationClass::Ht {
-            rules.single_in_ampdu = false;
-            rules.max_amsdu = Bytes(rules.max_amsdu.0.min(1000));
-            rules.window = rules.window.div_ceil(2);
-        }
-        if is_legacy {
-            (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
-        }
-    }
-    settings
-}
-
-/// The newest modulation class that each station reads.
-pub fn newest(settings: &EdcaSettings) -> Vec<ModulationClass> {
-    settings.stations.iter().map(|station| station.newest).collect()
 }
 
 /// Stations with DCF.

@@ -13,6 +13,7 @@ use wifair_phy::{CaptureEffect, CarrierSense, Interference, ModulationClass, Rad
 use wifair_queue::Discipline;
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
+use super::older::{beside_older, newest, older};
 use super::scenario::*;
 use crate::common::{NEXT_HOPS, signals};
 

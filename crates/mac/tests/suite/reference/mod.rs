@@ -5,9 +5,9 @@
 //! exchange grows with the number of stations. Originator and recipient of a block ACK agreement are two ends that
 //! share nothing, and MPDUs are never forgotten. Modelled are DCF and up to four access categories (IEEE Std
 //! 802.11-2016, 10.3 and 10.22.2), TXOPs, RTS and CTS, errors of each MPDU and of control frames, EIFS, the NAV rounded
-//! as in ns-2, CF-End, A-MSDU, A-MPDU, block ACK with requests and reordering (10.24.7), and stations of standards older
-//! than that of the access point (10.26). Not modelled are rate adaptation, agreements made on the air, lifetimes,
-//! waiting for more packets, and outages.
+//! as in ns-2, CF-End, A-MSDU, A-MPDU, block ACK with requests and reordering (10.24.7), and stations of standards
+//! older than that of the access point (10.26). Not modelled are rate adaptation, agreements made on the air,
+//! lifetimes, waiting for more packets, and outages.
 //!
 //! Where the standard leaves a choice, it is the one of [`wifair_mac::GeneralChannel`], whose documentation lists them.
 
