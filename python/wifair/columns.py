@@ -94,6 +94,9 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         values: list[Any] = column.tolist()
         return values
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._data  # without making an array
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 STARVED = 0.1
 """A flow below this part of the mean goodput is looked at: it is starved, or asked for little."""
+SATED = 0.95
+"""A flow that gets this part of what it asks for has got it; the rest is under way, or lost."""
 SATISFIED = 70
 """Below this R-factor many users are dissatisfied (ITU-T G.109)."""
 FEW = 6
@@ -176,10 +178,20 @@ class _Records:
         self.raw = results.flows
         scenario = getattr(results, "scenario", None)
         self.scenario = _parsed(getattr(scenario, "resolved", ""))
-        self.persistent = {
-            flow for flow in self.flows.names if self.group("flows", flow).get("workload", "persistent") == "persistent"
-        }
-        """Flows that always have something to send, as far as is known."""
+        self.sated = self._sated()
+        """Whether each flow is known to have got what it asked for."""
+        workloads = [self.group("flows", flow).get("workload", "persistent") for flow in self.flows.names]
+        self.persistent = np.array([workload == "persistent" for workload in workloads]) & ~self.sated
+        """Whether each flow always had something to send, as far as is known."""
+
+    def _sated(self) -> NDArray[np.bool_]:
+        goodput = self.flows["goodput_bps"]
+        if "asked_bps" not in self.flows or "mos" not in self.flows:  # a capture, or a measurement
+            return np.zeros(len(goodput), dtype=np.bool_)
+        # A session of TCP may be the slower the less it gets, and another follow later. Datagrams do not wait.
+        cannot_wait = np.isfinite(self.flows["mos"]) | (goodput < STARVED * goodput.mean())
+        sated: NDArray[np.bool_] = cannot_wait & (goodput >= SATED * self.flows["asked_bps"])
+        return sated
 
     def cell_has(self, *names: str) -> bool:
         return all(name in self.cell and not math.isnan(self.cell[name]) for name in names)
@@ -250,15 +262,26 @@ def _shares(r: _Records) -> Iterator[Finding]:
     if len(names) == 1:
         yield Finding("goodput", f"{names[0]} gets {rate(goodput[0])}{runs}.", {"goodput_bps": total})
         return
-    most, least = int(np.argmax(goodput)), int(np.argmin(goodput))
     text = f"{len(names)} flows get {rate(total)} together{runs}"
-    if goodput[most] > 1.1 * max(goodput[least], 1e-9):
-        text += f": {names[most]} most with {rate(goodput[most])}, {names[least]} least with {rate(goodput[least])}"
+    sated = _chosen(names, r.sated)
+    hungry = np.flatnonzero(~r.sated)
+    if sated and hungry.size:
+        text += f". {_some(sated)} {'get what they ask' if len(sated) > 1 else 'gets what it asks'} for; "
     else:
-        text += ", all about the same"
+        text += ": " if hungry.size else ", all that they ask for"
+    if hungry.size == 1:
+        text += f"{names[hungry[0]]} gets {rate(goodput[hungry[0]])}"
+    elif hungry.size:
+        most, least = hungry[np.argmax(goodput[hungry])], hungry[np.argmin(goodput[hungry])]
+        if goodput[most] > 1.1 * max(goodput[least], 1e-9):
+            whose = "of the others, " if sated else ""
+            text += f"{whose}{names[most]} most with {rate(goodput[most])}, {names[least]} least with"
+            text += f" {rate(goodput[least])}"
+        else:
+            text += f"{'the others get' if sated else 'all get'} about the same"
     jain = r.cell.get("jain_index", math.nan)
     if not math.isnan(jain):
-        text += f". Jain's index is {jain:.3f}"
+        text += f". Jain's index{' of all' if sated and hungry.size else ''} is {jain:.3f}"
     yield Finding("goodput", text + ".", {"goodput_bps": total, "jain_index": jain})
 
     yield from _starved(r)
@@ -321,8 +344,7 @@ def _directions(r: _Records) -> Iterator[Finding]:
         return
     directions = np.array(r.flows.text("direction"))
     goodput = r.flows["goodput_bps"]
-    always = np.isin(r.flows.names, list(r.persistent))
-    up, down = goodput[(directions == "up") & always], goodput[(directions == "down") & always]
+    up, down = (goodput[(directions == way) & r.persistent] for way in ("up", "down"))
     if not up.size or not down.size or not down.sum():
         return
     ratio = float(up.mean() / down.mean())

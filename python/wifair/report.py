@@ -38,7 +38,7 @@ def named(source: object) -> str:
 
 
 def text(results: Results | SavedResults, width: int | None = None) -> str:
-    """Show the flows as a table (means over the seeds), then the cell with 95 % intervals.
+    """Show the flows as a table (means over the seeds), datagrams as another, then the cell with 95 % intervals.
 
     The table fits `width` characters, by default those of the terminal, if there is one.
     """
@@ -46,23 +46,28 @@ def text(results: Results | SavedResults, width: int | None = None) -> str:
         return "no run finished"
     room = width or shutil.get_terminal_size((WIDE, 24)).columns
     cell = [line for pair in _cell(results) for line in _wrapped(pair, room)]
-    return "\n".join([_title(results), "", *_flows(results, room), "", *cell])
+    tables = (_table(columns, room) for columns in (_flow_columns(results), _datagram_columns(results)))
+    return "\n".join([_title(results), "", *(line for table in tables if table for line in [*table, ""]), *cell])
 
 
 def html_tables(results: Results | SavedResults) -> str:
     """Show the same as HTML, for notebooks."""
     if not results.seeds:
         return "<p>no run finished</p>"
-    columns = _flow_columns(results)
+    tables = "".join(
+        _html_table(columns) for columns in (_flow_columns(results), _datagram_columns(results)) if columns
+    )
+    figures = html_rows(_cell_pairs(results), titled=True)
+    return f"<b>{html.escape(_title(results))}</b>{tables}<table>{figures}</table>" + (
+        f"<p>({NO_INTERVAL})</p>" if 1 < len(results.seeds) < FEWEST else ""
+    )
+
+
+def _html_table(columns: list[tuple[str, list[str]]]) -> str:
     heads = "".join(f"<th>{html.escape(head)}</th>" for head, _ in columns)
     body = html_rows(zip(*(cells[:MOST_FLOWS] for _, cells in columns)))
     more = "".join(f"<p>{html.escape(line)}</p>" for line in _left_out(len(columns[0][1])))
-    figures = html_rows(_cell_pairs(results), titled=True)
-    return (
-        f"<b>{html.escape(_title(results))}</b>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}<table>{figures}</table>"
-        + (f"<p>({NO_INTERVAL})</p>" if 1 < len(results.seeds) < FEWEST else "")
-    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _wrapped(line: str, width: int) -> list[str]:
@@ -107,9 +112,10 @@ def _title(results: Results | SavedResults) -> str:
 
 
 def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]]:
-    """Head and cells of each column of the table of flows."""
+    """Head and cells of each column of the table of flows; those of which nothing is known are left out."""
     names, goodput = _by_flow(results, "goodput_bps")
     total = sum(goodput)
+    datagrams = set(_datagram_flows(results))
     columns = [
         ("flow", names),
         ("direction", results.flows.to_list("direction")[: len(names)]),
@@ -123,18 +129,51 @@ def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]
         ("retransmitted", "retransmissions", amount),
         ("timeouts", "timeouts", amount),
     )
-    return columns + [(head, [form(value) for value in _by_flow(results, column)[1]]) for head, column, form in shown]
+    for head, column, form in shown:
+        values = _by_flow(results, column)[1]
+        cells = [NOTHING if row in datagrams else form(value) for row, value in enumerate(values)]
+        columns += [(head, cells)] if set(cells) != {NOTHING} else []
+    return columns
 
 
-def _flows(results: Results | SavedResults, width: int) -> list[str]:
-    columns = _flow_columns(results)
+def _datagram_flows(results: Results | SavedResults) -> list[int]:
+    """Places of the flows of datagrams that have arrived, of which TCP's figures are not known."""
+    if "mos" not in results.flows:
+        return []
+    return [place for place, mos in enumerate(_by_flow(results, "mos")[1]) if not math.isnan(mos)]
+
+
+def _datagram_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]]:
+    """Head and cells of each column of the table of datagrams; none without datagrams."""
+    places = _datagram_flows(results)
+    if not places:
+        return []
+    names = _by_flow(results, "mos")[0]
+    shown: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+        ("delay", "owd_mean_s", time),
+        ("delay 99 %", "owd_p99_s", time),
+        ("jitter", "jitter_s", time),
+        ("lost", "loss_fraction", percent),
+        ("MOS", "mos", lambda value: f"{value:.2f}"),
+    )
+    columns = [(head, form, _by_flow(results, column)[1]) for head, column, form in shown]
+    return [
+        ("datagrams", [names[place] for place in places]),
+        *((head, [form(values[place]) for place in places]) for head, form, values in columns),
+    ]
+
+
+def _table(columns: list[tuple[str, list[str]]], width: int) -> list[str]:
+    if not columns:
+        return []
     flows = len(columns[0][1])
     rows = [[head, *cells[:MOST_FLOWS]] for head, cells in columns]
     for narrower in NARROWER:  # until the table fits
         if sum(max(map(len, row)) + 2 for row in rows) - 2 <= width:
             break
         rows = [row for row in ([narrower.get(row[0], row[0]), *row[1:]] for row in rows) if row[0]]
-    return [*aligned(list(zip(*rows)), left=range(2)), *_left_out(flows)]
+    words = range(2) if "direction" in dict(columns) else range(1)
+    return [*aligned(list(zip(*rows)), left=words), *_left_out(flows)]
 
 
 def _left_out(flows: int) -> list[str]:

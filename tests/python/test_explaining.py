@@ -303,3 +303,11 @@ udp.rate = "64 kb/s"
     shown = capture_report.text(capture, 80)
     assert f"               {starved - 3} more" in shown.splitlines()  # three were named, as if they were all
     assert max(map(len, shown.splitlines()[1:])) <= 80
+
+
+def test_flows_that_ask_for_little_are_not_compared_with_uploads() -> None:
+    """Of a call, a video and two uploads, it said that uplink flows get 1.6 times the goodput of downlink flows."""
+    text = explain(run(example("four-categories", duration="5 s"), seeds=[1])).text(1000)
+    assert "call and video get what they ask for; " in text
+    assert "Jain's index of all is" in text
+    assert "An uplink flow gets" not in text

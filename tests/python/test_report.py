@@ -69,3 +69,36 @@ def test_the_shares_of_the_air_time_sum_to_one() -> None:
     air = next(line for line in shown.splitlines() if line.startswith("air time"))
     assert "spatial reuse" in air
     assert sum(map(float, re.findall(r"([\d.]+) %", air))) == pytest.approx(100, abs=0.3)
+
+
+def test_datagrams_have_a_table_of_their_own() -> None:
+    scenario = wifair.Scenario.from_text(gallery.example("four-categories").text).with_(duration="5 s")
+    results = wifair.run(scenario, seeds=[1])
+    lines = repr(results).splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("datagrams"))
+    assert lines[head].split() == ["datagrams", "delay", "delay", "99", "%", "jitter", "lost", "MOS"]
+    assert [line.split()[0] for line in lines[head + 1 : head + 3]] == ["call", "video"]
+    call = next(line for line in lines if line.startswith("call"))
+    assert set(call.split()[6:]) == {"-"}  # of TCP nothing is said
+    assert "<th>MOS</th>" in results._repr_html_()
+
+
+def test_what_is_known_of_no_flow_is_left_out() -> None:
+    saturated = """
+        name = "saturated"
+        duration = "1 s"
+        [wlan]
+        standard = "802.11g"
+        [[servers]]
+        name = "server"
+        [[stations]]
+        name = "sta"
+        [[flows]]
+        name = "up"
+        station = "sta"
+        transport = "udp"
+        udp.rate = "50 Mb/s"
+    """
+    lines = repr(wifair.run(wifair.Scenario.from_text(saturated))).splitlines()
+    assert lines[2].split() == ["flow", "direction", "goodput", "share"]
+    assert lines[5].startswith("datagrams")
