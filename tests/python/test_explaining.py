@@ -311,3 +311,50 @@ def test_flows_that_ask_for_little_are_not_compared_with_uploads() -> None:
     assert "call and video get what they ask for; " in text
     assert "Jain's index of all is" in text
     assert "An uplink flow gets" not in text
+
+
+DOWNLOAD = """
+name = "download"
+duration = "4 s"
+warm_up = "1 s"
+
+[wlan]
+standard = "802.11ax"
+width = 80
+
+[ap]
+queue.limit = "1000 packets"
+
+[tcp]
+stack = "modern"
+
+[[servers]]
+name = "internet"
+
+[[stations]]
+name = "sta"
+queue.limit = "1000 packets"
+
+[[flows]]
+name = "down"
+station = "sta"
+direction = "down"
+"""
+
+
+def test_a_full_wire_is_found() -> None:
+    """The air carries more than 500 Mb/s, a wired link 100 Mb/s unless its rate is given."""
+    found = topics(explain(run(Scenario.from_text(DOWNLOAD))))
+    assert "link of internet is full: downlink flows get 9" in found["wire"]
+    faster = Scenario.from_text(DOWNLOAD).with_({"servers.rate": "1 Gb/s"})
+    assert "wire" not in topics(explain(run(faster)))
+
+
+def test_acks_that_overflow_the_queue_of_a_station_are_found() -> None:
+    """128 ACKs to an aggregate of 256 packets do not fit into a queue of 50."""
+    faster = Scenario.from_text(DOWNLOAD).with_({"servers.rate": "1 Gb/s"})
+    assert "lost ACKs" not in topics(explain(run(faster)))
+    explanation = explain(run(faster.with_({"stations.queue.limit": "50 packets"})))
+    assert "in one aggregate" in topics(explanation)["lost ACKs"]
+    advice = [change for finding in explanation.findings for change in finding.advice]
+    assert "stations.sta.queue.limit=1000 packets" in advice

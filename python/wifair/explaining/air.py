@@ -1,0 +1,118 @@
+"""The air: errors, collisions, slow stations; and wired links that are full instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from wifair.report import percent, rate
+from wifair.words import counted
+
+from .records import FEW, Finding, Records, each_run
+
+FULL = 0.9
+"""Goodput is at least this part of the rate of a full link: headers are a tenth of packets of 400 bytes."""
+RATES = {"b/s": 1.0, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9}
+
+
+def wires(r: Records) -> Iterator[Finding]:
+    """Tell which wired links are full, so that the air does not decide what flows get."""
+    for server in r.scenario.get("servers", []):
+        limit = _bits_per_second(server.get("rate", "")) * server.get("count", 1)
+        for way in ("up", "down"):
+            uses = [
+                goodput
+                for name, direction, goodput in zip(r.flows.names, r.flows.text("direction"), r.flows["goodput_bps"])
+                if direction == way and r.group("flows", name).get("server", server["name"]) == server["name"]
+            ]
+            # Headers take four or five per cent more.
+            if uses and sum(uses) > FULL * limit:
+                yield Finding(
+                    "wire",
+                    f"The wired link of {server['name']} is full: {way}link flows get {rate(sum(uses))} of its"
+                    f" {rate(limit)}, headers not included. It limits them, rather than the air.",
+                    {"goodput_bps": float(sum(uses)), "link_bps": limit},
+                    (f"servers.{server['name']}.rate=1 Gb/s",) if limit < 1e9 else (),
+                )
+
+
+def _bits_per_second(text: str) -> float:
+    """Read a rate as resolved scenarios have it; infinite if there is none."""
+    number, _, unit = text.partition(" ")
+    return float(number) * RATES[unit] if unit in RATES else math.inf
+
+
+def radio(r: Records) -> Iterator[Finding]:
+    """Tell which stations lose frames to errors, and in space to hidden stations."""
+    if r.stations is None or "errors" not in r.stations:
+        return
+    attempts, errors, given_up = (r.stations[name] for name in ("attempts", "errors", "given_up"))
+    share = errors / np.maximum(attempts, 1)
+    bad = [int(i) for i in np.argsort(-share, kind="stable") if share[i] > 0.02]
+    if bad:
+        parts = [f"{r.stations.names[i]} {percent(float(share[i]))}" for i in bad[:FEW]]
+        yield Finding(
+            "bad radio",
+            f"Transmission attempts that fail because of errors, not collisions: {', '.join(parts)}."
+            f" The MAC retries them, and gives up {counted(float(given_up[bad].sum()), 'frame')}{each_run(r)}.",
+            {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
+            ("wlan.rate_adaptation=minstrel",) if "space" in r.scenario else (),
+        )
+    if "space" not in r.scenario:
+        return  # where all stations hear each other, those that rarely send may also collide more often
+    collisions = r.stations["collisions"] / np.maximum(attempts, 1)
+    busy = attempts > 0.02 * attempts.sum()
+    if busy.sum() > 1:
+        most, least = collisions[busy].max(), collisions[busy].min()
+        if most > 0.1 and most > 2 * least:
+            names = np.array(r.stations.names)[busy]
+            yield Finding(
+                "collisions",
+                f"{percent(float(most))} of the attempts of {names[int(np.argmax(collisions[busy]))]} collide,"
+                f" but only {percent(float(least))} of those of {names[int(np.argmin(collisions[busy]))]}:"
+                " hidden stations or the capture effect cause this.",
+                {"collisions_most": float(most), "collisions_least": float(least)},
+                ("wlan.rts_threshold=0 B",),
+            )
+
+
+def slow_stations(r: Records) -> Iterator[Finding]:
+    """Tell which station takes most air for a frame."""
+    if r.stations is None or "air_data_s" not in r.stations:
+        return
+    delivered = r.stations["delivered"]
+    air = r.stations["air_data_s"] + r.stations["air_collided_s"]
+    used = (delivered > 0.02 * max(delivered.sum(), 1)) & [r.uploads(name) for name in r.stations.names]
+    if used.sum() < 2:
+        return
+    each = air[used] / delivered[used]
+    names = np.array(r.stations.names)[used]
+    slow, fast = int(np.argmax(each)), int(np.argmin(each))
+    if each[slow] > 2 * each[fast]:
+        yield Finding(
+            "slow station",
+            f"A frame of {names[slow]} takes {1e3 * each[slow]:.2f} ms of air, one of {names[fast]}"
+            f" {1e3 * each[fast]:.2f} ms. Channel access is fair in frames, so the slow one takes time from all.",
+            {"air_per_frame_slow_s": float(each[slow]), "air_per_frame_fast_s": float(each[fast])},
+            ("ap.queue.discipline=airtime",),
+        )
+
+
+def air(r: Records) -> Iterator[Finding]:
+    """Tell what the time on the air is used for."""
+    if not r.cell_has("air_idle", "air_collision"):
+        return
+    idle, collided, spoilt = r.cell["air_idle"], r.cell["air_collision"], r.cell.get("air_error", 0.0)
+    text = (
+        f"Data takes {percent(r.cell['air_data'])} of the time on the air, collisions {percent(collided)},"
+        f" frames with errors {percent(spoilt)}; {percent(idle)} is idle"
+    )
+    if idle > 0.3:
+        text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads"
+    elif collided + spoilt > 0.15:
+        cause = "Fewer stations that contend at a time, or RTS/CTS," if collided >= spoilt else "Lower rates"
+        text += f". {cause} would waste less"
+    figures = {"air_idle": idle, "air_collision": collided, "air_error": spoilt, "air_data": r.cell["air_data"]}
+    yield Finding("air", text + ".", figures)
