@@ -12,6 +12,7 @@ mod hidden;
 mod hidden_aggregates;
 mod missing_cts;
 mod mpdu_errors;
+mod older;
 mod outages;
 mod rates;
 mod reference;

@@ -1,6 +1,6 @@
 //! Frame exchanges: who starts, what is received, and the consequences of their end.
 
-use wifair_phy::{Band, FrameMode, ModulationClass};
+use wifair_phy::FrameMode;
 use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase, SlotStart};
@@ -268,6 +268,7 @@ impl GeneralChannel {
         let left = self.edcafs.left_of_txop(sender, now);
         let excess = left.max(self.nav_excess(sender));
         self.set_navs(now, excess, Duration::ZERO);
+        self.set_eifs_of_older(sender, now);
         if more && self.edcafs.fits_txop(now, sender) {
             self.phase = GeneralPhase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -281,48 +282,6 @@ impl GeneralChannel {
         self.set_navs(now, excess, left);
         self.finish(now, left, more);
         self.hold_older(now, sender);
-    }
-
-    /// The stations that take no part in the exchange of `sender`, and read of a PPDU of this class only the legacy
-    /// preamble (10.26).
-    fn unread_by(&self, sender: usize, class: ModulationClass) -> impl Iterator<Item = u32> {
-        let ends = [number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to];
-        let unread = self.older.iter().filter(move |(station, newest)| *newest < class && !ends.contains(station));
-        unread.map(|(station, _)| *station)
-    }
-
-    /// The class of the data of `sender`, or of a request.
-    fn class_of_data(&self, sender: usize) -> ModulationClass {
-        let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let mode = self.edcafs.mode_towards(self.edcafs.station_of(sender), ppdu.to);
-        let mode = mode.filter(|_| ppdu.to != BROADCAST && !ppdu.is_dataless());
-        mode.map_or(ModulationClass::ErpOfdm, |mode| mode.tx.class(Band::Ghz5))
-    }
-
-    /// The class of the response to `sender`.
-    fn class_of_response(&self, sender: usize) -> ModulationClass {
-        let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let extended = self.edcafs.extended_response(self.edcafs.station_of(sender), ppdu.to, ppdu.purpose);
-        extended.map_or(ModulationClass::ErpOfdm, |extended| extended.mode.class(Band::Ghz5))
-    }
-
-    /// Stations that read only the preamble of a response to `sender` that ends at `end` wait EIFS (10.3.2.3.7).
-    fn hold_older(&mut self, end: Time, sender: usize) {
-        if !self.older.is_empty() {
-            self.hold_if_unread(end, sender, self.class_of_response(sender));
-            self.next = self.backoffs.next();
-        }
-    }
-
-    /// The same after a frame of this class in the exchange of `sender`.
-    #[inline(never)]
-    fn hold_if_unread(&mut self, end: Time, sender: usize, class: ModulationClass) {
-        let mut unread = std::mem::take(&mut self.unread);
-        unread.extend(self.unread_by(sender, class).map(|station| (station, end)));
-        for (station, end) in unread.drain(..) {
-            self.wait_after_error(end, station);
-        }
-        self.unread = unread;
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.
@@ -380,22 +339,8 @@ impl GeneralChannel {
         let by_cts = by_cts.max(self.excess_at_receiver(sender));
         let of_sender = (holder, now + by_sender);
         let of_receiver = if to == BROADCAST { of_sender } else { (to, now + by_cts) };
-        let mut unread = std::mem::take(&mut self.unread);
-        if !self.older.is_empty() {
-            let ppdu = &self.edcafs.contenders[sender].ppdu;
-            let data_end = if to == BROADCAST { now } else { now - ppdu.response - self.edcafs.access.timing.sifs };
-            let (by_rts, by_cts_to_self) = self.reserved_before(sender, data_end);
-            let before = by_rts.max(by_cts_to_self);
-            // Those who have not read the data may have read the response, which reserves the rest of the TXOP.
-            for (class, until) in
-                [(self.class_of_response(sender), before), (self.class_of_data(sender), before.max(now + left))]
-            {
-                unread.extend(self.unread_by(sender, class).map(|station| (station, until)));
-            }
-        }
-        self.navs.set(Nav::new(now + excess, holder), [of_sender, of_receiver], &unread);
-        unread.clear();
-        self.unread = unread;
+        let of_older = self.navs_of_older(sender, self.data_end(sender, now), to != BROADCAST);
+        self.navs.set(Nav::new(now + excess, holder), [of_sender, of_receiver], &of_older);
     }
 
     /// How much longer than its exchange the rounded NAV of bystanders is.
@@ -439,6 +384,7 @@ impl GeneralChannel {
             self.account_response(now);
             let left = self.edcafs.left_of_txop(sender, now);
             self.set_navs(now, left.max(self.nav_excess(sender)), Duration::ZERO);
+            self.set_eifs_of_older(sender, now);
             self.idle_from(now, &[sender]);
             self.hold_older(now, sender);
             let start = self.after_timeout_in_error(sender, false, now - response - timing.sifs, now);
@@ -508,7 +454,8 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let until = end + self.edcafs.reserved_by_rts(sender, end);
-        self.navs.set(Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)], &[]);
+        let of_older = self.navs_by(sender, &[(self.class_of_protection(), until)]);
+        self.navs.set(Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)], &of_older);
     }
 
     /// Bystanders have read data that end at `now` and were not received, and what preceded them. Stations that do not
@@ -517,18 +464,14 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let (by_rts, by_cts_to_self) = self.reserved_before(sender, now);
-        let before = by_rts.max(by_cts_to_self);
-        let mut unread = std::mem::take(&mut self.unread);
-        unread.extend(self.unread_by(sender, self.class_of_data(sender)).map(|station| (station, before)));
-        let until = before.max(now + self.edcafs.reserved_by_data(sender, now));
-        self.navs.set(Nav::new(until, holder), [(holder, Time::ZERO), (to, by_cts_to_self)], &unread);
-        unread.clear();
-        self.unread = unread;
+        let of_older = self.navs_of_older(sender, now, false);
+        let until = by_rts.max(by_cts_to_self).max(now + self.edcafs.reserved_by_data(sender, now));
+        self.navs.set(Nav::new(until, holder), [(holder, Time::ZERO), (to, by_cts_to_self)], &of_older);
     }
 
     /// Until when the RTS, or the CTS-to-self, reserves the channel that precedes the data of `sender`, which end at
     /// `data_end`.
-    fn reserved_before(&self, sender: usize, data_end: Time) -> (Time, Time) {
+    pub(super) fn reserved_before(&self, sender: usize, data_end: Time) -> (Time, Time) {
         let sifs = self.edcafs.access.timing.sifs;
         let data_began = data_end - self.edcafs.contenders[sender].ppdu.air;
         match self.before_data(sender).first() {
@@ -570,7 +513,7 @@ impl GeneralChannel {
     }
 
     /// `station` has received a frame in error that ends at `now`.
-    fn wait_after_error(&mut self, now: Time, station: u32) {
+    pub(super) fn wait_after_error(&mut self, now: Time, station: u32) {
         let start = SlotStart::Idle(self.idle_after_error(now, station));
         self.start_late(station, start);
     }

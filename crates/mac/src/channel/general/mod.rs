@@ -20,6 +20,7 @@ mod exchange_records;
 mod exchanges;
 mod fast;
 mod navs;
+mod older;
 
 use wifair_packet::{PacketId, Packets};
 use wifair_phy::ModulationClass;
@@ -83,7 +84,7 @@ pub struct GeneralChannel {
     late: Vec<(usize, SlotStart)>,
     /// The access point that repeats the CF-End of other stations, if it does.
     repeats_cf_end: Option<u32>,
-    /// Stations that read only the legacy preamble of newer PPDUs, and the newest class that they read.
+    /// Stations that do not read newer PPDUs, and the newest class that they read.
     older: Vec<(u32, ModulationClass)>,
     /// Those that do not read a frame, and a time, while they are handled.
     unread: Vec<(u32, Time)>,
@@ -140,7 +141,7 @@ impl GeneralChannel {
         edcafs.set_single_frames(true);
         let newest = (0..).zip(edcafs.stations.iter().map(|station| station.newest));
         let of_all = newest.clone().map(|(_, newest)| newest).max().unwrap_or(ModulationClass::Dsss);
-        let older = newest.filter(|(_, newest)| (ModulationClass::ErpOfdm..of_all).contains(newest)).collect();
+        let older = newest.filter(|(_, newest)| *newest < of_all).collect();
         let own = |contender: &Edcaf| (contender.aifs, contender.slot_rules);
         let contenders: Vec<_> = edcafs.contenders.iter().map(own).collect();
         Self {

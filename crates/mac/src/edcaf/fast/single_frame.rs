@@ -7,7 +7,8 @@ use wifair_units::{Bytes, Duration, Time};
 
 use super::super::ppdu::single_psdu;
 use super::super::window::Mpdu;
-use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Task, number, rate_of};
+use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Station, Task, number, rate_of};
+use crate::Eifs;
 use crate::exchange::{ExchangeStep, Purpose, sequence};
 
 /// The frame that an EDCAF is trying to send.
@@ -61,7 +62,11 @@ impl Edcafs {
         let can_fail = self.stations.iter().any(|station| station.errors.are_possible());
         let is_nav_exact = nav_unit == Duration::ZERO;
         // Older stations may not read the response, and wait EIFS.
-        let is_read_by_all = !self.stations.iter().any(|station| station.link.has_extended_responses());
+        let reads_like_first = |station: &Station| station.newest == self.stations[0].newest;
+        let is_read_by_all = match self.access.eifs {
+            Eifs::AfterError | Eifs::Off => !self.stations.iter().any(|station| station.link.has_extended_responses()),
+            Eifs::AfterCollision | Eifs::Nav => self.stations.iter().all(reads_like_first),
+        };
         let is_reliable = self.sends_singly && !can_fail && is_nav_exact && is_read_by_all;
         self.is_reliable = is_reliable && !self.air_use.is_wanted();
     }

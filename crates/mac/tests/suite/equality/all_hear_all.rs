@@ -73,8 +73,8 @@ proptest! {
         errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
         categories in prop::collection::vec(category(), 1..5),
         rules in aggregation(),
-        (by_receiver, is_dcf, is_narrow, is_extended, eifs_is_nav) in any::<(bool, bool, bool, bool, bool)>(),
-        (cf_end, older) in (cf_end(), older()),
+        (by_receiver, is_dcf, is_narrow, is_extended) in any::<(bool, bool, bool, bool)>(),
+        (cf_end, older, eifs_is_nav) in (cf_end(), older(), prop::bool::weighted(0.2)),
         protection in protection(),
     ) {
         let mut scenario = scenario.protected(protection).with_cf_end(cf_end).with_older(older);
@@ -82,7 +82,7 @@ proptest! {
         if older.is_some() {
             rules.retry_limit = scenario.access.short_retry_limit; // stations from before HT have no other
         }
-        if eifs_is_nav && older.is_none() {
+        if eifs_is_nav {
             scenario.access.eifs = Eifs::Nav;
         }
         scenario.categories = categories.len();
@@ -92,7 +92,7 @@ proptest! {
             let stations = with_errors(settings(&scenario), errors);
             let settings = with_categories(&scenario, stations, &categories, by_receiver);
             let settings = with_rules(settings, if is_narrow { 0 } else { 7 }, &rules);
-            let mut settings = beside_older(settings, is_extended, older);
+            let mut settings = beside_older(&scenario, settings, is_extended, older);
             if is_dcf {
                 settings.slot_rules = SlotRules::Dcf;
             }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wifair_mac::edcaf::{Classifier, EdcaSettings};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HeMode, HeOptions, ModulationClass, TxMode, VhtMode};
-use wifair_units::Bytes;
+use wifair_units::{BitRate, Bytes};
 
 use super::scenario::{Scenario, in_extended_range};
 
@@ -14,19 +14,33 @@ pub struct Older {
     network: ModulationClass,
     /// Every which station is from before HT; 0 for none.
     legacy: u32,
+    /// Whether these are of 802.11b, if there is a band for them.
+    is_dsss: bool,
 }
 
 pub fn older() -> impl Strategy<Value = Option<Older>> {
     let network = prop_oneof![Just(ModulationClass::Ht), Just(ModulationClass::Vht), Just(ModulationClass::He)];
-    let older = (network, prop_oneof![Just(0), 2_u32..4]);
-    prop::option::of(older.prop_map(|(network, legacy)| Older { network, legacy }))
+    let older = (network, prop_oneof![Just(0), 2_u32..4], any::<bool>());
+    prop::option::of(older.prop_map(|(network, legacy, is_dsss)| Older { network, legacy, is_dsss }))
+}
+
+impl Older {
+    /// The newest class that a station from before HT reads.
+    fn legacy_class(self, scenario: &Scenario) -> ModulationClass {
+        let has_dsss = scenario.access.timing.is_dsss(BitRate::from_mbps(11));
+        if has_dsss && self.is_dsss { ModulationClass::HrDsss } else { ModulationClass::Ofdm }
+    }
 }
 
 impl Scenario {
     /// Beside older stations all traffic is with the access point, as other stations do not know what they read.
+    /// Frames for stations of 802.11b and OFDM frames beside them need protection that these read (10.26.2).
     pub fn with_older(mut self, older: Option<Older>) -> Self {
-        if older.is_some() {
-            (self.by_ap, self.answers) = (true, false);
+        let Some(older) = older else { return self };
+        (self.by_ap, self.answers) = (true, false);
+        if older.legacy > 0 && older.legacy_class(&self) == ModulationClass::HrDsss {
+            let by_rts = self.access.protects_by_rts;
+            self = self.protected((Some(BitRate::from_mbps(2)), by_rts));
         }
         self
     }
@@ -34,8 +48,14 @@ impl Scenario {
 
 /// These settings, in extended range if `is_extended` and the network has it, and beside older stations. The first is
 /// the access point.
-pub fn beside_older(settings: EdcaSettings, is_extended: bool, older: Option<Older>) -> EdcaSettings {
-    let Some(Older { network, legacy }) = older else { return in_extended_range(settings, is_extended) };
+pub fn beside_older(
+    scenario: &Scenario,
+    settings: EdcaSettings,
+    is_extended: bool,
+    older: Option<Older>,
+) -> EdcaSettings {
+    let Some(older) = older else { return in_extended_range(settings, is_extended) };
+    let Older { network, legacy, .. } = older;
     let ht: Vec<_> = settings.stations.iter().map(|station| station.mode).collect();
     let has_best_effort = settings.classifier != Classifier::Caller || settings.stations[0].categories.len() > 2;
     let mut settings = in_extended_range(settings, is_extended && network == ModulationClass::He);
@@ -43,7 +63,7 @@ pub fn beside_older(settings: EdcaSettings, is_extended: bool, older: Option<Old
         let Some(rules) = &mut station.aggregation else { continue };
         let is_legacy = legacy > 0 && number % legacy == 1 && has_best_effort;
         station.newest = match number % 4 {
-            _ if is_legacy => ModulationClass::Ofdm,
+            _ if is_legacy => older.legacy_class(scenario),
             3 => ModulationClass::Ht.min(network),
             2 => ModulationClass::Vht.min(network),
             _ => network,
@@ -68,6 +88,9 @@ pub fn beside_older(settings: EdcaSettings, is_extended: bool, older: Option<Old
         }
         if is_legacy {
             (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
+        }
+        if station.newest == ModulationClass::HrDsss {
+            station.common.rate = BitRate::from_mbps(11);
         }
     }
     settings

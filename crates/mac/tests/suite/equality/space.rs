@@ -197,7 +197,7 @@ proptest! {
             settings.slot_rules = slot_rules;
             match aggregates {
                 Some((asks_and_agrees, amsdu)) => {
-                    beside_older(with_aggregates(settings, asks_and_agrees, amsdu), is_extended, older)
+                    beside_older(&scenario, with_aggregates(settings, asks_and_agrees, amsdu), is_extended, older)
                 }
                 None => settings,
             }

@@ -3,7 +3,8 @@
 //!
 //! A station reads the modulation classes up to its newest. Of a newer PPDU it reads the legacy preamble alone, if that
 //! is of OFDM (10.26): it knows neither what the PPDU reserves nor whether it is without error, and waits EIFS after it
-//! unless it reads a later frame. Nobody reads a frame that overlaps with another, and the next contention ends EIFS.
+//! unless it reads a later frame. One of 802.11b takes OFDM for noise, after which it waits as after a collision.
+//! Nobody reads a frame that overlaps with another, and the next contention ends EIFS.
 
 use wifair_mac::{BROADCAST, Eifs};
 use wifair_phy::{Band, ModulationClass};
@@ -103,6 +104,7 @@ impl ReferenceChannel {
     /// All stations hear these frames of a sender and its receiver.
     pub(super) fn hear(&mut self, sender: usize, frames: &[HeardFrame]) {
         let holder = self.functions[sender].station;
+        let waits_after_noise = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         for frame in frames {
             for node in (0..self.nodes.len()).filter(|node| *node as u32 != frame.from) {
                 let newest = self.nodes[node].newest;
@@ -111,7 +113,7 @@ impl ReferenceChannel {
                     if node as u32 != frame.to {
                         self.extend_nav(node, frame.end + frame.reserves, frame.reset, holder);
                     }
-                } else if newest >= ModulationClass::ErpOfdm {
+                } else if newest >= ModulationClass::ErpOfdm || waits_after_noise {
                     self.receive_in_error(node, frame.end);
                 }
             }
