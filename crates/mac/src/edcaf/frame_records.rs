@@ -60,16 +60,23 @@ impl Edcafs {
     /// How long `sender` waits for the response to what it has formed or, if `by_rts`, to its RTS.
     #[inline]
     pub(crate) fn timeout(&self, sender: usize, by_rts: bool) -> Duration {
-        self.timeout_of_any.unwrap_or_else(|| {
-            let (station, ppdu) = (self.station_of(sender), &self.contenders[sender].ppdu);
-            if !by_rts && self.extended_response(station, ppdu.to, ppdu.purpose).is_some() {
-                return self.access.timeout_of_extended();
-            }
-            self.access.timeout_of(match ppdu.rate {
-                _ if by_rts => control_rate(&self.access),
-                Some(rate) => self.access.timing.answer_rate(rate),
-                None => self.control_rate(station, ppdu.to),
-            })
+        match self.timeout_of_any {
+            Some(timeout) => timeout,
+            None => self.timeout_of_response(sender, by_rts),
+        }
+    }
+
+    /// The same if it depends on the rate of the response.
+    #[inline(never)]
+    fn timeout_of_response(&self, sender: usize, by_rts: bool) -> Duration {
+        let (station, ppdu) = (self.station_of(sender), &self.contenders[sender].ppdu);
+        if !by_rts && self.extended_response(station, ppdu.to, ppdu.purpose).is_some() {
+            return self.access.timeout_of_extended();
+        }
+        self.access.timeout_of(match ppdu.rate {
+            _ if by_rts => control_rate(&self.access),
+            Some(rate) => self.access.timing.answer_rate(rate),
+            None => self.control_rate(station, ppdu.to),
         })
     }
 

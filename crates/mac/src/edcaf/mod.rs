@@ -534,8 +534,7 @@ impl Edcafs {
         let is_short = by_rts || !contender.ppdu.begins_with(ExchangeStep::Rts);
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
-        if !exhausted && matches!(contender.task, Some(Task::Single(_))) {
-            self.settle_single(sender, false, by_rts);
+        if !exhausted && contender.settle_single(false, by_rts).is_some() {
             return true;
         }
         self.settle_failure(sender, by_rts, exhausted, call)

@@ -17,8 +17,8 @@ impl Edcafs {
     /// data were sent. Returns the number of MPDUs delivered.
     pub(crate) fn settle(&mut self, sender: usize, answered: bool, by_rts: bool, call: &mut Call<'_>) -> u64 {
         let now = call.now;
-        if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
-            return self.settle_single(sender, answered, by_rts);
+        if let Some(delivered) = self.contenders[sender].settle_single(answered, by_rts) {
+            return delivered;
         }
         let station = self.station_of(sender);
         if self.contenders[sender].ppdu.is_action() {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use wifair_units::{Duration, Time};
 
 use super::super::slots::Slots;
-use crate::edcaf::SlotRules;
+use crate::edcaf::{SlotRules, number};
 
 /// The slot count shared by contenders with the same AIFS and slot rules.
 #[derive(Clone, Debug)]
@@ -33,7 +33,17 @@ impl Grid {
     #[inline(always)]
     fn enter(&mut self, contender: u32, slots: u64, place: &mut BackoffPlace) {
         place.end = self.slots.insert(contender, slots);
-        self.entered += usize::from(!std::mem::replace(&mut place.entered, true));
+        self.entered += 1;
+    }
+
+    /// Starts a backoff of `slots` of a contender, which is listed if it has something to send.
+    #[inline(always)]
+    fn start(&mut self, contender: u32, slots: u64, place: &mut BackoffPlace) {
+        if place.waits {
+            self.enter(contender, slots, place);
+        } else {
+            place.end = self.slots.count() + slots;
+        }
     }
 
     /// Determines when the first contender sends.
@@ -57,16 +67,21 @@ struct BackoffPlace {
     end: u64,
     /// Whether it has something to send, and is not sending it now.
     waits: bool,
-    /// Whether it is listed in the slots of its grid.
-    entered: bool,
-    /// Whether its slots are not aligned with its grid, so that it is listed off the grid.
+    /// Whether its slots are not aligned with its grid, so that it is listed off the grid. Otherwise it is listed in the
+    /// slots of its grid if it has something to send.
     is_apart: bool,
 }
 
 impl BackoffPlace {
+    /// Whether it has something to send or slots left.
+    #[inline(always)]
+    fn counts(&self, grids: &[Grid]) -> bool {
+        self.waits || self.is_apart || self.end > grids[self.grid].slots.count()
+    }
+
     /// It sends, and is listed nowhere.
     fn send(&mut self) {
-        (self.waits, self.entered, self.is_apart) = (false, false, false);
+        (self.waits, self.is_apart) = (false, false);
     }
 }
 
@@ -105,7 +120,7 @@ impl Backoffs {
         let mut backoffs = Self { slot, grids: vec![], places, off_grid, changes };
         for own in contenders {
             let grid = backoffs.grid_of(*own, Time::ZERO, contenders.len());
-            backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, entered: false, is_apart: false });
+            backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, is_apart: false });
         }
         backoffs
     }
@@ -169,11 +184,7 @@ impl Backoffs {
     pub fn start(&mut self, contender: u32, slots: u64, waits: bool) {
         let place = &mut self.places[contender as usize];
         place.waits = waits;
-        if waits {
-            self.enter(contender, slots);
-        } else {
-            place.end = self.grids[place.grid].slots.count() + slots;
-        }
+        self.grids[place.grid].start(contender, slots, place);
     }
 
     /// Starts a backoff of `slots`, counted from `from`; the channel must be idle by then.
@@ -182,12 +193,10 @@ impl Backoffs {
         let place = &mut self.places[contender as usize];
         let grid = &mut self.grids[place.grid];
         place.waits = waits;
-        if from != grid.origin {
-            self.list(OffGrid { contender, from, slots, drew: true });
-        } else if waits {
-            grid.enter(contender, slots, place);
+        if from == grid.origin {
+            grid.start(contender, slots, place);
         } else {
-            place.end = grid.slots.count() + slots;
+            self.list(OffGrid { contender, from, slots, drew: true });
         }
     }
 
@@ -230,21 +239,27 @@ impl Backoffs {
         }
     }
 
-    /// The first of these contenders that has something to send or slots left.
-    pub fn first_counting(&self, own: Range<usize>) -> Option<usize> {
-        let counts =
-            |place: &BackoffPlace| place.waits || place.is_apart || place.end > self.grids[place.grid].slots.count();
-        Some(own.start + self.places[own].iter().position(counts)?)
+    /// Lets those of the contenders count from another time, given by `from`, that have something to send or slots left.
+    #[inline(always)]
+    pub fn resume_counting(&mut self, contenders: Range<usize>, from: impl Fn(usize) -> Time) {
+        if self.places[contenders.clone()].iter().any(|place| place.counts(&self.grids)) {
+            for index in contenders {
+                if self.places[index].counts(&self.grids) {
+                    self.resume_at(number(index), from(index));
+                }
+            }
+        }
     }
 
-    /// Removes a contender from the slots of its grid, or from those off their grids.
+    /// Removes a contender from the slots of its grid, or from those off their grids; it must be listed again if it has
+    /// something to send.
     fn leave(&mut self, contender: u32) {
         let place = &mut self.places[contender as usize];
-        if std::mem::take(&mut place.entered) {
+        if std::mem::take(&mut place.is_apart) {
+            self.off_grid.retain(|off| off.contender != contender);
+        } else if place.waits {
             self.grids[place.grid].slots.remove(contender, place.end);
             self.grids[place.grid].entered -= 1;
-        } else if std::mem::take(&mut place.is_apart) {
-            self.off_grid.retain(|off| off.contender != contender);
         }
     }
 
@@ -275,13 +290,9 @@ impl Backoffs {
             let rules = self.rules_of(contender);
             let grid = self.grid_of((aifs, rules), idle, self.places.len());
             let left = self.left(contender);
-            let entered = self.places[contender as usize].entered;
             self.leave(contender);
             self.places[contender as usize].grid = grid;
-            self.places[contender as usize].end = self.grids[grid].slots.count() + left;
-            if entered {
-                self.enter(contender, left);
-            }
+            self.grids[grid].start(contender, left, &mut self.places[contender as usize]);
         }
     }
 
@@ -300,12 +311,16 @@ impl Backoffs {
         next
     }
 
+    /// Whether a contender off its grid sends at `now`.
+    fn is_due_off_grid(&self, now: Time) -> bool {
+        self.off_grid.iter().any(|off| off.due(self.slot) == now && self.waits(off.contender))
+    }
+
     /// Removes the contender that sends at `now`, which must be [`Backoffs::next`], if it is the only one, and on its
     /// grid. Otherwise does nothing.
     #[inline]
     pub fn take_only(&mut self, now: Time) -> Option<u32> {
-        let slot = self.slot;
-        if self.off_grid.iter().any(|off| off.due(slot) == now && self.waits(off.contender)) {
+        if self.is_due_off_grid(now) {
             return None;
         }
         let mut due = self.grids.iter_mut().filter(|grid| grid.next == now);
@@ -333,7 +348,7 @@ impl Backoffs {
         for contender in &*into {
             self.places[*contender as usize].send();
         }
-        if !self.off_grid.is_empty() {
+        if self.is_due_off_grid(now) {
             let places = &mut self.places;
             self.off_grid.retain(|off| {
                 let place = &mut places[off.contender as usize];
@@ -366,18 +381,14 @@ impl Backoffs {
     /// A station sends at `now`: contenders off their grid return to it.
     #[inline(never)]
     fn return_to_grids(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
-        let mut off_grid = std::mem::take(&mut self.off_grid);
-        for off in off_grid.drain(..) {
-            let left = if off.drew {
-                off.slots.saturating_sub(self.rules_of(off.contender).passed(off.from, now, self.slot))
-            } else {
-                draw(off.contender)
-            };
-            let waits = self.waits(off.contender);
-            self.places[off.contender as usize].is_apart = false;
-            self.start(off.contender, left, waits);
+        let Self { slot, grids, places, off_grid, .. } = self;
+        for OffGrid { contender, from, slots, drew } in off_grid.drain(..) {
+            let place = &mut places[contender as usize];
+            let grid = &mut grids[place.grid];
+            let left = if drew { slots.saturating_sub(grid.rules.passed(from, now, *slot)) } else { draw(contender) };
+            place.is_apart = false;
+            grid.start(contender, left, place);
         }
-        self.off_grid = off_grid;
     }
 
     /// Contenders that were counting slots before `now`, with the start of their count.

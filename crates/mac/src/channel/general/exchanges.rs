@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase, SlotStart};
 use crate::channel::nav::Nav;
-use crate::edcaf::{Edcaf, control_air, control_rate, number};
+use crate::edcaf::{Edcaf, Edcafs, control_air, control_rate, number};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, Call, Eifs};
 
@@ -39,12 +39,12 @@ impl GeneralChannel {
     /// Determines the senders among the contenders that are due.
     #[inline(never)]
     fn choose_senders(&mut self, call: &mut Call<'_>) {
-        let mut due = std::mem::take(&mut self.due);
-        for index in due.drain(..) {
-            let index = index as usize;
+        let mut last = None;
+        for place in 0..self.due.len() {
+            let index = self.due[place] as usize;
             // Categories of one station are in order of priority; the first one sends (internal collision).
             let station = self.edcafs.station_of(index);
-            if self.senders.last().is_some_and(|last| self.edcafs.station_of(*last) == station) {
+            if last.replace(station) == Some(station) {
                 let more = self.edcafs.collide_internally(index, call);
                 let slots = u64::from(self.edcafs.contenders[index].contention.draw());
                 self.backoffs.start(number(index), slots, more);
@@ -52,7 +52,7 @@ impl GeneralChannel {
                 self.admit(call.now, index);
             }
         }
-        self.due = due;
+        self.due.clear();
     }
 
     /// The winners of the contention send.
@@ -75,8 +75,7 @@ impl GeneralChannel {
         self.began = now;
         self.is_reserved = false;
         self.cannot_fail = false;
-        for place in 0..self.senders.len() {
-            let sender = self.senders[place];
+        for &sender in &self.senders {
             let station = self.edcafs.station_of(sender);
             self.edcafs.counters[station].attempts += 1;
             self.edcafs.form(sender, call);
@@ -141,8 +140,11 @@ impl GeneralChannel {
     /// Air time of a sender's first frame: an RTS, a CTS-to-self or the data frame.
     #[inline]
     pub(super) fn opening(&self, sender: usize) -> Duration {
-        let air = self.edcafs.contenders[sender].ppdu.air;
-        self.before_data(sender).first().map_or(air, |step| control_air(&self.edcafs.access, *step))
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        match ppdu.before_data() {
+            [step, ..] if !self.is_reserved => control_air(&self.edcafs.access, *step),
+            _ => ppdu.air,
+        }
     }
 
     /// Whether data of a sender follow even if its first frame collides: nobody answers a CTS-to-self.
@@ -158,22 +160,24 @@ impl GeneralChannel {
 
     /// When the air is free again after a collision, at least for the gap between CTS-to-self and data.
     fn collision_end(&self) -> Time {
-        let openings = self.senders.iter().map(|sender| self.began + self.opening(*sender));
-        let end = openings.max().expect("there are senders");
+        let end = self.senders.iter().map(|sender| self.began + self.opening(*sender)).fold(self.began, Time::max);
         if self.edcafs.access.protection.is_none() || end <= self.data_begin() {
             return end;
         }
         self.senders.iter().map(|sender| self.last_end(*sender)).fold(end, Time::max)
     }
 
-    /// Air time of what a sender has sent in a collision.
-    fn spoilt_air(&self, sender: usize) -> Duration {
+    /// Air time of what a sender has sent in a collision, and the end of its last frame.
+    #[inline(always)]
+    fn spoilt(&self, sender: usize) -> (Duration, Time) {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let reserves = ppdu.begins_with(ExchangeStep::CtsToSelf);
-        if reserves {
-            control_air(&self.edcafs.access, ExchangeStep::CtsToSelf) + ppdu.air
-        } else {
-            self.opening(sender)
+        match ppdu.before_data() {
+            [] => (ppdu.air, self.began + ppdu.air),
+            [ExchangeStep::CtsToSelf, ..] => {
+                let cts = control_air(&self.edcafs.access, ExchangeStep::CtsToSelf);
+                (cts + ppdu.air, self.last_end(sender))
+            }
+            _ => (self.opening(sender), self.last_end(sender)),
         }
     }
 
@@ -515,19 +519,17 @@ impl GeneralChannel {
     /// `station` has received a frame in error that ends at `now`.
     pub(super) fn wait_after_error(&mut self, now: Time, station: u32) {
         let start = SlotStart::Idle(self.idle_after_error(now, station));
-        self.start_late(station, start);
+        self.start_late(station as usize, start);
     }
 
     /// The categories of `station`, but for one that has sent, count slots from `start`, on a channel that is idle.
     #[inline(always)]
-    fn start_late(&mut self, station: u32, start: SlotStart) {
-        self.late.push((station as usize, start));
-        let mut own = self.edcafs.own(station);
+    fn start_late(&mut self, station: usize, start: SlotStart) {
+        self.late.push((station, start));
+        let Edcafs { contenders, access, categories, .. } = &self.edcafs;
+        let first = station * categories;
         // The others need it only when they get something to send.
-        while let Some(index) = self.backoffs.first_counting(own.clone()) {
-            self.backoffs.resume_at(number(index), start.of(&self.edcafs, index));
-            own.start = index + 1;
-        }
+        self.backoffs.resume_counting(first..first + categories, |index| start.of(&contenders[index], access));
     }
 
     /// Ends a collision.
@@ -552,31 +554,25 @@ impl GeneralChannel {
             };
             self.idle_from(end, &senders);
         }
-        let last = match self.edcafs.access.eifs {
-            Eifs::Nav => senders.iter().filter(|sender| self.last_end(**sender) == now).count(),
-            _ => 0, // not needed
-        };
+        let is_nav = self.edcafs.access.eifs == Eifs::Nav;
+        let last = is_nav.then(|| senders.iter().filter(|sender| self.last_end(**sender) == now).count());
         for &sender in &senders {
-            let (air, ended) = (self.spoilt_air(sender), self.last_end(sender));
+            let (air, ended) = self.spoilt(sender);
             let Edcaf { station, ref ppdu, .. } = self.edcafs.contenders[sender];
             let (to, by_rts) = (ppdu.to, ppdu.begins_with(ExchangeStep::Rts));
-            let nav = self.edcafs.access.nav_after_own(last > 1 || ended < now);
             let counters = &mut self.edcafs.counters[station];
             counters.collisions += 1;
             counters.collided += air;
+            let nav = last.map(|last| now + self.edcafs.access.nav_after_own(last > 1 || ended < now));
             if to == BROADCAST {
-                // A broadcast is not acknowledged, so its sender does not notice.
-                call.retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
-                let from = now + nav + self.edcafs.contenders[sender].aifs;
-                let more = self.edcafs.succeed(sender, call);
-                self.draw_backoff(sender, from, more);
-            } else {
-                let start = match self.edcafs.access.eifs {
-                    Eifs::Nav => SlotStart::Idle((ended + self.edcafs.timeout(sender, by_rts)).max(now + nav)),
-                    _ => self.after_timeout(sender, by_rts, ended, now),
-                };
-                self.fail(sender, by_rts, start, call);
+                self.end_spoilt_broadcast(sender, nav.unwrap_or(now), call);
+                continue;
             }
+            let start = match nav {
+                Some(nav) => SlotStart::Idle((ended + self.edcafs.timeout(sender, by_rts)).max(nav)),
+                None => self.after_timeout(sender, by_rts, ended, now),
+            };
+            self.fail(sender, by_rts, start, call);
         }
         if !remaining.is_empty() {
             self.go_on(remaining);
@@ -584,6 +580,16 @@ impl GeneralChannel {
         }
         self.senders = senders;
         self.next = self.backoffs.next();
+    }
+
+    /// A broadcast of `sender` has collided. It is not acknowledged, so its sender does not notice, and contends again
+    /// when the channel has been idle from `idle`.
+    #[inline(never)]
+    fn end_spoilt_broadcast(&mut self, sender: usize, idle: Time, call: &mut Call<'_>) {
+        let Edcaf { station, aifs, ref ppdu, .. } = self.edcafs.contenders[sender];
+        call.retry_limit_drops.push((number(station), ppdu.first));
+        let more = self.edcafs.succeed(sender, call);
+        self.draw_backoff(sender, idle + aifs, more);
     }
 
     /// After a collision of their CTS-to-self these send their data.
@@ -600,12 +606,13 @@ impl GeneralChannel {
 
     /// `sender` got no response. All categories of its station contend again from `start`, after its timeout
     /// (10.22.2.4): it with the same frames or the next.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn fail(&mut self, sender: usize, by_rts: bool, start: SlotStart, call: &mut Call<'_>) {
+        let contender = &self.edcafs.contenders[sender];
+        let from = start.of(contender, &self.edcafs.access);
         if self.phase == GeneralPhase::Idle {
-            self.start_late(number(self.edcafs.station_of(sender)), start);
+            self.start_late(contender.station, start);
         }
-        let from = start.of(&self.edcafs, sender);
         let more = self.edcafs.fail(sender, by_rts, call);
         self.draw_backoff(sender, from, more);
     }

@@ -32,7 +32,7 @@ use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, SlotRules, control_air, number};
 use crate::exchange::ExchangeStep;
 use crate::tap::Tap;
-use crate::{AirTime, Call, Counters, IdleAccess, MacEvent};
+use crate::{Access, AirTime, Call, Counters, IdleAccess, MacEvent};
 use wifair_queue::Queue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +111,8 @@ enum SlotStart {
 
 impl SlotStart {
     /// From when a category of the station counts slots.
-    fn of(self, edcafs: &Edcafs, index: usize) -> Time {
-        let (contender, access) = (&edcafs.contenders[index], &edcafs.access);
+    #[inline]
+    fn of(self, contender: &Edcaf, access: &Access) -> Time {
         match self {
             Self::Idle(idle) => idle + contender.aifs,
             Self::Timeout { expired, idle, .. } if contender.slot_rules == SlotRules::Edca => {
@@ -320,7 +320,7 @@ impl GeneralChannel {
         let (_, start) = self.late.iter().find(|(late, _)| *late == station)?;
         let (contender, backoffs) = (number(index), &self.backoffs);
         let is_idle = !backoffs.waits(contender) && backoffs.left(contender) == 0 && !backoffs.is_apart(contender);
-        is_idle.then(|| start.of(&self.edcafs, index))
+        is_idle.then(|| start.of(&self.edcafs.contenders[index], &self.edcafs.access))
     }
 
     /// Starts contention for a contender that had nothing to send.

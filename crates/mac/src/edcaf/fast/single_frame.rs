@@ -49,6 +49,22 @@ impl SingleAirs {
     };
 }
 
+impl Edcaf {
+    /// Completes an exchange, if it is one with a single frame; see [`Edcafs::settle`].
+    #[inline]
+    pub(in crate::edcaf) fn settle_single(&mut self, answered: bool, by_rts: bool) -> Option<u64> {
+        let Some(Task::Single(frame)) = &mut self.task else { return None };
+        if by_rts {
+            frame.attempts -= 1;
+        } else {
+            self.ppdu.count_as(1, &mut self.counters);
+        }
+        let delivered = u64::from(answered);
+        self.counters.delivered += delivered;
+        Some(delivered)
+    }
+}
+
 impl Edcafs {
     /// Sends single frames without windows, if `is_on` and if all frames are such frames.
     pub(crate) fn set_single_frames(&mut self, is_on: bool) {
@@ -240,21 +256,6 @@ impl Edcafs {
             counters.control += frame.airs.ack;
         }
         self.load_single(sender, call)
-    }
-
-    /// Completes an exchange with a single frame; see [`Edcafs::settle`].
-    #[inline]
-    pub(in crate::edcaf) fn settle_single(&mut self, sender: usize, answered: bool, by_rts: bool) -> u64 {
-        let Edcaf { task: Some(Task::Single(frame)), ppdu, counters, .. } = &mut self.contenders[sender] else {
-            return 0;
-        };
-        if by_rts {
-            frame.attempts -= 1;
-        } else {
-            ppdu.count_as(1, counters);
-        }
-        counters.delivered += u64::from(answered);
-        u64::from(answered)
     }
 
     /// Gives up the single frame of `sender`.
