@@ -49,6 +49,18 @@ pub enum Protection {
     CtsToSelf,
 }
 
+impl Protection {
+    /// The frames with which an exchange begins that is protected in this way.
+    #[must_use]
+    pub const fn steps(self) -> &'static [ExchangeStep] {
+        match self {
+            Self::None => &[],
+            Self::RtsCts => &[ExchangeStep::Rts, ExchangeStep::Cts],
+            Self::CtsToSelf => &[ExchangeStep::CtsToSelf],
+        }
+    }
+}
+
 /// The frames of an exchange, in order.
 #[must_use]
 pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [ExchangeStep] {

@@ -9,8 +9,8 @@ use wifair_units::{Bytes, Duration, Time};
 use super::links::LinkMode;
 use super::ppdu::{rules_between, single_psdu};
 use super::settings::AggregationRules;
-use super::{BROADCAST, Edcafs, ExchangeStep, Task, control_air};
-use crate::exchange::{Purpose, sequence};
+use super::{BROADCAST, Edcafs, Task, control_air};
+use crate::exchange::Purpose;
 
 impl Edcafs {
     /// Length up to which an A-MPDU may grow; zero without aggregation.
@@ -76,9 +76,7 @@ impl Edcafs {
 
     /// Time taken by protection before data of a sender.
     pub(super) fn protection_time(&self, psdu: Bytes, to: u32, sender: usize) -> Duration {
-        let steps = sequence(Purpose::Single, self.protection(psdu, to, sender, None));
-        let before =
-            steps.iter().filter(|step| matches!(step, ExchangeStep::Rts | ExchangeStep::Cts | ExchangeStep::CtsToSelf));
+        let before = self.protection(psdu, to, sender, None).steps().iter();
         before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
     }
 

@@ -342,10 +342,26 @@ impl Edcafs {
     /// Records the length of a station's queues, if it is an access point.
     fn read_gauge(&mut self, now: Time, station: usize) {
         if let Some(ap) = self.stations[station].ap {
-            let (waiting, is_full) = self.level(station);
-            self.ap_queues[ap].set(now, waiting, is_full);
-            self.late_gauges[ap] = false;
+            self.read_gauge_of(now, station, ap);
         }
+    }
+
+    /// The same, unless it is recorded already.
+    #[inline(always)]
+    fn read_late_gauge(&mut self, now: Time, station: usize) {
+        if let Some(ap) = self.stations[station].ap
+            && self.late_gauges[ap]
+        {
+            self.read_gauge_of(now, station, ap);
+        }
+    }
+
+    /// Records the length of the queues of an access point with this index.
+    #[inline(never)]
+    fn read_gauge_of(&mut self, now: Time, station: usize, ap: usize) {
+        let (waiting, is_full) = self.level(station);
+        self.ap_queues[ap].set(now, waiting, is_full);
+        self.late_gauges[ap] = false;
     }
 
     /// The queues of a station may have changed; their length is recorded when they next do.
@@ -361,7 +377,7 @@ impl Edcafs {
     fn note_departures(&mut self, now: Time, index: usize, before: usize) {
         let Edcaf { station, ap: Some(ap), ref waiting, .. } = self.contenders[index] else { return };
         if self.late_gauges[ap] {
-            return self.read_gauge(now, station);
+            return self.read_gauge_of(now, station, ap);
         }
         let (len, was_full) = self.ap_queues[ap].level();
         let left = len - (before - waiting.len());
@@ -407,7 +423,7 @@ impl Edcafs {
         let looks = self.contenders[index].task.is_none();
         let is_loaded = looks && self.load(index, call);
         if is_loaded {
-            self.find_due(station as usize);
+            self.find_due(index);
         }
         (index, looks, is_loaded)
     }
@@ -422,7 +438,7 @@ impl Edcafs {
 
     /// Records the length of an access point's queues after an arrival.
     pub(crate) fn after_offer(&mut self, now: Time, station: u32) {
-        self.read_gauge(now, station as usize);
+        self.read_late_gauge(now, station as usize);
     }
 
     /// Determines what an EDCAF sends next: a frame that is due, retransmissions, or the next packet of its queue.
@@ -476,8 +492,9 @@ impl Edcafs {
     }
 
     /// Handles an EDCAF that has nothing more to send.
+    #[inline]
     fn fall_silent(&mut self, now: Time, index: usize) {
-        self.find_due(self.station_of(index));
+        self.find_due(index);
         let contender = &mut self.contenders[index];
         if let Some(source) = &contender.source {
             if source.has_ended() {

@@ -34,7 +34,7 @@ pub(crate) struct Ppdu {
     /// The first packet.
     pub first: PacketId,
     pub purpose: Purpose,
-    sequence: &'static [ExchangeStep],
+    protection: Protection,
     pub(super) mpdus: Vec<PpduMpdu>,
     /// Highest number of attempts among its MPDUs, and the earliest expiry.
     pub(super) most_attempts: u8,
@@ -66,7 +66,7 @@ impl Default for Ppdu {
             to: BROADCAST,
             first: Packets::default().insert(Packet::default()),
             purpose: Purpose::Broadcast,
-            sequence: &[],
+            protection: Protection::None,
             mpdus: vec![],
             most_attempts: 0,
             expires: Time::NEVER,
@@ -87,23 +87,19 @@ impl Default for Ppdu {
 impl Ppdu {
     /// Whether the exchange includes this frame.
     pub fn has(&self, step: ExchangeStep) -> bool {
-        self.sequence.contains(&step)
+        sequence(self.purpose, self.protection).contains(&step)
     }
 
     /// Whether the exchange begins with this frame.
     #[inline]
     pub fn begins_with(&self, step: ExchangeStep) -> bool {
-        self.sequence.first() == Some(&step)
+        self.before_data().first() == Some(&step)
     }
 
     /// The frames before the data.
     #[inline]
     pub fn before_data(&self) -> &'static [ExchangeStep] {
-        match self.sequence {
-            [ExchangeStep::Rts, ExchangeStep::Cts, ..] => &self.sequence[..2],
-            [ExchangeStep::CtsToSelf, ..] => &self.sequence[..1],
-            _ => &[],
-        }
+        self.protection.steps()
     }
 
     pub fn is_request(&self) -> bool {
@@ -205,19 +201,13 @@ impl Ppdu {
         self.is_counted = false;
     }
 
-    /// Sets the length of the PSDU, the air times and the frames of the exchange.
+    /// Sets the length of the PSDU, the air times and the frames before the data.
     #[inline]
-    pub(super) fn set_airs(
-        &mut self,
-        psdu: Bytes,
-        air: Duration,
-        response: Duration,
-        sequence: &'static [ExchangeStep],
-    ) {
+    pub(super) fn set_airs(&mut self, psdu: Bytes, air: Duration, response: Duration, protection: Protection) {
         self.psdu = psdu;
         self.air = air;
         self.response = response;
-        self.sequence = sequence;
+        self.protection = protection;
         self.timed = None;
     }
 
@@ -487,7 +477,7 @@ impl Edcafs {
         ppdu.air = air;
         ppdu.width = width;
         ppdu.response = response;
-        ppdu.sequence = sequence(purpose, protection);
+        ppdu.protection = protection;
         ppdu.timed = timed;
         if !ppdu.begins_with(ExchangeStep::Rts) {
             ppdu.count_as(mpdus, counters);
@@ -506,7 +496,7 @@ impl Edcafs {
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         counters.requests += u64::from(purpose == Purpose::BlockAckRequest);
         ppdu.begin(to, purpose);
-        ppdu.set_airs(length, air, response, sequence(purpose, protection));
+        ppdu.set_airs(length, air, response, protection);
     }
 
     /// The station whose rate applies between two stations: that of the receiver for frames from an access point.
@@ -549,14 +539,14 @@ impl Edcafs {
     /// Sets another rate than the station's for the data that `sender` has formed.
     pub(crate) fn set_rate(&mut self, sender: usize, rate: BitRate) {
         let timing = &self.access.timing;
-        let Ppdu { to, psdu, purpose, .. } = self.contenders[sender].ppdu;
+        let Ppdu { to, psdu, .. } = self.contenders[sender].ppdu;
         let protection = self.protection(psdu, to, sender, Some(rate));
         let ppdu = &mut self.contenders[sender].ppdu;
         ppdu.rate = Some(rate);
         ppdu.timed = None;
         ppdu.air = timing.frame(psdu, rate);
         ppdu.response = timing.frame(timing.sizes.ack, timing.answer_rate(rate));
-        ppdu.sequence = sequence(purpose, protection);
+        ppdu.protection = protection;
     }
 
     /// Rate of the response to what `sender` has formed.

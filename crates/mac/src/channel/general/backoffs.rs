@@ -109,6 +109,8 @@ pub(super) struct Backoffs {
     grids: Vec<Grid>,
     places: Vec<BackoffPlace>,
     off_grid: Vec<OffGrid>,
+    /// No earlier than this does one of them count slots.
+    off_grid_from: Time,
     /// Contenders whose AIFS changes when the channel next becomes idle.
     changes: Vec<(u32, Duration)>,
 }
@@ -117,7 +119,7 @@ impl Backoffs {
     /// Backoffs of contenders with these AIFS and rules, on a channel that is idle from the start.
     pub fn new(slot: Duration, contenders: &[(Duration, SlotRules)]) -> Self {
         let (places, off_grid, changes) = (vec![], vec![], vec![]);
-        let mut backoffs = Self { slot, grids: vec![], places, off_grid, changes };
+        let mut backoffs = Self { slot, grids: vec![], places, off_grid, off_grid_from: Time::NEVER, changes };
         for own in contenders {
             let grid = backoffs.grid_of(*own, Time::ZERO, contenders.len());
             backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, is_apart: false });
@@ -205,6 +207,7 @@ impl Backoffs {
         let place = &mut self.places[off.contender as usize];
         place.end = 0;
         place.is_apart = true;
+        self.off_grid_from = self.off_grid_from.min(off.from);
         self.off_grid.push(off);
     }
 
@@ -236,6 +239,7 @@ impl Backoffs {
             self.list(OffGrid { contender, from, slots, drew: true });
         } else if let Some(off) = self.off_grid.iter_mut().find(|off| off.contender == contender) {
             off.from = from;
+            self.off_grid_from = self.off_grid_from.min(from);
         }
     }
 
@@ -304,7 +308,7 @@ impl Backoffs {
         for grid in &mut self.grids {
             next = next.min(grid.find_next(slot));
         }
-        if !self.off_grid.is_empty() {
+        if self.off_grid_from < next {
             let waiting = self.off_grid.iter().filter(|off| self.waits(off.contender));
             next = waiting.map(|off| off.due(slot)).fold(next, Time::min);
         }
@@ -313,7 +317,8 @@ impl Backoffs {
 
     /// Whether a contender off its grid sends at `now`.
     fn is_due_off_grid(&self, now: Time) -> bool {
-        self.off_grid.iter().any(|off| off.due(self.slot) == now && self.waits(off.contender))
+        self.off_grid_from <= now
+            && self.off_grid.iter().any(|off| off.due(self.slot) == now && self.waits(off.contender))
     }
 
     /// Removes the contender that sends at `now`, which must be [`Backoffs::next`], if it is the only one, and on its
@@ -335,12 +340,14 @@ impl Backoffs {
     }
 
     /// Removes the contenders that send at `now`, which must be [`Backoffs::next`]; ordered by number.
-    #[inline(never)]
+    #[inline]
     pub fn take_due(&mut self, now: Time, into: &mut Vec<u32>) {
         let slot = self.slot;
+        let mut is_sorted = true;
         for grid in &mut self.grids {
             if grid.next == now {
                 let already = into.len();
+                is_sorted = already == 0;
                 grid.slots.take(grid.next_slot, into);
                 grid.entered -= into.len() - already;
             }
@@ -349,6 +356,7 @@ impl Backoffs {
             self.places[*contender as usize].send();
         }
         if self.is_due_off_grid(now) {
+            is_sorted = false;
             let places = &mut self.places;
             self.off_grid.retain(|off| {
                 let place = &mut places[off.contender as usize];
@@ -359,7 +367,7 @@ impl Backoffs {
                 place.is_apart
             });
         }
-        if into.len() > 1 {
+        if !is_sorted {
             into.sort_unstable();
         }
     }
@@ -381,6 +389,7 @@ impl Backoffs {
     /// A station sends at `now`: contenders off their grid return to it.
     #[inline(never)]
     fn return_to_grids(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
+        self.off_grid_from = Time::NEVER;
         let Self { slot, grids, places, off_grid, .. } = self;
         for OffGrid { contender, from, slots, drew } in off_grid.drain(..) {
             let place = &mut places[contender as usize];

@@ -16,17 +16,21 @@ impl GeneralChannel {
         self.senders.clear();
         self.late.clear();
         self.navs.confirm(now + self.edcafs.access.timing.preamble);
-        let only = self.backoffs.take_only(now);
-        if only.is_none() {
-            self.backoffs.take_due(now, &mut self.due);
-        }
-        let contenders = &mut self.edcafs.contenders;
-        self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
-        match only {
-            Some(contender) => self.admit(now, contender as usize),
+        match self.backoffs.take_only(now) {
+            Some(contender) => {
+                self.interrupt(now);
+                self.admit(now, contender as usize);
+            }
             None => self.choose_senders(call),
         }
         self.send(call);
+    }
+
+    /// Contenders that are not due stop counting.
+    #[inline(always)]
+    fn interrupt(&mut self, now: Time) {
+        let contenders = &mut self.edcafs.contenders;
+        self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
     }
 
     /// A contender wins the contention.
@@ -36,9 +40,11 @@ impl GeneralChannel {
         self.senders.push(index);
     }
 
-    /// Determines the senders among the contenders that are due.
+    /// Determines the senders among the contenders that are due; the others stop counting.
     #[inline(never)]
     fn choose_senders(&mut self, call: &mut Call<'_>) {
+        self.backoffs.take_due(call.now, &mut self.due);
+        self.interrupt(call.now);
         let mut last = None;
         for place in 0..self.due.len() {
             let index = self.due[place] as usize;
@@ -159,8 +165,12 @@ impl GeneralChannel {
     }
 
     /// When the air is free again after a collision, at least for the gap between CTS-to-self and data.
+    #[inline(always)]
     fn collision_end(&self) -> Time {
-        let end = self.senders.iter().map(|sender| self.began + self.opening(*sender)).fold(self.began, Time::max);
+        let mut end = self.began;
+        for sender in &self.senders {
+            end = end.max(self.began + self.opening(*sender));
+        }
         if self.edcafs.access.protection.is_none() || end <= self.data_begin() {
             return end;
         }
@@ -251,6 +261,7 @@ impl GeneralChannel {
 
     /// The channel is idle from `end`: each contender counts slots once its AIFS has passed, and its NAV, if that is
     /// later. The `senders` draw backoffs afterwards.
+    #[inline]
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
         self.cannot_fail = self.edcafs.is_reliable;

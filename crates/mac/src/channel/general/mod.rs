@@ -274,9 +274,6 @@ impl GeneralChannel {
     /// whether [`GeneralChannel::next`] may have changed.
     pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) -> bool {
         let now = call.now;
-        if self.append(now, station, category, id, call.packets) {
-            return false;
-        }
         let (index, has_looked, is_loaded) = self.edcafs.enqueue(station, category, id, call);
         if is_loaded {
             self.request_access(now, index);
@@ -315,6 +312,7 @@ impl GeneralChannel {
 
     /// From when a contender without slots left counts on an idle channel, if its station counts from another time than
     /// most.
+    #[inline]
     fn late_start(&self, index: usize) -> Option<Time> {
         let station = self.edcafs.station_of(index);
         let (_, start) = self.late.iter().find(|(late, _)| *late == station)?;

@@ -110,15 +110,22 @@ impl Edcafs {
         let index = index as usize;
         self.contenders[index].expected -= 1;
         self.expected.look();
+        self.find_first_due(index / self.categories);
         Some((number(index / self.categories), index % self.categories, id))
     }
 
-    /// Determines when the first packet arrives at an EDCAF with nothing to send, after an EDCAF of this station has
-    /// got something to send, or has it no longer.
-    pub(in crate::edcaf) fn find_due(&mut self, station: usize) {
-        if self.stations[station].ap.is_none() {
-            return;
+    /// An EDCAF has got something to send, or has it no longer: determines when the first packet arrives at one with
+    /// nothing to send.
+    #[inline(always)]
+    pub(in crate::edcaf) fn find_due(&mut self, index: usize) {
+        if self.contenders[index].expected > 0 {
+            self.find_first_due(self.contenders[index].station);
         }
+    }
+
+    /// Determines when the first packet arrives at an EDCAF of this station with nothing to send.
+    #[inline(never)]
+    fn find_first_due(&mut self, station: usize) {
         let Self { contenders, categories, expected, .. } = self;
         let own = &contenders[station * *categories..][..*categories];
         let is_idle = |edcaf: &Edcaf| edcaf.task.is_none();

@@ -49,7 +49,7 @@ impl Edcafs {
             let station = contender.station;
             match contender.ap {
                 None => {}
-                Some(ap) if self.late_gauges[ap] => self.read_gauge(now, station),
+                Some(ap) if self.late_gauges[ap] => self.read_gauge_of(now, station, ap),
                 Some(ap) => {
                     self.ap_queues[ap].grow(now, contender.waiting.is_full());
                     debug_assert_eq!(self.ap_queues[ap].level(), self.level(station));

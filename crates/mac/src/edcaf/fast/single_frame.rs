@@ -9,7 +9,7 @@ use super::super::ppdu::single_psdu;
 use super::super::window::Mpdu;
 use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Station, Task, number, rate_of};
 use crate::Eifs;
-use crate::exchange::{ExchangeStep, Purpose, sequence};
+use crate::exchange::{ExchangeStep, Protection, Purpose};
 
 /// The frame that an EDCAF is trying to send.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +25,14 @@ pub(crate) struct SingleFrame {
     pub is_received: bool,
 }
 
-/// Air times of a frame of this length and its ACK, and the frames of its exchange.
+/// Air times of a frame of this length and its ACK, and what precedes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SingleAirs {
     pub psdu: Bytes,
     pub data: Duration,
     pub width: ChannelWidth,
     pub ack: Duration,
-    pub sequence: &'static [ExchangeStep],
+    pub protection: Protection,
     /// Duration of the whole exchange, with SIFS before it.
     pub exchange: Duration,
 }
@@ -44,7 +44,7 @@ impl SingleAirs {
         data: Duration::ZERO,
         width: ChannelWidth::Mhz20,
         ack: Duration::ZERO,
-        sequence: &[],
+        protection: Protection::None,
         exchange: Duration::ZERO,
     };
 }
@@ -129,7 +129,7 @@ impl Edcafs {
     fn load_nothing(&mut self, now: Time, index: usize) {
         self.contenders[index].task = None;
         self.fall_silent(now, index);
-        self.read_gauge(now, self.station_of(index));
+        self.read_late_gauge(now, self.station_of(index));
     }
 
     /// Determines that an EDCAF sends a packet next that is not like the last one.
@@ -167,7 +167,7 @@ impl Edcafs {
             data,
             width: self.data_width(station, to),
             ack,
-            sequence: sequence(Purpose::Single, self.protection(psdu, to, index, None)),
+            protection: self.protection(psdu, to, index, None),
             exchange: self.protection_time(psdu, to, index) + data + self.access.timing.sifs * 2 + ack,
         };
         self.stations[place].airs[entry] = found;
@@ -186,8 +186,8 @@ impl Edcafs {
         ppdu.first = frame.id;
         ppdu.retries = u64::from(frame.attempts > 0);
         frame.attempts = frame.attempts.saturating_add(1);
-        let SingleAirs { psdu, data, width, ack, sequence, .. } = frame.airs;
-        ppdu.set_airs(psdu, data, ack, sequence);
+        let SingleAirs { psdu, data, width, ack, protection, .. } = frame.airs;
+        ppdu.set_airs(psdu, data, ack, protection);
         ppdu.width = width;
         if !ppdu.begins_with(ExchangeStep::Rts) {
             ppdu.count_as(1, counters);
@@ -200,7 +200,7 @@ impl Edcafs {
         let Edcaf { task: Some(Task::Single(frame)), station, counters, .. } = &mut self.contenders[sender] else {
             return None;
         };
-        if !self.is_reliable || frame.airs.sequence.len() > 2 {
+        if !self.is_reliable || frame.airs.protection != Protection::None {
             return None;
         }
         counters.ppdus += 1;
